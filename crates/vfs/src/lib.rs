@@ -1,0 +1,129 @@
+//! The one seam through which the engine meets the outside: files, directories, the clock and
+//! randomness.
+//!
+//! ```text
+//!   log · store · txn · anywhen
+//!            |  Env { fs, clock, random }
+//!      ┌─────┴──────┐
+//!    OsVfs        SimVfs      the real disk, and one that can lose power, tear, reorder and fail
+//! ```
+//!
+//! Nothing below the server touches `std::fs`, `SystemTime` or `Instant`; it asks an [`Env`]. That
+//! is what lets one test run a workload once and then reopen it after a power loss at every single
+//! write, and what makes a failing seed replay.
+//!
+//! # What is assumed of a disk
+//! * A write is durable only after a [`File::sync_data`] (or `sync_all`) that began after it
+//!   returned without error. Before that it may be there, not there, or there in part.
+//! * A sector of 512 bytes is written whole or not at all; anything larger can tear.
+//! * A file's name (its creation, renaming or removal) is durable only after [`Vfs::sync_dir`] of
+//!   its directory. A rename is atomic: afterwards the old or the new target is found, never neither.
+//! * After a failed sync nothing is known of the unsynced writes: the caller must stop.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file opened for reading, or for reading and writing, at explicit offsets.
+///
+/// Offsets and lengths are in bytes. All methods may be called from many threads.
+pub trait File: Send + Sync + 'static {
+    /// Reads up to `buf.len()` bytes at `offset`; returns how many, 0 at or past the end.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Fills `buf` from `offset`, or fails with `UnexpectedEof`.
+    fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buf.is_empty() {
+            match self.read_at(buf, offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => {
+                    buf = &mut buf[n..];
+                    offset += n as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of `buf` at `offset`, growing the file (with zeroes in any gap) where needed.
+    fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Makes the data written so far durable (`fdatasync`): also the length, where it grew.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// Makes data and metadata durable (`fsync`).
+    fn sync_all(&self) -> io::Result<()>;
+
+    /// The length in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// True where the file holds no byte.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Cuts or extends (with zeroes) to `len` bytes.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+}
+
+/// How [`Vfs::open`] treats a file that exists or does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Must exist; only read.
+    Read,
+    /// Must exist; read and write.
+    ReadWrite,
+    /// Must not exist; read and write.
+    CreateNew,
+}
+
+/// A held lock on a directory; dropping it gives the directory free.
+pub trait DirLock: Send + Sync + 'static {}
+
+/// A file system.
+pub trait Vfs: Send + Sync + 'static {
+    /// Opens the file at `path`.
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
+    /// Creates the directory and its missing parents; no error where it exists. The new names are
+    /// made durable.
+    fn create_dir_all(&self, path: &Path) -> io::Result<()>;
+    /// Renames, replacing what is at `to`.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes creations, renamings and removals in the directory durable.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// The full paths of the files and directories in a directory, sorted.
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
+    /// True where there is a file or directory.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Takes the lock file at `path` for this process, creating it where missing; fails with
+    /// `WouldBlock` where another holder lives. The error's text names the holder's process id
+    /// where it is known.
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
+}
+
+/// Wall-clock and monotonic time.
+pub trait Clock: Send + Sync + 'static {
+    /// Microseconds since 1970-01-01 UTC; may jump either way.
+    fn now_us(&self) -> u64;
+    /// Microseconds from an arbitrary start; never goes back.
+    fn monotonic_us(&self) -> u64;
+}
+
+/// A source of randomness.
+pub trait Random: Send + Sync + 'static {
+    /// The next 64 random bits.
+    fn next_u64(&self) -> u64;
+}
+
+/// Everything of the outside that the engine uses.
+#[derive(Clone)]
+pub struct Env {
+    /// Files and directories.
+    pub fs: Arc<dyn Vfs>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+}
