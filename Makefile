@@ -1,0 +1,33 @@
+# The door for people. Behind each word is one script or one `cargo xtask` task,
+# and the build server calls the same ones.
+
+SHELL := /bin/sh
+# An ordinary `make test` builds exactly what Cargo.lock pins.
+SETUP := . scripts/setup.sh
+
+.PHONY: help run test bench
+.DEFAULT_GOAL := help
+
+help:
+	@echo "Anywhen keeps every version of everything."
+	@echo
+	@echo "  make run     build the command and play a story on real history:"
+	@echo "               import, history, diff, blame, one field over time, an old version"
+	@echo "  make test    everything that is checked: format, lints, style, tests, end to end"
+	@echo "  make bench   measure, against other ways to keep history, and draw the results"
+	@echo
+	@echo "  make run GIT_REPO=~/code/app GIT_PATH=package.json"
+	@echo "               the same story on the history of a JSON file of yours"
+	@echo
+	@echo "Start with README.md; the plan of the code is in ARCHITECTURE.md."
+
+run:
+	@$(SETUP) && \
+	cargo build --release --locked --quiet --package anywhen --bin anywhen && \
+	GIT_REPO='$(GIT_REPO)' GIT_PATH='$(GIT_PATH)' scripts/story.sh
+
+test:
+	@$(SETUP) && cargo run --quiet --locked --package xtask -- ci
+
+bench:
+	@$(SETUP) && cargo run --release --locked --package bench
