@@ -1,1 +1,203 @@
-//! (to be written)
+//! `store`: a versioned key-value store in which the past costs the present nothing.
+//!
+//! A value is written by a commit, which has a number ([`Csn`]). Nothing is overwritten: every key has
+//! a row of versions, and every read names the commit it wants to see. Commits write to memory (the
+//! log, another crate, makes them durable); a flush writes what memory holds to immutable, sorted
+//! segment files, and one manifest, replaced atomically, names the files that count.
+//!
+//! ```text
+//!   key k        csn ->  10      17      23      31      44      52
+//!   current      [                                      ][ image 31 ]        whole images only: a read of now is one look-up
+//!   memtable                                                [+44][+52]       deltas since the last flush
+//!   history      [ image 10 ][+17][+23]                                      groups of base + deltas, pruned by csn
+//!
+//!   flush: image 52 becomes current; +44 and +52 go to history with image 31 as their base
+//! ```
+//!
+//! **Current and history are apart.** Current runs hold the newest image of each key and nothing else:
+//! reads of now never step over the past, however long it is. History runs hold everything that was
+//! superseded. Each covers an epoch of commits and holds, for each key it knows, the image its first
+//! delta stands on and then every change, with fresh images between, so that one as-of read touches
+//! one history run.
+//!
+//! | a change is written as | in history | in current |
+//! |---|---|---|
+//! | `Put`, the newest | not yet: moves there when superseded | the value, as `Put` |
+//! | `Delta`, the newest | the delta | the merged image, as `Image` |
+//! | `Delete`, the newest | the deletion | a tombstone, until compaction meets the bottom |
+//! | anything superseded | the change itself | nothing |
+//!
+//! # Reading at a commit
+//! Memtables, newest first: entries at or below the commit decide; deltas without a base go on below.
+//! Then the current runs: an entry at or below the commit decides. Then the history runs, newest first:
+//! the first group that begins at or below the commit decides. At or above the last flushed commit a
+//! key that is not current does not exist, and history is not asked.
+//!
+//! # Keys without history
+//! A table may say that a key keeps none ([`Table::keeps_history`]): then only its newest image
+//! survives a flush. A read at an older commit returns the newest image at or below the commit if there
+//! is one, else the newest there is. Such keys are append-only by content: what an older reader finds
+//! too much it ignores.
+//!
+//! # Invariants
+//! * Nothing above the durable commit ([`Store::set_durable`]) is ever written to a file.
+//! * A key's versions ascend through history runs (oldest run first), current, memtables.
+//! * A file named by the durable manifest is never changed, and is removed only after a later manifest
+//!   without it is durable and no reader pins it.
+//! * Open reads the manifest and a footer of each segment: its cost does not grow with history.
+
+mod block;
+mod error;
+mod group;
+mod key;
+mod memtable;
+mod scan;
+mod store;
+mod varint;
+mod versioned;
+
+pub use error::{MergeError, StoreError};
+pub use scan::Scan;
+pub use store::{Hold, Resolve, Store};
+pub use versioned::Versioned;
+
+/// The number of a commit: dense, ascending, 0 before everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Csn(pub u64);
+
+impl Csn {
+    /// Above every commit: a read at it sees whatever has been applied.
+    pub const MAX: Csn = Csn(u64::MAX);
+    /// Before the first commit.
+    pub const ZERO: Csn = Csn(0);
+}
+
+/// The number of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(pub u32);
+
+/// What a write does to its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Sets the whole value.
+    Put(Vec<u8>),
+    /// Changes the value; the key has a live version.
+    Delta(Vec<u8>),
+    /// Ends the key; it may be put again later.
+    Delete,
+}
+
+/// One write of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The table.
+    pub table: TableId,
+    /// The key within the table, at most 65,000 bytes.
+    pub key: Vec<u8>,
+    /// What happens to it; values are at most 1 GiB.
+    pub op: Op,
+}
+
+/// What kind of change a version is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The bytes are the whole value.
+    Put,
+    /// The bytes are a change.
+    Delta,
+    /// There are no bytes: the key ended.
+    Delete,
+}
+
+/// One change of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version<'a> {
+    /// The commit that made it.
+    pub csn: Csn,
+    /// What it is.
+    pub kind: Kind,
+    /// The value or delta.
+    pub bytes: &'a [u8],
+}
+
+/// How much of the past a table keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retention {
+    /// Everything.
+    #[default]
+    Forever,
+    /// Every state that was current at some time in the last so many microseconds.
+    Since(u64),
+    /// Only what a [`Hold`] still reads.
+    None,
+}
+
+/// What a table tells the store about its values.
+pub trait Table: Send + Sync + 'static {
+    /// Appends to `out` the value of `key` after `deltas` (oldest first) upon `base`, which was current
+    /// at `base_csn`. The same input gives the same output, for ever.
+    fn merge(
+        &self,
+        key: &[u8],
+        base_csn: Csn,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError>;
+
+    /// True where the deltas since the last image have grown so large, in bytes, that a fresh image
+    /// should be kept beside them.
+    fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
+        delta_bytes > 256 && delta_bytes * 4 > image_bytes
+    }
+
+    /// False where superseded versions of this key are dropped at flush.
+    fn keeps_history(&self, _key: &[u8]) -> bool {
+        true
+    }
+
+    /// How much of the past compaction keeps.
+    fn retention(&self) -> Retention {
+        Retention::Forever
+    }
+}
+
+/// How a store is set up.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Decompressed blocks kept in memory, in bytes.
+    pub cache_bytes: usize,
+    /// A memtable of so many bytes is frozen and flushed.
+    pub memtable_bytes: usize,
+    /// A run is cut into segment files of about so many bytes.
+    pub segment_bytes: usize,
+    /// Uncompressed bytes of a block of current images.
+    pub current_block_bytes: usize,
+    /// Uncompressed bytes of a block of history.
+    pub history_block_bytes: usize,
+    /// False: no threads; the caller calls `Store::maintain` or flushes and compacts itself.
+    pub background: bool,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        StoreOptions {
+            cache_bytes: 256 << 20,
+            memtable_bytes: 32 << 20,
+            segment_bytes: 64 << 20,
+            current_block_bytes: 16 << 10,
+            history_block_bytes: 64 << 10,
+            background: true,
+        }
+    }
+}
+
+/// What the manifest covers: the caller replays its log above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Every commit up to this one is in segment files.
+    pub csn: Csn,
+    /// What the caller gave with a commit at or below `csn`: replay from here and skip what is not
+    /// above `csn`.
+    pub note: Vec<u8>,
+}

@@ -1,0 +1,425 @@
+//! The one layout of versions: a group is a stretch of one key's entries, oldest first.
+//!
+//! A memtable chain is a row of groups in memory, a block of a segment file is a row of groups on
+//! disk, and everything that reads versions reads [`GroupRef`]. Heads and bodies lie apart: the heads
+//! are a few bytes an entry, so that finding the state at a commit walks one short stretch, and they
+//! compress to almost nothing because they repeat.
+//!
+//! ```text
+//!   key k      csn ->   10          17       23       31        44
+//!   entry              Put         Delta    Delta    Image     Delta
+//!   heads    [10, len<<2|0] [7, len<<2|1] [6, ..] [0, ..|3] [21, ..|1]     varints: csn step, length and tag
+//!   body     [ image ......][ d17 ..][ d23 ..][ image ......][ d44 ..]
+//!
+//!   state at 30  =  Put@10 + d17 + d23        state at 50  =  Image@31 + d44
+//! ```
+//!
+//! An *anchor* is an entry that needs nothing below it: `Put`, `Delete`, or `Image`, which is a state
+//! that the store itself wrote beside the deltas (it stands just after the delta of the same commit,
+//! or at the start of a group) and which is no change of its own.
+//!
+//! # Invariants
+//! * Commit numbers never descend inside a group.
+//! * A group on disk begins with an anchor; in a memtable, the first group of a chain may begin with
+//!   deltas whose base lies below.
+//! * An `Image` at commit c equals the anchor before it merged with the deltas up to c.
+
+use crate::varint;
+use std::ops::{ControlFlow, Range};
+
+/// What an entry is; the low two bits of its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Tag {
+    /// A whole value, written by a commit.
+    Put = 0,
+    /// A change against the state before, written by a commit.
+    Delta = 1,
+    /// The key ends, by a commit.
+    Delete = 2,
+    /// A whole value that the store wrote beside the deltas.
+    Image = 3,
+}
+
+impl Tag {
+    #[inline(always)]
+    fn of(head: u64) -> Tag {
+        match head & 3 {
+            0 => Tag::Put,
+            1 => Tag::Delta,
+            2 => Tag::Delete,
+            _ => Tag::Image,
+        }
+    }
+}
+
+/// One entry of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The commit.
+    pub csn: u64,
+    /// What it is.
+    pub tag: Tag,
+    /// Value or delta.
+    pub bytes: &'a [u8],
+}
+
+/// A borrowed group, wherever it lies. `shift` is added to the first commit number (bulk loads).
+#[derive(Clone, Copy)]
+pub struct GroupRef<'a> {
+    pub heads: &'a [u8],
+    pub body: &'a [u8],
+    pub shift: u64,
+}
+
+/// Where a whole value lies in a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Anchor {
+    pub tag: Tag,
+    pub csn: u64,
+    pub start: u32,
+    pub len: u32,
+}
+
+/// The state of a key at a commit, as positions in a group: an anchor (where the group has one at or
+/// below the commit) and the stretch of deltas upon it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    /// The newest entry at or below the commit asked for.
+    pub csn: u64,
+    pub anchor: Option<Anchor>,
+    /// The commit that the first delta's step counts from.
+    pub before: u64,
+    pub deltas: u32,
+    pub heads: (u32, u32),
+    pub body: (u32, u32),
+}
+
+impl<'a> GroupRef<'a> {
+    /// The commit of the first entry.
+    #[inline]
+    pub fn first_csn(self) -> u64 {
+        self.shift + varint::get(self.heads, &mut 0)
+    }
+
+    /// The state at `at`, or `None` where the group begins later.
+    #[inline]
+    pub fn find(self, at: u64) -> Option<Found> {
+        let (mut pos, mut body, mut csn) = (0usize, 0u32, self.shift);
+        let mut found = Found { before: self.shift, ..Found::default() };
+        let mut any = false;
+        while pos < self.heads.len() {
+            let mut next = pos;
+            csn += varint::get(self.heads, &mut next);
+            if csn > at {
+                break;
+            }
+            let head = varint::get(self.heads, &mut next);
+            let len = (head >> 2) as u32;
+            any = true;
+            found.csn = csn;
+            if head & 3 == Tag::Delta as u64 {
+                found.deltas += 1;
+            } else {
+                found.anchor = Some(Anchor { tag: Tag::of(head), csn, start: body, len });
+                found.deltas = 0;
+                found.before = csn;
+                found.heads.0 = next as u32;
+                found.body.0 = body + len;
+            }
+            body += len;
+            pos = next;
+        }
+        found.heads.1 = pos as u32;
+        found.body.1 = body;
+        any.then_some(found)
+    }
+
+    /// Calls `f` for each entry with a commit in `from..=to`, oldest first, until it breaks.
+    #[inline(always)]
+    pub fn visit(self, from: u64, to: u64, mut f: impl FnMut(Entry<'a>) -> ControlFlow<()>) -> ControlFlow<()> {
+        let (mut pos, mut body, mut csn) = (0usize, 0usize, self.shift);
+        while pos < self.heads.len() {
+            csn += varint::get(self.heads, &mut pos);
+            if csn > to {
+                break;
+            }
+            let head = varint::get(self.heads, &mut pos);
+            let end = body + (head >> 2) as usize;
+            if csn >= from {
+                f(Entry { csn, tag: Tag::of(head), bytes: &self.body[body..end] })?;
+            }
+            body = end;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// All entries, oldest first.
+    pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
+        let (mut pos, mut body, mut csn) = (0usize, 0usize, self.shift);
+        std::iter::from_fn(move || {
+            if pos >= self.heads.len() {
+                return None;
+            }
+            csn += varint::get(self.heads, &mut pos);
+            let head = varint::get(self.heads, &mut pos);
+            let end = body + (head >> 2) as usize;
+            let entry = Entry { csn, tag: Tag::of(head), bytes: &self.body[body..end] };
+            body = end;
+            Some(entry)
+        })
+    }
+
+    /// Checks bytes that come from a file: every head is whole, bodies fill the body exactly, commits
+    /// do not overflow. Returns the last commit.
+    pub fn check(self) -> Option<u64> {
+        let (mut pos, mut body, mut csn) = (0usize, 0u64, self.shift);
+        if self.heads.is_empty() {
+            return None;
+        }
+        while pos < self.heads.len() {
+            csn = csn.checked_add(varint::try_get(self.heads, &mut pos)?)?;
+            body = body.checked_add(varint::try_get(self.heads, &mut pos)? >> 2)?;
+        }
+        (body == self.body.len() as u64).then_some(csn)
+    }
+}
+
+/// Deltas from `heads` and `body`, both ends.
+pub struct Deltas<'a> {
+    heads: &'a [u8],
+    body: &'a [u8],
+    front: u64,
+    back: u64,
+}
+
+impl<'a> Deltas<'a> {
+    /// The deltas of a stretch; the first one's step counts from `before`, the last one is at `last`.
+    #[inline]
+    pub fn new(heads: &'a [u8], body: &'a [u8], before: u64, last: u64) -> Self {
+        Deltas { heads, body, front: before, back: last }
+    }
+}
+
+impl<'a> Iterator for Deltas<'a> {
+    type Item = (u64, &'a [u8]);
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.heads.is_empty() {
+            return None;
+        }
+        let mut pos = 0;
+        self.front += varint::get(self.heads, &mut pos);
+        let len = (varint::get(self.heads, &mut pos) >> 2) as usize;
+        self.heads = &self.heads[pos..];
+        let (bytes, rest) = self.body.split_at(len);
+        self.body = rest;
+        Some((self.front, bytes))
+    }
+}
+
+impl DoubleEndedIterator for Deltas<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        if self.heads.is_empty() {
+            return None;
+        }
+        let mut end = self.heads.len();
+        let len = (varint::get_back(self.heads, &mut end) >> 2) as usize;
+        let step = varint::get_back(self.heads, &mut end);
+        self.heads = &self.heads[..end];
+        let (rest, bytes) = self.body.split_at(self.body.len() - len);
+        self.body = rest;
+        let csn = self.back;
+        self.back -= step;
+        Some((csn, bytes))
+    }
+}
+
+/// A group that grows: in a memtable, and in a segment writer before its block is full.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    heads: Vec<u8>,
+    body: Vec<u8>,
+    first: u64,
+    entries: u32,
+    /// The state after the last entry, so that a read of now walks nothing.
+    tail: Found,
+}
+
+impl Group {
+    /// An empty group with room for a value of `bytes`.
+    pub fn with_capacity(bytes: usize) -> Group {
+        Group { body: Vec::with_capacity(bytes), ..Group::default() }
+    }
+
+    /// Appends an entry; `csn` is not below the last one.
+    pub fn push(&mut self, csn: u64, tag: Tag, bytes: &[u8]) {
+        assert!(csn >= self.tail.csn, "entries of a group come oldest first");
+        if self.entries == 0 {
+            self.first = csn;
+        }
+        varint::put(&mut self.heads, csn - self.tail.csn);
+        varint::put(&mut self.heads, (bytes.len() as u64) << 2 | tag as u64);
+        let (start, len) = (self.body.len() as u32, bytes.len() as u32);
+        self.body.extend_from_slice(bytes);
+        self.entries += 1;
+        self.tail.csn = csn;
+        self.tail.heads.1 = self.heads.len() as u32;
+        self.tail.body.1 = self.body.len() as u32;
+        if tag == Tag::Delta {
+            self.tail.deltas += 1;
+        } else {
+            self.tail.anchor = Some(Anchor { tag, csn, start, len });
+            self.tail.deltas = 0;
+            self.tail.before = csn;
+            self.tail.heads.0 = self.tail.heads.1;
+            self.tail.body.0 = self.tail.body.1;
+        }
+    }
+
+    /// Empties the group and keeps its memory.
+    pub fn clear(&mut self) {
+        self.heads.clear();
+        self.body.clear();
+        (self.first, self.entries, self.tail) = (0, 0, Found::default());
+    }
+
+    /// The state at `at`.
+    #[inline]
+    pub fn find(&self, at: u64) -> Option<Found> {
+        if at >= self.tail.csn { (self.entries > 0).then_some(self.tail) } else { self.view().find(at) }
+    }
+
+    /// The group as readers see it.
+    #[inline]
+    pub fn view(&self) -> GroupRef<'_> {
+        GroupRef { heads: &self.heads, body: &self.body, shift: 0 }
+    }
+
+    /// The state after the last entry.
+    pub fn tail(&self) -> &Found {
+        &self.tail
+    }
+
+    /// The first commit; meaningless while empty.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Entries held.
+    pub fn len(&self) -> u32 {
+        self.entries
+    }
+
+    /// True where there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// Bytes of heads and bodies.
+    pub fn bytes(&self) -> usize {
+        self.heads.len() + self.body.len()
+    }
+
+    #[inline]
+    pub fn heads(&self) -> &[u8] {
+        &self.heads
+    }
+
+    #[inline]
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// True where a group of this size takes no further anchor: what follows starts a new group.
+#[inline]
+pub fn is_full(entries: u32, bytes: usize) -> bool {
+    entries >= GROUP_ENTRIES || bytes >= GROUP_BYTES
+}
+
+/// A group ends at the next anchor after this many entries.
+pub const GROUP_ENTRIES: u32 = 64;
+/// A group ends at the next anchor after this many bytes.
+pub const GROUP_BYTES: usize = 4096;
+
+/// The positions of a stretch as slices.
+#[inline]
+pub fn slice(bytes: &[u8], range: (u32, u32)) -> &[u8] {
+    &bytes[range.0 as usize..range.1 as usize]
+}
+
+/// A range as two positions.
+pub fn span(range: Range<usize>) -> (u32, u32) {
+    (range.start as u32, range.end as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Group {
+        let mut g = Group::default();
+        g.push(10, Tag::Put, b"base");
+        g.push(17, Tag::Delta, b"a");
+        g.push(23, Tag::Delta, &[b'b'; 200]);
+        g.push(23, Tag::Image, b"fresh");
+        g.push(400, Tag::Delta, b"c");
+        g
+    }
+
+    /// The state at each commit is the newest anchor at or below it and the deltas after that.
+    #[test]
+    fn finds_the_state_at_a_commit() {
+        let g = sample();
+        assert!(g.find(9).is_none());
+        let state = |at: u64| {
+            let f = g.find(at).unwrap();
+            let walked = g.view().find(at).unwrap();
+            assert_eq!(format!("{f:?}"), format!("{walked:?}"), "the tail and a walk agree");
+            let a = f.anchor.unwrap();
+            let base = slice(g.body(), (a.start, a.start + a.len));
+            let d = || Deltas::new(slice(g.heads(), f.heads), slice(g.body(), f.body), f.before, f.csn);
+            let forth: Vec<u64> = d().map(|(c, _)| c).collect();
+            let mut back: Vec<u64> = d().rev().map(|(c, _)| c).collect();
+            back.reverse();
+            assert_eq!(forth, back);
+            assert_eq!(forth.len(), f.deltas as usize);
+            (base.to_vec(), forth)
+        };
+        assert_eq!(state(10), (b"base".to_vec(), vec![]));
+        assert_eq!(state(22), (b"base".to_vec(), vec![17]));
+        assert_eq!(state(23), (b"fresh".to_vec(), vec![]));
+        assert_eq!(state(u64::MAX), (b"fresh".to_vec(), vec![400]));
+    }
+
+    /// Visiting keeps to the range asked for and stops when told.
+    #[test]
+    fn visits_a_range_and_stops() {
+        let g = sample();
+        let mut seen = Vec::new();
+        let _ = g.view().visit(11, 399, |e| {
+            seen.push((e.csn, e.tag));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen, [(17, Tag::Delta), (23, Tag::Delta), (23, Tag::Image)]);
+        let mut count = 0;
+        let flow = g.view().visit(0, u64::MAX, |_| {
+            count += 1;
+            ControlFlow::Break(())
+        });
+        assert!(flow.is_break() && count == 1);
+    }
+
+    /// Damaged heads and bodies are refused before anybody walks them.
+    #[test]
+    fn refuses_damaged_bytes() {
+        let g = sample();
+        let whole = g.view();
+        assert_eq!(whole.check(), Some(400));
+        assert_eq!(GroupRef { heads: &g.heads[..g.heads.len() - 1], ..whole }.check(), None);
+        assert_eq!(GroupRef { body: &g.body[1..], ..whole }.check(), None);
+        assert_eq!(GroupRef { shift: u64::MAX, ..whole }.check(), None);
+    }
+}
