@@ -24,11 +24,7 @@ struct Outcome {
 impl Outcome {
     /// The outcome of a step that is itself one test.
     fn single(ok: bool) -> Self {
-        Self {
-            passed: u64::from(ok),
-            failed: u64::from(!ok),
-            ok,
-        }
+        Self { passed: u64::from(ok), failed: u64::from(!ok), ok }
     }
 }
 
@@ -45,15 +41,9 @@ const STEPS: &[Step] = &[
 
 /// Runs the steps named in `only`, or all, and prints a summary.
 pub(crate) fn run(root: &Path, only: &[String]) -> ExitCode {
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| !STEPS.iter().any(|(step, ..)| step == name))
-    {
+    if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|(step, ..)| step == name)) {
         let known: Vec<&str> = STEPS.iter().map(|(name, ..)| *name).collect();
-        eprintln!(
-            "xtask: there is no step {unknown:?}; the steps are {}",
-            known.join(" ")
-        );
+        eprintln!("xtask: there is no step {unknown:?}; the steps are {}", known.join(" "));
         return ExitCode::from(2);
     }
     let begun = Instant::now();
@@ -75,10 +65,7 @@ fn summary(rows: &[(&str, Outcome, Duration)], total: Duration) -> ExitCode {
     for (name, outcome, took) in rows {
         let verdict = if outcome.ok { "ok" } else { "FAILED" };
         let tests = outcome.passed + outcome.failed;
-        println!(
-            "{name:<8} {verdict:<7} {tests:>6} checks {:>8.1} s",
-            took.as_secs_f64()
-        );
+        println!("{name:<8} {verdict:<7} {tests:>6} checks {:>8.1} s", took.as_secs_f64());
     }
     println!("{:<8} {:>22} {:>8.1} s", "total", "", total.as_secs_f64());
     let passed: u64 = rows.iter().map(|(_, outcome, _)| outcome.passed).sum();
@@ -121,15 +108,7 @@ fn fmt(root: &Path) -> Outcome {
 fn clippy(root: &Path) -> Outcome {
     Outcome::single(succeeds(cargo(
         root,
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     )))
 }
 
@@ -155,24 +134,15 @@ fn end_to_end(root: &Path) -> Outcome {
         Err(_) => Vec::new(),
     };
     scripts.sort();
-    let mut outcome = Outcome {
-        ok: true,
-        ..Outcome::default()
-    };
+    let mut outcome = Outcome { ok: true, ..Outcome::default() };
     for script in scripts {
         let name = script.file_name().unwrap_or_default().to_string_lossy();
         let start = Instant::now();
         let mut shell = Command::new("sh");
-        shell
-            .current_dir(root)
-            .arg(&script)
-            .env("ANYWHEN", &command);
+        shell.current_dir(root).arg(&script).env("ANYWHEN", &command);
         let ok = succeeds(shell);
         let verdict = if ok { "ok" } else { "FAILED" };
-        println!(
-            "{name} ... {verdict} ({:.1} s)",
-            start.elapsed().as_secs_f64()
-        );
+        println!("{name} ... {verdict} ({:.1} s)", start.elapsed().as_secs_f64());
         outcome.passed += u64::from(ok);
         outcome.failed += u64::from(!ok);
         outcome.ok &= ok;
@@ -191,10 +161,7 @@ fn build_command(root: &Path) -> Option<String> {
         "anywhen",
         "--message-format=json-render-diagnostics",
     ];
-    let output = cargo(root, &arguments)
-        .stderr(Stdio::inherit())
-        .output()
-        .ok()?;
+    let output = cargo(root, &arguments).stderr(Stdio::inherit()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let path = text
         .rsplit_once("\"executable\":\"")

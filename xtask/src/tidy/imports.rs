@@ -19,10 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
     ("document", &["vfs", "store", "txn", "json"]),
-    (
-        "anywhen",
-        &["vfs", "log", "store", "txn", "json", "document"],
-    ),
+    ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
 ];
 
 /// Other engines, and clients of other engines: for comparison only.

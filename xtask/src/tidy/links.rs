@@ -17,11 +17,8 @@ pub(super) fn resolve(tree: &Tree) -> Vec<Finding> {
                 continue;
             }
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-            let file = if file.is_empty() {
-                path.to_owned()
-            } else {
-                normal(&format!("{folder}/{file}"))
-            };
+            let file =
+                if file.is_empty() { path.to_owned() } else { normal(&format!("{folder}/{file}")) };
             if !exists(tree, &file) {
                 findings.push(Finding::new(
                     path,

@@ -35,19 +35,12 @@ pub(crate) struct Tree {
 }
 
 /// Folders that hold what was built or fetched, never what was written.
-const SKIPPED_FOLDERS: &[&str] = &[
-    "target",
-    ".git",
-    "node_modules",
-    ".cache",
-    "__pycache__",
-    "anywhen-data",
-];
+const SKIPPED_FOLDERS: &[&str] =
+    &["target", ".git", "node_modules", ".cache", "__pycache__", "anywhen-data"];
 
 /// Endings of the files that are read as text.
-const TEXT_ENDINGS: &[&str] = &[
-    "rs", "md", "toml", "sh", "py", "js", "ts", "html", "css", "yml", "yaml",
-];
+const TEXT_ENDINGS: &[&str] =
+    &["rs", "md", "toml", "sh", "py", "js", "ts", "html", "css", "yml", "yaml"];
 
 /// Files without an ending that are read as text.
 const TEXT_NAMES: &[&str] = &["Makefile", "run"];
@@ -104,15 +97,12 @@ impl Tree {
     }
 
     fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// The files whose name ends in `.ending`.
     fn ending(&self, ending: &'static str) -> impl Iterator<Item = (&str, &str)> {
-        self.iter()
-            .filter(move |(path, _)| path.rsplit_once('.').is_some_and(|(_, e)| e == ending))
+        self.iter().filter(move |(path, _)| path.rsplit_once('.').is_some_and(|(_, e)| e == ending))
     }
 }
 
@@ -127,11 +117,7 @@ pub(crate) struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-        }
+        Self { path: path.to_owned(), line, message: message.into() }
     }
 }
 
@@ -149,10 +135,7 @@ const RULES: &[Rule] = &[
     ("no file has outgrown its room", text::length),
     ("nothing unfinished", text::unfinished),
     ("no machine's own paths", text::machine_paths),
-    (
-        "files, time and chance enter through vfs",
-        modules::banned_calls,
-    ),
+    ("files, time and chance enter through vfs", modules::banned_calls),
     ("no dead file", modules::dead_files),
     ("crates import downwards", imports::direction),
     ("links in Markdown resolve", links::resolve),

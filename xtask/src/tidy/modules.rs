@@ -112,11 +112,8 @@ fn without_tests(code: String) -> String {
         let item = &code[offset..];
         let open = item.find('{').unwrap_or(item.len());
         let semicolon = item.find(';').unwrap_or(item.len());
-        let end = if open < semicolon {
-            block_end(&code, offset + open)
-        } else {
-            offset + semicolon
-        };
+        let end =
+            if open < semicolon { block_end(&code, offset + open) } else { offset + semicolon };
         for byte in &mut out[offset..end.min(code.len())] {
             if *byte != b'\n' {
                 *byte = b' ';
@@ -128,10 +125,7 @@ fn without_tests(code: String) -> String {
 
 /// Follows the modules of every crate of the tree.
 fn reach(tree: &Tree) -> Reached {
-    let mut reached = Reached {
-        files: BTreeMap::new(),
-        missing: Vec::new(),
-    };
+    let mut reached = Reached { files: BTreeMap::new(), missing: Vec::new() };
     for (root, test_only) in roots(tree) {
         follow(tree, &root, true, test_only, &mut reached);
     }
@@ -151,12 +145,9 @@ fn roots(tree: &Tree) -> BTreeSet<(String, bool)> {
                 roots.insert((path, false));
             }
         }
-        for (sub, test_only) in [
-            ("src/bin/", false),
-            ("tests/", true),
-            ("benches/", true),
-            ("examples/", true),
-        ] {
+        for (sub, test_only) in
+            [("src/bin/", false), ("tests/", true), ("benches/", true), ("examples/", true)]
+        {
             let sub = format!("{folder}{sub}");
             for (path, _) in tree.ending("rs") {
                 let Some(rest) = path.strip_prefix(&sub) else {
@@ -170,10 +161,8 @@ fn roots(tree: &Tree) -> BTreeSet<(String, bool)> {
         }
         // Targets with a path of their own: `[[test]] path = "..."`.
         for line in text.lines() {
-            let path = line
-                .trim()
-                .strip_prefix("path = \"")
-                .and_then(|rest| rest.strip_suffix(".rs\""));
+            let path =
+                line.trim().strip_prefix("path = \"").and_then(|rest| rest.strip_suffix(".rs\""));
             if let Some(path) = path {
                 roots.insert((normal(&format!("{folder}{path}.rs")), false));
             }
@@ -196,21 +185,14 @@ fn follow(tree: &Tree, path: &str, owns_folder: bool, test_only: bool, reached: 
         Some((folder, name)) => (folder, name.trim_end_matches(".rs")),
         None => ("", path.trim_end_matches(".rs")),
     };
-    let base = if owns_folder {
-        folder.to_owned()
-    } else {
-        format!("{folder}/{stem}")
-    };
+    let base = if owns_folder { folder.to_owned() } else { format!("{folder}/{stem}") };
     for module in declared(text) {
         let behind_test = test_only || module.behind_test;
         let candidates = match &module.path {
             Some(path) => vec![(normal(&format!("{folder}/{path}")), true)],
             None => {
                 let place = format!("{base}/{}{}", module.inside, module.name);
-                vec![
-                    (format!("{place}.rs"), false),
-                    (format!("{place}/mod.rs"), true),
-                ]
+                vec![(format!("{place}.rs"), false), (format!("{place}/mod.rs"), true)]
             }
         };
         match candidates.iter().find(|(path, _)| tree.get(path).is_some()) {
@@ -244,9 +226,8 @@ fn declared(text: &str) -> Vec<Declared> {
             continue;
         }
         let rest = &code[offset + word.len()..];
-        let name_len = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
+        let name_len =
+            rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let (name, after) = rest.split_at(name_len);
         inline.retain(|(end, _, _)| *end > offset);
         let attributes = attributes(&code, offset);
@@ -255,10 +236,7 @@ fn declared(text: &str) -> Vec<Declared> {
         match after.trim_start().as_bytes().first() {
             Some(b';') => found.push(Declared {
                 name: name.to_owned(),
-                inside: inline
-                    .iter()
-                    .map(|(_, name, _)| format!("{name}/"))
-                    .collect(),
+                inside: inline.iter().map(|(_, name, _)| format!("{name}/")).collect(),
                 path: text[attributes]
                     .split_once("#[path = \"")
                     .and_then(|(_, rest)| rest.split_once('"'))

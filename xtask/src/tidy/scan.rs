@@ -53,10 +53,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// The line of `offset`, counted from 1.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.as_bytes()[..offset.min(text.len())]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
+    1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// The offset just past the brace that closes the one at `open`.
@@ -82,9 +79,7 @@ pub(super) fn is_word(code: &str, offset: usize, needle: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = code.as_bytes();
     let before = offset > 0 && word(bytes[offset - 1]);
-    let after = bytes
-        .get(offset + needle.len())
-        .is_some_and(|byte| word(*byte));
+    let after = bytes.get(offset + needle.len()).is_some_and(|byte| word(*byte));
     !before && !after
 }
 
@@ -102,10 +97,7 @@ fn is_word_byte(byte: u8) -> bool {
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |length| at + length)
+    bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length)
 }
 
 fn comment_end(bytes: &[u8], at: usize) -> usize {
@@ -145,19 +137,14 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
 
 /// The contents of the raw string that starts with the `r` at `at`.
 fn raw_string(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    let hashes = bytes[at + 1..]
-        .iter()
-        .take_while(|byte| **byte == b'#')
-        .count();
+    let hashes = bytes[at + 1..].iter().take_while(|byte| **byte == b'#').count();
     let open = at + 1 + hashes;
     if bytes.get(open) != Some(&b'"') {
         return None;
     }
     let mut close = vec![b'"'];
     close.resize(1 + hashes, b'#');
-    let length = bytes[open + 1..]
-        .windows(close.len())
-        .position(|window| window == close)?;
+    let length = bytes[open + 1..].windows(close.len()).position(|window| window == close)?;
     Some((open + 1, open + 1 + length))
 }
 
@@ -165,10 +152,9 @@ fn raw_string(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 /// nothing for a lifetime.
 fn character(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at + 1)? {
-        b'\\' => bytes[at + 3..]
-            .iter()
-            .position(|byte| *byte == b'\'')
-            .map(|length| at + 3 + length),
+        b'\\' => {
+            bytes[at + 3..].iter().position(|byte| *byte == b'\'').map(|length| at + 3 + length)
+        }
         first => {
             let width = match first {
                 0x00..=0x7f => 1,

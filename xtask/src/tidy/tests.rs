@@ -4,10 +4,7 @@ use super::*;
 
 /// What one rule finds, as `path:line: message` lines.
 fn found(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
-    rule(&Tree::of(files))
-        .iter()
-        .map(Finding::to_string)
-        .collect()
+    rule(&Tree::of(files)).iter().map(Finding::to_string).collect()
 }
 
 /// Asserts that a rule finds exactly one thing, which starts and contains so.
@@ -33,50 +30,24 @@ const MANIFEST: &str = "[package]\nname = \"x\"\n[lints]\nworkspace = true\n";
 #[test]
 fn a_module_without_a_header_is_found() {
     let path = "crates/store/src/run.rs";
-    fires(
-        text::module_header,
-        &[(path, "use x;\n")],
-        "crates/store/src/run.rs:1:",
-        "//!",
-    );
-    fires(
-        text::module_header,
-        &[(path, "//! a\n")],
-        "crates/store/src/run.rs:1:",
-        "nothing",
-    );
+    fires(text::module_header, &[(path, "use x;\n")], "crates/store/src/run.rs:1:", "//!");
+    fires(text::module_header, &[(path, "//! a\n")], "crates/store/src/run.rs:1:", "nothing");
     quiet(text::module_header, &[(path, "//! A run of keys.\n")]);
-    quiet(
-        text::module_header,
-        &[("crates/store/tests/store.rs", "use x;\n")],
-    );
+    quiet(text::module_header, &[("crates/store/tests/store.rs", "use x;\n")]);
 }
 
 #[test]
 fn a_file_that_outgrew_its_room_is_found() {
     let long = "x\n".repeat(901);
     let fits = "x\n".repeat(900);
-    fires(
-        text::length,
-        &[("xtask/src/a.rs", &long)],
-        "xtask/src/a.rs:901:",
-        "901 lines",
-    );
-    quiet(
-        text::length,
-        &[("xtask/src/a.rs", &fits), ("docs/a.md", &long)],
-    );
+    fires(text::length, &[("xtask/src/a.rs", &long)], "xtask/src/a.rs:901:", "901 lines");
+    quiet(text::length, &[("xtask/src/a.rs", &fits), ("docs/a.md", &long)]);
 }
 
 #[test]
 fn unfinished_work_is_found_in_code_and_comments() {
     let note = concat!("//! A.\n// FIX", "ME: soon\n");
-    fires(
-        text::unfinished,
-        &[("crates/a/src/lib.rs", note)],
-        "crates/a/src/lib.rs:2:",
-        "finish",
-    );
+    fires(text::unfinished, &[("crates/a/src/lib.rs", note)], "crates/a/src/lib.rs:2:", "finish");
     let skipped = concat!("#[test]\n#[ig", "nore = \"slow\"]\nfn a() {}\n");
     fires(
         text::unfinished,
@@ -85,27 +56,14 @@ fn unfinished_work_is_found_in_code_and_comments() {
         "finish",
     );
     let call = concat!("fn a() { to", "do!() }");
-    fires(
-        text::unfinished,
-        &[("bench/src/main.rs", call)],
-        "bench/src/main.rs:1:",
-        "finish",
-    );
-    quiet(
-        text::unfinished,
-        &[("crates/a/src/lib.rs", "// nothing is left to do\n")],
-    );
+    fires(text::unfinished, &[("bench/src/main.rs", call)], "bench/src/main.rs:1:", "finish");
+    quiet(text::unfinished, &[("crates/a/src/lib.rs", "// nothing is left to do\n")]);
 }
 
 #[test]
 fn a_path_of_one_machine_is_found_in_any_text() {
     let text = concat!("see\n/wo", "rk/main/a\n");
-    fires(
-        text::machine_paths,
-        &[("README.md", text)],
-        "README.md:2:",
-        "one machine",
-    );
+    fires(text::machine_paths, &[("README.md", text)], "README.md:2:", "one machine");
     quiet(text::machine_paths, &[("README.md", "the work at hand")]);
 }
 
@@ -117,10 +75,7 @@ fn files_clocks_and_chance_are_banned_below_the_database() {
     for (line, call) in [
         ("use std::fs;", "std::fs"),
         ("use std::{io, fs};", "std::fs"),
-        (
-            "let t = std::time::SystemTime::now();",
-            "std::time::SystemTime",
-        ),
+        ("let t = std::time::SystemTime::now();", "std::time::SystemTime"),
         ("let t = SystemTime::now();", "SystemTime::now"),
         ("let t = Instant::now();", "Instant::now"),
         ("let r = rand::thread_rng();", "thread_rng"),
@@ -141,11 +96,7 @@ fn banned_calls_are_free_in_tests_comments_strings_and_the_real_world() {
     let words = "//! Never std::fs.\n// Instant::now\nconst A: &str = \"std::fs\"; /* std::fs */\nuse std::{io, offs};";
     quiet(
         rule,
-        &[
-            toml,
-            ("crates/vfs/src/lib.rs", "//! A.\nmod os;\n"),
-            ("crates/vfs/src/os.rs", call),
-        ],
+        &[toml, ("crates/vfs/src/lib.rs", "//! A.\nmod os;\n"), ("crates/vfs/src/os.rs", call)],
     );
     quiet(rule, &[toml, ("crates/vfs/src/lib.rs", inline)]);
     quiet(rule, &[toml, ("crates/vfs/src/lib.rs", words)]);
@@ -153,28 +104,14 @@ fn banned_calls_are_free_in_tests_comments_strings_and_the_real_world() {
         rule,
         &[
             toml,
-            (
-                "crates/vfs/src/lib.rs",
-                "//! A.\n#[cfg(test)]\nmod tests;\n",
-            ),
+            ("crates/vfs/src/lib.rs", "//! A.\n#[cfg(test)]\nmod tests;\n"),
             ("crates/vfs/src/tests.rs", "//! A.\nmod more;\n"),
             ("crates/vfs/src/tests/more.rs", call),
         ],
     );
-    quiet(
-        rule,
-        &[
-            ("crates/anywhen/Cargo.toml", MANIFEST),
-            ("crates/anywhen/src/lib.rs", call),
-        ],
-    );
+    quiet(rule, &[("crates/anywhen/Cargo.toml", MANIFEST), ("crates/anywhen/src/lib.rs", call)]);
     let after = "//! A.\n#[cfg(test)]\nmod tests {}\nuse std::fs;\n";
-    fires(
-        rule,
-        &[toml, ("crates/vfs/src/lib.rs", after)],
-        "crates/vfs/src/lib.rs:4:",
-        "std::fs",
-    );
+    fires(rule, &[toml, ("crates/vfs/src/lib.rs", after)], "crates/vfs/src/lib.rs:4:", "std::fs");
 }
 
 #[test]
@@ -183,20 +120,11 @@ fn a_file_that_no_module_leads_to_is_dead() {
     let rule = modules::dead_files;
     fires(
         rule,
-        &[
-            toml,
-            ("crates/a/src/lib.rs", "// mod b;\n"),
-            ("crates/a/src/b.rs", ""),
-        ],
+        &[toml, ("crates/a/src/lib.rs", "// mod b;\n"), ("crates/a/src/b.rs", "")],
         "crates/a/src/b.rs:1:",
         "delete",
     );
-    fires(
-        rule,
-        &[toml, ("crates/a/src/lib.rs", "\nmod b;")],
-        "crates/a/src/lib.rs:2:",
-        "no file",
-    );
+    fires(rule, &[toml, ("crates/a/src/lib.rs", "\nmod b;")], "crates/a/src/lib.rs:2:", "no file");
     quiet(
         rule,
         &[
@@ -224,19 +152,9 @@ fn a_file_that_no_module_leads_to_is_dead() {
 fn a_crate_that_imports_upwards_is_found() {
     let rule = imports::direction;
     let up = format!("[dependencies]\nvfs.workspace = true\ntxn.workspace = true\n{MANIFEST}");
-    fires(
-        rule,
-        &[("crates/store/Cargo.toml", &up)],
-        "crates/store/Cargo.toml:3:",
-        "`txn`",
-    );
+    fires(rule, &[("crates/store/Cargo.toml", &up)], "crates/store/Cargo.toml:3:", "`txn`");
     let spelled = format!("[dependencies.txn]\nworkspace = true\n{MANIFEST}");
-    fires(
-        rule,
-        &[("crates/store/Cargo.toml", &spelled)],
-        "crates/store/Cargo.toml:1:",
-        "`txn`",
-    );
+    fires(rule, &[("crates/store/Cargo.toml", &spelled)], "crates/store/Cargo.toml:1:", "`txn`");
     let tests_too = format!("[dev-dependencies]\ndocument = {{ workspace = true }}\n{MANIFEST}");
     fires(
         rule,
@@ -244,54 +162,26 @@ fn a_crate_that_imports_upwards_is_found() {
         "crates/json/Cargo.toml:2:",
         "`document`",
     );
-    quiet(
-        rule,
-        &[("crates/txn/Cargo.toml", &up.replace("txn.", "log."))],
-    );
+    quiet(rule, &[("crates/txn/Cargo.toml", &up.replace("txn.", "log."))]);
     quiet(rule, &[("bench/Cargo.toml", &up)]);
 }
 
 #[test]
 fn a_crate_outside_the_layers_an_engine_and_missing_lints_are_found() {
     let rule = imports::direction;
-    fires(
-        rule,
-        &[("crates/new/Cargo.toml", MANIFEST)],
-        "crates/new/Cargo.toml:1:",
-        "no place",
-    );
+    fires(rule, &[("crates/new/Cargo.toml", MANIFEST)], "crates/new/Cargo.toml:1:", "no place");
     let engine = format!("[dependencies]\nredb = \"1\"\n{MANIFEST}");
-    fires(
-        rule,
-        &[("crates/store/Cargo.toml", &engine)],
-        "crates/store/Cargo.toml:2:",
-        "`bench`",
-    );
+    fires(rule, &[("crates/store/Cargo.toml", &engine)], "crates/store/Cargo.toml:2:", "`bench`");
     quiet(rule, &[("bench/Cargo.toml", &engine)]);
-    fires(
-        rule,
-        &[("xtask/Cargo.toml", "[package]\n")],
-        "xtask/Cargo.toml:1:",
-        "lints",
-    );
+    fires(rule, &[("xtask/Cargo.toml", "[package]\n")], "xtask/Cargo.toml:1:", "lints");
 }
 
 #[test]
 fn a_link_that_leads_nowhere_is_found() {
     let rule = links::resolve;
-    fires(
-        rule,
-        &[("docs/a.md", "x\n[b](b.md)")],
-        "docs/a.md:2:",
-        "`b.md`",
-    );
+    fires(rule, &[("docs/a.md", "x\n[b](b.md)")], "docs/a.md:2:", "`b.md`");
     fires(rule, &[("a.md", "# One\n[b](#two)")], "a.md:2:", "`#two`");
-    fires(
-        rule,
-        &[("a.md", "[b](b.md#two)"), ("b.md", "# One\n")],
-        "a.md:1:",
-        "`b.md`",
-    );
+    fires(rule, &[("a.md", "[b](b.md#two)"), ("b.md", "# One\n")], "a.md:1:", "`b.md`");
     quiet(
         rule,
         &[

@@ -19,11 +19,8 @@ const UNFINISHED: &[&str] = &[
 ];
 
 /// Folders that exist on one machine only.
-const MACHINE_PATHS: &[&str] = &[
-    concat!("/wo", "rk/"),
-    concat!("/fa", "rm/"),
-    concat!("../sha", "red"),
-];
+const MACHINE_PATHS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/fa", "rm/"), concat!("../sha", "red")];
 
 /// True for the Rust sources of the project, as against tests beside them.
 fn is_module(path: &str) -> bool {
@@ -80,8 +77,7 @@ pub(super) fn unfinished(tree: &Tree) -> Vec<Finding> {
     let sources = ["rs", "sh", "py"];
     find(
         tree.iter().filter(|(path, _)| {
-            path.rsplit_once('.')
-                .is_some_and(|(_, ending)| sources.contains(&ending))
+            path.rsplit_once('.').is_some_and(|(_, ending)| sources.contains(&ending))
         }),
         UNFINISHED,
         |needle| format!("`{needle}` says that something is unfinished: finish it or take it out"),

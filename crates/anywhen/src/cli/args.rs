@@ -1,0 +1,689 @@
+//! What can be said on the command line, and the help that teaches it.
+//!
+//! The texts here are the manual: each subcommand says in a sentence what it
+//! does and shows it on examples that work as printed.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::time;
+
+const ABOUT: &str = "\
+Anywhen keeps every version of everything.
+
+Documents (JSON) live in collections. Every write makes a new revision; any
+revision can be read, compared and explained, for ever: what changed, when,
+by whom, and why.";
+
+const FIRST_STEPS: &str = "\
+First steps:
+  anywhen put articles/a1 '{\"title\": \"Anywhen\", \"counter\": 0}'
+  anywhen edit articles/a1 set counter 1 --message 'first edit'
+  anywhen get articles/a1                 the document now
+  anywhen get articles/a1 --at 1          as it was in revision 1
+  anywhen history articles/a1             who, when, why
+  anywhen diff articles/a1 1 2            what changed
+  anywhen blame articles/a1               who last changed each line
+  anywhen import git . package.json       the whole history of a file out of git
+
+Exit codes: 0 done; 1 not found or not possible; 2 wrong usage; 3 disk or damaged data.
+'anywhen help COMMAND' shows examples of each command.";
+
+/// The whole command line.
+#[derive(Parser, Debug)]
+#[command(name = "anywhen", version, about = "Anywhen keeps every version of everything", long_about = ABOUT,
+    after_help = FIRST_STEPS, max_term_width = 100, disable_help_subcommand = false)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Args, Debug, Clone)]
+pub(super) struct Global {
+    /// The folder that holds the data
+    #[arg(
+        long,
+        global = true,
+        env = "ANYWHEN_DATA",
+        value_name = "DIR",
+        default_value = "anywhen-data",
+        hide_env_values = true
+    )]
+    pub data: PathBuf,
+    /// Answer in JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Who writes, and why: kept with the revision.
+#[derive(Args, Debug, Clone)]
+pub(super) struct Signed {
+    /// Who writes (default: the user of this system)
+    #[arg(long, env = "ANYWHEN_AUTHOR", value_name = "NAME", hide_env_values = true)]
+    pub author: Option<String>,
+    /// Why: kept with the revision
+    #[arg(long, short, value_name = "TEXT")]
+    pub message: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(super) enum Command {
+    /// Make an empty data folder
+    #[command(after_help = "\
+Examples:
+  anywhen init                        makes ./anywhen-data
+  anywhen init --data /srv/contracts
+
+Writing commands make the folder themselves; init is for when you want it empty.")]
+    Init,
+    /// Write a whole document: a new one, or a new revision
+    #[command(after_help = "\
+Only what differs from the revision before is stored, and the parts that stayed
+keep their identity: history, blame and diff follow them through a put.
+
+Examples:
+  anywhen put articles/a1 article.json
+  anywhen put articles/a1 '{\"title\": \"Anywhen\", \"counter\": 0}'
+  curl -s https://example.org/a.json | anywhen put articles/a1 - --message 'nightly copy'")]
+    Put(PutArgs),
+    /// Read a document, now or at any moment of its past
+    #[command(after_help = "\
+A moment is one of
+  3                          a revision of this document
+  2026-11-21                 an instant: date, or date and time, UTC unless it says otherwise
+  '2026-11-21 10:30:00'      (also 2026-11-21T10:30:00+02:00, and @1795000000 in unix seconds)
+  authored:2024-05-01        the same, by the time that an import brought along
+  csn:17                     a commit of the whole database
+
+Examples:
+  anywhen get articles/a1
+  anywhen get articles/a1 --at 1
+  anywhen get articles/a1 --at '2026-11-21 10:30' --path title
+  anywhen get articles/a1 --max-level 2 --pretty")]
+    Get(GetArgs),
+    /// Change parts of a document: each call is one revision
+    #[command(subcommand_value_name = "CHANGE", subcommand_help_heading = "Changes", after_help = "\
+A path is `title`, `items[3].qty` or `$.items[3].qty`; `#12` is the node with that key.
+A value is JSON; with --text it is taken as a string.
+
+Examples:
+  anywhen edit articles/a1 set counter 1
+  anywhen edit articles/a1 set counter 2 author.name '\"Ada\"'     two changes, one revision
+  anywhen edit articles/a1 insert tags '\"new\"'                   at the end of an array
+  anywhen edit articles/a1 insert '$' '\"draft\"' --field state    a new field
+  anywhen edit articles/a1 rename title headline
+  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'
+  anywhen edit articles/a1 copy author '$' --field editor
+  anywhen edit articles/a1 remove 'tags[0]'")]
+    Edit(EditArgs),
+    /// Remove a document; its history stays
+    #[command(after_help = "\
+The past is not touched: history, and get --at a revision before, go on working.
+To have it back: anywhen revert COLLECTION/DOC REVISION.
+
+Examples:
+  anywhen rm articles/a1 --message 'withdrawn'")]
+    Rm(RmArgs),
+    /// List the collections, or the documents of one
+    #[command(after_help = "\
+Examples:
+  anywhen ls
+  anywhen ls articles
+  anywhen ls articles/2026-            only keys that begin so
+  anywhen ls articles --at 2026-01-01  what was there then")]
+    Ls(LsArgs),
+    /// The revisions of a document, newest first
+    #[command(after_help = "\
+Examples:
+  anywhen history articles/a1
+  anywhen history articles/a1 -n 5
+  anywhen history articles/a1 --json")]
+    History(HistoryArgs),
+    /// What changed between two revisions
+    #[command(after_help = "\
+Moves are shown as moves, renames as renames, and every change with its old value.
+
+Formats:
+  text      for reading (the default)
+  anywhen   JSON with node keys, paths, old and new values
+  rfc6902   a JSON Patch, which other tools can apply
+
+Examples:
+  anywhen diff articles/a1               the last change
+  anywhen diff articles/a1 1 3
+  anywhen diff articles/a1 1 3 --format rfc6902")]
+    Diff(DiffArgs),
+    /// Which revision last changed each line of a document, and who
+    #[command(after_help = "\
+Examples:
+  anywhen blame articles/a1
+  anywhen blame articles/a1 --at 5")]
+    Blame(BlameArgs),
+    /// Every value that one part of a document ever had
+    #[command(after_help = "\
+The time this takes grows with the changes of that part, not with the document's history.
+
+Examples:
+  anywhen node-history articles/a1 counter
+  anywhen node-history articles/a1 'items[0].qty'
+  anywhen node-history articles/a1 '#12'          by node key, also for what is gone")]
+    NodeHistory(NodeHistoryArgs),
+    /// Write a past revision again, as the newest
+    #[command(after_help = "\
+Nothing is lost: the revisions in between stay, and can be reverted to in turn.
+
+Examples:
+  anywhen revert articles/a1 2 --message 'the numbers were right before'")]
+    Revert(RevertArgs),
+    /// Bring in JSON files, folders, exports, or whole histories
+    #[command(
+        args_conflicts_with_subcommands = true,
+        subcommand_negates_reqs = true,
+        after_help = "\
+Examples:
+  anywhen import settings.json                    documents/settings
+  anywhen import settings.json --as conf/main     conf/main
+  anywhen import events.ndjson                    one document a line, keys 1, 2, 3 ...
+  anywhen import events.ndjson --as events --key id
+  anywhen import data/                            every .json file below, collection `data`
+  anywhen import git ~/code/app package.json      every version of a file in git
+  anywhen import history versions.ndjson.gz --as conf/main"
+    )]
+    Import(ImportArgs),
+    /// Write documents out: as lines, as files, or with all their history
+    #[command(after_help = "\
+Lines are {\"key\": ..., \"doc\": ...}; `anywhen import FILE.ndjson --as COLLECTION` reads them back.
+
+Examples:
+  anywhen export articles > articles.ndjson
+  anywhen export articles --to folder/            one file a document
+  anywhen export articles --at 2026-01-01
+  anywhen export articles/a1 --history > a1.ndjson    every revision; `import history` reads it back")]
+    Export(ExportArgs),
+    /// Check every checksum and every invariant of the data folder
+    #[command(after_help = "\
+Reads everything; changes nothing. Exit code 3 where something is damaged.
+
+Examples:
+  anywhen verify && echo all is well")]
+    Verify,
+    /// Rewrite the data folder in its smallest form
+    #[command(after_help = "\
+This happens in the background as the database grows; call it before an archive
+or a measurement. No version is lost.
+
+Examples:
+  anywhen compact")]
+    Compact,
+    /// Copy the database, whole and consistent, to a new folder
+    #[command(after_help = "\
+Examples:
+  anywhen backup /backup/anywhen-2026-11-21")]
+    Backup(BackupArgs),
+    /// Make a data folder out of a backup
+    #[command(after_help = "\
+The data folder (--data) must not exist yet: nothing is overwritten.
+
+Examples:
+  anywhen restore /backup/anywhen-2026-11-21
+  anywhen restore /backup/anywhen-2026-11-21 --data /srv/articles")]
+    Restore(RestoreArgs),
+    /// What the data folder holds, and how large it is
+    #[command(after_help = "\
+Examples:
+  anywhen stats
+  anywhen stats --json")]
+    Stats,
+    /// Read commands from standard input, one a line, on one open database
+    #[command(after_help = "\
+Lines are commands as above, without `anywhen`; words are split and quoted as in
+a shell; `#` begins a comment. Each line is answered before the next is read, and
+a write is durable when its answer appears. A failed line does not end the shell,
+but the exit code tells.
+
+Examples:
+  anywhen shell
+  printf '%s\\n' 'put a/1 {\"n\":1}' 'edit a/1 set n 2' 'history a/1' | anywhen shell")]
+    Shell,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct PutArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A file, `-` for standard input, or the JSON itself
+    #[arg(value_name = "FILE|-|JSON", default_value = "-")]
+    pub source: String,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct GetArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+    /// Only this part
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<Place>,
+    /// Levels to show, counted from 1
+    #[arg(long, value_name = "N")]
+    pub max_level: Option<u32>,
+    /// Children to show in each array or object
+    #[arg(long, value_name = "N")]
+    pub max_children: Option<u32>,
+    /// Nodes to show in all
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u32>,
+    /// Show the node keys, kinds and counts as well
+    #[arg(long)]
+    pub metadata: bool,
+    /// Over several lines, indented
+    #[arg(long, short)]
+    pub pretty: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct EditArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    #[command(subcommand)]
+    pub change: Change,
+}
+
+#[derive(Subcommand, Debug)]
+pub(super) enum Change {
+    /// Give parts new values; a missing last field is made
+    #[command(
+        after_help = "Examples:\n  anywhen edit articles/a1 set counter 1\n  anywhen edit articles/a1 set title Anywhen --text"
+    )]
+    Set {
+        /// PATH VALUE, as often as needed
+        #[arg(num_args = 2.., required = true, value_names = ["PATH", "VALUE"], allow_negative_numbers = true)]
+        pairs: Vec<String>,
+        /// The values are plain text
+        #[arg(long)]
+        text: bool,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Put something new in
+    #[command(
+        after_help = "Examples:\n  anywhen edit articles/a1 insert tags '\"new\"'\n  anywhen edit articles/a1 insert 'tags[0]' '\"first\"' --before\n  anywhen edit articles/a1 insert '$' 0 --field counter"
+    )]
+    Insert {
+        /// The array or object to put it in, or the neighbour for --before and --after
+        place: Place,
+        /// JSON
+        #[arg(allow_negative_numbers = true)]
+        value: String,
+        /// The value is plain text
+        #[arg(long)]
+        text: bool,
+        #[command(flatten)]
+        where_: Where,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Give a field another name
+    #[command(after_help = "Examples:\n  anywhen edit articles/a1 rename author.name full_name")]
+    Rename {
+        /// The field
+        place: Place,
+        /// Its new name
+        name: String,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Take a part to another place; it keeps its identity and its history
+    #[command(
+        after_help = "Examples:\n  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'\n  anywhen edit articles/a1 move draft.title '$' --field title"
+    )]
+    Move {
+        /// What
+        place: Place,
+        /// Where to: an array or object, or the neighbour for --before and --after
+        to: Place,
+        #[command(flatten)]
+        where_: Where,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Put a copy of a part in another place
+    #[command(after_help = "Examples:\n  anywhen edit articles/a1 copy author '$' --field editor")]
+    Copy {
+        /// What
+        place: Place,
+        /// Where to: an array or object, or the neighbour for --before and --after
+        to: Place,
+        #[command(flatten)]
+        where_: Where,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Take parts out
+    #[command(after_help = "Examples:\n  anywhen edit articles/a1 remove 'tags[0]' state")]
+    Remove {
+        /// What
+        #[arg(required = true)]
+        places: Vec<Place>,
+        #[command(flatten)]
+        signed: Signed,
+    },
+}
+
+/// Where something new stands, seen from the place named.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub(super) struct Where {
+    /// As the last child (the default)
+    #[arg(long)]
+    pub last: bool,
+    /// As the first child
+    #[arg(long)]
+    pub first: bool,
+    /// Just before it
+    #[arg(long)]
+    pub before: bool,
+    /// Just after it
+    #[arg(long)]
+    pub after: bool,
+    /// As the field of this name of the object
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RmArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct LsArgs {
+    /// A collection, or COLLECTION/PREFIX
+    pub collection: Option<String>,
+    /// An instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct HistoryArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// Only the newest N
+    #[arg(short = 'n', long = "limit", value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DiffArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// From this revision (default: the one before the last)
+    pub from: Option<u32>,
+    /// To this one (default: the last)
+    pub to: Option<u32>,
+    /// How to write it
+    #[arg(long, value_enum)]
+    pub format: Option<DiffFormat>,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DiffFormat {
+    /// For reading
+    Text,
+    /// JSON with node keys, paths, old and new values
+    Anywhen,
+    /// A JSON Patch
+    Rfc6902,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BlameArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct NodeHistoryArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// The part, for example items[3].qty
+    pub place: Place,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RevertArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// The revision to write again
+    pub revision: u32,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ImportArgs {
+    #[command(subcommand)]
+    pub from: Option<ImportFrom>,
+    /// A .json file, a .ndjson file (.gz too), or a folder
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub path: Option<PathBuf>,
+    /// Where it goes: COLLECTION, or COLLECTION/DOC for a .json file
+    #[arg(long = "as", value_name = "COLLECTION[/DOC]")]
+    pub target: Option<String>,
+    /// For .ndjson: the field of each line that becomes the key
+    #[arg(long, value_name = "FIELD")]
+    pub key: Option<String>,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Subcommand, Debug)]
+pub(super) enum ImportFrom {
+    /// Every version of a JSON file in a git repository, renames included
+    #[command(after_help = "\
+Each version becomes a revision with its author, its time (as authored time) and
+its message. Versions that are not valid JSON are skipped, and counted.
+
+Examples:
+  anywhen import git . package.json
+  anywhen import git ~/code/app config/schema.json --as schemas/app")]
+    Git {
+        /// The repository
+        repository: PathBuf,
+        /// The file, as named in the newest commit
+        path: String,
+        /// Where it goes (default: git/PATH)
+        #[arg(long = "as", value_name = "COLLECTION/DOC")]
+        target: Option<Target>,
+        /// Only the main line: what a merge brought counts as the merge's
+        #[arg(long)]
+        first_parent: bool,
+    },
+    /// The versions of a document, one a line
+    #[command(after_help = "\
+Each line is {\"doc\": ..., \"time\": unix seconds, \"author\": ..., \"message\": ...}; only
+`doc` is needed, and without it the line says that the document was removed.
+Oldest first. `anywhen export COLLECTION/DOC --history` writes such lines.
+
+Examples:
+  anywhen import history versions.ndjson.gz --as conf/main")]
+    History {
+        /// A .ndjson file (.gz too), or - for standard input
+        file: PathBuf,
+        /// Where it goes
+        #[arg(long = "as", value_name = "COLLECTION/DOC")]
+        target: Target,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExportArgs {
+    /// COLLECTION or COLLECTION/DOC
+    #[arg(value_name = "COLLECTION[/DOC]")]
+    pub target: String,
+    /// As things were at this moment
+    #[arg(long, value_name = "MOMENT", conflicts_with = "history")]
+    pub at: Option<At>,
+    /// Every revision of a document, oldest first
+    #[arg(long, conflicts_with = "to")]
+    pub history: bool,
+    /// Write one file a document into this folder
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BackupArgs {
+    /// A folder that does not exist yet
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RestoreArgs {
+    /// The backup
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+/// `COLLECTION/DOC`. A document's key may hold more slashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub collection: String,
+    pub key: String,
+}
+
+impl FromStr for Target {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('/') {
+            Some((collection, key)) if !collection.is_empty() && !key.is_empty() => {
+                Ok(Self { collection: collection.to_owned(), key: key.to_owned() })
+            }
+            _ => Err("a document is named COLLECTION/DOC, for example articles/a1".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.collection, self.key)
+    }
+}
+
+/// A part of a document, by path or by node key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Always in full, from `$` on.
+    Path(String),
+    Key(u64),
+}
+
+impl FromStr for Place {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(key) = text.strip_prefix('#') {
+            return match key.parse() {
+                Ok(key) => Ok(Self::Key(key)),
+                Err(_) => Err("a node key is `#` and a number, for example #12".to_owned()),
+            };
+        }
+        Ok(Self::Path(match text.as_bytes().first() {
+            None => return Err("a path is needed; `$` is the whole document".to_owned()),
+            Some(b'$') => text.to_owned(),
+            Some(b'[' | b'.') => format!("${text}"),
+            Some(_) => format!("$.{text}"),
+        }))
+    }
+}
+
+/// A moment of the past, as the user named it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    Revision(u32),
+    /// Microseconds since 1970.
+    Time(u64),
+    /// Microseconds since 1970, by the time that an import brought along.
+    Authored(u64),
+    Csn(u64),
+}
+
+impl FromStr for At {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(number) = text.strip_prefix("csn:") {
+            return number
+                .parse()
+                .map(Self::Csn)
+                .map_err(|_| "after csn: comes a number".to_owned());
+        }
+        if let Some(instant) = text.strip_prefix("authored:") {
+            return time::parse(instant).map(Self::Authored);
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return match text.parse() {
+                Ok(0) | Err(_) => Err("revisions are counted from 1".to_owned()),
+                Ok(revision) => Ok(Self::Revision(revision)),
+            };
+        }
+        time::parse(text).map(Self::Time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_shows_examples() {
+        Arguments::command().debug_assert();
+        for command in Arguments::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            let shown = help.is_some_and(|help| help.contains("Examples:\n  "));
+            assert!(shown, "`{}` shows no example", command.get_name());
+        }
+    }
+
+    #[test]
+    fn places_are_completed_and_moments_told_apart() {
+        assert_eq!("a.b[1]".parse(), Ok(Place::Path("$.a.b[1]".to_owned())));
+        assert_eq!("[1].a".parse(), Ok(Place::Path("$[1].a".to_owned())));
+        assert_eq!("$".parse(), Ok(Place::Path("$".to_owned())));
+        assert_eq!("#12".parse(), Ok(Place::Key(12)));
+        assert!("".parse::<Place>().is_err() && "#x".parse::<Place>().is_err());
+        assert_eq!("3".parse(), Ok(At::Revision(3)));
+        assert_eq!("csn:17".parse(), Ok(At::Csn(17)));
+        assert_eq!("1970-01-02".parse(), Ok(At::Time(86_400_000_000)));
+        assert_eq!("authored:1970-01-02".parse(), Ok(At::Authored(86_400_000_000)));
+        assert!("0".parse::<At>().is_err() && "soon".parse::<At>().is_err());
+        assert!("a".parse::<Target>().is_err() && "/a".parse::<Target>().is_err());
+        let target: Target = "a/b/c".parse().unwrap();
+        assert_eq!((target.collection.as_str(), target.key.as_str()), ("a", "b/c"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Commands that look after the data folder itself.
+
+use anywhen::Database;
+
+use super::args::{BackupArgs, RestoreArgs};
+use super::failure::{Failure, Kind, Outcome};
+use super::json_out::Object;
+use super::progress;
+use super::screen::{self, bytes, count};
+use super::session::{Session, holds_data};
+
+pub(super) fn init(session: &mut Session) -> Outcome {
+    if holds_data(&session.data) {
+        return Err(Failure::refused(format!("{} is not empty", session.data.display()))
+            .hint("name another folder with --data"));
+    }
+    Database::create(&session.data)?.close()?;
+    answer(
+        session,
+        Object::new().text("data", &session.data.to_string_lossy()),
+        &format!("made an empty database in {}", session.data.display()),
+    )
+}
+
+/// Prints a finished object, or its text for people.
+fn answer(session: &Session, object: Object, text: &str) -> Outcome {
+    match session.json {
+        true => screen::raw(object.end().as_bytes()),
+        false => screen::text(text),
+    }
+}
+
+pub(super) fn verify(session: &mut Session) -> Outcome {
+    let database = session.database()?;
+    let bar = progress::bar("verifying", None);
+    let report = database.verify(|done| bar.set_position(done))?;
+    bar.finish_and_clear();
+    let problems = &report.problems;
+    if !problems.is_empty() {
+        for problem in problems {
+            screen::note(&problem.to_string());
+        }
+        return Err(Failure::new(
+            Kind::Broken,
+            format!("{} found", count(problems.len() as u64, "problem")),
+        )
+        .hint("keep the folder as it is, and restore a backup into another one"));
+    }
+    answer(
+        session,
+        Object::new()
+            .plain("ok", true)
+            .plain("files", report.files)
+            .plain("blocks", report.blocks)
+            .plain("bytes", report.bytes)
+            .plain("documents", report.documents)
+            .plain("revisions", report.revisions),
+        &format!(
+            "sound: {} in {}, {}, {}",
+            count(report.blocks, "block"),
+            count(report.files, "file"),
+            bytes(report.bytes),
+            count(report.revisions, "revision"),
+        ),
+    )
+}
+
+pub(super) fn compact(session: &mut Session) -> Outcome {
+    let database = session.database()?;
+    let before = database.stats().disk_bytes;
+    let bar = progress::bar("compacting", None);
+    database.compact()?;
+    bar.finish_and_clear();
+    let after = database.stats().disk_bytes;
+    answer(
+        session,
+        Object::new().plain("bytes_before", before).plain("bytes_after", after),
+        &format!("{} before, {} after", bytes(before), bytes(after)),
+    )
+}
+
+pub(super) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
+    let database = session.database()?;
+    if holds_data(&a.folder) {
+        return Err(Failure::refused(format!("{} is not empty", a.folder.display()))
+            .hint("a backup goes to a folder of its own"));
+    }
+    let bar = progress::bar("copying", None);
+    database.backup(&a.folder, |done| bar.set_position(done))?;
+    bar.finish_and_clear();
+    answer(
+        session,
+        Object::new().text("backup", &a.folder.to_string_lossy()),
+        &format!("backed up to {}", a.folder.display()),
+    )
+}
+
+pub(super) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
+    if holds_data(&session.data) {
+        return Err(Failure::refused(format!("{} is not empty", session.data.display()))
+            .hint("nothing is overwritten: name a new folder with --data"));
+    }
+    if !holds_data(&a.folder) {
+        return Err(Failure::refused(format!("there is no backup in {}", a.folder.display())));
+    }
+    let bar = progress::bar("restoring", None);
+    Database::restore(&a.folder, &session.data, |done| bar.set_position(done))?;
+    bar.finish_and_clear();
+    answer(
+        session,
+        Object::new().text("data", &session.data.to_string_lossy()),
+        &format!("restored into {}", session.data.display()),
+    )
+}
+
+pub(super) fn stats(session: &mut Session) -> Outcome {
+    let database = session.database()?;
+    let stats = database.stats();
+    let names = database.collections()?;
+    let mut documents = 0;
+    for name in &names {
+        documents += database.collection(name)?.len()?;
+    }
+    answer(
+        session,
+        Object::new()
+            .plain("collections", names.len())
+            .plain("documents", documents)
+            .plain("commits", stats.commits)
+            .plain("bytes", stats.disk_bytes),
+        &format!(
+            "{}, {}, {}, {} on disk",
+            count(names.len() as u64, "collection"),
+            count(documents as u64, "document"),
+            count(stats.commits, "commit"),
+            bytes(stats.disk_bytes),
+        ),
+    )
+}

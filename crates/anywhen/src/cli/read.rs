@@ -1,0 +1,184 @@
+//! Commands that read: a document, a list, a history, a comparison.
+
+use anywhen::{Collection, Document, Moment, Revision, RevisionInfo, SerializeOptions};
+
+use super::args::{
+    At, BlameArgs, DiffArgs, DiffFormat, GetArgs, HistoryArgs, LsArgs, NodeHistoryArgs, Target,
+};
+use super::failure::{Failure, Outcome};
+use super::json_out::{Object, array, quoted};
+use super::session::{Session, missing, node};
+use super::{render, screen, time};
+
+/// The library's name of a moment.
+pub(super) fn moment(at: At) -> Moment {
+    match at {
+        At::Revision(revision) => Moment::Revision(Revision(revision)),
+        At::Time(micros) => Moment::Time(micros),
+        At::Authored(micros) => Moment::Authored(micros),
+        At::Csn(csn) => Moment::Csn(anywhen::Csn(csn)),
+    }
+}
+
+/// The document at the moment asked for; says why there is none.
+fn document(collection: &Collection, target: &Target, at: Option<At>) -> Outcome<Document> {
+    let found = match at {
+        Some(at) => collection.at(moment(at)).get(&target.key)?,
+        None => collection.get(&target.key)?,
+    };
+    if let Some(document) = found {
+        return Ok(document);
+    }
+    let newest = collection.history(&target.key).ok().and_then(|mut h| h.next());
+    match newest.transpose()? {
+        Some(newest) if newest.deleted && at.is_none() => {
+            let removed = newest.revision.0;
+            let failure = Failure::refused(format!("{target} was removed in revision {removed}"));
+            Err(match removed {
+                1 => failure,
+                _ => failure.hint(format!(
+                    "it can still be read: `anywhen get {target} --at {}`",
+                    removed - 1
+                )),
+            })
+        }
+        Some(_) => Err(Failure::refused(format!("{target} did not exist at that moment"))
+            .hint(format!("`anywhen history {target}` shows when it did"))),
+        None => Err(missing(target)),
+    }
+}
+
+pub(super) fn get(session: &mut Session, a: &GetArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    let document = document(&collection, &a.target, a.at)?;
+    let options = SerializeOptions {
+        start: a.path.as_ref().map(node),
+        max_level: a.max_level,
+        max_children: a.max_children,
+        number_of_nodes: a.nodes,
+        metadata: a.metadata,
+        pretty: a.pretty && !session.json,
+    };
+    let text = document.serialize(&options)?;
+    if !session.json {
+        return screen::raw(text.as_bytes());
+    }
+    let object = Object::new()
+        .text("collection", &a.target.collection)
+        .text("key", &a.target.key)
+        .plain("revision", document.revision().0)
+        .plain("csn", document.csn().0)
+        .raw("doc", &text);
+    screen::raw(object.end().as_bytes())
+}
+
+pub(super) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
+    let Some(name) = &a.collection else {
+        if a.at.is_some() {
+            return Err(Failure::refused("--at needs a collection"));
+        }
+        let names = session.database()?.collections()?;
+        return list(session.json, names.into_iter().map(Ok));
+    };
+    let (name, prefix) = name.split_once('/').unwrap_or((name, ""));
+    let collection = session.collection(name)?;
+    match a.at {
+        Some(At::Revision(_)) => Err(Failure::refused("revisions are counted for each document")
+            .hint("name a time, authored:TIME or csn:N")),
+        Some(at) => list(session.json, collection.at(moment(at)).keys(prefix)?),
+        None => list(session.json, collection.keys(prefix)?),
+    }
+}
+
+/// Prints names as they come: a line each, or an array.
+fn list(json: bool, names: impl Iterator<Item = anywhen::Result<String>>) -> Outcome {
+    let names = names.collect::<anywhen::Result<Vec<String>>>()?;
+    if json {
+        return screen::raw(array(names.iter().map(|name| quoted(name))).as_bytes());
+    }
+    let mut text = String::new();
+    for name in names {
+        text.push_str(&name);
+        text.push('\n');
+    }
+    screen::lines(&text)
+}
+
+pub(super) fn history(session: &mut Session, a: &HistoryArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    let revisions = revisions(&collection, &a.target, a.limit.unwrap_or(usize::MAX))?;
+    if session.json {
+        return screen::raw(array(revisions.iter().map(revision_json)).as_bytes());
+    }
+    screen::lines(&render::history(&revisions))
+}
+
+/// The newest `limit` revisions, newest first.
+fn revisions(collection: &Collection, target: &Target, limit: usize) -> Outcome<Vec<RevisionInfo>> {
+    let revisions =
+        collection.history(&target.key)?.take(limit).collect::<anywhen::Result<Vec<_>>>()?;
+    if revisions.is_empty() && limit > 0 {
+        return Err(missing(target));
+    }
+    Ok(revisions)
+}
+
+pub(super) fn revision_json(revision: &RevisionInfo) -> String {
+    Object::new()
+        .plain("revision", revision.revision.0)
+        .plain("csn", revision.csn.0)
+        .text("time", &time::rfc3339(revision.time_us))
+        .text_or_null("authored", revision.authored_us.map(time::rfc3339).as_deref())
+        .text("author", &revision.author)
+        .text("message", &revision.message)
+        .plain("deleted", revision.deleted)
+        .end()
+}
+
+pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    let newest = revisions(&collection, &a.target, 1)?[0].revision.0;
+    let to = a.to.unwrap_or(newest);
+    let from = a.from.unwrap_or(to.saturating_sub(1));
+    if from == 0 {
+        return Err(Failure::refused(format!("{} has one revision so far", a.target))
+            .hint("name two revisions to compare"));
+    }
+    let diff = collection.diff(&a.target.key, Revision(from), Revision(to))?;
+    let format = a.format.unwrap_or(match session.json {
+        true => DiffFormat::Anywhen,
+        false => DiffFormat::Text,
+    });
+    match format {
+        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, diff.changes())),
+        DiffFormat::Anywhen => {
+            let object = Object::new()
+                .text("collection", &a.target.collection)
+                .text("key", &a.target.key)
+                .plain("from", from)
+                .plain("to", to)
+                .raw("changes", &array(diff.changes().iter().map(render::change_json)));
+            screen::raw(object.end().as_bytes())
+        }
+        DiffFormat::Rfc6902 => screen::raw(diff.to_rfc6902().as_bytes()),
+    }
+}
+
+pub(super) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    let document = document(&collection, &a.target, a.at)?;
+    let lines = collection.blame(&a.target.key, Moment::Revision(document.revision()))?;
+    if session.json {
+        return screen::raw(array(lines.iter().map(render::blame_json)).as_bytes());
+    }
+    screen::lines(&render::blame(&document.pretty(), &lines))
+}
+
+pub(super) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    let versions = collection.node_history(&a.target.key, node(&a.place))?;
+    if session.json {
+        return screen::raw(array(versions.iter().map(render::node_version_json)).as_bytes());
+    }
+    screen::lines(&render::node_history(&versions))
+}

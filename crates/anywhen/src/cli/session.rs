@@ -1,0 +1,113 @@
+//! One run of the command: where the data are, and the database once opened.
+
+use std::path::{Path, PathBuf};
+
+use anywhen::{Collection, Database, Meta, NodeRef};
+
+use super::args::{Global, Place, Signed, Target};
+use super::failure::{Failure, Outcome};
+use super::screen;
+
+/// The data folder, how to answer, and the database where one is open.
+pub(super) struct Session {
+    pub data: PathBuf,
+    pub json: bool,
+    database: Option<Database>,
+}
+
+impl Session {
+    pub(super) fn new(global: &Global) -> Self {
+        Self { data: global.data.clone(), json: global.json, database: None }
+    }
+
+    /// The database, which must exist.
+    pub(super) fn database(&mut self) -> Outcome<Database> {
+        if self.database.is_none() {
+            if !holds_data(&self.data) {
+                return Err(Failure::refused(format!(
+                    "there is no database in {}",
+                    self.data.display()
+                ))
+                .hint("make one with `anywhen init`, or name another folder with --data"));
+            }
+            self.database = Some(Database::open(&self.data)?);
+        }
+        self.opened()
+    }
+
+    /// The database, made where it is missing.
+    pub(super) fn database_or_new(&mut self) -> Outcome<Database> {
+        if self.database.is_none() {
+            if !holds_data(&self.data) {
+                screen::note(&format!("making a new database in {}", self.data.display()));
+            }
+            self.database = Some(Database::open_or_create(&self.data)?);
+        }
+        self.opened()
+    }
+
+    fn opened(&self) -> Outcome<Database> {
+        match &self.database {
+            Some(database) => Ok(database.clone()),
+            None => Err(Failure::refused("the database is closed")),
+        }
+    }
+
+    /// A collection that must exist.
+    pub(super) fn collection(&mut self, name: &str) -> Outcome<Collection> {
+        let database = self.database()?;
+        if !database.collections()?.iter().any(|known| known == name) {
+            return Err(Failure::refused(format!("there is no collection {name:?}"))
+                .hint("`anywhen ls` shows the collections"));
+        }
+        Ok(database.collection(name)?)
+    }
+
+    /// Ends the use of the database, so that the next opening has nothing to
+    /// recover.
+    pub(super) fn close(&mut self) -> Outcome {
+        if let Some(database) = self.database.take() {
+            database.close()?;
+        }
+        Ok(())
+    }
+}
+
+/// True where the folder is there and is not empty.
+pub(super) fn holds_data(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Author and message of a write.
+pub(super) fn meta(signed: &Signed) -> Meta {
+    Meta {
+        author: signed.author.clone().unwrap_or_else(system_user),
+        message: signed.message.clone().unwrap_or_default(),
+        authored_us: None,
+    }
+}
+
+/// Who uses this system, as far as the environment tells.
+fn system_user() -> String {
+    ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()))
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The library's way to name a part of a document.
+pub(super) fn node(place: &Place) -> NodeRef<'_> {
+    match place {
+        Place::Path(path) => NodeRef::Path(path),
+        Place::Key(key) => NodeRef::Key(anywhen::NodeKey(*key)),
+    }
+}
+
+/// Says that a document is not there, and how to look for it.
+pub(super) fn missing(target: &Target) -> Failure {
+    Failure::refused(format!(
+        "there is no document {:?} in the collection {:?}",
+        target.key, target.collection
+    ))
+    .hint(format!("`anywhen ls {}` shows what is there", target.collection))
+}

@@ -1,0 +1,140 @@
+//! Commands from standard input, one a line, on one open database.
+//!
+//! Opening a database costs more than most commands: a script that makes many
+//! small changes does them here. A line's answer is written before the next
+//! line is read, and a write is durable when its answer appears.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use clap::Parser;
+
+use super::args::{Arguments, Command};
+use super::failure::{Failure, Kind, Outcome};
+use super::screen::{self, count};
+use super::session::Session;
+
+pub(super) fn shell(session: &mut Session) -> Outcome {
+    session.database_or_new()?;
+    let stdin = std::io::stdin();
+    let prompted = stdin.is_terminal();
+    if prompted {
+        screen::note(
+            "commands as on the command line, without `anywhen`; `help`, or ctrl-d to leave",
+        );
+    }
+    let json = session.json;
+    let mut failed = 0;
+    let mut line = String::new();
+    loop {
+        if prompted {
+            anstream::eprint!("anywhen> ");
+            // A prompt that cannot be shown is no reason to stop.
+            let _ = std::io::stderr().flush();
+        }
+        line.clear();
+        match stdin.lock().read_line(&mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => {
+                return Err(Failure::new(Kind::Broken, format!("standard input: {error}")));
+            }
+        }
+        let outcome = one_line(session, &line);
+        session.json = json;
+        if let Err(failure) = outcome {
+            failure.report(json);
+            // Once the disk has failed nothing more is acknowledged.
+            if failure.ends_everything() {
+                return Err(Failure::new(Kind::Broken, "the shell stopped"));
+            }
+            failed += 1;
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        _ if prompted => Ok(()),
+        _ => Err(Failure::refused(format!("{} failed", count(failed, "line")))),
+    }
+}
+
+fn one_line(session: &mut Session, line: &str) -> Outcome {
+    let words = words(line).map_err(|message| Failure::new(Kind::Usage, message))?;
+    if words.is_empty() {
+        return Ok(());
+    }
+    let arguments = std::iter::once("anywhen".to_owned()).chain(words);
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) if !error.use_stderr() => {
+            return screen::lines(&error.render().ansi().to_string());
+        }
+        Err(error) => {
+            let text = error.render().to_string();
+            let text = text.trim().trim_start_matches("error: ").to_owned();
+            return Err(Failure::new(Kind::Usage, text));
+        }
+    };
+    if let Command::Shell | Command::Init | Command::Restore(_) = arguments.command {
+        return Err(Failure::refused("this works outside the shell only"));
+    }
+    session.json |= arguments.global.json;
+    super::run(session, &arguments.command)
+}
+
+/// Splits a line into words as a shell does: quotes of both kinds, backslash,
+/// `#` for a comment.
+fn words(line: &str) -> Result<Vec<String>, &'static str> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next() {
+                        Some('\'') => break,
+                        Some(c) => word.push(c),
+                        None => return Err("a quote ' is not closed"),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next() {
+                        Some('"') => break,
+                        Some('\\') => match chars.next() {
+                            Some(c @ ('"' | '\\')) => word.push(c),
+                            Some(c) => word.extend(['\\', c]),
+                            None => return Err("a quote \" is not closed"),
+                        },
+                        Some(c) => word.push(c),
+                        None => return Err("a quote \" is not closed"),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            '#' if word.is_none() => break,
+            c if c.is_whitespace() => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn lines_are_split_as_in_a_shell() {
+        let split = |line| words(line).unwrap();
+        assert_eq!(split("put a/1 '{\"n\": 1}'\n"), ["put", "a/1", "{\"n\": 1}"]);
+        assert_eq!(split("a \"b \\\" \\n\" c\\ d '' # e"), ["a", "b \" \\n", "c d", ""]);
+        assert_eq!(split("edit a/1 set '#12' 1#2"), ["edit", "a/1", "set", "#12", "1#2"]);
+        assert!(split("  # nothing\n").is_empty());
+        assert!(words("'open").is_err() && words("\"open").is_err());
+    }
+}

@@ -1,0 +1,189 @@
+//! Commands that write: each makes one revision, and says which.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anywhen::{Committed, Edit, Place as Position, Revision};
+
+use super::args::{Change, EditArgs, Place, PutArgs, RevertArgs, RmArgs, Signed, Target, Where};
+use super::failure::{Failure, Outcome};
+use super::json_out::{Object, quoted};
+use super::screen;
+use super::session::{Session, meta, node};
+use super::time;
+
+pub(super) fn put(session: &mut Session, a: &PutArgs) -> Outcome {
+    let json = read_source(&a.source)?;
+    let collection = session.database_or_new()?.collection(&a.target.collection)?;
+    let committed = collection.put_with(&a.target.key, &json, &meta(&a.signed))?;
+    committed_line(session, &a.target, &committed)
+}
+
+/// The bytes that a source names: `-`, a file, or JSON written out.
+fn read_source(source: &str) -> Outcome<Vec<u8>> {
+    if source == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::file(Path::new("standard input"), &error))?;
+        return Ok(bytes);
+    }
+    let path = Path::new(source);
+    // Arrays, objects and strings cannot be mistaken for the name of a file
+    // that is there.
+    if !path.exists() && source.trim_start().starts_with(['{', '[', '"']) {
+        return Ok(source.as_bytes().to_vec());
+    }
+    std::fs::read(path).map_err(|error| {
+        Failure::file(path, &error).hint("give a file, `-` for standard input, or JSON in quotes")
+    })
+}
+
+/// Says which revision a write made, or that nothing differed.
+pub(super) fn committed_line(session: &Session, target: &Target, committed: &Committed) -> Outcome {
+    if session.json {
+        let object = Object::new()
+            .text("collection", &target.collection)
+            .text("key", &target.key)
+            .plain("revision", committed.revision.0)
+            .plain("csn", committed.csn.0)
+            .text("time", &time::rfc3339(committed.time_us))
+            .plain("changed", committed.changed);
+        return screen::raw(object.end().as_bytes());
+    }
+    let revision = committed.revision.0;
+    screen::text(&match committed.changed {
+        true => format!("{target} revision {revision}"),
+        false => format!("{target} is unchanged: revision {revision}"),
+    })
+}
+
+pub(super) fn rm(session: &mut Session, a: &RmArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    if collection.get(&a.target.key)?.is_none() {
+        return Err(super::session::missing(&a.target));
+    }
+    let committed = collection.remove_with(&a.target.key, &meta(&a.signed))?;
+    if session.json {
+        return committed_line(session, &a.target, &committed);
+    }
+    let revision = committed.revision.0;
+    screen::text(&format!("{} removed: revision {revision}", a.target))
+}
+
+pub(super) fn revert(session: &mut Session, a: &RevertArgs) -> Outcome {
+    let collection = session.collection(&a.target.collection)?;
+    let mut meta = meta(&a.signed);
+    if meta.message.is_empty() {
+        meta.message = format!("revert to revision {}", a.revision);
+    }
+    let committed = collection.revert(&a.target.key, Revision(a.revision), &meta)?;
+    committed_line(session, &a.target, &committed)
+}
+
+pub(super) fn edit(session: &mut Session, a: &EditArgs) -> Outcome {
+    // What is wrong with the words is said before the database is touched.
+    let steps = steps(&a.change)?;
+    let collection = session.collection(&a.target.collection)?;
+    if collection.get(&a.target.key)?.is_none() {
+        return Err(super::session::missing(&a.target));
+    }
+    let meta = meta(signed(&a.change));
+    let committed = collection.edit_with(&a.target.key, &meta, |document| {
+        for step in &steps {
+            step.apply(document)?;
+        }
+        Ok(())
+    })?;
+    committed_line(session, &a.target, &committed)
+}
+
+/// One change, with its values checked.
+enum Step<'a> {
+    Set(Place, String),
+    Insert(&'a Place, Position<'a>, String),
+    Rename(&'a Place, &'a str),
+    Move(&'a Place, &'a Place, Position<'a>),
+    Copy(&'a Place, &'a Place, Position<'a>),
+    Remove(&'a Place),
+}
+
+impl Step<'_> {
+    fn apply(&self, document: &mut Edit<'_>) -> anywhen::Result<()> {
+        match self {
+            Self::Set(place, value) => document.set(node(place), value),
+            Self::Insert(place, position, value) => {
+                document.insert(node(place), *position, value).map(drop)
+            }
+            Self::Rename(place, name) => document.rename(node(place), name),
+            Self::Move(what, to, position) => document.move_to(node(what), node(to), *position),
+            Self::Copy(what, to, position) => {
+                document.copy_to(node(what), node(to), *position).map(drop)
+            }
+            Self::Remove(place) => document.remove(node(place)),
+        }
+    }
+}
+
+fn signed(change: &Change) -> &Signed {
+    match change {
+        Change::Set { signed, .. }
+        | Change::Insert { signed, .. }
+        | Change::Rename { signed, .. }
+        | Change::Move { signed, .. }
+        | Change::Copy { signed, .. }
+        | Change::Remove { signed, .. } => signed,
+    }
+}
+
+fn steps(change: &Change) -> Outcome<Vec<Step<'_>>> {
+    Ok(match change {
+        Change::Set { pairs, text, .. } => {
+            if pairs.len() % 2 == 1 {
+                return Err(Failure::new(
+                    super::failure::Kind::Usage,
+                    format!(
+                        "{:?} has no value: set takes PATH VALUE pairs",
+                        pairs[pairs.len() - 1]
+                    ),
+                ));
+            }
+            let mut steps = Vec::with_capacity(pairs.len() / 2);
+            for pair in pairs.chunks_exact(2) {
+                let place = pair[0].parse().map_err(Failure::refused)?;
+                steps.push(Step::Set(place, value(&pair[1], *text)?));
+            }
+            steps
+        }
+        Change::Insert { place, value: v, text, where_, .. } => {
+            vec![Step::Insert(place, position(where_), value(v, *text)?)]
+        }
+        Change::Rename { place, name, .. } => vec![Step::Rename(place, name)],
+        Change::Move { place, to, where_, .. } => vec![Step::Move(place, to, position(where_))],
+        Change::Copy { place, to, where_, .. } => vec![Step::Copy(place, to, position(where_))],
+        Change::Remove { places, .. } => places.iter().map(Step::Remove).collect(),
+    })
+}
+
+fn position(where_: &Where) -> Position<'_> {
+    match where_ {
+        Where { first: true, .. } => Position::FirstChild,
+        Where { before: true, .. } => Position::Before,
+        Where { after: true, .. } => Position::After,
+        Where { field: Some(name), .. } => Position::Field(name),
+        _ => Position::LastChild,
+    }
+}
+
+/// The value as JSON; where it is none, says how to write a text.
+fn value(value: &str, text: bool) -> Outcome<String> {
+    if text {
+        return Ok(quoted(value));
+    }
+    match json::Tape::parse(value.as_bytes()) {
+        Ok(_) => Ok(value.to_owned()),
+        Err(error) => Err(Failure::refused(format!("{value:?} is not JSON: {error}"))
+            .hint("a text is written '\"so\"', or plainly with --text")),
+    }
+}
