@@ -1,1 +1,65 @@
-//! (to be written)
+//! `txn`: transactions over the log and the store.
+//!
+//! Every change is one record in one log; the store holds versions by key and commit number. This
+//! crate puts the two together: it decides which transactions commit and in which order, what each of
+//! them sees, and when a commit may be seen by others.
+//!
+//! ```text
+//!   key \ csn   40    41    42    43   │ 44    45
+//!   a           put         +          │ +            44 and 45 are in the log, not yet synced:
+//!   b                 put              │       del    nobody sees them
+//!                                      visible
+//!   T1  RR  began at 41 ····sees a@40 b@41, for ever
+//!   T2  RC  statement ·······at 43: sees a@42 b@41; its next statement may see more
+//! ```
+//!
+//! # Map
+//! | module | is |
+//! |---|---|
+//! | `engine` | opening, the commit path, what stops it |
+//! | `transaction`, `scan`, `row` | what a transaction reads and writes |
+//! | `snapshot`, `tracker` | what is visible, and who still reads what |
+//! | `locks` | who may write a row, who waits, deadlocks |
+//! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
+//! | `record`, `publish` | a commit in the log; from the log to visibility |
+//! | `pages`, `commits` | who committed when and why; times to numbers and back |
+//!
+//! # Invariants
+//! * A commit is visible only after it is as durable as it asked to be, and after all before it.
+//! * A commit is seen whole or not at all.
+//! * The order of commit numbers is the order of the log. Serializable transactions behave as if run
+//!   one by one in that order.
+//! * This crate knows nothing of SQL or JSON, and has no threads of its own.
+
+mod bytes;
+mod commits;
+mod engine;
+mod error;
+mod locks;
+mod pages;
+mod publish;
+mod readset;
+mod record;
+mod row;
+mod scan;
+mod snapshot;
+mod sync;
+mod tracker;
+mod transaction;
+mod writeset;
+
+#[cfg(test)]
+mod interleavings;
+#[cfg(test)]
+mod tracker_tests;
+
+pub use bytes::Malformed;
+pub use commits::CommitInfo;
+pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
+pub use error::{EngineError, SerializationFailure, TxnError};
+pub use pages::{COMMITS_TABLE, Commits};
+pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};
+pub use row::Row;
+pub use scan::TxnScan;
+pub use snapshot::Snapshot;
+pub use transaction::{Isolation, KEY_BYTES_MAX, Locked, Savepoint, Transaction};

@@ -1,0 +1,230 @@
+//! Looking up commits: who, when and why by number, and numbers by time.
+//!
+//! ```text
+//!   pages   [0] [1] [2] ... [95] [96]│ open page
+//!            '--- in the store ---'  │ decoded, in memory, appended to by every commit
+//!            decoded as asked for,
+//!            the last 256 are kept
+//! ```
+//!
+//! The open page answers everything about recent commits without touching the store. Older pages
+//! never change, so a decoded one can be kept and shared without any thought of invalidation. A time
+//! is searched for by halving the pages and then the times within one.
+//!
+//! # Invariants
+//! * The open page is the page of the next commit; all before it are full.
+//! * Callers ask for visible commits only; the open page may already know of later ones.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use parking_lot::{Mutex, RwLock};
+use store::{Csn, Store};
+
+use crate::error::TxnError;
+use crate::pages::{COMMITS_TABLE, OpenPage, Page, assemble, first_csn, page_key, page_of};
+use crate::record::Note;
+
+/// Decoded pages kept, 9 KB each and their strings.
+const CACHED_PAGES_MAX: usize = 256;
+
+/// What is known of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its number.
+    pub csn: Csn,
+    /// When it was committed: microseconds since 1970 UTC, never decreasing with the number.
+    pub time_us: u64,
+    /// Who made it; may be empty.
+    pub author: String,
+    /// Why; may be empty.
+    pub message: String,
+    /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
+    pub authored_us: Option<u64>,
+}
+
+impl CommitInfo {
+    fn new(csn: Csn, (time_us, note): (u64, Note<'_>)) -> Self {
+        CommitInfo {
+            csn,
+            time_us,
+            author: note.author.to_owned(),
+            message: note.message.to_owned(),
+            authored_us: note.authored_us,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Cache {
+    pages: HashMap<u64, Arc<Page>, FixedState>,
+    order: VecDeque<u64>,
+}
+
+/// The commits, by number and by time.
+pub(crate) struct CommitIndex {
+    open: RwLock<OpenPage>,
+    cache: Mutex<Cache>,
+}
+
+impl CommitIndex {
+    /// The index of a store that has been replayed up to `last`; also the time of `last`.
+    pub(crate) fn load(store: &Store, last: Csn) -> Result<(CommitIndex, u64), TxnError> {
+        let page = page_of(Csn(last.0 + 1));
+        let open = match read_page(store, page)? {
+            Some(open) => open,
+            None => OpenPage::new(Page::new(page)),
+        };
+        let index = CommitIndex { open: RwLock::new(open), cache: Mutex::default() };
+        let time_us = if last.0 == 0 { 0 } else { index.time_us(store, last)? };
+        Ok((index, time_us))
+    }
+
+    /// Adds a commit, the next one.
+    pub(crate) fn push(&self, csn: Csn, time_us: u64, note: &Note<'_>) {
+        let mut open = self.open.write();
+        assert_eq!(open.page.end(), csn, "commits are added without a gap");
+        open.push(time_us, note);
+        if open.page.is_full() {
+            let next = OpenPage::new(Page::new(open.page.number + 1));
+            let full = std::mem::replace(&mut *open, next);
+            self.cache.lock().insert(Arc::new(full.page));
+        }
+    }
+
+    /// The number after the last commit added.
+    pub(crate) fn end(&self) -> Csn {
+        self.open.read().page.end()
+    }
+
+    /// Calls `f` with the page that tells of `csn`.
+    fn with_page<R>(
+        &self,
+        store: &Store,
+        csn: Csn,
+        f: impl FnOnce(&Page) -> R,
+    ) -> Result<R, TxnError> {
+        {
+            let open = self.open.read();
+            if open.page.number == page_of(csn) {
+                return Ok(f(&open.page));
+            }
+        }
+        Ok(f(&*self.full_page(store, csn)?))
+    }
+
+    fn full_page(&self, store: &Store, csn: Csn) -> Result<Arc<Page>, TxnError> {
+        let number = page_of(csn);
+        if let Some(page) = self.cache.lock().pages.get(&number) {
+            return Ok(Arc::clone(page));
+        }
+        let page = read_page(store, number)?.filter(|open| open.page.is_full());
+        let Some(open) = page else {
+            return Err(damaged(csn, "commit page is missing or not full"));
+        };
+        let page = Arc::new(open.page);
+        self.cache.lock().insert(Arc::clone(&page));
+        Ok(page)
+    }
+
+    /// The time of a visible commit; 0 of commit 0.
+    pub(crate) fn time_us(&self, store: &Store, csn: Csn) -> Result<u64, TxnError> {
+        if csn.0 == 0 {
+            return Ok(0);
+        }
+        let time = self.with_page(store, csn, |page| page.time_us(csn))?;
+        time.ok_or_else(|| damaged(csn, "commit page ends early"))
+    }
+
+    /// What is known of a visible commit other than 0.
+    pub(crate) fn info(&self, store: &Store, csn: Csn) -> Result<CommitInfo, TxnError> {
+        let info = self.with_page(store, csn, |page| {
+            page.entry(csn).map(|entry| CommitInfo::new(csn, entry))
+        })?;
+        info.ok_or_else(|| damaged(csn, "commit page ends early"))
+    }
+
+    /// Appends the time of each of `csns`, all visible, to `out`.
+    pub(crate) fn times(
+        &self,
+        store: &Store,
+        mut csns: &[Csn],
+        out: &mut Vec<u64>,
+    ) -> Result<(), TxnError> {
+        out.reserve(csns.len());
+        while let Some(&csn) = csns.first() {
+            let (low, high) = (first_csn(page_of(csn)).0, first_csn(page_of(csn) + 1).0);
+            let run =
+                csns.iter().position(|csn| csn.0 < low || csn.0 >= high).unwrap_or(csns.len());
+            if run == 0 {
+                out.push(0); // commit 0 is on no page
+                csns = &csns[1..];
+                continue;
+            }
+            let (here, rest) = csns.split_at(run);
+            self.with_page(store, csn, |page| {
+                for csn in here {
+                    let time = page.times.get((csn.0 - low) as usize);
+                    out.push(*time.ok_or_else(|| damaged(*csn, "commit page ends early"))?);
+                }
+                Ok::<_, TxnError>(())
+            })??;
+            csns = rest;
+        }
+        Ok(())
+    }
+
+    /// The newest commit up to `newest` whose time is not after `time_us`; 0 where there is none.
+    pub(crate) fn at_time(
+        &self,
+        store: &Store,
+        time_us: u64,
+        newest: Csn,
+    ) -> Result<Csn, TxnError> {
+        if newest.0 == 0 {
+            return Ok(Csn(0));
+        }
+        // The last page whose first commit is not after the time.
+        let (mut low, mut high) = (0, page_of(newest) + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.time_us(store, first_csn(middle))? <= time_us {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let Some(page) = low.checked_sub(1) else { return Ok(Csn(0)) };
+        let first = first_csn(page);
+        let within = self
+            .with_page(store, first, |page| page.times.partition_point(|time| *time <= time_us))?;
+        Ok(Csn(first.0 + within as u64 - 1).min(newest))
+    }
+}
+
+impl Cache {
+    fn insert(&mut self, page: Arc<Page>) {
+        let number = page.number;
+        if self.pages.insert(number, page).is_none() {
+            self.order.push_back(number);
+        }
+        if self.order.len() > CACHED_PAGES_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.pages.remove(&oldest);
+        }
+    }
+}
+
+fn read_page(store: &Store, number: u64) -> Result<Option<OpenPage>, TxnError> {
+    let Some(found) = store.read(COMMITS_TABLE, &page_key(number), Csn::MAX)? else {
+        return Ok(None);
+    };
+    let open = assemble(number, found.base(), found.deltas());
+    open.map(Some).map_err(|source| TxnError::Damaged { csn: found.csn(), source })
+}
+
+fn damaged(csn: Csn, what: &'static str) -> TxnError {
+    TxnError::Damaged { csn, source: crate::bytes::Malformed { what, at: 0 } }
+}

@@ -1,0 +1,570 @@
+//! The engine: one log, one store, and the order of commits between them.
+//!
+//! ```text
+//!   transaction            commit mutex                     outside it
+//!   ───────────            ────────────                     ──────────
+//!   encode record    ──>   validate reads           ──>     log.sync      (one for many)
+//!   validate reads         number: csn, time                publish       in order: hooks, visible
+//!   (what is there)        log.append                       release the row locks
+//!                          store.apply
+//! ```
+//!
+//! What must be ordered happens under the commit mutex and nothing else does: no disk is touched
+//! there. The store knows of a commit before the log has made it durable, but nobody sees it: readers
+//! read at the newest *visible* commit, and that moves only after the sync.
+//!
+//! # When the log fails
+//! A write or sync that fails leaves it unknown what the disk holds. The engine is then poisoned: the
+//! commits on their way answer "outcome unknown" (58030), later ones are refused, waiters for row
+//! locks are sent away, reads go on. Only reopening tells which commits were there.
+//!
+//! # Opening
+//! The store says which commits its files cover and where in the log the rest begins; the rest is
+//! applied again from there. A commit's entry in the table of commits is derived from its record, now
+//! as when it was first applied.
+//!
+//! # Invariants
+//! * Commit numbers are dense, in the log as in the store; commit times never decrease.
+//! * visible <= numbered; what the store may flush is durable in the log.
+//! * Every numbered commit is in the queue, or visible, or the engine is poisoned.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use log::{CommitLog, Durability, LogOptions, Lsn, SegmentedLog};
+use parking_lot::Mutex;
+use store::{Csn, Hold, Store, StoreOptions, Table, TableId, Write};
+use vfs::{Clock, DirLock, Env};
+
+use crate::commits::{CommitIndex, CommitInfo};
+use crate::error::{EngineError, SerializationFailure, TxnError};
+use crate::locks::{LockManager, RowHasher, TxnId};
+use crate::pages::{COMMITS_TABLE, Commits, page_write};
+use crate::publish::{Hook, Pending, PublishQueue};
+use crate::readset::{ReadSet, Verdict, Window};
+use crate::record::{self, Note};
+use crate::snapshot::Snapshot;
+use crate::tracker::Tracker;
+use crate::transaction::{Isolation, Transaction};
+
+/// Finds the table of a number. It is not asked for the table of commits.
+pub type TableResolver = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
+
+/// Log positions between two looks at whether the log can be cut.
+const RELEASE_EVERY_BYTES: u64 = 1 << 20;
+/// Log written without a sync at most, in bytes, where commits ask for none.
+const AFLOAT_BYTES_MAX: u64 = 8 << 20;
+/// Time between syncs at most, in microseconds, where commits ask for none and keep coming.
+const AFLOAT_US_MAX: u64 = 200_000;
+
+/// How an engine is set up.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EngineOptions {
+    /// What a commit waits for, unless it says otherwise itself.
+    pub durability: Durability,
+    /// How long a transaction waits for a row lock, in microseconds; `None` for as long as it takes.
+    pub lock_timeout_us: Option<u64>,
+    /// How the store is set up: cache and memtable sizes among others.
+    pub store: StoreOptions,
+    /// How the log is set up.
+    pub log: LogOptions,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            durability: Durability::Sync,
+            lock_timeout_us: None,
+            store: StoreOptions::default(),
+            log: LogOptions::default(),
+        }
+    }
+}
+
+/// What a commit says of itself, beside its writes.
+#[derive(Clone, Debug, Default)]
+pub struct CommitMeta {
+    /// Who makes it, up to [`crate::AUTHOR_BYTES_MAX`]; may be empty.
+    pub author: String,
+    /// Why, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
+    pub message: String,
+    /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
+    pub authored_us: Option<u64>,
+    /// What to wait for, where not what the engine was opened with.
+    pub durability: Option<Durability>,
+}
+
+/// A commit that has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its number; of a transaction that wrote nothing, the commit that it read at.
+    pub csn: Csn,
+    /// Its time, in microseconds since 1970 UTC.
+    pub time_us: u64,
+}
+
+/// Figures about a running engine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EngineStats {
+    /// The newest visible commit.
+    pub visible: Csn,
+    /// The oldest commit that a snapshot of the present reads.
+    pub oldest_snapshot: Option<Csn>,
+    /// Rows locked now.
+    pub locked_rows: usize,
+    /// Transactions that wait for a row.
+    pub waiting: usize,
+    /// Commits whose keys are remembered for serializable transactions, and the bytes of these keys.
+    pub window: (usize, usize),
+    /// The failure that stopped all writing, if one did.
+    pub poisoned: Option<Arc<str>>,
+    /// Of the log.
+    pub log: log::LogStats,
+}
+
+/// What the commit mutex guards: the last number and time given.
+struct Sequencer {
+    csn: Csn,
+    time_us: u64,
+}
+
+/// A transaction that is ready to commit.
+pub(crate) struct Prepared<'a> {
+    pub writes: Vec<Write>,
+    pub note: Note<'a>,
+    pub durability: Option<Durability>,
+    pub hooks: Vec<Hook>,
+    /// What was read and at which commit, where that must be validated.
+    pub reads: Option<(&'a ReadSet, Csn)>,
+}
+
+/// A database's log, store, clock and locks, and the order of its commits.
+pub struct Engine {
+    pub(crate) store: Store,
+    pub(crate) tracker: Tracker<Hold>,
+    pub(crate) locks: LockManager,
+    pub(crate) hasher: RowHasher,
+    pub(crate) lock_timeout_us: Option<u64>,
+    log: SegmentedLog,
+    clock: Arc<dyn Clock>,
+    resolve: TableResolver,
+    durability: Durability,
+    sequencer: Mutex<Sequencer>,
+    window: Window,
+    queue: PublishQueue,
+    commits: CommitIndex,
+    stopped: OnceLock<Stopped>,
+    next_txn: AtomicU64,
+    /// Position at which to look next whether the log can be cut.
+    release_at: AtomicU64,
+    /// Monotonic time of the last sync that `os` commits made.
+    settled_us: AtomicU64,
+    dir: PathBuf,
+    _lock: Box<dyn DirLock>,
+}
+
+/// Why nothing more is written.
+enum Stopped {
+    Closed,
+    Failed(Arc<str>),
+}
+
+impl Engine {
+    /// Opens the database in `dir`, making it where there is none, and applies what the log has
+    /// beyond the store's files. Fails with [`EngineError::InUse`] where it is open elsewhere.
+    pub fn open(
+        env: &Env,
+        dir: &Path,
+        options: EngineOptions,
+        resolve: TableResolver,
+    ) -> Result<Arc<Engine>, EngineError> {
+        let io = |source| EngineError::Io { dir: dir.to_owned(), source };
+        env.fs.create_dir_all(dir).map_err(io)?;
+        let lock = env.fs.lock(&dir.join("LOCK")).map_err(|source| match source.kind() {
+            std::io::ErrorKind::WouldBlock => EngineError::InUse { dir: dir.to_owned(), source },
+            _ => io(source),
+        })?;
+        let resolve = with_commits(resolve);
+        let store = Store::open(env, &dir.join("store"), options.store, Arc::clone(&resolve))?;
+        let (log, last) = open_log(env, &dir.join("log"), options.log, &store)?;
+        let (commits, time_us) = CommitIndex::load(&store, last)?;
+        if commits.end() != Csn(last.0 + 1) {
+            return Err(EngineError::Checkpoint {
+                what: "the table of commits does not end at the last commit",
+            });
+        }
+        Ok(Arc::new(Engine {
+            tracker: Tracker::new(last.0),
+            locks: LockManager::new(),
+            hasher: RowHasher::new(env.random.next_u64()),
+            lock_timeout_us: options.lock_timeout_us,
+            clock: Arc::clone(&env.clock),
+            resolve,
+            durability: options.durability,
+            sequencer: Mutex::new(Sequencer { csn: last, time_us }),
+            window: Window::starting_at(last),
+            queue: PublishQueue::default(),
+            commits,
+            stopped: OnceLock::new(),
+            next_txn: AtomicU64::new(1),
+            release_at: AtomicU64::new(log.durable().0 + RELEASE_EVERY_BYTES),
+            settled_us: AtomicU64::new(env.clock.monotonic_us()),
+            dir: dir.to_owned(),
+            _lock: lock,
+            store,
+            log,
+        }))
+    }
+
+    /// The database as of the newest visible commit.
+    pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+        Snapshot::now(Arc::clone(self), false)
+    }
+
+    /// The database as of `csn`. Fails where that is not visible yet. What retention has dropped is
+    /// reported by the reads.
+    pub fn snapshot_at(self: &Arc<Self>, csn: Csn) -> Result<Snapshot, TxnError> {
+        Snapshot::past(Arc::clone(self), csn)
+    }
+
+    /// Begins a transaction.
+    pub fn begin(self: &Arc<Self>, isolation: Isolation) -> Transaction {
+        let id = TxnId(self.next_txn.fetch_add(1, Ordering::Relaxed));
+        Transaction::new(Arc::clone(self), id, isolation)
+    }
+
+    /// The newest visible commit; 0 before the first.
+    pub fn visible(&self) -> Csn {
+        Csn(self.tracker.visible())
+    }
+
+    /// The newest visible commit at or before a time in microseconds since 1970 UTC; 0 where all
+    /// came later.
+    pub fn csn_at(&self, time_us: u64) -> Result<Csn, TxnError> {
+        self.commits.at_time(&self.store, time_us, self.visible())
+    }
+
+    /// The time of a visible commit.
+    pub(crate) fn time_us(&self, csn: Csn) -> Result<u64, TxnError> {
+        self.commits.time_us(&self.store, csn)
+    }
+
+    /// Who made commit `csn`, when and why.
+    pub fn commit_info(&self, csn: Csn) -> Result<CommitInfo, TxnError> {
+        let newest = self.visible();
+        if csn.0 == 0 || csn > newest {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        self.commits.info(&self.store, csn)
+    }
+
+    /// The commits numbered `from` up to and including `to` (or the newest visible one), in order or
+    /// newest first.
+    pub fn commits(
+        &self,
+        from: Csn,
+        to: Csn,
+        newest_first: bool,
+    ) -> impl Iterator<Item = Result<CommitInfo, TxnError>> + '_ {
+        let (mut low, mut high) = (from.0.max(1), to.min(self.visible()).0);
+        std::iter::from_fn(move || {
+            if low > high {
+                return None;
+            }
+            let csn = if newest_first { high } else { low };
+            if newest_first {
+                high -= 1;
+            } else {
+                low += 1;
+            }
+            Some(self.commits.info(&self.store, Csn(csn)))
+        })
+    }
+
+    /// Appends to `out` the time of each of `csns` in microseconds (0 of commit 0): about 2 ns each
+    /// where neighbours are near each other.
+    pub fn times(&self, csns: &[Csn], out: &mut Vec<u64>) -> Result<(), TxnError> {
+        let newest = self.visible();
+        if let Some(csn) = csns.iter().copied().find(|csn| *csn > newest) {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        self.commits.times(&self.store, csns, out)
+    }
+
+    /// The store below, for reads, statistics and maintenance.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The table of a number.
+    pub fn table(&self, table: TableId) -> Arc<dyn Table> {
+        (self.resolve)(table)
+    }
+
+    /// Figures of this moment.
+    pub fn stats(&self) -> EngineStats {
+        let (locked_rows, waiting) = self.locks.counts();
+        let poisoned = match self.stopped.get() {
+            Some(Stopped::Failed(cause)) => Some(Arc::clone(cause)),
+            _ => None,
+        };
+        EngineStats {
+            visible: self.visible(),
+            oldest_snapshot: self.tracker.oldest().map(Csn),
+            locked_rows,
+            waiting,
+            window: self.window.size(),
+            poisoned,
+            log: self.log.stats(),
+        }
+    }
+
+    /// Writes everything durable to the store's files and cuts the log below.
+    pub fn checkpoint(&self) -> Result<(), TxnError> {
+        self.settle()?;
+        self.store.flush()?;
+        self.release_log()
+    }
+
+    /// Makes every visible commit durable, ends the log cleanly and closes. What was committed since
+    /// the last flush stays in the log and is applied again when the engine is opened.
+    pub fn close(self: Arc<Self>) -> Result<(), EngineError> {
+        let _ = self.stopped.set(Stopped::Closed);
+        drop(self.sequencer.lock()); // whoever was numbering is done
+        self.settle()?;
+        let engine = Arc::try_unwrap(self)
+            .map_err(|engine| EngineError::StillOpen { count: Arc::strong_count(&engine) - 1 })?;
+        let Engine { log, store, .. } = engine;
+        drop(store);
+        Ok(log.close()?)
+    }
+
+    // --- the commit path -------------------------------------------------------------------------
+
+    /// Commits: returns once the commit is as durable as asked for, and visible.
+    pub(crate) fn commit(&self, prepared: Prepared<'_>) -> Result<Commit, TxnError> {
+        let durability = prepared.durability.unwrap_or(self.durability);
+        let mut bytes = encode(&prepared.writes, &prepared.note)?;
+        let checked = self.validate(prepared.reads)?;
+        let (commit, lsn) = self.order(prepared, checked, &mut bytes, durability)?;
+        self.log.sync(lsn, durability).map_err(|error| self.unknown(&error))?;
+        self.publish(commit.csn, lsn)?;
+        self.maintain(lsn, durability);
+        Ok(commit)
+    }
+
+    /// The part under the commit mutex.
+    fn order(
+        &self,
+        prepared: Prepared<'_>,
+        reads: Option<(&ReadSet, Csn)>,
+        bytes: &mut [u8],
+        durability: Durability,
+    ) -> Result<(Commit, Lsn), TxnError> {
+        let Prepared { mut writes, note, hooks, .. } = prepared;
+        let mut last = self.sequencer.lock();
+        self.refuse_if_stopped()?;
+        self.validate(reads)?;
+        let csn = Csn(last.csn.0 + 1);
+        let time_us = self.clock.now_us().max(last.time_us);
+        record::number(bytes, csn, time_us);
+        let lsn = self.log.append(bytes).map_err(|error| self.unknown(&error))?;
+        writes.push(page_write(csn, time_us, &note));
+        self.store.apply(csn, &writes).map_err(|error| self.unknown(&error))?;
+        writes.pop();
+        *last = Sequencer { csn, time_us };
+        self.commits.push(csn, time_us, &note);
+        self.window.push(csn, writes);
+        let durable = !matches!(durability, Durability::Os);
+        self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
+        Ok((Commit { csn, time_us }, lsn))
+    }
+
+    /// Checks what was read against the commits since; returns up to which it is valid now.
+    fn validate<'a>(
+        &self,
+        reads: Option<(&'a ReadSet, Csn)>,
+    ) -> Result<Option<(&'a ReadSet, Csn)>, TxnError> {
+        let Some((reads, after)) = reads else { return Ok(None) };
+        match self.window.validate(reads, &self.hasher, after) {
+            Verdict::ValidUpTo(csn) => Ok(Some((reads, csn))),
+            Verdict::Missed(csn) => {
+                Err(TxnError::Serialization { why: SerializationFailure::Read(csn) })
+            }
+            Verdict::TooOld => Err(TxnError::Serialization { why: SerializationFailure::TooOld }),
+        }
+    }
+
+    /// Makes commits visible until `csn` is, the log having been synced up to `lsn` as that asked.
+    fn publish(&self, csn: Csn, lsn: Lsn) -> Result<(), TxnError> {
+        while self.visible() < csn {
+            let show = |csn| self.window.prune(Csn(self.tracker.publish(csn)));
+            let settle =
+                |csn, lsn: u64| self.store.set_durable(Csn(csn), || lsn.to_le_bytes().to_vec());
+            let progress = self.queue.publish(lsn.0, self.log.durable().0, show, settle);
+            if self.visible() >= csn {
+                break;
+            }
+            // An earlier commit waits for its sync: this one, which does not, must wait with it.
+            let Some(blocked_on) = progress.blocked_on else {
+                return Err(self.unknown(&"a commit was lost on its way to visibility"));
+            };
+            self.log
+                .sync(Lsn(blocked_on), Durability::Sync)
+                .map_err(|error| self.unknown(&error))?;
+        }
+        Ok(())
+    }
+
+    /// What is due now and then, after a commit. Failures here are not the commit's: whoever comes
+    /// next meets them.
+    fn maintain(&self, lsn: Lsn, durability: Durability) {
+        if matches!(durability, Durability::Os) {
+            let since_us =
+                self.clock.monotonic_us().saturating_sub(self.settled_us.load(Ordering::Relaxed));
+            if since_us > AFLOAT_US_MAX
+                || lsn.0.saturating_sub(self.log.durable().0) > AFLOAT_BYTES_MAX
+            {
+                let _ = self.settle();
+            }
+        }
+        let due = self.release_at.load(Ordering::Relaxed);
+        let next = lsn.0 + RELEASE_EVERY_BYTES;
+        if lsn.0 >= due
+            && self
+                .release_at
+                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
+            let _ = self.release_log();
+        }
+    }
+
+    /// Makes durable what is visible and is not known to be, and tells the store.
+    fn settle(&self) -> Result<(), TxnError> {
+        self.settled_us.store(self.clock.monotonic_us(), Ordering::Relaxed);
+        let Some(afloat) = self.queue.afloat() else { return Ok(()) };
+        self.log.sync(Lsn(afloat), Durability::Sync).map_err(|error| self.unknown(&error))?;
+        let show = |csn| self.window.prune(Csn(self.tracker.publish(csn)));
+        let settle =
+            |csn, lsn: u64| self.store.set_durable(Csn(csn), || lsn.to_le_bytes().to_vec());
+        self.queue.publish(afloat, self.log.durable().0, show, settle);
+        Ok(())
+    }
+
+    /// Cuts the log below what the store's files cover.
+    fn release_log(&self) -> Result<(), TxnError> {
+        match read_note(&self.store.checkpoint().note) {
+            Some(from) => Ok(self.log.release(from)?),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_if_stopped(&self) -> Result<(), TxnError> {
+        match self.stopped.get() {
+            None => Ok(()),
+            Some(Stopped::Closed) => Err(TxnError::Closed),
+            Some(Stopped::Failed(cause)) => Err(TxnError::Refused { cause: Arc::clone(cause) }),
+        }
+    }
+
+    /// The error of a transaction that waited for a row when writing stopped.
+    pub(crate) fn stopped_error(&self) -> TxnError {
+        match self.refuse_if_stopped() {
+            Err(error) => error,
+            Ok(()) => TxnError::Refused { cause: "the engine was stopped".into() },
+        }
+    }
+
+    /// Stops all writing, and says so to a commit that was on its way.
+    fn unknown(&self, failure: &dyn std::fmt::Display) -> TxnError {
+        let cause: Arc<str> = failure.to_string().into();
+        let _ = self.stopped.set(Stopped::Failed(Arc::clone(&cause)));
+        self.locks.poison();
+        TxnError::OutcomeUnknown { cause }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("dir", &self.dir)
+            .field("visible", &self.visible())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The record of a commit, but for its number and time.
+fn encode(writes: &[Write], note: &Note<'_>) -> Result<Vec<u8>, TxnError> {
+    limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;
+    limit("message", note.message.len(), record::MESSAGE_BYTES_MAX)?;
+    let mut bytes =
+        Vec::with_capacity(64 + note.author.len() + note.message.len() + record::size_hint(writes));
+    record::begin(&mut bytes, note);
+    writes.iter().for_each(|write| record::push(&mut bytes, write));
+    record::finish(&mut bytes, writes.len() as u32);
+    limit("transaction", bytes.len(), record::RECORD_BYTES_MAX)?;
+    Ok(bytes)
+}
+
+pub(crate) fn limit(what: &'static str, bytes: usize, max: usize) -> Result<(), TxnError> {
+    if bytes > max { Err(TxnError::TooLarge { what, bytes, max }) } else { Ok(()) }
+}
+
+/// The resolver, with the table of commits answered here.
+fn with_commits(resolve: TableResolver) -> TableResolver {
+    let commits: Arc<dyn Table> = Arc::new(Commits);
+    Arc::new(
+        move |table| if table == COMMITS_TABLE { Arc::clone(&commits) } else { resolve(table) },
+    )
+}
+
+/// The log position in a checkpoint's note: none where the store has never flushed.
+fn read_note(note: &[u8]) -> Option<Lsn> {
+    note.try_into().ok().map(|bytes| Lsn(u64::from_le_bytes(bytes)))
+}
+
+/// Opens the log and applies what it has beyond the store's files; returns the last commit too.
+fn open_log(
+    env: &Env,
+    dir: &Path,
+    options: LogOptions,
+    store: &Store,
+) -> Result<(SegmentedLog, Csn), EngineError> {
+    let checkpoint = store.checkpoint();
+    let from = match read_note(&checkpoint.note) {
+        Some(from) => from,
+        None if checkpoint.note.is_empty() => Lsn(0),
+        None => return Err(EngineError::Checkpoint { what: "its log position is not 8 bytes" }),
+    };
+    // Opening decides where the log ends and makes that durable; only then is it safe for the store
+    // to flush while the rest is applied, so the frames are read in a second pass.
+    let log = SegmentedLog::open(env, dir, options, from, &mut |_, _| Ok(()))?;
+    let mut last = checkpoint.csn;
+    let mut time_us = 0;
+    for frame in log.tail(from)? {
+        let (lsn, payload) = frame?;
+        let record =
+            record::decode(&payload).map_err(|source| EngineError::Record { lsn, source })?;
+        if record.csn <= checkpoint.csn {
+            continue;
+        }
+        if record.csn.0 != last.0 + 1 {
+            return Err(EngineError::Gap { last, found: record.csn });
+        }
+        if record.time_us < time_us {
+            let source =
+                crate::bytes::Malformed { what: "time before that of the commit before", at: 16 };
+            return Err(EngineError::Record { lsn, source });
+        }
+        (last, time_us) = (record.csn, record.time_us);
+        let mut writes = record.writes;
+        writes.push(page_write(record.csn, time_us, &record.note));
+        store.apply(last, &writes)?;
+        store.set_durable(last, || lsn.0.to_le_bytes().to_vec());
+    }
+    Ok((log, last))
+}

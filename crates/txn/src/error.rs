@@ -1,0 +1,219 @@
+//! What can go wrong in a transaction or in opening an engine, and what the caller can do about it.
+//!
+//! ```text
+//!   try again      Serialization 40001 · Deadlock 40P01 · LockTimeout 55P03
+//!   ask again      OutcomeUnknown 58030: the log failed under this commit; reopen, then look
+//!   reopen         Refused 58030 · Closed 57P03: reads go on, nothing more is written
+//!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit 22023
+//!   call for help  Store 58030 or XX001 · Log 58030 · Damaged XX001
+//! ```
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use log::{LogError, Lsn};
+use store::{Csn, MergeError, StoreError, TableId};
+
+use crate::bytes::Malformed;
+
+/// Why a transaction could not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TxnError {
+    /// Another transaction committed first. Roll back and try again from the start.
+    #[error("could not serialize access: {why}")]
+    Serialization {
+        /// Which rule was broken.
+        why: SerializationFailure,
+    },
+    /// Waiting for the row would have gone in a circle. Roll back and try again.
+    #[error("deadlock: the transaction that owns the row waits, in the end, for this one")]
+    Deadlock,
+    /// The row stayed locked for as long as the caller was willing to wait.
+    #[error("the row is locked by another transaction")]
+    LockTimeout,
+    /// The log failed while this commit was on its way. Whether it happened is known after the
+    /// database has been reopened, and not before; until then nothing more is written.
+    #[error("the outcome of this transaction is unknown until the database is reopened: {cause}")]
+    OutcomeUnknown {
+        /// The failure.
+        cause: Arc<str>,
+    },
+    /// An earlier failure stopped all writing. This transaction did not happen. Reads go on; reopen
+    /// the database to write again.
+    #[error("the database takes no more writes since: {cause}")]
+    Refused {
+        /// The failure that stopped it.
+        cause: Arc<str>,
+    },
+    /// The engine has been closed. This transaction did not happen.
+    #[error("the database is closed")]
+    Closed,
+    /// A delta was given for a key that has no value. Put a whole value instead.
+    #[error("a delta of table {} has no value to stand on", table.0)]
+    NoBase {
+        /// The table.
+        table: TableId,
+    },
+    /// More than one transaction may hold. Divide it.
+    #[error("{what} too large: {bytes} where {max} are allowed")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size, in bytes (or operations).
+        bytes: usize,
+        /// The limit, in the same unit.
+        max: usize,
+    },
+    /// There is no such commit, or it is not visible yet.
+    #[error("there is no commit {}; the newest is {}", csn.0, newest.0)]
+    NoSuchCommit {
+        /// The number asked for.
+        csn: Csn,
+        /// The newest visible commit.
+        newest: Csn,
+    },
+    /// A table could not merge the transaction's own deltas.
+    #[error("table {} cannot merge a delta of this transaction", table.0)]
+    Merge {
+        /// The table.
+        table: TableId,
+        /// The table's reason.
+        source: MergeError,
+    },
+    /// The pages that tell of commits do not decode. Restore them from a backup.
+    #[error("the record of commit {} is damaged", csn.0)]
+    Damaged {
+        /// The commit asked for.
+        csn: Csn,
+        /// What did not decode.
+        source: Malformed,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The log failed, outside a commit.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+/// Which rule a serialization failure broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SerializationFailure {
+    /// The row to be written was changed after the snapshot was taken.
+    #[error("the row was changed by commit {} after this transaction began", .0.0)]
+    Updated(Csn),
+    /// Something that was read was written before this transaction could commit.
+    #[error("commit {} wrote what this transaction has read", .0.0)]
+    Read(Csn),
+    /// So much was written since this transaction began that its reads can no longer be checked.
+    #[error("this transaction has been running for too many commits")]
+    TooOld,
+}
+
+impl TxnError {
+    /// The five characters by which SQL clients know this error.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            TxnError::Serialization { .. } => "40001",
+            TxnError::Deadlock => "40P01",
+            TxnError::LockTimeout => "55P03",
+            TxnError::OutcomeUnknown { .. } | TxnError::Refused { .. } | TxnError::Log(_) => {
+                "58030"
+            }
+            TxnError::Closed => "57P03",
+            TxnError::NoBase { .. } => "55000",
+            TxnError::TooLarge { .. } => "54000",
+            TxnError::NoSuchCommit { .. } => "22023",
+            TxnError::Merge { .. } | TxnError::Damaged { .. } => "XX001",
+            TxnError::Store(StoreError::Corrupt { .. } | StoreError::Missing { .. }) => "XX001",
+            TxnError::Store(StoreError::TooLarge { .. }) => "54000",
+            TxnError::Store(StoreError::Forgotten { .. }) => "22023",
+            TxnError::Store(_) => "58030",
+        }
+    }
+
+    /// True where the same transaction, begun anew, may well succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, TxnError::Serialization { .. } | TxnError::Deadlock | TxnError::LockTimeout)
+    }
+}
+
+/// Why an engine could not be opened or closed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// Another process (or another engine of this one) has the directory open.
+    #[error("{} is in use: {source}", dir.display())]
+    InUse {
+        /// The directory.
+        dir: PathBuf,
+        /// Tells who, where it is known.
+        source: io::Error,
+    },
+    /// The directory cannot be made or locked.
+    #[error("cannot open {}: {source}", dir.display())]
+    Io {
+        /// The directory.
+        dir: PathBuf,
+        /// The reason given by the system.
+        source: io::Error,
+    },
+    /// A record of the log passed its checksum and does not decode: written by a newer version, or
+    /// by a faulty one. Nothing was changed.
+    #[error("the log record that ends at {} does not decode", lsn.0)]
+    Record {
+        /// Just past the record.
+        lsn: Lsn,
+        /// What did not decode.
+        source: Malformed,
+    },
+    /// The log does not continue where the store ends. Restore it from a backup.
+    #[error("commit {} is followed by commit {} in the log", last.0, found.0)]
+    Gap {
+        /// The last commit known.
+        last: Csn,
+        /// The one that came instead of its successor.
+        found: Csn,
+    },
+    /// What the store noted about the log, or about commits, does not decode.
+    #[error("the store's checkpoint is damaged: {what}")]
+    Checkpoint {
+        /// What did not decode.
+        what: &'static str,
+    },
+    /// Snapshots or transactions are still open; they must be dropped before the engine is closed.
+    /// It takes no more writes, everything that was acknowledged is durable.
+    #[error("{count} handles on the database are still open")]
+    StillOpen {
+        /// How many there are.
+        count: usize,
+    },
+    /// The log failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Commits could not be looked up.
+    #[error(transparent)]
+    Txn(#[from] TxnError),
+}
+
+impl EngineError {
+    /// The five characters by which SQL clients know this error.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            EngineError::InUse { .. } | EngineError::StillOpen { .. } => "55006",
+            EngineError::Record { .. }
+            | EngineError::Gap { .. }
+            | EngineError::Checkpoint { .. } => "XX001",
+            EngineError::Io { .. } | EngineError::Log(_) => "58030",
+            EngineError::Store(StoreError::Corrupt { .. } | StoreError::Missing { .. }) => "XX001",
+            EngineError::Store(_) => "58030",
+            EngineError::Txn(error) => error.sqlstate(),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Commit pages: who committed when and why, 1024 commits to a value of one table.
+//!
+//! The table of commits (`TableId` 1) is an ordinary table of the store whose keys are the big-endian
+//! number of a page and whose values are columns. Every commit appends one entry as a delta, the
+//! first of a page as an image of one; the store merges them when it flushes, by way of [`Commits`].
+//!
+//! ```text
+//!   key 0: csn   1 .. 1023      key 1: csn 1024 .. 2047      key 2: csn 2048 ..      csn / 1024
+//!        +------------------------------------------------------------+
+//!   image| first time | +12 us | +7 us | +7 us ...                    |  times, as differences
+//!        | authors    : one for all, or an index each                 |  indexes into the strings
+//!        | messages   : one for all, or an index each                 |
+//!        | authored   : (which, difference to the commit time) ...    |  imports only
+//!        | strings    : each once                                     |
+//!        +------------------------------------------------------------+
+//! ```
+//!
+//! So a commit costs about three bytes for its time and one each for what was seen before, the whole
+//! of history is searchable by time with one page read for each halving, and history-heavy callers
+//! ask for thousands of times at the cost of one decoded page.
+//!
+//! # Invariants
+//! * Times never decrease within a page, nor from one page to the next.
+//! * A page holds the commits from its first on without a gap; entry `i` of page `p` is commit
+//!   `first_csn(p) + i`.
+//! * String 0 is the empty string and is not stored.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use store::{Csn, MergeError, Op, Table, TableId, Write};
+
+use crate::bytes::{Malformed, Reader, put_slice, put_varint};
+use crate::record::Note;
+
+/// The table that holds the commits.
+pub const COMMITS_TABLE: TableId = TableId(1);
+/// Commits to a page.
+pub(crate) const PAGE_COMMITS: u64 = 1024;
+
+const FORMAT: u8 = 1;
+const FLAG_ONE_AUTHOR: u8 = 1;
+const FLAG_ONE_MESSAGE: u8 = 2;
+const FLAG_AUTHORED: u8 = 4;
+const ENTRY_AUTHORED: u8 = 1;
+
+/// The number of the page that tells of `csn`.
+pub(crate) fn page_of(csn: Csn) -> u64 {
+    csn.0 / PAGE_COMMITS
+}
+
+/// The first commit of a page; commit 0 is before everything and is on none.
+pub(crate) fn first_csn(page: u64) -> Csn {
+    Csn((page * PAGE_COMMITS).max(1))
+}
+
+/// The key of a page in the table of commits.
+pub(crate) fn page_key(page: u64) -> [u8; 8] {
+    page.to_be_bytes()
+}
+
+/// One page, decoded: columns with an element for each commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub number: u64,
+    pub times: Vec<u64>,
+    authors: Vec<u32>,
+    messages: Vec<u32>,
+    /// (position, authored time) of the commits that carry one, ascending.
+    authored: Vec<(u32, u64)>,
+    strings: Vec<Box<str>>,
+}
+
+impl Page {
+    pub(crate) fn new(number: u64) -> Self {
+        Page {
+            number,
+            times: Vec::new(),
+            authors: Vec::new(),
+            messages: Vec::new(),
+            authored: Vec::new(),
+            strings: Vec::new(),
+        }
+    }
+
+    /// The number of the commit after the last on this page.
+    pub(crate) fn end(&self) -> Csn {
+        Csn(first_csn(self.number).0 + self.times.len() as u64)
+    }
+
+    /// True where no further commit belongs here.
+    pub(crate) fn is_full(&self) -> bool {
+        self.end() == first_csn(self.number + 1)
+    }
+
+    fn position(&self, csn: Csn) -> Option<usize> {
+        let position = csn.0.checked_sub(first_csn(self.number).0)? as usize;
+        (position < self.times.len()).then_some(position)
+    }
+
+    /// The time of `csn` in microseconds; `None` where it is not on this page.
+    pub(crate) fn time_us(&self, csn: Csn) -> Option<u64> {
+        self.position(csn).map(|position| self.times[position])
+    }
+
+    /// Time, author, message and authored time of `csn`; `None` where it is not on this page.
+    pub(crate) fn entry(&self, csn: Csn) -> Option<(u64, Note<'_>)> {
+        let position = self.position(csn)?;
+        let authored = self.authored.binary_search_by_key(&(position as u32), |entry| entry.0);
+        let note = Note {
+            author: self.string(self.authors[position]),
+            message: self.string(self.messages[position]),
+            authored_us: authored.ok().map(|at| self.authored[at].1),
+        };
+        Some((self.times[position], note))
+    }
+
+    fn string(&self, id: u32) -> &str {
+        if id == 0 { "" } else { &self.strings[id as usize - 1] }
+    }
+
+    /// The image as the store keeps it.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        assert!(!self.times.is_empty() && self.times.len() as u64 <= PAGE_COMMITS);
+        let one = |ids: &[u32]| ids.iter().all(|id| *id == ids[0]);
+        let mut flags = 0;
+        flags |= if one(&self.authors) { FLAG_ONE_AUTHOR } else { 0 };
+        flags |= if one(&self.messages) { FLAG_ONE_MESSAGE } else { 0 };
+        flags |= if self.authored.is_empty() { 0 } else { FLAG_AUTHORED };
+        out.extend_from_slice(&[FORMAT, flags]);
+        out.extend_from_slice(&(self.times.len() as u16).to_le_bytes());
+        out.extend_from_slice(&self.times[0].to_le_bytes());
+        for pair in self.times.windows(2) {
+            put_varint(out, pair[1] - pair[0]);
+        }
+        for (ids, flag) in [(&self.authors, FLAG_ONE_AUTHOR), (&self.messages, FLAG_ONE_MESSAGE)] {
+            let stored = if flags & flag != 0 { &ids[..1] } else { &ids[..] };
+            stored.iter().for_each(|id| put_varint(out, u64::from(*id)));
+        }
+        if !self.authored.is_empty() {
+            put_varint(out, self.authored.len() as u64);
+            for (position, authored_us) in &self.authored {
+                put_varint(out, u64::from(*position));
+                put_varint(
+                    out,
+                    zigzag(authored_us.wrapping_sub(self.times[*position as usize]) as i64),
+                );
+            }
+        }
+        put_varint(out, self.strings.len() as u64);
+        self.strings.iter().for_each(|string| put_slice(out, string.as_bytes()));
+    }
+
+    /// Reads the image of page `number`.
+    pub(crate) fn decode(number: u64, bytes: &[u8]) -> Result<Page, Malformed> {
+        let mut reader = Reader::new(bytes);
+        if reader.u8()? != FORMAT {
+            return Err(Malformed {
+                what: "format of commit page that this version does not know",
+                at: 0,
+            });
+        }
+        let flags = reader.u8()?;
+        if flags & !(FLAG_ONE_AUTHOR | FLAG_ONE_MESSAGE | FLAG_AUTHORED) != 0 {
+            return Err(Malformed { what: "flags that this version does not know", at: 1 });
+        }
+        let count = usize::from(reader.u16()?);
+        let room = first_csn(number + 1).0 - first_csn(number).0;
+        if count == 0 || count as u64 > room {
+            return Err(reader.bad("number of commits that no page has"));
+        }
+        let mut page = Page::new(number);
+        page.decode_times(&mut reader, count)?;
+        page.authors = decode_ids(&mut reader, count, flags & FLAG_ONE_AUTHOR != 0)?;
+        page.messages = decode_ids(&mut reader, count, flags & FLAG_ONE_MESSAGE != 0)?;
+        if flags & FLAG_AUTHORED != 0 {
+            page.decode_authored(&mut reader, count)?;
+        }
+        page.decode_strings(&mut reader)?;
+        Ok(page)
+    }
+
+    fn decode_times(&mut self, reader: &mut Reader<'_>, count: usize) -> Result<(), Malformed> {
+        let mut time_us = reader.u64()?;
+        self.times.reserve_exact(count);
+        self.times.push(time_us);
+        for _ in 1..count {
+            time_us =
+                time_us.checked_add(reader.varint()?).ok_or(reader.bad("time beyond 64 bits"))?;
+            self.times.push(time_us);
+        }
+        Ok(())
+    }
+
+    fn decode_authored(&mut self, reader: &mut Reader<'_>, count: usize) -> Result<(), Malformed> {
+        let authored = reader.varint()?;
+        if authored > count as u64 {
+            return Err(reader.bad("more authored times than commits"));
+        }
+        for _ in 0..authored {
+            let position = reader.varint()?;
+            let ascending = self.authored.last().is_none_or(|last| u64::from(last.0) < position);
+            if position >= count as u64 || !ascending {
+                return Err(reader.bad("authored time out of place"));
+            }
+            let difference = unzigzag(reader.varint()?);
+            let authored_us = self.times[position as usize].wrapping_add(difference as u64);
+            self.authored.push((position as u32, authored_us));
+        }
+        Ok(())
+    }
+
+    fn decode_strings(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        let count = reader.varint()?;
+        if count > 2 * PAGE_COMMITS {
+            return Err(reader.bad("more strings than commits can have"));
+        }
+        for _ in 0..count {
+            self.strings.push(reader.text()?.into());
+        }
+        if self.authors.iter().chain(&self.messages).any(|id| u64::from(*id) > count) {
+            return Err(reader.bad("string that the page does not have"));
+        }
+        if !reader.is_done() {
+            return Err(reader.bad("bytes after the last string"));
+        }
+        Ok(())
+    }
+}
+
+fn decode_ids(reader: &mut Reader<'_>, count: usize, one: bool) -> Result<Vec<u32>, Malformed> {
+    let id = |reader: &mut Reader<'_>| {
+        let id = reader.varint()?;
+        u32::try_from(id).map_err(|_| reader.bad("string number beyond 32 bits"))
+    };
+    if one { Ok(vec![id(reader)?; count]) } else { (0..count).map(|_| id(reader)).collect() }
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// A page that commits are appended to: the columns, and where each string is.
+#[derive(Debug)]
+pub(crate) struct OpenPage {
+    pub page: Page,
+    ids: HashMap<Box<str>, u32, FixedState>,
+}
+
+impl OpenPage {
+    pub(crate) fn new(page: Page) -> Self {
+        let ids = page.strings.iter().zip(1..).map(|(string, id)| (string.clone(), id)).collect();
+        OpenPage { page, ids }
+    }
+
+    /// Appends the next commit; its time is not before the last one's.
+    pub(crate) fn push(&mut self, time_us: u64, note: &Note<'_>) {
+        assert!(!self.page.is_full(), "a full page takes no commit");
+        assert!(
+            self.page.times.last().is_none_or(|last| *last <= time_us),
+            "commit times never decrease"
+        );
+        let author = self.intern(note.author, self.page.authors.last().copied());
+        let message = self.intern(note.message, self.page.messages.last().copied());
+        if let Some(authored_us) = note.authored_us {
+            self.page.authored.push((self.page.times.len() as u32, authored_us));
+        }
+        self.page.times.push(time_us);
+        self.page.authors.push(author);
+        self.page.messages.push(message);
+    }
+
+    fn intern(&mut self, text: &str, last: Option<u32>) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(last) = last.filter(|last| self.page.string(*last) == text) {
+            return last;
+        }
+        if let Some(id) = self.ids.get(text) {
+            return *id;
+        }
+        self.page.strings.push(text.into());
+        let id = self.page.strings.len() as u32;
+        self.ids.insert(text.into(), id);
+        id
+    }
+}
+
+/// Entry of one commit, as a delta of its page.
+fn encode_entry(out: &mut Vec<u8>, time_us: u64, note: &Note<'_>) {
+    out.push(if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 });
+    out.extend_from_slice(&time_us.to_le_bytes());
+    if let Some(authored_us) = note.authored_us {
+        out.extend_from_slice(&authored_us.to_le_bytes());
+    }
+    put_slice(out, note.author.as_bytes());
+    put_slice(out, note.message.as_bytes());
+}
+
+fn decode_entry(bytes: &[u8]) -> Result<(u64, Note<'_>), Malformed> {
+    let mut reader = Reader::new(bytes);
+    let flags = reader.u8()?;
+    if flags & !ENTRY_AUTHORED != 0 {
+        return Err(Malformed { what: "flags that this version does not know", at: 0 });
+    }
+    let time_us = reader.u64()?;
+    let authored_us = if flags & ENTRY_AUTHORED != 0 { Some(reader.u64()?) } else { None };
+    let note = Note { author: reader.text()?, message: reader.text()?, authored_us };
+    if !reader.is_done() {
+        return Err(reader.bad("bytes after the message"));
+    }
+    Ok((time_us, note))
+}
+
+/// The write that records commit `csn` in the table of commits: derived, never logged.
+pub(crate) fn page_write(csn: Csn, time_us: u64, note: &Note<'_>) -> Write {
+    let page = page_of(csn);
+    let mut value = Vec::with_capacity(24 + note.author.len() + note.message.len());
+    let op = if csn == first_csn(page) {
+        let mut first = OpenPage::new(Page::new(page));
+        first.push(time_us, note);
+        first.page.encode(&mut value);
+        Op::Put(value)
+    } else {
+        encode_entry(&mut value, time_us, note);
+        Op::Delta(value)
+    };
+    Write { table: COMMITS_TABLE, key: page_key(page).to_vec(), op }
+}
+
+/// The page of which `base` is the image and `deltas` are the entries since.
+pub(crate) fn assemble<'a>(
+    number: u64,
+    base: &[u8],
+    deltas: impl Iterator<Item = (Csn, &'a [u8])>,
+) -> Result<OpenPage, Malformed> {
+    let mut open = OpenPage::new(Page::decode(number, base)?);
+    for (csn, bytes) in deltas {
+        let (time_us, note) = decode_entry(bytes)?;
+        let last = open.page.times.last().copied().unwrap_or(0);
+        if csn != open.page.end() || open.page.is_full() || time_us < last {
+            return Err(Malformed { what: "entry that does not follow the last", at: 0 });
+        }
+        open.push(time_us, &note);
+    }
+    Ok(open)
+}
+
+/// What the store must know of the table of commits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Commits;
+
+impl Table for Commits {
+    fn merge(
+        &self,
+        key: &[u8],
+        _base_csn: Csn,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        let refuse = |what: &dyn std::fmt::Display| MergeError::new(format!("commit page: {what}"));
+        let number =
+            key.try_into().map(u64::from_be_bytes).map_err(|_| refuse(&"key is not 8 bytes"))?;
+        assemble(number, base, deltas).map_err(|malformed| refuse(&malformed))?.page.encode(out);
+        Ok(())
+    }
+
+    /// The open page is kept decoded in memory by the engine, so nobody reads it often enough here.
+    fn rebase(&self, _image_bytes: usize, _delta_bytes: usize) -> bool {
+        false
+    }
+
+    /// A page only ever grows: every earlier state of it is a prefix of the newest.
+    fn keeps_history(&self, _key: &[u8]) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+#[path = "pages_tests.rs"]
+mod tests;

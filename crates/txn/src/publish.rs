@@ -1,0 +1,136 @@
+//! The queue between "in the log" and "visible": commits become visible in order, once durable.
+//!
+//! ```text
+//!   commit mutex                    log.sync                      publish
+//!   number · append · apply  ->  [ 41 | 42 | 43 | 44 ]  ->  closures of 41, 42 · visible = 42
+//!                                  durable ^    ^ not yet
+//! ```
+//!
+//! One sync of the log covers everything appended before it, so whoever comes back from it first
+//! publishes for all: it takes from the front what is ready, runs what the commits want run (the
+//! document layer refreshes a cache), and then moves visibility once. The others find their commit
+//! visible and go home.
+//!
+//! A commit that asked for `os` durability is ready once written, but not before those below it: a
+//! commit never becomes visible before an earlier one, and one that asked to be durable never before
+//! it is. What is visible but not durable is kept on a second list, because the store must not flush
+//! what the log could still lose.
+//!
+//! # Invariants
+//! * Both numbers and log positions ascend along the queue.
+//! * A commit that must be durable leaves the queue only when the log is durable up to it.
+//! * What a commit wants run has run before it is visible.
+
+use std::collections::VecDeque;
+
+use super::sync::Mutex;
+
+/// What is run just before a commit becomes visible.
+pub(crate) type Hook = Box<dyn FnOnce(u64, u64) + Send>;
+
+/// A commit on its way to visibility.
+pub(crate) struct Pending {
+    pub csn: u64,
+    pub time_us: u64,
+    /// Position in the log just past its record.
+    pub lsn: u64,
+    /// Wait for the sync, not just for the write.
+    pub durable: bool,
+    /// Called with number and time.
+    pub hooks: Vec<Hook>,
+}
+
+/// What only the one who publishes touches.
+#[derive(Default)]
+struct Turn {
+    /// Visible, not known to be durable: (csn, lsn).
+    afloat: VecDeque<(u64, u64)>,
+    written: u64,
+}
+
+/// Commits in order, from the log to visibility.
+///
+/// Two mutexes, so that whoever appends (under the commit mutex) never waits for another commit's
+/// hooks: `turn` belongs to the one who publishes, `queue` is held for one step at a time.
+#[derive(Default)]
+pub(crate) struct PublishQueue {
+    turn: Mutex<Turn>,
+    queue: Mutex<VecDeque<Pending>>,
+}
+
+/// How far things have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The newest commit made visible by this call.
+    pub visible: Option<u64>,
+    /// The newest commit (and its position) that this call found durable and visible.
+    pub durable: Option<(u64, u64)>,
+    /// Where the log must be durable before the next commit can become visible.
+    pub blocked_on: Option<u64>,
+}
+
+impl PublishQueue {
+    /// Adds a commit. Called under the commit mutex, in order.
+    pub(crate) fn push(&self, pending: Pending) {
+        let mut queue = self.queue.lock();
+        if let Some(last) = queue.back() {
+            assert!(last.csn < pending.csn && last.lsn < pending.lsn, "commits come in order");
+        }
+        queue.push_back(pending);
+    }
+
+    /// Makes visible what is ready, the log being written and durable as far as given. `show` is
+    /// called with the newest such commit after its hooks, `settle` with the newest that is durable
+    /// and visible and its position; both in the publisher's turn, so that their calls are in order.
+    pub(crate) fn publish(
+        &self,
+        written: u64,
+        durable: u64,
+        show: impl FnOnce(u64),
+        settle: impl FnOnce(u64, u64),
+    ) -> Progress {
+        let mut turn = self.turn.lock();
+        turn.written = turn.written.max(written).max(durable);
+        let mut progress = Progress { visible: None, durable: None, blocked_on: None };
+        loop {
+            let next = match self.next_ready(turn.written, durable) {
+                Ok(Some(next)) => next,
+                Ok(None) => break,
+                Err(lsn) => {
+                    progress.blocked_on = Some(lsn);
+                    break;
+                }
+            };
+            next.hooks.into_iter().for_each(|hook| hook(next.csn, next.time_us));
+            turn.afloat.push_back((next.csn, next.lsn));
+            progress.visible = Some(next.csn);
+        }
+        if let Some(csn) = progress.visible {
+            show(csn);
+        }
+        while turn.afloat.front().is_some_and(|(_, lsn)| *lsn <= durable) {
+            progress.durable = turn.afloat.pop_front();
+        }
+        if let Some((csn, lsn)) = progress.durable {
+            settle(csn, lsn);
+        }
+        progress
+    }
+
+    /// The position just past the newest visible commit that is not known to be durable.
+    pub(crate) fn afloat(&self) -> Option<u64> {
+        self.turn.lock().afloat.back().map(|(_, lsn)| *lsn)
+    }
+
+    /// Takes the first commit off the queue if it is ready; else tells what it waits for.
+    fn next_ready(&self, written: u64, durable: u64) -> Result<Option<Pending>, u64> {
+        let mut queue = self.queue.lock();
+        match queue.front() {
+            None => Ok(None),
+            Some(first) if first.lsn <= if first.durable { durable } else { written } => {
+                Ok(queue.pop_front())
+            }
+            Some(first) => Err(first.lsn),
+        }
+    }
+}

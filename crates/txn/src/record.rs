@@ -1,0 +1,211 @@
+//! The commit record: what one commit is in the log.
+//!
+//! ```text
+//!   0      1       2          4            8        16         24
+//!   +------+-------+----------+------------+--------+----------+----------------+----------------+
+//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | writes         |
+//!   | 1    | u8    | u16 = 0  | u32        |  u64   | u64      | author, message| (all of them)  |
+//!   +------+-------+----------+------------+--------+----------+----------------+----------------+
+//!     '------------------ patched under the commit mutex: csn and time ------'
+//! ```
+//!
+//! Everything but the number and the time is known before the commit mutex is taken, so the record
+//! is built outside it and two fields are filled in at the end ([`number`]). The log's frame brings
+//! length and checksum. The commit's entry in the table of commits is not in the record: it is
+//! derived from it, when it is applied and when it is replayed. `docs/format-txn.md` has every byte.
+//!
+//! # Invariants
+//! * [`decode`] of what [`begin`], [`push`] and [`number`] made gives the same commit.
+//! * [`decode`] of any other bytes is an error or a commit, never a panic, and allocates no more
+//!   than a small multiple of the bytes it was given.
+
+use store::{Csn, Op, TableId, Write};
+
+use crate::bytes::{Malformed, Reader, put_slice, put_varint};
+
+/// First byte of a commit record; other kinds of record may come with later versions.
+const KIND_COMMIT: u8 = 1;
+const FLAG_AUTHORED: u8 = 1;
+const HEADER_BYTES: usize = 24;
+const AT_COUNT: usize = 4;
+const AT_CSN: usize = 8;
+const AT_TIME: usize = 16;
+
+const OP_PUT: u8 = 1;
+const OP_DELTA: u8 = 2;
+const OP_DELETE: u8 = 3;
+
+/// A commit record may hold so many bytes: what the log takes in one frame, less room for headers.
+pub const RECORD_BYTES_MAX: usize = (1 << 30) - 4096;
+/// Longest author, in bytes.
+pub const AUTHOR_BYTES_MAX: usize = 4 << 10;
+/// Longest message, in bytes.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
+
+/// Who made a commit and why, borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Note<'a> {
+    pub author: &'a str,
+    pub message: &'a str,
+    pub authored_us: Option<u64>,
+}
+
+/// One commit as the log tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub csn: Csn,
+    pub time_us: u64,
+    pub note: Note<'a>,
+    pub writes: Vec<Write>,
+}
+
+/// Starts a record in `out`, which is cleared.
+pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>) {
+    out.clear();
+    out.resize(HEADER_BYTES, 0);
+    out[0] = KIND_COMMIT;
+    if let Some(authored_us) = note.authored_us {
+        out[1] |= FLAG_AUTHORED;
+        out.extend_from_slice(&authored_us.to_le_bytes());
+    }
+    put_slice(out, note.author.as_bytes());
+    put_slice(out, note.message.as_bytes());
+}
+
+/// Bytes that `writes` take in a record, rounded up.
+pub(crate) fn size_hint(writes: &[Write]) -> usize {
+    writes.iter().map(size_of_write).sum()
+}
+
+/// Bytes that a write takes in a record, rounded up.
+pub(crate) fn size_of_write(write: &Write) -> usize {
+    let value = match &write.op {
+        Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
+        Op::Delete => 0,
+    };
+    write.key.len() + value + 16
+}
+
+/// Adds one write.
+#[inline]
+pub(crate) fn push(out: &mut Vec<u8>, write: &Write) {
+    let (kind, value) = match &write.op {
+        Op::Put(image) => (OP_PUT, Some(image)),
+        Op::Delta(delta) => (OP_DELTA, Some(delta)),
+        Op::Delete => (OP_DELETE, None),
+    };
+    out.push(kind);
+    put_varint(out, u64::from(write.table.0));
+    put_slice(out, &write.key);
+    if let Some(value) = value {
+        put_slice(out, value);
+    }
+}
+
+/// Fills in how many writes there are.
+pub(crate) fn finish(out: &mut [u8], write_count: u32) {
+    out[AT_COUNT..AT_COUNT + 4].copy_from_slice(&write_count.to_le_bytes());
+}
+
+/// Fills in the number and the time of the commit: the only step under the commit mutex.
+#[inline]
+pub(crate) fn number(out: &mut [u8], csn: Csn, time_us: u64) {
+    out[AT_CSN..AT_CSN + 8].copy_from_slice(&csn.0.to_le_bytes());
+    out[AT_TIME..AT_TIME + 8].copy_from_slice(&time_us.to_le_bytes());
+}
+
+/// Reads a record back.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
+    let mut reader = Reader::new(bytes);
+    if reader.u8()? != KIND_COMMIT {
+        return Err(Malformed { what: "kind of record that this version does not know", at: 0 });
+    }
+    let flags = reader.u8()?;
+    if flags & !FLAG_AUTHORED != 0 || reader.u16()? != 0 {
+        return Err(Malformed { what: "flags that this version does not know", at: 1 });
+    }
+    let count = reader.u32()? as usize;
+    let (csn, time_us) = (Csn(reader.u64()?), reader.u64()?);
+    if csn.0 == 0 || csn == Csn::MAX {
+        return Err(Malformed { what: "commit number that no commit has", at: AT_CSN });
+    }
+    let authored_us = if flags & FLAG_AUTHORED != 0 { Some(reader.u64()?) } else { None };
+    let note = Note { author: reader.text()?, message: reader.text()?, authored_us };
+    // The smallest write is three bytes; the count alone must not make us allocate.
+    if count > reader.remaining() / 3 {
+        return Err(reader.bad("more writes than bytes"));
+    }
+    let mut writes = Vec::with_capacity(count);
+    for _ in 0..count {
+        writes.push(decode_write(&mut reader)?);
+    }
+    if !reader.is_done() {
+        return Err(reader.bad("bytes after the last write"));
+    }
+    Ok(Record { csn, time_us, note, writes })
+}
+
+fn decode_write(reader: &mut Reader<'_>) -> Result<Write, Malformed> {
+    let kind = reader.u8()?;
+    let table =
+        u32::try_from(reader.varint()?).map_err(|_| reader.bad("table number beyond 32 bits"))?;
+    let key = reader.slice()?.to_vec();
+    let op = match kind {
+        OP_PUT => Op::Put(reader.slice()?.to_vec()),
+        OP_DELTA => Op::Delta(reader.slice()?.to_vec()),
+        OP_DELETE => Op::Delete,
+        _ => return Err(reader.bad("kind of write that this version does not know")),
+    };
+    Ok(Write { table: TableId(table), key, op })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (Vec<u8>, Vec<Write>) {
+        let write = |table, key: &[u8], op| Write { table: TableId(table), key: key.to_vec(), op };
+        let writes = vec![
+            write(7, b"a", Op::Put(vec![1; 300])),
+            write(u32::MAX, b"", Op::Delete),
+            write(2, &[0xff; 200], Op::Delta(vec![])),
+        ];
+        let note = Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) };
+        let mut bytes = vec![9; 50];
+        begin(&mut bytes, &note);
+        writes.iter().for_each(|write| push(&mut bytes, write));
+        finish(&mut bytes, writes.len() as u32);
+        number(&mut bytes, Csn(77), 1_700_000_000_000_000);
+        (bytes, writes)
+    }
+
+    /// What was encoded is what is decoded.
+    #[test]
+    fn a_record_comes_back_as_it_went_in() {
+        let (bytes, writes) = sample();
+        let record = decode(&bytes).unwrap();
+        assert_eq!((record.csn, record.time_us), (Csn(77), 1_700_000_000_000_000));
+        assert_eq!(
+            record.note,
+            Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) }
+        );
+        assert_eq!(record.writes, writes);
+    }
+
+    /// A record that was cut anywhere is refused, and no flipped bit makes decoding panic.
+    #[test]
+    fn damaged_records_are_refused_or_read_but_never_panic() {
+        let (bytes, _) = sample();
+        for len in 0..bytes.len() {
+            assert!(decode(&bytes[..len]).is_err(), "cut to {len} bytes");
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let _ = decode(&bytes);
+        }
+        let mut longer = bytes;
+        longer.push(0);
+        assert!(decode(&longer).is_err());
+    }
+}

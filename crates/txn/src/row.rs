@@ -1,0 +1,116 @@
+//! [`Row`]: a key's state as a transaction sees it, unmerged.
+//!
+//! ```text
+//!   snapshot    [ image 31 ][+44][+52]            as the store has it
+//!   own writes                        [+][+]      this transaction's, numbered Csn::MAX for now
+//!
+//!   or, after a put of its own:  [ own image ][+]   and the snapshot does not matter
+//! ```
+
+use std::borrow::Cow;
+
+use store::{Csn, MergeError, Table, Versioned};
+
+use crate::writeset::{Own, OwnBase};
+
+/// The state of a key within a transaction: a base and the deltas upon it, unmerged.
+///
+/// What the transaction itself wrote has no number yet and carries [`Csn::MAX`].
+pub struct Row<'t> {
+    stored: Option<Versioned>,
+    own: Option<Own<'t>>,
+}
+
+impl<'t> Row<'t> {
+    /// The row of what the store and the transaction say, or `None` where there is none. The store's
+    /// answer is asked for only where it matters.
+    pub(crate) fn new<E>(
+        own: Option<Own<'t>>,
+        stored: impl FnOnce() -> Result<Option<Versioned>, E>,
+    ) -> Result<Option<Row<'t>>, E> {
+        match own.as_ref().map(|own| own.base) {
+            Some(OwnBase::Deleted) => Ok(None),
+            Some(OwnBase::Put(_)) => Ok(Some(Row { stored: None, own })),
+            Some(OwnBase::Snapshot) | None => {
+                Ok(stored()?.map(|stored| Row { stored: Some(stored), own }))
+            }
+        }
+    }
+
+    /// The commit of the newest change, [`Csn::MAX`] where it is the transaction's own.
+    pub fn csn(&self) -> Csn {
+        match (&self.own, &self.stored) {
+            (None, Some(stored)) => stored.csn(),
+            _ => Csn::MAX,
+        }
+    }
+
+    /// True where the transaction itself has written the key.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// What the store has below the transaction's own writes, unless a put of its own hides it.
+    pub fn stored(&self) -> Option<&Versioned> {
+        self.stored.as_ref()
+    }
+
+    /// The commit at which the base was current.
+    pub fn base_csn(&self) -> Csn {
+        self.stored.as_ref().map_or(Csn::MAX, Versioned::base_csn)
+    }
+
+    /// The whole value below the deltas.
+    pub fn base(&self) -> &[u8] {
+        match (&self.stored, &self.own) {
+            (Some(stored), _) => stored.base(),
+            (None, Some(Own { base: OwnBase::Put(image), .. })) => image,
+            (None, _) => unreachable!("a row stands on the store or on a put of its own"),
+        }
+    }
+
+    /// How many deltas stand on the base.
+    pub fn delta_count(&self) -> usize {
+        self.stored.as_ref().map_or(0, Versioned::delta_count) + self.own_deltas().len()
+    }
+
+    /// The deltas, oldest first.
+    pub fn deltas(&self) -> impl DoubleEndedIterator<Item = (Csn, &[u8])> {
+        let own = self.own_deltas().iter().map(|delta| (Csn::MAX, *delta));
+        self.stored.iter().flat_map(Versioned::deltas).chain(own)
+    }
+
+    fn own_deltas(&self) -> &[&'t [u8]] {
+        self.own.as_ref().map_or(&[], |own| &own.deltas)
+    }
+
+    /// True where the base is the state: there is nothing to merge.
+    pub fn is_image(&self) -> bool {
+        self.own_deltas().is_empty() && self.stored.as_ref().is_none_or(Versioned::is_image)
+    }
+
+    /// The merged value: borrowed where there are no deltas. `table` and `key` are those it was read
+    /// with.
+    pub fn image(&self, table: &dyn Table, key: &[u8]) -> Result<Cow<'_, [u8]>, MergeError> {
+        if self.is_image() {
+            return Ok(Cow::Borrowed(self.base()));
+        }
+        let mut out = Vec::new();
+        self.image_into(table, key, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    /// Appends the merged value to `out`.
+    pub fn image_into(
+        &self,
+        table: &dyn Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        if self.is_image() {
+            out.extend_from_slice(self.base());
+            return Ok(());
+        }
+        table.merge(key, self.base_csn(), self.base(), &mut self.deltas(), out)
+    }
+}

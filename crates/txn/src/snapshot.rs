@@ -1,0 +1,102 @@
+//! [`Snapshot`]: the whole database as it was at one commit, for as long as it is held.
+//!
+//! ```text
+//!   key \ csn   41    42    43    44
+//!   a           put         +
+//!   b                 put         del
+//!               a snapshot at 43 sees  a = put + , b = put ; 44 is not there for it, ever
+//! ```
+//!
+//! A snapshot of now joins the readers of the newest visible commit (a counter). A snapshot of the
+//! past takes a hold of its own in the store. Either keeps compaction from dropping what it reads.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use store::{Csn, Hold, Scan, StoreError, TableId, Version, Versioned};
+
+use crate::engine::Engine;
+use crate::error::TxnError;
+
+/// The database at one commit.
+pub struct Snapshot {
+    engine: Arc<Engine>,
+    csn: Csn,
+    pin: Pin,
+}
+
+enum Pin {
+    /// Counted among the readers of the present.
+    Present { serializable: bool },
+    /// Kept for its drop.
+    Past { _hold: Hold },
+}
+
+impl Snapshot {
+    pub(crate) fn now(engine: Arc<Engine>, serializable: bool) -> Snapshot {
+        let csn = engine.tracker.join(serializable, |csn| engine.store.hold(Csn(csn)));
+        Snapshot { engine, csn: Csn(csn), pin: Pin::Present { serializable } }
+    }
+
+    pub(crate) fn past(engine: Arc<Engine>, csn: Csn) -> Result<Snapshot, TxnError> {
+        let newest = engine.visible();
+        if csn > newest {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        let pin = Pin::Past { _hold: engine.store.hold(csn) };
+        Ok(Snapshot { engine, csn, pin })
+    }
+
+    /// The newest commit that this snapshot sees.
+    pub fn csn(&self) -> Csn {
+        self.csn
+    }
+
+    /// The engine it is a snapshot of.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The state of `key`, unmerged; `None` where it was absent or deleted.
+    pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Versioned>, StoreError> {
+        self.engine.store.read(table, key, self.csn)
+    }
+
+    /// Appends the merged value of `key` to `out` and returns the commit of its newest change.
+    pub fn get(
+        &self,
+        table: TableId,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Csn>, StoreError> {
+        self.engine.store.get(table, key, self.csn, out)
+    }
+
+    /// The live keys of a range with their states, in order, or in reverse.
+    pub fn scan(
+        &self,
+        table: TableId,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        reverse: bool,
+    ) -> Scan {
+        self.engine.store.scan(table, lower, upper, self.csn, reverse)
+    }
+
+    /// Calls `f` for each change of `key` from commit `from` up to this snapshot, oldest first, until
+    /// it breaks.
+    pub fn versions<F>(&self, table: TableId, key: &[u8], from: Csn, f: F) -> Result<(), StoreError>
+    where
+        F: FnMut(Version<'_>) -> ControlFlow<()>,
+    {
+        self.engine.store.versions(table, key, from, self.csn, f)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        if let Pin::Present { serializable } = self.pin {
+            self.engine.tracker.leave(self.csn.0, serializable);
+        }
+    }
+}

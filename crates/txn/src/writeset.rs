@@ -1,0 +1,293 @@
+//! What a transaction has written and not yet committed: a list of operations with an index on it.
+//!
+//! ```text
+//!   position    0          1          2          3          4
+//!   operation   put k      delta q    delta k    delete q   delta k
+//!   previous    -          -          0          1          2          of the same key
+//!                                     ^ savepoint 2
+//!   index       k -> 4, q -> 3
+//! ```
+//!
+//! A savepoint is a position. Rolling back to it takes operations off the end, one by one, and lets
+//! the index point at the previous operation of the same key again: the cost is that of what is
+//! undone, however large the transaction. The state of a key within the transaction is its newest put
+//! or delete and the deltas after it; where there is none of these, the deltas stand on what the
+//! snapshot has.
+//!
+//! # Invariants
+//! * The index names exactly the keys that occur in the list, each with its last position.
+//! * `previous` is smaller than the position it stands at.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use store::{Op, TableId, Write};
+
+use crate::record::size_of_write;
+
+/// No earlier operation on the key.
+const NONE: u32 = u32::MAX;
+/// Operations in one transaction at most.
+pub(crate) const OPERATIONS_MAX: usize = (u32::MAX - 1) as usize;
+
+struct Operation {
+    write: Write,
+    previous: u32,
+}
+
+/// A transaction's own writes.
+#[derive(Default)]
+pub(crate) struct WriteSet {
+    operations: Vec<Operation>,
+    index: Vec<(TableId, BTreeMap<Vec<u8>, u32>)>,
+    bytes: usize,
+}
+
+/// What a transaction's own writes say of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Own<'a> {
+    /// What the deltas stand on.
+    pub base: OwnBase<'a>,
+    /// Oldest first.
+    pub deltas: Vec<&'a [u8]>,
+}
+
+/// What a transaction's own deltas stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnBase<'a> {
+    /// On the state in the snapshot.
+    Snapshot,
+    /// On an image written by the transaction.
+    Put(&'a [u8]),
+    /// The transaction has deleted the key.
+    Deleted,
+}
+
+impl WriteSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// The number of operations so far; also the position of the next one.
+    pub(crate) fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Keys and values held, in bytes, with what they cost in a record.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn table(&self, table: TableId) -> Option<&BTreeMap<Vec<u8>, u32>> {
+        self.index.iter().find(|(other, _)| *other == table).map(|(_, keys)| keys)
+    }
+
+    fn table_mut(&mut self, table: TableId) -> &mut BTreeMap<Vec<u8>, u32> {
+        let at = self.index.iter().position(|(other, _)| *other == table).unwrap_or_else(|| {
+            self.index.push((table, BTreeMap::new()));
+            self.index.len() - 1
+        });
+        &mut self.index[at].1
+    }
+
+    /// Adds an operation.
+    pub(crate) fn push(&mut self, write: Write) {
+        assert!(
+            self.operations.len() < OPERATIONS_MAX,
+            "the caller limits the number of operations"
+        );
+        let position = self.operations.len() as u32;
+        let keys = self.table_mut(write.table);
+        let previous = match keys.get_mut(write.key.as_slice()) {
+            Some(last) => std::mem::replace(last, position),
+            None => {
+                keys.insert(write.key.clone(), position);
+                NONE
+            }
+        };
+        self.bytes += size_of_write(&write);
+        self.operations.push(Operation { write, previous });
+    }
+
+    /// Takes back every operation from `position` on.
+    pub(crate) fn truncate(&mut self, position: usize) {
+        while self.operations.len() > position {
+            let Some(Operation { write, previous }) = self.operations.pop() else { break };
+            self.bytes -= size_of_write(&write);
+            let keys = self.table_mut(write.table);
+            if previous == NONE {
+                keys.remove(write.key.as_slice());
+            } else if let Some(last) = keys.get_mut(write.key.as_slice()) {
+                *last = previous;
+            }
+        }
+    }
+
+    /// What the transaction's own writes say of `key`; `None` where it has not written it.
+    pub(crate) fn own(&self, table: TableId, key: &[u8]) -> Option<Own<'_>> {
+        self.table(table)?.get(key).map(|position| self.own_at(*position))
+    }
+
+    fn own_at(&self, mut position: u32) -> Own<'_> {
+        let mut deltas = Vec::new();
+        let mut base = OwnBase::Snapshot;
+        while position != NONE {
+            let operation = &self.operations[position as usize];
+            match &operation.write.op {
+                Op::Put(image) => {
+                    base = OwnBase::Put(image);
+                    break;
+                }
+                Op::Delete => {
+                    base = OwnBase::Deleted;
+                    break;
+                }
+                Op::Delta(delta) => deltas.push(delta.as_slice()),
+            }
+            position = operation.previous;
+        }
+        deltas.reverse();
+        Own { base, deltas }
+    }
+
+    /// The written keys of `table` within the bounds, in order, each with what is said of it.
+    pub(crate) fn range<'a>(
+        &'a self,
+        table: TableId,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], Own<'a>)> + use<'a> {
+        let keys = self.table(table).filter(|_| !is_void(lower, upper));
+        let range = keys.map(|keys| keys.range::<[u8], _>((lower, upper)));
+        range.into_iter().flatten().map(|(key, position)| (key.as_slice(), self.own_at(*position)))
+    }
+
+    /// The writes as they are committed: of each key its newest put or delete and the deltas after
+    /// it, in the order in which they were made.
+    pub(crate) fn into_writes(self) -> Vec<Write> {
+        let key_count: usize = self.index.iter().map(|(_, keys)| keys.len()).sum();
+        if key_count == self.operations.len() {
+            return self.operations.into_iter().map(|operation| operation.write).collect();
+        }
+        let mut keep = vec![false; self.operations.len()];
+        for mut position in self.index.iter().flat_map(|(_, keys)| keys.values().copied()) {
+            while position != NONE {
+                keep[position as usize] = true;
+                let operation = &self.operations[position as usize];
+                position = if matches!(operation.write.op, Op::Delta(_)) {
+                    operation.previous
+                } else {
+                    NONE
+                };
+            }
+        }
+        let kept = self.operations.into_iter().zip(keep).filter(|(_, keep)| *keep);
+        kept.map(|(operation, _)| operation.write).collect()
+    }
+}
+
+/// True where no key can lie within the bounds (a B-tree would panic on some of these).
+pub(crate) fn is_void(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    match (lower, upper) {
+        (Bound::Included(low), Bound::Included(high)) => low > high,
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Excluded(high)) => low >= high,
+        (Bound::Excluded(low), Bound::Included(high)) => low >= high,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: TableId = TableId(4);
+
+    fn write(key: u8, op: Op) -> Write {
+        Write { table: T, key: vec![key], op }
+    }
+
+    /// The state of a key is its newest put or delete and the deltas after it.
+    #[test]
+    fn a_key_is_its_last_image_and_the_deltas_after() {
+        let mut set = WriteSet::default();
+        assert_eq!(set.own(T, b"k"), None);
+        set.push(write(b'k', Op::Delta(vec![1])));
+        set.push(write(b'k', Op::Delta(vec![2])));
+        assert_eq!(
+            set.own(T, b"k"),
+            Some(Own { base: OwnBase::Snapshot, deltas: vec![&[1], &[2]] })
+        );
+        set.push(write(b'k', Op::Delete));
+        assert_eq!(set.own(T, b"k"), Some(Own { base: OwnBase::Deleted, deltas: vec![] }));
+        set.push(write(b'k', Op::Put(vec![9])));
+        set.push(write(b'k', Op::Delta(vec![3])));
+        assert_eq!(set.own(T, b"k"), Some(Own { base: OwnBase::Put(&[9]), deltas: vec![&[3]] }));
+        assert_eq!(set.own(TableId(5), b"k"), None);
+        assert_eq!(
+            set.into_writes(),
+            [write(b'k', Op::Put(vec![9])), write(b'k', Op::Delta(vec![3]))],
+            "what was replaced is not committed"
+        );
+    }
+
+    /// Random writes and rollbacks, against an oracle that keeps a copy of everything at each savepoint.
+    #[test]
+    fn savepoints_agree_with_copies() {
+        for seed in 1..=200u64 {
+            let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut next = |below: u64| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                random % below
+            };
+            let mut set = WriteSet::default();
+            let mut oracle: Vec<Write> = Vec::new();
+            let mut savepoints: Vec<(usize, Vec<Write>)> = vec![(0, Vec::new())];
+            for step in 0..120u8 {
+                match next(10) {
+                    0 => savepoints.push((set.len(), oracle.clone())),
+                    1 => {
+                        let at = next(savepoints.len() as u64) as usize;
+                        savepoints.truncate(at + 1);
+                        set.truncate(savepoints[at].0);
+                        oracle.clone_from(&savepoints[at].1);
+                    }
+                    kind => {
+                        let op = match kind {
+                            2 => Op::Delete,
+                            3 | 4 => Op::Put(vec![step]),
+                            _ => Op::Delta(vec![step]),
+                        };
+                        let one = write(next(12) as u8, op);
+                        set.push(one.clone());
+                        oracle.push(one);
+                    }
+                }
+                for key in 0..12u8 {
+                    assert_eq!(set.own(T, &[key]), naive(&oracle, key), "seed {seed}, step {step}");
+                }
+                let bounds = (Bound::Included(&[3u8][..]), Bound::Excluded(&[9u8][..]));
+                let ranged: Vec<_> =
+                    set.range(T, bounds.0, bounds.1).map(|(key, _)| key[0]).collect();
+                let expected: Vec<_> =
+                    (3..9u8).filter(|key| naive(&oracle, *key).is_some()).collect();
+                assert_eq!(ranged, expected, "seed {seed}, step {step}");
+            }
+            assert_eq!(set.bytes(), oracle.iter().map(size_of_write).sum::<usize>());
+        }
+    }
+
+    fn naive(oracle: &[Write], key: u8) -> Option<Own<'_>> {
+        let mut own = None;
+        for write in oracle.iter().filter(|write| write.key == [key]) {
+            let own = own.get_or_insert(Own { base: OwnBase::Snapshot, deltas: Vec::new() });
+            match &write.op {
+                Op::Put(image) => *own = Own { base: OwnBase::Put(image), deltas: Vec::new() },
+                Op::Delete => *own = Own { base: OwnBase::Deleted, deltas: Vec::new() },
+                Op::Delta(delta) => own.deltas.push(delta),
+            }
+        }
+        own
+    }
+}
