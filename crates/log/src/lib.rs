@@ -1,1 +1,175 @@
-//! (to be written)
+//! The commit log: one endless stream of frames that orders the commits and makes them durable.
+//!
+//! ```text
+//!   append ──> buffer ══leader: write, sync══> 00000006.log  00000007.log  │ 00000008.log
+//!   append ──>  in the    one for all who       released      being filled │ ready: zeroes, or
+//!   append ──>  order     wait                  └── recycled by renaming ──┼─> a former file
+//!               of calls
+//!   position (Lsn) ──────────────────────────────────────────────────────────────────────────>
+//!                   released        durable        written        appended
+//! ```
+//!
+//! A writer calls [`CommitLog::append`], which only copies, and then [`CommitLog::sync`], which
+//! returns when all up to its frame is durable: *acknowledged*. [`SegmentedLog::open`] replays what
+//! was acknowledged, in order, possibly followed by frames that were on their way, and cuts a torn
+//! tail. Damage to anything acknowledged is an error and changes nothing. `docs/format-log.md` has
+//! every byte and every crash point.
+//!
+//! # Invariants
+//! * acknowledged ⊆ recovered ⊆ appended, and what is recovered is a prefix of the order.
+//! * Positions only grow: released <= durable <= written <= appended.
+//! * After a failed write or sync nothing more is acknowledged until the log is reopened.
+//! * What recovery cut never comes back.
+
+use std::path::Path;
+
+mod error;
+mod frame;
+mod group;
+mod pending;
+mod recover;
+mod reserve;
+mod segment;
+mod segmented;
+mod tail;
+
+/// The locks of `group`; its tests compile it against others.
+mod primitives {
+    pub use std::sync::atomic::{AtomicU64, Ordering};
+    pub use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+}
+
+pub use error::LogError;
+pub use segmented::SegmentedLog;
+
+/// The largest payload of one frame, in bytes.
+pub const PAYLOAD_MAX: usize = 1 << 30;
+
+/// A position in the stream of frames, in bytes from its beginning. A multiple of 8.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Lsn(pub u64);
+
+/// How much [`CommitLog::sync`] waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Durability {
+    /// The disk has it.
+    #[default]
+    Sync,
+    /// The disk has it; the one who writes for all first waits so long for company.
+    Group {
+        /// How long, in microseconds.
+        wait_us: u32,
+    },
+    /// The operating system has it: survives the end of the process, not that of the machine.
+    Os,
+}
+
+/// A log of commits; the seam at which a replicated one would stand.
+pub trait CommitLog: Send + Sync {
+    /// Copies one frame into the log's buffer; returns the position just past it. The order of
+    /// calls is the order in the log. Not durable yet, and not written where nobody calls `sync`.
+    fn append(&self, payload: &[u8]) -> Result<Lsn, LogError>;
+
+    /// Returns once everything below `upto` is as durable as asked. One of the callers writes and
+    /// syncs for all that wait; a caller alone does it inline. After an error nothing is known of
+    /// what was not durable before; the log is poisoned and must be reopened.
+    fn sync(&self, upto: Lsn, how: Durability) -> Result<(), LogError>;
+
+    /// Everything below this position is durable.
+    fn durable(&self) -> Lsn;
+
+    /// The durable frames from position `from` (0, or one that `append` or this iterator returned)
+    /// to what is durable now: each with the position just past it.
+    fn tail(&self, from: Lsn) -> Result<Frames<'_>, LogError>;
+
+    /// Nothing below `upto` is needed any more: whole segments below it are recycled.
+    fn release(&self, upto: Lsn) -> Result<(), LogError>;
+
+    /// Refuses every later append, makes durable what was appended before and returns its end.
+    fn fence(&self) -> Result<Lsn, LogError>;
+
+    /// Counters.
+    fn stats(&self) -> LogStats;
+}
+
+/// The frames of a part of the log, oldest first.
+pub type Frames<'a> = Box<dyn Iterator<Item = Result<(Lsn, Vec<u8>), LogError>> + 'a>;
+
+/// What the log has done and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogStats {
+    /// Bytes appended since the log was opened, headers included.
+    pub appended_bytes: u64,
+    /// Frames appended since the log was opened.
+    pub frames: u64,
+    /// Syncs of files on behalf of commits since the log was opened.
+    pub syncs: u64,
+    /// Segments in use.
+    pub segments: u64,
+    /// Their size in bytes.
+    pub segment_bytes: u64,
+    /// The size in bytes of files that are prepared for later.
+    pub reserve_bytes: u64,
+}
+
+/// How a log lays out its files. What exists keeps its layout when the options change.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// The size of a segment file in bytes: 1 KiB to 128 MiB, rounded up to sectors of 512.
+    pub segment_bytes: u64,
+    /// The size of the first few, so that a new database is small and quick to make.
+    pub first_bytes: u64,
+    /// How many those are.
+    pub first_count: u64,
+    /// True: a thread of the log prepares files ahead. False: the writer does when it needs one.
+    pub background: bool,
+}
+
+impl Default for LogOptions {
+    fn default() -> LogOptions {
+        LogOptions {
+            segment_bytes: 16 << 20,
+            first_bytes: 1 << 20,
+            first_count: 4,
+            background: true,
+        }
+    }
+}
+
+impl LogOptions {
+    fn normalised(&self) -> LogOptions {
+        let size = |bytes: u64| bytes.clamp(1 << 10, 128 << 20).next_multiple_of(512);
+        let (segment_bytes, first_bytes) = (size(self.segment_bytes), size(self.first_bytes));
+        LogOptions { segment_bytes, first_bytes, ..self.clone() }
+    }
+
+    /// The size in bytes of the file of segment `number`, counted from 1.
+    fn size_of(&self, number: u64) -> u64 {
+        if number <= self.first_count { self.first_bytes } else { self.segment_bytes }
+    }
+}
+
+impl SegmentedLog {
+    /// Opens the log in `dir`, making it where there is none; shows `f` every frame from position
+    /// `replay_from` on (0, or a position that the log once returned), in order, each with the
+    /// position just past it; cuts a torn tail; then is ready to append.
+    ///
+    /// The caller holds a lock on the directory: two logs in one would destroy it.
+    ///
+    /// Fails with `Corrupt` where acknowledged data is damaged: no byte was changed then. Fails
+    /// with `Released` where `replay_from` is not kept any more.
+    pub fn open(
+        env: &vfs::Env,
+        dir: &Path,
+        options: LogOptions,
+        replay_from: Lsn,
+        f: &mut dyn FnMut(Lsn, &[u8]) -> Result<(), LogError>,
+    ) -> Result<SegmentedLog, LogError> {
+        let options = options.normalised();
+        let recovered = recover::recover(env, dir, &options, replay_from.0, f)?;
+        Ok(SegmentedLog::start(env, dir, options, recovered))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! What can go wrong with the log, and what the caller can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An error of the commit log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The operating system failed us. The log is poisoned where this came from a write or a sync;
+    /// reopening recovers all that was acknowledged.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried: a verb.
+        action: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Data that was acknowledged is damaged. Nothing was changed: restore a backup, or the disk.
+    #[error("{} is damaged at byte {offset}: {detail}", file.display())]
+    Corrupt {
+        /// The damaged file.
+        file: PathBuf,
+        /// Where in it, in bytes.
+        offset: u64,
+        /// How we know.
+        detail: String,
+    },
+    /// The file was written by a later version of this program; use that one.
+    #[error("{} has format version {found}, this program knows version {known}", file.display())]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// The version it declares.
+        found: u32,
+        /// The version written by this program.
+        known: u32,
+    },
+    /// An earlier write or sync failed: what is on the disk is uncertain until the log is reopened.
+    #[error("the log refuses all work since an earlier failure; reopen it: {cause}")]
+    Poisoned {
+        /// The failure.
+        cause: Arc<str>,
+    },
+    /// A successor has taken this log over; its owner must stop.
+    #[error("the log was fenced: a successor has taken over")]
+    Fenced,
+    /// The payload is larger than a frame may be; write it as several, or by reference.
+    #[error("a payload of {bytes} bytes exceeds the limit of {limit} bytes")]
+    TooLarge {
+        /// Its size in bytes.
+        bytes: usize,
+        /// The largest size in bytes.
+        limit: usize,
+    },
+    /// The position was released and is not kept any more; start from a checkpoint at or past `oldest`.
+    #[error("position {wanted} was released; the oldest kept is {oldest}")]
+    Released {
+        /// The position asked for.
+        wanted: u64,
+        /// The oldest position that can be read.
+        oldest: u64,
+    },
+    /// The position was never appended: a mistake of the caller.
+    #[error("position {wanted} is beyond the end of the log, {end}")]
+    Beyond {
+        /// The position asked for.
+        wanted: u64,
+        /// The end of the log.
+        end: u64,
+    },
+    /// The visitor of the replay failed; its error is the source.
+    #[error("replaying the log failed: {0}")]
+    Replay(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl LogError {
+    /// For `map_err`: an I/O error of `action` on `path`.
+    pub(crate) fn io<'a>(
+        action: &'static str,
+        path: &'a Path,
+    ) -> impl FnOnce(io::Error) -> LogError + 'a {
+        move |source| LogError::Io { action, path: path.to_path_buf(), source }
+    }
+}

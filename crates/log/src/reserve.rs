@@ -1,0 +1,246 @@
+//! The files that the log will fill next, made ready before they are needed.
+//!
+//! A commit is cheapest where it changes no metadata of a file: its blocks must be allocated *and
+//! written* before. So one file ahead is kept ready, either filled with real zeroes or recycled from
+//! a segment that was released. A background thread does this in small synced steps with pauses, so
+//! that the commits going on beside it do not queue behind megabytes. Should the writer come before
+//! the thread is done it waits; should nobody be at work it does the work itself.
+//!
+//! # Invariants
+//! * A file is handed out only when its length, its name and its contents (zeroes, or frames of an
+//!   older epoch) are durable: its first commit needs to sync only data.
+//! * One party at a time prepares (`busy`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use vfs::{File, OpenMode, Vfs};
+
+use crate::LogOptions;
+use crate::error::LogError;
+use crate::segment::path_of;
+
+/// Zeroes are written and synced in steps of so many bytes.
+const STEP: usize = 128 << 10;
+/// The background thread rests between steps: 16 MiB take about a third of a second.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A released file that waits for its next use.
+pub(crate) struct Spare {
+    pub path: PathBuf,
+    pub file: Arc<dyn File>,
+    pub size: u64,
+}
+
+pub(crate) struct Reserve {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    fs: Arc<dyn Vfs>,
+    dir: PathBuf,
+    options: LogOptions,
+    state: Mutex<State>,
+    changed: Condvar,
+    stop: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Files ready for use, by segment number.
+    ready: BTreeMap<u64, Arc<dyn File>>,
+    spare: Option<Spare>,
+    /// The number that the background thread is to prepare.
+    wanted: Option<u64>,
+    busy: bool,
+}
+
+impl Reserve {
+    /// A reserve that starts with `ready` files and wants the file after the segment `last`.
+    pub fn new(
+        fs: Arc<dyn Vfs>,
+        dir: &Path,
+        options: &LogOptions,
+        ready: BTreeMap<u64, Arc<dyn File>>,
+        spare: Option<Spare>,
+        last: u64,
+    ) -> Reserve {
+        let state = State { ready, spare, wanted: Some(last + 1), busy: false };
+        let shared = Arc::new(Shared {
+            fs,
+            dir: dir.to_path_buf(),
+            options: options.clone(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+        });
+        let thread = options.background.then(|| {
+            let shared = shared.clone();
+            std::thread::Builder::new()
+                .name(String::from("log-reserve"))
+                .spawn(move || shared.run())
+        });
+        // Without a thread the writer prepares each file when it needs it.
+        Reserve { shared, thread: Mutex::new(thread.and_then(Result::ok)) }
+    }
+
+    /// The file for segment `number`, ready for use; then the next one is wanted.
+    pub fn take(&self, number: u64) -> Result<Arc<dyn File>, LogError> {
+        let shared = &self.shared;
+        let mut state = shared.state.lock();
+        loop {
+            if let Some(file) = state.ready.remove(&number) {
+                state.wanted = Some(number + 1);
+                shared.changed.notify_all();
+                return Ok(file);
+            }
+            if state.busy {
+                shared.changed.wait(&mut state);
+                continue;
+            }
+            state.busy = true;
+            let spare = shared.spare_for(&mut state, number);
+            drop(state);
+            let made = shared.prepare(number, spare, None);
+            state = shared.state.lock();
+            state.busy = false;
+            shared.changed.notify_all();
+            if let Some(file) = made? {
+                state.ready.insert(number, file);
+            }
+        }
+    }
+
+    /// Takes a file that holds nothing needed: keeps it for its next use, or removes it.
+    pub fn recycle(&self, spare: Spare) -> Result<(), LogError> {
+        let mut state = self.shared.state.lock();
+        if state.spare.is_none() && spare.size == self.shared.options.segment_bytes {
+            state.spare = Some(spare);
+            return Ok(());
+        }
+        drop(state);
+        self.shared.fs.remove(&spare.path).map_err(LogError::io("remove", &spare.path))
+    }
+
+    /// Bytes of files that are ready or kept for their next use.
+    pub fn bytes(&self) -> u64 {
+        let state = self.shared.state.lock();
+        let ready: u64 = state.ready.keys().map(|&n| self.shared.options.size_of(n)).sum();
+        ready + state.spare.as_ref().map_or(0, |s| s.size)
+    }
+
+    /// Ends the background thread; a file it was filling stays behind unfinished.
+    pub fn stop(&self) {
+        {
+            let _state = self.shared.state.lock();
+            self.shared.stop.store(true, Ordering::Relaxed);
+            self.shared.changed.notify_all();
+        }
+        if let Some(thread) = self.thread.lock().take() {
+            // It catches no panic of its own making; there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn run(&self) {
+        let mut state = self.state.lock();
+        while !self.stop.load(Ordering::Relaxed) {
+            let wanted = state.wanted.filter(|n| !state.busy && !state.ready.contains_key(n));
+            let Some(number) = wanted else {
+                self.changed.wait(&mut state);
+                continue;
+            };
+            state.busy = true;
+            let spare = self.spare_for(&mut state, number);
+            drop(state);
+            let made = self.prepare(number, spare, Some(PAUSE));
+            state = self.state.lock();
+            state.busy = false;
+            match made {
+                Ok(Some(file)) => {
+                    state.ready.insert(number, file);
+                }
+                // The writer will try again when it needs the file, and report what it meets.
+                Ok(None) | Err(_) => state.wanted = None,
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    fn spare_for(&self, state: &mut State, number: u64) -> Option<Spare> {
+        let size = self.options.size_of(number);
+        state.spare.take_if(|spare| spare.size == size)
+    }
+
+    /// Makes the file for segment `number`; none where `stop` was called meanwhile.
+    fn prepare(
+        &self,
+        number: u64,
+        spare: Option<Spare>,
+        pause: Option<Duration>,
+    ) -> Result<Option<Arc<dyn File>>, LogError> {
+        let path = path_of(&self.dir, number);
+        let file = match spare {
+            Some(spare) => {
+                self.fs.rename(&spare.path, &path).map_err(LogError::io("rename", &spare.path))?;
+                spare.file
+            }
+            None => {
+                // What an earlier attempt left unfinished is in the way.
+                if self.fs.exists(&path).map_err(LogError::io("find", &path))? {
+                    self.fs.remove(&path).map_err(LogError::io("remove", &path))?;
+                }
+                let file = self
+                    .fs
+                    .open(&path, OpenMode::CreateNew)
+                    .map_err(LogError::io("create", &path))?;
+                if !self.fill(&*file, &path, self.options.size_of(number), pause)? {
+                    return Ok(None);
+                }
+                file
+            }
+        };
+        self.fs.sync_dir(&self.dir).map_err(LogError::io("sync", &self.dir))?;
+        Ok(Some(file))
+    }
+
+    /// Writes `size` zeroes; false where `stop` was called meanwhile.
+    fn fill(
+        &self,
+        file: &dyn File,
+        path: &Path,
+        size: u64,
+        pause: Option<Duration>,
+    ) -> Result<bool, LogError> {
+        let zeroes = vec![0; STEP.min(size as usize)];
+        let mut at = 0;
+        while at < size {
+            let n = (size - at).min(zeroes.len() as u64);
+            file.write_all_at(&zeroes[..n as usize], at).map_err(LogError::io("extend", path))?;
+            at += n;
+            if let Some(pause) = pause {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                file.sync_data().map_err(LogError::io("sync", path))?;
+                std::thread::sleep(pause);
+            }
+        }
+        file.sync_all().map_err(LogError::io("sync", path))?;
+        Ok(true)
+    }
+}

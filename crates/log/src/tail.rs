@@ -1,0 +1,108 @@
+//! Reading the durable frames of an open log, beside the writers.
+//!
+//! The end is fixed when the reading starts; whoever follows the log asks again from there. A
+//! segment that is released and filled anew meanwhile no longer verifies: the reader is then told
+//! that its position is gone, not that the log is damaged.
+
+use std::collections::VecDeque;
+
+use crate::Lsn;
+use crate::error::LogError;
+use crate::frame::{Kind, decode, seed_of};
+use crate::segment::Segment;
+use crate::segmented::SegmentedLog;
+
+pub(crate) struct Tail<'a> {
+    log: &'a SegmentedLog,
+    /// The segments still to be read; the first is the one at hand.
+    segments: VecDeque<Segment>,
+    at: u64,
+    end: u64,
+    /// The stream from `loaded_from` to the end of the segment at hand.
+    bytes: Vec<u8>,
+    loaded_from: u64,
+}
+
+impl<'a> Tail<'a> {
+    pub fn new(
+        log: &'a SegmentedLog,
+        segments: VecDeque<Segment>,
+        from: u64,
+        end: u64,
+    ) -> Tail<'a> {
+        let mut tail = Tail { log, segments, at: from, end, bytes: Vec::new(), loaded_from: from };
+        while tail.segments.get(1).is_some_and(|next| next.header.first_lsn <= from) {
+            tail.segments.pop_front();
+        }
+        tail
+    }
+
+    /// The next payload; none at the end.
+    fn payload(&mut self) -> Result<Option<Vec<u8>>, LogError> {
+        let mut partial: Option<Vec<u8>> = None;
+        while self.at < self.end {
+            let (kind, piece) = self.piece()?;
+            match (kind, &mut partial) {
+                (Kind::Mark, None) => {}
+                (Kind::Whole, None) => return Ok(Some(piece)),
+                (Kind::First, None) => partial = Some(piece),
+                (Kind::Middle, Some(payload)) => payload.extend_from_slice(&piece),
+                (Kind::Last, Some(payload)) => {
+                    payload.extend_from_slice(&piece);
+                    return Ok(partial);
+                }
+                _ => return Err(self.unreadable()),
+            }
+        }
+        Ok(None)
+    }
+
+    fn piece(&mut self) -> Result<(Kind, Vec<u8>), LogError> {
+        if self.segments.get(1).is_some_and(|next| next.header.first_lsn == self.at) {
+            self.segments.pop_front();
+            self.bytes.clear();
+        }
+        let Some(segment) = self.segments.front() else {
+            return Err(self.unreadable());
+        };
+        if self.bytes.is_empty() {
+            self.bytes = segment.load(self.at, self.end)?;
+            self.loaded_from = self.at;
+        }
+        let rest = self.bytes.get((self.at - self.loaded_from) as usize..).unwrap_or_default();
+        let Some(frame) = decode(rest, self.at, seed_of(segment.header.epoch)) else {
+            return Err(self.unreadable());
+        };
+        self.at += frame.size();
+        Ok((frame.kind, frame.payload.to_vec()))
+    }
+
+    fn unreadable(&self) -> LogError {
+        let oldest = self.log.oldest();
+        match self.segments.front() {
+            Some(segment) if self.at >= oldest => LogError::Corrupt {
+                file: segment.path.clone(),
+                offset: segment.offset_of(self.at),
+                detail: format!(
+                    "position {} does not verify, but all below {} was durable",
+                    self.at, self.end
+                ),
+            },
+            _ => LogError::Released { wanted: self.at, oldest },
+        }
+    }
+}
+
+impl Iterator for Tail<'_> {
+    type Item = Result<(Lsn, Vec<u8>), LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.payload() {
+            Ok(payload) => payload.map(|payload| Ok((Lsn(self.at), payload))),
+            Err(error) => {
+                self.at = self.end; // Nothing after an error.
+                Some(Err(error))
+            }
+        }
+    }
+}
