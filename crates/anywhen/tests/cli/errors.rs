@@ -1,0 +1,196 @@
+//! What cannot be done is said, with a hint and the right exit code: 1 for what
+//! is not there or not possible, 2 for wrong usage, 3 for damage.
+
+use crate::{World, checkout};
+use json::Tape;
+
+#[test]
+fn reading_without_a_database_says_how_to_make_one_and_makes_none() {
+    let world = World::new();
+    for words in [
+        &["get", "a/b"][..],
+        &["ls"],
+        &["history", "a/b"],
+        &["diff", "a/b"],
+        &["blame", "a/b"],
+        &["node-history", "a/b", "x"],
+        &["edit", "a/b", "set", "x", "1"],
+        &["rm", "a/b"],
+        &["revert", "a/b", "1"],
+        &["export", "a"],
+        &["verify"],
+        &["compact"],
+        &["backup", "x"],
+        &["stats"],
+    ] {
+        let said = world.fails(1, words);
+        assert!(
+            said.contains("no database in anywhen-data") && said.contains("anywhen init"),
+            "{said}"
+        );
+    }
+    assert!(!world.path("anywhen-data").exists());
+}
+
+#[test]
+fn what_is_not_there_is_exit_code_1() {
+    let world = World::new();
+    world.run(&["put", "a/b", "{\"n\": [1]}"]);
+    for (words, expected) in [
+        (&["get", "x/b"][..], "no collection \"x\""),
+        (&["get", "a/x"], "no document \"x\""),
+        (&["history", "a/x"], "no document \"x\""),
+        (&["diff", "a/x"], "no document \"x\""),
+        (&["blame", "a/x"], "no document \"x\""),
+        (&["rm", "a/x"], "no document \"x\""),
+        (&["edit", "a/x", "set", "n", "1"], "no document \"x\""),
+        (&["export", "a/x"], "no document \"x\""),
+        (&["get", "a/b", "--at", "7"], ""),
+        (&["get", "a/b", "--at", "1999-01-01"], "did not exist at that moment"),
+        (&["get", "a/b", "--path", "m"], ""),
+        (&["get", "a/b", "--path", "n[3]"], ""),
+        (&["diff", "a/b"], "one revision"),
+        (&["diff", "a/b", "1", "9"], ""),
+        (&["revert", "a/b", "9"], ""),
+        (&["node-history", "a/b", "m"], ""),
+        (&["edit", "a/b", "remove", "m"], ""),
+        (&["edit", "a/b", "rename", "n[0]", "x"], ""),
+        (&["put", "a/c", "missing.json"], "missing.json"),
+        (&["import", "missing.json"], "missing.json"),
+        (&["import", "history", "missing.ndjson", "--as", "a/c"], "missing.ndjson"),
+        (&["ls", "a", "--at", "3"], "for each document"),
+    ] {
+        let said = world.fails(1, words);
+        assert!(said.starts_with("error: ") && said.contains(expected), "{words:?}: {said}");
+    }
+    assert_eq!(world.run(&["get", "a/b"]), "{\"n\":[1]}\n", "nothing was changed");
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let world = World::new();
+    for words in [
+        &[][..],
+        &["frobnicate"],
+        &["get"],
+        &["get", "no-slash"],
+        &["get", "a/b", "--at", "0"],
+        &["get", "a/b", "--at", "tomorrow"],
+        &["edit", "a/b", "set", "x"],
+        &["edit", "a/b", "set", "x", "1", "y"],
+        &["edit", "a/b", "insert", "x", "1", "--first", "--last"],
+        &["diff", "a/b", "one", "two"],
+        &["import"],
+        &["export", "a", "--history"],
+        &["node-history", "a/b", "#x"],
+    ] {
+        if words.first() == Some(&"export") {
+            world.run(&["put", "a/b", "{}"]);
+        }
+        world.fails(2, words);
+    }
+}
+
+#[test]
+fn text_that_is_no_json_is_refused_with_its_place() {
+    let world = World::new();
+    world.file("bad.json", "{\n  \"a\": 1,\n  oops\n}");
+    let said = world.fails(1, &["put", "a/b", "bad.json"]);
+    assert!(said.contains('3') && said.contains("oops") || said.contains("line 3"), "{said}");
+    world.run(&["put", "a/b", "{}"]);
+    let said = world.fails(1, &["edit", "a/b", "set", "x", "hello"]);
+    assert!(said.contains("\"hello\" is not JSON") && said.contains("--text"), "{said}");
+    world.file("lines.ndjson", "{\"n\":1}\n\n{oops}\n");
+    let said = world.fails(1, &["import", "lines.ndjson"]);
+    assert!(said.contains("line 3"), "{said}");
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let world = World::new();
+    world.run(&["put", "a/b", "{}"]);
+    world.file("full/x", "x");
+    assert!(world.fails(1, &["init"]).contains("not empty"));
+    assert!(world.fails(1, &["backup", "full"]).contains("not empty"));
+    world.run(&["backup", "saved"]);
+    assert!(world.fails(1, &["restore", "saved"]).contains("not empty"));
+    assert!(world.fails(1, &["--data", "new", "restore", "nowhere"]).contains("no backup"));
+}
+
+#[test]
+fn errors_are_json_where_json_was_asked_for() {
+    let world = World::new();
+    world.run(&["put", "a/b", "{}"]);
+    let said = world.fails(1, &["get", "a/x", "--json"]);
+    let error = Tape::parse(said.trim()).unwrap();
+    assert!(error.root().get("error").unwrap().as_str().unwrap().contains("no document"));
+    assert!(error.root().get("hint").unwrap().as_str().unwrap().contains("anywhen ls a"));
+}
+
+#[test]
+fn a_folder_in_use_is_refused() {
+    let world = World::new();
+    world.run(&["put", "a/b", "{}"]);
+    let mut shell = world
+        .command(&["shell"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The answer to a first command says that the shell has the folder open.
+    use std::io::{BufRead, BufReader, Write};
+    let mut stdin = shell.stdin.take().unwrap();
+    stdin.write_all(b"get a/b\n").unwrap();
+    let mut answer = String::new();
+    BufReader::new(shell.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+    assert_eq!(answer, "{}\n");
+    let said = world.fails(1, &["get", "a/b"]);
+    assert!(said.contains("in use") || said.contains("open"), "{said}");
+    drop(stdin);
+    assert!(shell.wait().unwrap().success());
+    world.run(&["get", "a/b"]);
+}
+
+#[test]
+fn damage_is_found_and_is_exit_code_3() {
+    let world = World::new();
+    world.file("big.json", std::fs::read(checkout().join("samples/settings.json")).unwrap());
+    for n in 0..50 {
+        world.run(&["put", &format!("a/{n}"), "big.json"]);
+    }
+    world.run(&["compact"]);
+    world.run(&["verify"]);
+    // A flipped bit in the middle of each file that holds data, one at a time.
+    let mut found = 0;
+    let mut folders = vec![world.path("anywhen-data")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let sound = std::fs::read(&path).unwrap();
+            let Some(middle) = sound.iter().rposition(|byte| *byte != 0).map(|last| last / 2)
+            else {
+                continue;
+            };
+            let mut damaged = sound.clone();
+            damaged[middle] ^= 0x10;
+            std::fs::write(&path, &damaged).unwrap();
+            let output = world.output(&["verify"]);
+            std::fs::write(&path, &sound).unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            match output.status.code() {
+                Some(0) => {}
+                Some(3) => {
+                    found += 1;
+                    assert!(said.contains("error: "), "{said}");
+                }
+                code => panic!("{}: exit code {code:?}: {said}", path.display()),
+            }
+        }
+    }
+    assert!(found >= 1, "no damage was found");
+    world.run(&["verify"]);
+}

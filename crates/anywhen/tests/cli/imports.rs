@@ -1,0 +1,189 @@
+//! Data brought in from files, folders, histories and git, and written out again.
+
+use std::io::Write;
+use std::process::Command;
+
+use crate::{World, checkout, number, texts};
+
+#[test]
+fn a_json_file_goes_where_it_is_told_or_by_its_name() {
+    let world = World::new();
+    world.file("settings.json", "{\"a\": 1}");
+    assert_eq!(world.run(&["import", "settings.json"]), "documents/settings revision 1\n");
+    assert_eq!(
+        world.run(&["import", "settings.json", "--as", "conf"]),
+        "conf/settings revision 1\n"
+    );
+    assert_eq!(
+        world.run(&["import", "settings.json", "--as", "conf/x/y"]),
+        "conf/x/y revision 1\n"
+    );
+    assert_eq!(world.run(&["get", "conf/x/y"]), "{\"a\":1}\n");
+    assert_eq!(texts(&world.json(&["history", "conf/x/y"]), "message"), ["import settings.json"]);
+}
+
+#[test]
+fn lines_get_numbers_or_a_field_as_keys_and_gzip_is_unpacked() {
+    let world = World::new();
+    let lines = "{\"id\":\"x\",\"u\":{\"n\":7}}\n\n{\"id\":\"y\",\"u\":{\"n\":8}}";
+    world.file("events.ndjson", lines);
+    assert_eq!(world.run(&["import", "events.ndjson"]), "events: 2 documents\n");
+    assert_eq!(world.run(&["ls", "events"]), "1\n3\n");
+    world.run(&["import", "events.ndjson", "--as", "by-id", "--key", "id"]);
+    assert_eq!(world.run(&["ls", "by-id"]), "x\ny\n");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(lines.as_bytes()).unwrap();
+    world.file("packed.ndjson.gz", packed.finish().unwrap());
+    world.run(&["import", "packed.ndjson.gz", "--key", "$.u.n"]);
+    assert_eq!(world.run(&["ls", "packed"]), "7\n8\n");
+    let said = world.fails(1, &["import", "events.ndjson", "--as", "z", "--key", "nope"]);
+    assert!(said.contains("line 1") && said.contains("nope"), "{said}");
+}
+
+#[test]
+fn many_lines_are_many_documents() {
+    let world = World::new();
+    let lines: String = (0..3500).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    world.file("many.ndjson", lines);
+    assert_eq!(world.run(&["import", "many.ndjson", "--key", "n"]), "many: 3,500 documents\n");
+    assert_eq!(world.run(&["ls", "many"]).lines().count(), 3500);
+    assert_eq!(world.run(&["get", "many/3499"]), "{\"n\":3499}\n");
+    assert!(number(&world.json(&["stats"]), "commits") < 10);
+}
+
+#[test]
+fn a_folder_comes_in_with_its_subfolders_and_goes_out_the_same() {
+    let world = World::new();
+    world.file("data/a.json", "{\"n\":1}");
+    world.file("data/sub/b.json", "[2]");
+    world.file("data/sub/readme.txt", "not this");
+    world.file("data/.hidden/c.json", "3");
+    assert_eq!(world.run(&["import", "data"]), "data: 2 documents\n");
+    assert_eq!(world.run(&["ls", "data"]), "a\nsub/b\n");
+    world.run(&["export", "data", "--to", "out"]);
+    assert_eq!(std::fs::read_to_string(world.path("out/sub/b.json")).unwrap(), "[\n  2\n]\n");
+    assert!(world.path("out/a.json").exists());
+}
+
+#[test]
+fn an_export_of_lines_comes_back_under_the_same_keys() {
+    let world = World::new();
+    world.run(&["put", "a/x", "{\"n\":1.50}"]);
+    world.run(&["put", "a/y/z", "\"text\""]);
+    let lines = world.run(&["export", "a"]);
+    assert_eq!(lines, "{\"key\":\"x\",\"doc\":{\"n\":1.50}}\n{\"key\":\"y/z\",\"doc\":\"text\"}\n");
+    world.file("a.ndjson", &lines);
+    world.run(&["import", "a.ndjson", "--as", "b"]);
+    assert_eq!(world.run(&["export", "b"]), lines);
+    world.run(&["put", "a/x", "2"]);
+    assert_eq!(
+        world.run(&["export", "a/x", "--at", "1"]),
+        "{\"key\":\"x\",\"doc\":{\"n\":1.50}}\n"
+    );
+}
+
+#[test]
+fn a_history_comes_in_with_times_authors_and_messages_and_goes_out_the_same() {
+    let world = World::new();
+    let sample = checkout().join("samples/settings.ndjson");
+    let sample = sample.to_str().unwrap();
+    let said = world.run(&["import", "history", sample, "--as", "conf/main"]);
+    assert_eq!(said, "conf/main: 8 revisions\n");
+    let out = world.run(&["export", "conf/main", "--history"]);
+    assert_eq!(out, std::fs::read_to_string(sample).unwrap());
+    // The past by the time at which it was authored.
+    let level = |at: &str| world.run(&["get", "conf/main", "--path", "log.level", "--at", at]);
+    assert_eq!(level("authored:2026-01-06"), "\"debug\"\n");
+    assert_eq!(level("authored:2026-02-01"), "\"info\"\n");
+    assert!(
+        world.fails(1, &["import", "history", sample, "--as", "conf/main"]).contains("already")
+    );
+    // What was removed and came back, and what did not change.
+    world
+        .file("gone.ndjson", "{\"doc\":1}\n{\"doc\":1}\n{\"time\":5}\n{\"time\":6}\n{\"doc\":2}\n");
+    let said = world.run(&["import", "history", "gone.ndjson", "--as", "conf/gone"]);
+    assert_eq!(said, "conf/gone: 3 revisions; 1 version equal to the one before\n");
+    assert_eq!(world.run(&["export", "conf/gone", "--history"]).lines().count(), 3);
+    let answer =
+        world.fed(&["import", "history", "-", "--as", "conf/piped", "--json"], "{\"doc\":[]}\n");
+    assert!(String::from_utf8_lossy(&answer.stdout).contains("\"revisions\":1"));
+}
+
+/// Runs git in the world's folder `repository`.
+fn git(world: &World, time: u64, words: &[&str]) {
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(world.path("repository"))
+        .args(["-c", "user.name=Ada Byron", "-c", "user.email=ada@example.org"])
+        .args(["-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false"])
+        .args(words)
+        .env("GIT_AUTHOR_DATE", format!("@{time} +0000"))
+        .env("GIT_COMMITTER_DATE", format!("@{time} +0000"))
+        .output()
+        .expect("git starts");
+    assert!(status.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&status.stderr));
+}
+
+#[test]
+fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
+    let world = World::new();
+    let mut time = 1_700_000_000;
+    let mut commit = |name: &str, text: &str, message: &str| {
+        world.file(&format!("repository/{name}"), text);
+        time += 60;
+        git(&world, time, &["add", "-A"]);
+        git(&world, time, &["commit", "-q", "-m", message]);
+    };
+    world.file("repository/readme", "x");
+    git(&world, 1, &["init", "-q"]);
+    let body = |n: u32| {
+        format!("{{\"n\": {n}, \"list\": [1, 2, 3], \"text\": \"a text of some length\"}}\n")
+    };
+    commit("old.json", &body(1), "begin");
+    commit("old.json", &body(2), "Second: with a colon\n\nand a body");
+    commit("old.json", "{ broken", "a mistake");
+    commit("old.json", &body(2), "put right again");
+    commit("readme", "y", "nothing to do with it");
+    git(&world, time, &["mv", "old.json", "new name.json"]);
+    commit("readme", "z", "renamed");
+    commit("new name.json", &body(3), "third");
+
+    let output = world.output(&["import", "git", "repository", "new name.json", "--as", "c/d"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        said,
+        "c/d: 3 revisions; 2 versions equal to the one before; 1 version skipped, not valid JSON\n"
+    );
+    assert!(String::from_utf8_lossy(&output.stderr).contains("  skipped "));
+    let history = world.json(&["history", "c/d"]);
+    assert_eq!(
+        texts(&history, "message"),
+        ["third", "Second: with a colon\n\nand a body", "begin"]
+    );
+    assert_eq!(texts(&history, "author")[0], "Ada Byron <ada@example.org>");
+    assert_eq!(texts(&history, "authored")[2], "2023-11-14T22:14:20.000000Z");
+    let json = world.json(&["node-history", "c/d", "n"]);
+    assert_eq!(json.root().count(), 3);
+    // Removed from git: removed here.
+    git(&world, time + 90, &["rm", "-q", "new name.json"]);
+    git(&world, time + 90, &["commit", "-q", "-m", "gone"]);
+    world.run(&["import", "git", "repository", "new name.json"]);
+    assert!(world.fails(1, &["get", "git/new name.json"]).contains("removed in revision 4"));
+    world.run(&["import", "git", "repository", "new name.json", "--first-parent", "--as", "c/e"]);
+}
+
+#[test]
+fn what_git_does_not_know_is_said() {
+    let world = World::new();
+    world.file("plain/x.json", "{}");
+    assert!(world.fails(1, &["import", "git", "plain", "x.json"]).contains("git repository"));
+    world.file("repository/x.json", "{}");
+    git(&world, 1, &["init", "-q"]);
+    world.fails(1, &["import", "git", "repository", "x.json"]);
+    git(&world, 1, &["add", "-A"]);
+    git(&world, 1, &["commit", "-q", "-m", "x"]);
+    let said = world.fails(1, &["import", "git", "repository", "y.json"]);
+    assert!(said.contains("y.json"), "{said}");
+    assert!(!world.path("anywhen-data").exists(), "nothing was made");
+}
