@@ -1,1 +1,94 @@
-//! (to be written)
+//! Documents: JSON as a tree of nodes with stable keys, every version of which can be read, compared
+//! and explained.
+//!
+//! ```text
+//!   Collection ── put · edit · remove ──> Draft ──> deltas of chunks ──> txn ──> log, store
+//!       │                                   │
+//!       └── get · at · history · diff ──> Tree <── chunks (images + deltas) <── store
+//! ```
+//!
+//! A document is cut into *chunks* of 256 consecutive node keys ([`chunk`]); an edit is a small delta
+//! of the chunks it falls in ([`draft`]). A whole new value is turned into such edits by matching the
+//! two trees ([`matching`], [`rewrite`]). Reading any version is one image and the deltas since
+//! ([`tree`], [`serialize`]). The list of a document's revisions is kept in pages ([`revisions`]).
+//!
+//! # Words
+//! * *Revision*: 1, 2, 3 ... of one document, dense; each is one commit ([`store::Csn`]).
+//! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
+//! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
+
+mod chunk;
+mod codec;
+mod collection;
+mod diff;
+mod draft;
+mod edit;
+mod error;
+mod hash;
+mod history;
+mod key;
+pub mod matching;
+mod order;
+mod revert;
+mod revisions;
+mod rewrite;
+mod serialize;
+mod state;
+mod table;
+mod tree;
+mod working;
+
+pub use chunk::{CHUNK_NODES, Header, Node};
+pub use collection::{
+    Collection, CollectionAt, CollectionOptions, Committed, Document, Documents, Keys, Meta, Moment,
+};
+pub use diff::{Change, ChangeOp, Diff, Position, diff};
+pub use edit::{Edit, NodeRef, Place, limits};
+pub use error::{Damaged, DocumentError};
+pub use hash::{digest, subtree as subtree_hash};
+pub use history::{BlameLine, NodeVersion, RevisionInfo, Scalar};
+pub use key::KEY_BYTES_MAX;
+pub use serialize::{Metadata, Options, type_name, write_part};
+pub use table::DocumentTable;
+pub use tree::{DEPTH_MAX, Nodes, Tree};
+
+/// The result of an operation on documents.
+pub type Result<T, E = DocumentError> = std::result::Result<T, E>;
+
+/// A node's identity in its document: never used again, the same in every version.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeKey(pub u64);
+
+impl NodeKey {
+    pub(crate) fn new(chunk: u32, slot: u8) -> NodeKey {
+        NodeKey(chunk as u64 * CHUNK_NODES as u64 + slot as u64)
+    }
+
+    /// The chunk that holds the node.
+    #[inline]
+    pub(crate) fn chunk(self) -> u32 {
+        (self.0 / CHUNK_NODES as u64) as u32
+    }
+
+    /// The node's place in its chunk.
+    #[inline]
+    pub(crate) fn slot(self) -> usize {
+        (self.0 % CHUNK_NODES as u64) as usize
+    }
+}
+
+impl std::fmt::Display for NodeKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The number of a document's version: 1, 2, 3 ...
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Revision(pub u64);
+
+impl std::fmt::Display for Revision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}

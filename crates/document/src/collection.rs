@@ -1,0 +1,654 @@
+//! Collections: documents by key, now and at any moment of their history.
+
+use crate::chunk::Chunk;
+use crate::diff::{Diff, diff};
+use crate::edit::{Edit, NodeRef, find};
+use crate::error::DocumentError;
+use crate::history::RevisionInfo;
+use crate::key::{Prefix, Record, document_of, escape, record_of};
+use crate::revisions::Touched;
+use crate::serialize::{Options, write_part};
+use crate::state::{Cache, RevisionList, State, Timed, timed};
+use crate::tree::{Nodes, Source, Tree};
+use crate::working::Working;
+use crate::{NodeKey, Result, Revision};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use store::{Csn, TableId};
+use txn::{CommitMeta, Engine, Isolation, Snapshot};
+
+/// What a commit says of itself, and how it treats a document that did not change.
+#[derive(Clone, Debug, Default)]
+pub struct Meta {
+    /// Who makes the change; may be empty.
+    pub author: String,
+    /// Why; may be empty.
+    pub message: String,
+    /// When the change was made where it comes from, for imports, in microseconds since 1970 UTC.
+    pub authored_us: Option<u64>,
+    /// Make a revision also where the document stays as it is.
+    pub keep_unchanged: bool,
+}
+
+impl Meta {
+    /// Says who and why.
+    pub fn new(author: impl Into<String>, message: impl Into<String>) -> Meta {
+        Meta { author: author.into(), message: message.into(), ..Meta::default() }
+    }
+
+    pub(crate) fn commit(&self) -> CommitMeta {
+        CommitMeta {
+            author: self.author.clone(),
+            message: self.message.clone(),
+            authored_us: self.authored_us,
+            durability: None,
+        }
+    }
+}
+
+/// A change that has been made and is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The document's newest revision.
+    pub revision: Revision,
+    /// Its commit.
+    pub csn: Csn,
+    /// The time of the commit, in microseconds since 1970 UTC.
+    pub time_us: u64,
+    /// False where the document already was as asked: then this is the revision that made it so.
+    pub changed: bool,
+}
+
+/// A moment in a document's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A revision of the document.
+    Revision(Revision),
+    /// The newest revision committed at or before a time, in microseconds since 1970 UTC.
+    Time(u64),
+    /// The newest revision authored at or before a time, in microseconds since 1970 UTC; revisions
+    /// that say nothing of it count by their commit time.
+    Authored(u64),
+    /// The newest revision at or before a commit.
+    Csn(Csn),
+}
+
+impl From<Revision> for Moment {
+    fn from(revision: Revision) -> Self {
+        Moment::Revision(revision)
+    }
+}
+
+impl From<Csn> for Moment {
+    fn from(csn: Csn) -> Self {
+        Moment::Csn(csn)
+    }
+}
+
+/// What a collection does beside keeping documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectionOptions {
+    /// Keep a rolling hash of every document (see [`crate::digest`]).
+    pub hashes: bool,
+}
+
+/// What collections of one database share.
+pub struct Documents {
+    engine: Arc<Engine>,
+    cache: Arc<Cache>,
+}
+
+impl Documents {
+    /// Documents over an engine; the newest versions are kept in memory within about `cache_bytes`.
+    pub fn new(engine: Arc<Engine>, cache_bytes: usize) -> Arc<Documents> {
+        Arc::new(Documents { engine, cache: Arc::new(Cache::new(cache_bytes)) })
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The collection whose records lie in `table`.
+    pub fn collection(self: &Arc<Self>, table: TableId, options: CollectionOptions) -> Collection {
+        Collection { documents: Arc::clone(self), table, options }
+    }
+
+    /// Forgets what is kept in memory, so that the next reads are cold.
+    pub fn clear_cache(&self) {
+        self.cache.clear();
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<Cache> {
+        &self.cache
+    }
+}
+
+/// Documents by key. Cheap to clone; may be used from many threads.
+#[derive(Clone)]
+pub struct Collection {
+    documents: Arc<Documents>,
+    table: TableId,
+    options: CollectionOptions,
+}
+
+/// Fetches chunks of one document at one commit.
+struct StoredChunks {
+    engine: Arc<Engine>,
+    table: TableId,
+    prefix: Prefix,
+    csn: Csn,
+    keep: bool,
+}
+
+fn chunk_of(stored: store::Versioned, keep: bool) -> Result<Chunk> {
+    let chunk = Chunk::from_stored(stored)?;
+    Ok(if keep { chunk.detached()? } else { chunk })
+}
+
+impl Source for StoredChunks {
+    fn chunk(&self, number: u32) -> Result<Option<Chunk>> {
+        let stored = self.engine.store().read(
+            self.table,
+            &self.prefix.record(Record::Chunk(number)),
+            self.csn,
+        )?;
+        stored.map(|stored| chunk_of(stored, self.keep)).transpose()
+    }
+
+    fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
+        let (from, to) =
+            (self.prefix.record(Record::Chunk(0)), self.prefix.record(Record::Revisions(0)));
+        for item in self.engine.store().scan(
+            self.table,
+            Bound::Included(from),
+            Bound::Excluded(to),
+            self.csn,
+            false,
+        ) {
+            let (key, stored) = item?;
+            if let Some(Record::Chunk(number)) = record_of(&key) {
+                each(number, chunk_of(stored, self.keep)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Collection {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.documents.engine
+    }
+
+    pub(crate) fn documents(&self) -> &Arc<Documents> {
+        &self.documents
+    }
+
+    /// The table that holds the collection's records.
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// What the collection was made with.
+    pub fn options(&self) -> CollectionOptions {
+        self.options
+    }
+
+    // --- reading ---------------------------------------------------------------------------------
+
+    /// The document as it is now, `None` where there is none.
+    pub fn get(&self, key: &str) -> Result<Option<Document>> {
+        let snapshot = self.engine().snapshot();
+        let state = self.state(&Prefix::new(key)?, snapshot.csn())?;
+        Ok(state.tree.map(|tree| Document { revision: state.revision, tree }))
+    }
+
+    /// The document at a moment of its history, `None` where there was none then.
+    pub fn get_at(&self, key: &str, moment: impl Into<Moment>) -> Result<Option<Document>> {
+        let prefix = Prefix::new(key)?;
+        let (state, revision) = self.locate(key, &prefix, moment.into())?;
+        let Some(revision) = revision else { return Ok(None) };
+        Ok(self.tree_of(&state, &prefix, revision)?.map(|tree| Document { revision, tree }))
+    }
+
+    /// The collection as of one moment.
+    pub fn at(&self, moment: impl Into<Moment>) -> CollectionAt {
+        CollectionAt { collection: self.clone(), moment: moment.into() }
+    }
+
+    /// The keys of the documents that are there now and start with `prefix`, in order.
+    pub fn keys(&self, prefix: &str) -> Keys {
+        self.keys_of(self.engine().snapshot(), prefix)
+    }
+
+    pub(crate) fn keys_of(&self, snapshot: Snapshot, prefix: &str) -> Keys {
+        let scan =
+            snapshot.scan(self.table, Bound::Included(escape(prefix)), Bound::Unbounded, false);
+        Keys { _snapshot: snapshot, scan, prefix: prefix.to_owned(), done: false }
+    }
+
+    /// How many documents there are now.
+    pub fn len(&self) -> Result<u64> {
+        self.keys("").try_fold(0, |count, key| key.map(|_| count + 1))
+    }
+
+    /// True where there is no document.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.keys("").next().transpose()?.is_none())
+    }
+
+    /// The newest state of a document as of `at`, from the cache or the store.
+    pub(crate) fn state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
+        let id = (self.table, prefix.clone());
+        if let Some(state) = self.documents.cache.get(&id, at) {
+            return Ok(state);
+        }
+        let state = self.load_state(prefix, at)?;
+        if at >= self.engine().visible() && state.revision.0 > 0 {
+            self.documents.cache.offer(id, state.clone(), at);
+        }
+        Ok(state)
+    }
+
+    fn load_state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
+        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.end());
+        let (mut number, mut tail) = (0, Timed::default());
+        for item in self.engine().store().scan(
+            self.table,
+            Bound::Included(from),
+            Bound::Excluded(to),
+            at,
+            true,
+        ) {
+            let (key, stored) = item?;
+            if let Some(Record::Revisions(page)) = record_of(&key) {
+                (number, tail) = (page, timed(self.engine(), &stored, at)?);
+                // Pages keep no history: one that begins after `at` is empty then.
+                if !tail.page.csns.is_empty() {
+                    break;
+                }
+            }
+        }
+        let count = tail.page.csns.len();
+        let revision = Revision(number as u64 * crate::revisions::PAGE + count as u64);
+        let last = count.checked_sub(1).and_then(|last| tail.page.entry(last));
+        let (csn, deleted) = last.map_or((Csn(0), Some(1)), |entry| (entry.csn, entry.deleted));
+        let tree = match deleted {
+            Some(_) => None,
+            None => self.load_tree(prefix, at, true)?.map(Arc::new),
+        };
+        let list = Arc::new(RevisionList::new(self.table, prefix.clone(), number, tail));
+        Ok(State { csn, revision, tree, next_key: deleted.unwrap_or(1), list })
+    }
+
+    /// The tree of a document at a commit, its chunks fetched when needed; `keep` where it will be
+    /// kept for long, so that its chunks are to be copies and not pin the store's blocks.
+    pub(crate) fn load_tree(&self, prefix: &Prefix, csn: Csn, keep: bool) -> Result<Option<Tree>> {
+        let Some(stored) =
+            self.engine().store().read(self.table, &prefix.record(Record::Chunk(0)), csn)?
+        else {
+            return Ok(None);
+        };
+        let source = || -> Arc<dyn Source> {
+            Arc::new(StoredChunks {
+                engine: Arc::clone(self.engine()),
+                table: self.table,
+                prefix: prefix.clone(),
+                csn,
+                keep,
+            })
+        };
+        Tree::open(csn, chunk_of(stored, keep)?, source).map(Some)
+    }
+
+    /// The tree of a revision; `None` where that revision removed the document.
+    pub(crate) fn tree_of(
+        &self,
+        state: &State,
+        prefix: &Prefix,
+        revision: Revision,
+    ) -> Result<Option<Arc<Tree>>> {
+        if revision == state.revision {
+            return Ok(state.tree.clone());
+        }
+        let Some(csn) = state.list.csn(self.engine(), revision)? else { return Ok(None) };
+        Ok(self.load_tree(prefix, csn, false)?.map(Arc::new))
+    }
+
+    /// The state of now and the revision at a moment; `None` before the first.
+    pub(crate) fn locate(
+        &self,
+        key: &str,
+        prefix: &Prefix,
+        moment: Moment,
+    ) -> Result<(State, Option<Revision>)> {
+        let snapshot = self.engine().snapshot();
+        let state = self.state(prefix, snapshot.csn())?;
+        let newest = state.revision;
+        let revision = match moment {
+            Moment::Revision(revision) => {
+                if revision.0 == 0 || revision > newest {
+                    return Err(match newest.0 {
+                        0 => no_document(key),
+                        newest => DocumentError::NoRevision {
+                            key: key.to_owned(),
+                            asked: revision.0,
+                            newest,
+                        },
+                    });
+                }
+                revision
+            }
+            Moment::Csn(csn) => state.list.at(self.engine(), csn, newest)?,
+            Moment::Time(us) => state.list.at(self.engine(), self.engine().csn_at(us)?, newest)?,
+            Moment::Authored(us) => self.authored_at(&state, us)?,
+        };
+        Ok((state, (revision.0 > 0).then_some(revision)))
+    }
+
+    fn authored_at(&self, state: &State, us: u64) -> Result<Revision> {
+        for number in (1..=state.revision.0).rev() {
+            let csn = state.list.csn(self.engine(), Revision(number))?.unwrap_or_default();
+            let info = self.engine().commit_info(csn)?;
+            if info.authored_us.unwrap_or(info.time_us) <= us {
+                return Ok(Revision(number));
+            }
+        }
+        Ok(Revision(0))
+    }
+
+    /// The state of a document that has revisions, or an error that says that there is none.
+    pub(crate) fn known(&self, key: &str, prefix: &Prefix) -> Result<State> {
+        let snapshot = self.engine().snapshot();
+        let state = self.state(prefix, snapshot.csn())?;
+        match state.revision.0 {
+            0 => Err(no_document(key)),
+            _ => Ok(state),
+        }
+    }
+
+    /// The differences of two revisions, node by node.
+    pub fn diff(&self, key: &str, from: Revision, to: Revision) -> Result<Diff> {
+        let prefix = Prefix::new(key)?;
+        let state = self.known(key, &prefix)?;
+        let tree = |revision: Revision| -> Result<Arc<Tree>> {
+            if revision.0 == 0 || revision > state.revision {
+                return Err(DocumentError::NoRevision {
+                    key: key.to_owned(),
+                    asked: revision.0,
+                    newest: state.revision.0,
+                });
+            }
+            let gone = || DocumentError::NoDocument {
+                key: key.to_owned(),
+                when: format!(" at revision {revision}: it was removed then"),
+            };
+            self.tree_of(&state, &prefix, revision)?.ok_or_else(gone)
+        };
+        let (old, new) = (tree(from)?, tree(to)?);
+        let chunks = self.touched_between(&state, from.min(to), from.max(to))?;
+        let changes = diff(&old, &new, chunks.as_ref())?;
+        Ok(Diff { old, new, changes })
+    }
+
+    /// The chunks touched after revision `from` up to `to`, where that is known and few.
+    fn touched_between(
+        &self,
+        state: &State,
+        from: Revision,
+        to: Revision,
+    ) -> Result<Option<BTreeSet<u32>>> {
+        /// Revisions whose lists of chunks are read before looking at all chunks is thought cheaper.
+        const LISTS_MAX: u64 = 256;
+        if to.0 - from.0 > LISTS_MAX {
+            return Ok(None);
+        }
+        let mut chunks = BTreeSet::new();
+        for number in from.0 + 1..=to.0 {
+            match state.list.entry(self.engine(), Revision(number))? {
+                Some(entry) if entry.deleted.is_some() => return Ok(None),
+                Some(entry) => match entry.touched {
+                    Touched::First => drop(chunks.insert(0)),
+                    Touched::These(these) => chunks.extend(these),
+                    Touched::Many => return Ok(None),
+                },
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(chunks))
+    }
+
+    // --- writing ---------------------------------------------------------------------------------
+
+    /// Gives the document this value. A document that is there keeps its nodes where they stay.
+    pub fn put(&self, key: &str, json: impl AsRef<[u8]>) -> Result<Committed> {
+        self.put_with(key, json, &Meta::default())
+    }
+
+    /// [`put`](Collection::put), saying who and why.
+    pub fn put_with(&self, key: &str, json: impl AsRef<[u8]>, meta: &Meta) -> Result<Committed> {
+        // Parsed before the document is locked: bad input holds nobody up.
+        let tape = crate::edit::parse(json.as_ref())?;
+        self.put_tape(key, &tape, meta)
+    }
+
+    /// [`put_with`](Collection::put_with), of a value that is parsed already.
+    pub fn put_tape(&self, key: &str, tape: &json::Tape, meta: &Meta) -> Result<Committed> {
+        self.write(key, meta, |working| working.put_tape(tape)).map(|(committed, ())| committed)
+    }
+
+    /// Edits the document: all that `f` does becomes one revision. Fails where there is no document.
+    pub fn edit<R>(
+        &self,
+        key: &str,
+        f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
+    ) -> Result<(Committed, R)> {
+        self.edit_with(key, &Meta::default(), f)
+    }
+
+    /// [`edit`](Collection::edit), saying who and why.
+    pub fn edit_with<R>(
+        &self,
+        key: &str,
+        meta: &Meta,
+        f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
+    ) -> Result<(Committed, R)> {
+        self.write(key, meta, |working| working.edit(f)?.ok_or_else(|| no_document(key)))
+    }
+
+    /// Removes the document; its history stays. False in `changed` where there is none.
+    pub fn remove(&self, key: &str) -> Result<Committed> {
+        self.remove_with(key, &Meta::default())
+    }
+
+    /// [`remove`](Collection::remove), saying who and why.
+    pub fn remove_with(&self, key: &str, meta: &Meta) -> Result<Committed> {
+        self.write(key, meta, |working| match working.remove() {
+            true => Ok(()),
+            false => Err(no_document(key)),
+        })
+        .map(|(committed, ())| committed)
+    }
+
+    /// Runs `f` on a document in a transaction of its own.
+    pub(crate) fn write<R>(
+        &self,
+        key: &str,
+        meta: &Meta,
+        f: impl FnOnce(&mut Working) -> Result<R>,
+    ) -> Result<(Committed, R)> {
+        let prefix = Prefix::new(key)?;
+        let mut txn = self.engine().begin(Isolation::ReadCommitted);
+        txn.lock(self.table, &prefix.record(Record::Revisions(0)))?;
+        txn.statement();
+        let state = self.state(&prefix, txn.snapshot().csn())?;
+        let mut working = Working::new(state, self.options.hashes);
+        let result = f(&mut working)?;
+        if !working.is_changed() {
+            let found = working.found();
+            if !meta.keep_unchanged || found.revision.0 == 0 {
+                let mut times = Vec::new();
+                self.engine().times(&[found.csn], &mut times)?;
+                let unchanged = Committed {
+                    revision: found.revision,
+                    csn: found.csn,
+                    time_us: times[0],
+                    changed: false,
+                };
+                return Ok((unchanged, result));
+            }
+            let revision = working.next_revision();
+            working.write_empty(&mut txn, self.table, prefix, &self.documents.cache)?;
+            let commit = txn.commit(meta.commit())?;
+            return Ok((
+                Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: false },
+                result,
+            ));
+        }
+        let revision = working.next_revision();
+        working.write(&mut txn, self.table, prefix, &self.documents.cache)?;
+        let commit = txn.commit(meta.commit())?;
+        Ok((
+            Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true },
+            result,
+        ))
+    }
+}
+
+pub(crate) fn no_document(key: &str) -> DocumentError {
+    DocumentError::NoDocument { key: key.to_owned(), when: String::new() }
+}
+
+/// A collection as of one moment.
+pub struct CollectionAt {
+    collection: Collection,
+    moment: Moment,
+}
+
+impl CollectionAt {
+    /// The document as it was then, `None` where there was none.
+    pub fn get(&self, key: &str) -> Result<Option<Document>> {
+        self.collection.get_at(key, self.moment)
+    }
+
+    /// What is known of the revision that was the newest then.
+    pub fn revision(&self, key: &str) -> Result<Option<RevisionInfo>> {
+        let prefix = Prefix::new(key)?;
+        let (state, revision) = self.collection.locate(key, &prefix, self.moment)?;
+        revision.map(|revision| self.collection.info(&state, revision)).transpose()
+    }
+
+    /// The keys of the documents that were there then. A moment given by revision or by authored time
+    /// has no meaning for a whole collection: those fail.
+    pub fn keys(&self, prefix: &str) -> Result<Keys> {
+        let engine = self.collection.engine();
+        let csn = match self.moment {
+            Moment::Csn(csn) => csn.min(engine.visible()),
+            Moment::Time(us) => engine.csn_at(us)?,
+            Moment::Revision(_) | Moment::Authored(_) => {
+                return Err(DocumentError::BadEdit(
+                    "documents are listed as of a commit or a commit time".into(),
+                ));
+            }
+        };
+        Ok(self.collection.keys_of(engine.snapshot_at(csn)?, prefix))
+    }
+}
+
+/// The keys of a collection's documents, in order. Stops after an error.
+pub struct Keys {
+    _snapshot: Snapshot,
+    scan: store::Scan,
+    prefix: String,
+    done: bool,
+}
+
+impl Iterator for Keys {
+    type Item = Result<String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.done {
+            let key = match self.scan.next()? {
+                Ok((key, _)) => key,
+                Err(error) => {
+                    self.done = true;
+                    return Some(Err(error.into()));
+                }
+            };
+            let Some(document) = document_of(&key) else { continue };
+            if !document.starts_with(&self.prefix) {
+                break;
+            }
+            if let Ok(prefix) = Prefix::new(&document) {
+                self.scan.seek(&prefix.end());
+            }
+            // A document that is there has its first chunk; of one that was removed only pages are left.
+            if record_of(&key) == Some(Record::Chunk(0)) {
+                return Some(Ok(document));
+            }
+        }
+        self.done = true;
+        None
+    }
+}
+
+/// A document at one revision.
+#[derive(Clone)]
+pub struct Document {
+    revision: Revision,
+    tree: Arc<Tree>,
+}
+
+impl Document {
+    pub(crate) fn new(revision: Revision, tree: Arc<Tree>) -> Document {
+        Document { revision, tree }
+    }
+
+    /// Its revision.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Its nodes.
+    pub fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+
+    /// The whole document as compact JSON.
+    pub fn to_json(&self) -> Result<String> {
+        let mut out = Vec::new();
+        self.write_json(&mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// Appends the whole document as compact JSON.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.tree.write_json(out)
+    }
+
+    /// The part of the document that `options` ask for, as JSON.
+    pub fn serialize(&self, options: &Options) -> Result<String> {
+        let mut out = Vec::new();
+        write_part(&self.tree, options, &mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// The key of the node that `target` names, or `None`.
+    pub fn find(&self, target: impl Into<NodeRef>) -> Result<Option<NodeKey>> {
+        find(&*self.tree, &target.into())
+    }
+
+    /// The value of the node that `target` names as compact JSON, or `None`.
+    pub fn value(&self, target: impl Into<NodeRef>) -> Result<Option<String>> {
+        let Some(key) = self.find(target)? else { return Ok(None) };
+        let mut out = Vec::new();
+        self.tree.write_subtree(key, &mut out)?;
+        Ok(Some(String::from_utf8_lossy(&out).into_owned()))
+    }
+
+    /// How many nodes it has.
+    pub fn node_count(&self) -> u64 {
+        self.tree.header().nodes
+    }
+}

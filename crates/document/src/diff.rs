@@ -1,0 +1,259 @@
+//! What changed between two versions of a document, node by node.
+//!
+//! Every node knows the commit that last changed it, so a diff looks only at nodes of the newer
+//! version that changed after the older one; and every revision lists the chunks that it touched, so
+//! a diff of neighbours looks only into those. Neither grows with the document.
+//!
+//! ```text
+//!   node in old   node in new      reported
+//!   yes           yes              update (value), rename, move; as many of them as apply
+//!   no            yes              insert, where its parent is not new itself
+//!   yes           no               delete, where its parent is not gone itself
+//! ```
+//!
+//! A new field of the same object with the name of one that is gone is a replace, as is a new root.
+
+use crate::chunk::{CHUNK_NODES, Node};
+use crate::tree::{Nodes, Tree};
+use crate::{NodeKey, Result};
+use json::{JsonPath, Kind};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The node; for a replace, the one that stands there now.
+    pub node: NodeKey,
+    /// Where it stands in the newer version; for a delete, where it stood.
+    pub path: JsonPath,
+    /// What happened.
+    pub op: ChangeOp,
+}
+
+/// What happened to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeOp {
+    /// A scalar got another value. Both are JSON texts.
+    Update {
+        /// The value before.
+        old: String,
+        /// The value now.
+        new: String,
+        /// The kind now.
+        kind: Kind,
+    },
+    /// A field got another name (escaped, without quotes).
+    Rename {
+        /// The name before.
+        old: String,
+        /// The name now.
+        new: String,
+    },
+    /// A subtree went elsewhere, keeping its keys.
+    Move {
+        /// Where it stood.
+        from: JsonPath,
+        /// Where it stands.
+        position: Position,
+    },
+    /// A subtree appeared.
+    Insert {
+        /// Its JSON text.
+        new: String,
+        /// Kind of its top.
+        kind: Kind,
+        /// Where it stands.
+        position: Position,
+    },
+    /// A subtree is gone.
+    Delete {
+        /// Its JSON text.
+        old: String,
+    },
+    /// A subtree stands where another stood.
+    Replace {
+        /// The key of what stood there.
+        old_node: NodeKey,
+        /// The JSON text of what stood there.
+        old: String,
+        /// The JSON text of what stands there.
+        new: String,
+        /// Kind of its top.
+        kind: Kind,
+    },
+}
+
+/// A place among siblings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// The document's root.
+    Root,
+    /// First below this node.
+    FirstChildOf(NodeKey),
+    /// Just after this node.
+    RightSiblingOf(NodeKey),
+}
+
+/// The differences of two versions of one document.
+pub struct Diff {
+    /// The version before.
+    pub old: Arc<Tree>,
+    /// The version after.
+    pub new: Arc<Tree>,
+    /// What differs, in the order of node keys.
+    pub changes: Vec<Change>,
+}
+
+/// The differences of `new` against `old`, in the order of node keys. `chunks` limits the search to
+/// what is known to have been touched in between.
+pub fn diff(old: &Tree, new: &Tree, chunks: Option<&BTreeSet<u32>>) -> Result<Vec<Change>> {
+    let mut found = Vec::new();
+    match chunks {
+        Some(chunks) => {
+            for &number in chunks {
+                candidates(old, new, number, &mut found)?;
+            }
+        }
+        None => {
+            old.fetch()?;
+            new.fetch()?;
+            for number in 0..old.chunk_count().max(new.chunk_count()) {
+                candidates(old, new, number, &mut found)?;
+            }
+        }
+    }
+    let mut changes = Vec::with_capacity(found.len());
+    for key in found {
+        compare(old, new, key, &mut changes)?;
+    }
+    Ok(join_replaced(changes, old, new))
+}
+
+/// Collects the keys of a chunk whose nodes may differ: they changed after the older version.
+fn candidates(a: &Tree, b: &Tree, number: u32, found: &mut Vec<NodeKey>) -> Result<()> {
+    let (older, newer) = if a.csn() <= b.csn() { (a, b) } else { (b, a) };
+    let (then, now) = (older.chunk(number)?, newer.chunk(number)?);
+    let slots = then.map_or(0, |c| c.slots()).max(now.map_or(0, |c| c.slots()));
+    debug_assert!(slots <= CHUNK_NODES);
+    match now {
+        Some(now) => now.changed_after(older.csn(), |slot| found.push(NodeKey::new(number, slot))),
+        None => found.extend((0..slots).map(|slot| NodeKey::new(number, slot as u8))),
+    }
+    Ok(())
+}
+
+fn json_of(tree: &Tree, key: NodeKey) -> Result<String> {
+    let mut text = Vec::new();
+    tree.write_subtree(key, &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn text_of(node: &Node<'_>) -> String {
+    let mut text = Vec::new();
+    crate::chunk::put_value(&mut text, node.kind, node.text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Where a node stands among its siblings.
+pub(crate) fn position_of<N: Nodes + ?Sized>(nodes: &N, key: NodeKey) -> Result<Position> {
+    let Some(parent) = nodes.parent(key)? else { return Ok(Position::Root) };
+    let mut position = Position::FirstChildOf(parent);
+    for child in nodes.children(parent)? {
+        match child? {
+            child if child == key => break,
+            child => position = Position::RightSiblingOf(child),
+        }
+    }
+    Ok(position)
+}
+
+fn compare(old: &Tree, new: &Tree, key: NodeKey, changes: &mut Vec<Change>) -> Result<()> {
+    match (old.node(key)?, new.node(key)?) {
+        (None, None) => {}
+        (Some(was), Some(is)) => {
+            let start = changes.len();
+            let mut push = |op| changes.push(Change { node: key, path: JsonPath::root(), op });
+            let moved =
+                old.parent(key)? != new.parent(key)? || old.label(key)? != new.label(key)?;
+            if moved {
+                push(ChangeOp::Move { from: old.path(key)?, position: position_of(new, key)? });
+            } else if was.name != is.name {
+                let name = |node: &Node<'_>| {
+                    String::from_utf8_lossy(node.name.unwrap_or_default()).into_owned()
+                };
+                push(ChangeOp::Rename { old: name(&was), new: name(&is) });
+            }
+            if was.kind != is.kind || was.text != is.text {
+                push(ChangeOp::Update { old: text_of(&was), new: text_of(&is), kind: is.kind });
+            }
+            if changes.len() > start {
+                let path = new.path(key)?;
+                changes[start..].iter_mut().for_each(|change| change.path = path.clone());
+            }
+        }
+        (None, Some(is)) => {
+            let parent = new.parent(key)?;
+            if parent.is_none_or(|p| old.node(p).is_ok_and(|n| n.is_some())) {
+                let op = ChangeOp::Insert {
+                    new: json_of(new, key)?,
+                    kind: is.kind,
+                    position: position_of(new, key)?,
+                };
+                changes.push(Change { node: key, path: new.path(key)?, op });
+            }
+        }
+        (Some(_), None) => {
+            let parent = old.parent(key)?;
+            if parent.is_none_or(|p| new.node(p).is_ok_and(|n| n.is_some())) {
+                let op = ChangeOp::Delete { old: json_of(old, key)? };
+                changes.push(Change { node: key, path: old.path(key)?, op });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Joins the delete and the insert of one field, or of the root, into a replace.
+fn join_replaced(mut changes: Vec<Change>, old: &Tree, new: &Tree) -> Vec<Change> {
+    let is_field = |tree: &Tree, key: NodeKey| {
+        tree.node(key).ok().flatten().is_some_and(|n| n.name.is_some()) || key == tree.root()
+    };
+    let mut deleted: Vec<(JsonPath, usize)> = Vec::new();
+    for (at, change) in changes.iter().enumerate() {
+        if matches!(change.op, ChangeOp::Delete { .. }) && is_field(old, change.node) {
+            deleted.push((change.path.clone(), at));
+        }
+    }
+    if deleted.is_empty() {
+        return changes;
+    }
+    let mut gone = BTreeSet::new();
+    for at in 0..changes.len() {
+        let change = &changes[at];
+        let ChangeOp::Insert { new: value, kind, .. } = &change.op else { continue };
+        if !is_field(new, change.node) {
+            continue;
+        }
+        let Some((_, from)) =
+            deleted.iter().find(|(path, from)| *path == change.path && !gone.contains(from))
+        else {
+            continue;
+        };
+        let ChangeOp::Delete { old } = &changes[*from].op else { continue };
+        let op = ChangeOp::Replace {
+            old_node: changes[*from].node,
+            old: old.clone(),
+            new: value.clone(),
+            kind: *kind,
+        };
+        gone.insert(*from);
+        changes[at].op = op;
+    }
+    let mut at = 0;
+    changes.retain(|_| {
+        at += 1;
+        !gone.contains(&(at - 1))
+    });
+    changes
+}

@@ -1,0 +1,531 @@
+//! A document being edited: a tree with the chunks that changed laid over it, and the deltas that
+//! say what changed.
+//!
+//! ```text
+//!   tree (a version)      chunk 0   chunk 1   chunk 2   chunk 3
+//!   work                            buf+delta                    buf (new: put whole)
+//! ```
+//!
+//! Every step goes through [`Draft::step`]: it is applied to the chunk at hand, so that what follows
+//! sees it, and written to the chunk's delta, which is what the store will keep. A draft that is
+//! dropped leaves no trace.
+//!
+//! Invariants: a chunk's buffer equals its stored version with its delta applied; node keys are
+//! handed out in order and never twice; the header counts nodes and placed nodes exactly.
+
+use crate::chunk::{Chunk, ChunkBuf, Header, Node, Op};
+use crate::error::{Damaged, DocumentError};
+use crate::order::Label;
+use crate::tree::{DEPTH_MAX, Look, Nodes, Tree};
+use crate::{NodeKey, Result, hash};
+use json::{Kind, Tape};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::Csn;
+
+/// Node keys a document may use up in its life.
+const KEYS_MAX: u64 = 1 << 39;
+/// Bytes of one value.
+const VALUE_BYTES_MAX: usize = 1 << 28;
+
+/// A chunk that a draft changed.
+#[derive(Default)]
+struct Work {
+    buf: ChunkBuf,
+    delta: Vec<u8>,
+    /// The store has no such chunk: it is put whole.
+    fresh: bool,
+}
+
+/// What a draft does to one chunk.
+pub(crate) enum Write {
+    Put(Vec<u8>),
+    Delta(Vec<u8>),
+    Delete,
+}
+
+/// Where a subtree goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// First among the children of the target.
+    FirstChild,
+    /// Last among the children of the target.
+    LastChild,
+    /// Just before the target.
+    Before,
+    /// Just after the target.
+    After,
+    /// A field of the target, an object, after its others.
+    Field(&'a str),
+    /// A field just before the target, itself a field.
+    FieldBefore(&'a str),
+    /// A field just after the target, itself a field.
+    FieldAfter(&'a str),
+}
+
+/// A document being edited.
+pub(crate) struct Draft {
+    base: Arc<Tree>,
+    header: Header,
+    work: BTreeMap<u32, Work>,
+    hashes: bool,
+    shaped: bool,
+}
+
+impl Draft {
+    /// A draft of the next version of `base`; `hashes` says whether its digest is kept.
+    pub fn new(base: Arc<Tree>, hashes: bool) -> Draft {
+        let header = *base.header();
+        Draft { base, header, work: BTreeMap::new(), hashes, shaped: false }
+    }
+
+    /// A draft of a new document: its root is the root of `tape`. Node keys start at `first_key`.
+    pub fn create(tape: &Tape, first_key: u64, hashes: bool) -> Result<Draft> {
+        let mut draft = Draft::empty(first_key, hashes);
+        draft.check_depth(tape, 0, 0)?;
+        let root = draft.add(tape, 0, None, None)?;
+        draft.header.root = root.0;
+        if hashes {
+            draft.header.digest = hash::digest(&draft)?;
+        }
+        Ok(draft)
+    }
+
+    /// A draft of a document that has no nodes yet, not even a root.
+    pub fn empty(first_key: u64, hashes: bool) -> Draft {
+        let base = Arc::new(Tree::nothing(first_key.max(1)));
+        Draft { header: *base.header(), base, work: BTreeMap::new(), hashes, shaped: true }
+    }
+
+    /// True where nothing was changed.
+    pub fn is_clean(&self) -> bool {
+        self.work.is_empty()
+    }
+
+    fn work(&mut self, number: u32) -> Result<&mut Work> {
+        match self.work.entry(number) {
+            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                Ok(entry.insert(match self.base.chunk(number)? {
+                    Some(chunk) => {
+                        Work { buf: ChunkBuf::from_chunk(chunk), delta: Vec::new(), fresh: false }
+                    }
+                    None => Work { fresh: true, ..Work::default() },
+                }))
+            }
+        }
+    }
+
+    fn step(&mut self, chunk: u32, op: Op<'_>) -> Result<()> {
+        let work = self.work(chunk)?;
+        let from = work.delta.len();
+        op.encode(&mut work.delta);
+        work.buf.apply(Csn(0), &work.delta[from..])?;
+        if work.fresh {
+            // Put whole in the end: its delta is not wanted.
+            work.delta.clear();
+        }
+        Ok(())
+    }
+
+    /// Changes a node by `change`, its share of the digest taken out before and put in after.
+    fn rehash(
+        &mut self,
+        key: NodeKey,
+        change: impl FnOnce(&mut Draft) -> Result<()>,
+    ) -> Result<()> {
+        if !self.hashes {
+            return change(self);
+        }
+        self.header.digest = self.header.digest.wrapping_sub(hash::share_of(self, key)?);
+        change(self)?;
+        self.header.digest = self.header.digest.wrapping_add(hash::share_of(self, key)?);
+        Ok(())
+    }
+
+    /// Gives a scalar another value; nothing happens where it has it already.
+    pub fn set_scalar(&mut self, key: NodeKey, kind: Kind, text: &[u8]) -> Result<()> {
+        let node = self.expect(key)?;
+        if node.kind.is_container() || kind.is_container() {
+            return Err(DocumentError::BadEdit("a container is replaced, not set".into()));
+        }
+        if node.kind == kind && node.text == text {
+            return Ok(());
+        }
+        if text.len() > VALUE_BYTES_MAX {
+            return Err(DocumentError::TooLarge("256 MiB in one value"));
+        }
+        self.rehash(key, |draft| {
+            draft.step(key.chunk(), Op::Set { slot: key.slot() as u8, kind, text })
+        })
+    }
+
+    /// Gives a field another (escaped) name; the caller sees to it that no other field has it.
+    pub fn rename(&mut self, key: NodeKey, name: &[u8]) -> Result<()> {
+        let node = self.expect(key)?;
+        match node.name {
+            None => {
+                return Err(DocumentError::BadEdit("only a field of an object has a name".into()));
+            }
+            Some(old) if old == name => return Ok(()),
+            Some(_) => {}
+        }
+        check_name(name)?;
+        self.rehash(key, |draft| {
+            draft.step(key.chunk(), Op::Rename { slot: key.slot() as u8, name })
+        })
+    }
+
+    /// Adds the node `index` of `tape` and all below it as new nodes; `place` is `None` for the root
+    /// of a document. Counts them, but not in the parent.
+    pub fn add(
+        &mut self,
+        tape: &Tape,
+        index: usize,
+        name: Option<&[u8]>,
+        place: Option<(NodeKey, Label)>,
+    ) -> Result<NodeKey> {
+        let top = tape.node(index).ok_or(Damaged::new("a node past the end of its tape"))?;
+        let count = top.extent();
+        let first = self.header.next_key;
+        if first + count as u64 > KEYS_MAX {
+            return Err(DocumentError::TooLarge("2^39 nodes in its life"));
+        }
+        self.header.next_key += count as u64;
+        self.header.nodes += count as u64;
+        self.header.placed += place.is_some() as u64;
+        self.shaped = true;
+        let offsets = top.text_at();
+        let mut at = offsets;
+        for i in index..index + count {
+            let (total, name_len) = (tape.text_lens[i] as usize, tape.name_len(i));
+            let text = &tape.heap[at + name_len.unwrap_or(0)..at + total];
+            let own = name_len.map(|len| &tape.heap[at..at + len]);
+            at += total;
+            let key = NodeKey(first + (i - index) as u64);
+            let is_top = i == index;
+            let node = Node {
+                kind: tape.kinds[i],
+                up: if is_top { 0 } else { tape.ups[i] },
+                extent: tape.extents[i],
+                count: tape.counts[i],
+                changed: Csn(0),
+                name: if is_top { name } else { own },
+                text,
+            };
+            self.add_node(key, &node, place.as_ref().filter(|_| is_top).cloned())?;
+        }
+        Ok(NodeKey(first))
+    }
+
+    fn add_node(
+        &mut self,
+        key: NodeKey,
+        node: &Node<'_>,
+        place: Option<(NodeKey, Label)>,
+    ) -> Result<()> {
+        let slot = key.slot() as u8;
+        let work = self.work(key.chunk())?;
+        if work.fresh && place.is_none() {
+            work.buf.push_at(key.slot(), node);
+        } else {
+            self.step(key.chunk(), Op::Insert { slot, node: *node, place })?;
+        }
+        Ok(())
+    }
+
+    /// Brings back a node that an older version has and this one has not, under its old key.
+    pub fn revive(
+        &mut self,
+        key: NodeKey,
+        node: &Node<'_>,
+        place: Option<(NodeKey, Label)>,
+    ) -> Result<()> {
+        self.shaped = true;
+        self.header.nodes += 1;
+        self.header.placed += place.is_some() as u64;
+        let node = Node { changed: Csn(0), ..*node };
+        self.step(key.chunk(), Op::Insert { slot: key.slot() as u8, node, place })
+    }
+
+    /// Puts an existing node elsewhere; `up` is not 0 where it goes back to where its key puts it.
+    /// Children of the parents are not counted here.
+    pub fn put_at(
+        &mut self,
+        key: NodeKey,
+        up: u32,
+        place: Option<(NodeKey, Label)>,
+        name: Option<&[u8]>,
+    ) -> Result<()> {
+        let was_placed = self.place(key)?.is_some();
+        self.shaped = true;
+        self.header.placed = self.header.placed + place.is_some() as u64 - was_placed as u64;
+        self.rehash(key, |draft| {
+            draft.step(key.chunk(), Op::Place { slot: key.slot() as u8, up, place, name })
+        })
+    }
+
+    /// Takes away these nodes (ascending keys); the caller sees to it that what remains is a tree.
+    pub fn take(&mut self, keys: &[NodeKey]) -> Result<()> {
+        for &key in keys {
+            if self.hashes {
+                self.header.digest = self.header.digest.wrapping_sub(hash::share_of(self, key)?);
+            }
+            self.header.placed -= self.place(key)?.is_some() as u64;
+        }
+        self.shaped = true;
+        self.header.nodes -= keys.len() as u64;
+        let mut rest = keys;
+        while let Some(&first) = rest.first() {
+            let run = rest
+                .iter()
+                .zip(first.0..)
+                .take_while(|(key, next)| key.0 == *next && key.chunk() == first.chunk())
+                .count();
+            self.step(first.chunk(), Op::Remove { slot: first.slot() as u8, count: run })?;
+            rest = &rest[run..];
+        }
+        Ok(())
+    }
+
+    /// Writes how many children a container has.
+    pub fn set_count(&mut self, key: NodeKey, count: u32) -> Result<()> {
+        match self.expect(key)?.count == count {
+            true => Ok(()),
+            false => self.step(key.chunk(), Op::Count { slot: key.slot() as u8, count }),
+        }
+    }
+
+    /// Makes another node the root.
+    pub fn set_root(&mut self, key: NodeKey) {
+        self.header.root = key.0;
+        self.shaped = true;
+    }
+
+    /// Adds the shares of new nodes to the digest, where it is kept.
+    pub fn hash_added(&mut self, keys: &[NodeKey]) -> Result<()> {
+        if self.hashes {
+            for &key in keys {
+                self.header.digest = self.header.digest.wrapping_add(hash::share_of(self, key)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The parent, label and name for something that goes to `place` at `target`.
+    pub fn find_place(
+        &self,
+        target: NodeKey,
+        place: Place<'_>,
+    ) -> Result<(NodeKey, Label, Option<Vec<u8>>)> {
+        use Place::*;
+        let bad = |why: &str| Err(DocumentError::BadEdit(why.into()));
+        let node = self.expect(target)?;
+        let (parent, siblings) = match place {
+            FirstChild | LastChild | Field(_) => (target, false),
+            Before | After | FieldBefore(_) | FieldAfter(_) => match self.parent(target)? {
+                Some(parent) => (parent, true),
+                None => return bad("the root has no siblings"),
+            },
+        };
+        let kind = self.expect(parent)?.kind;
+        let name = match (place, kind) {
+            (Field(name) | FieldBefore(name) | FieldAfter(name), Kind::Object) => {
+                let escaped = json::text::escape(name).into_owned().into_bytes();
+                check_name(&escaped)?;
+                if self.child_named(parent, &escaped)?.is_some() {
+                    return bad(&format!("the object already has a field {name:?}"));
+                }
+                Some(escaped)
+            }
+            (Field(_) | FieldBefore(_) | FieldAfter(_), _) => {
+                return bad("only an object has fields");
+            }
+            (_, Kind::Array) => None,
+            (_, Kind::Object) => return bad("a field of an object needs a name"),
+            _ => return bad("a scalar has no children"),
+        };
+        debug_assert!(!siblings || node.name.is_some() == name.is_some());
+        let label = |key: Option<NodeKey>| key.map(|key| self.label(key)).transpose();
+        let (left, right) = match place {
+            FirstChild => (None, label(self.children(parent)?.next().transpose()?)?),
+            LastChild | Field(_) => (label(self.last_child(parent)?)?, None),
+            Before | FieldBefore(_) => {
+                (label(self.sibling_before(parent, target)?)?, label(Some(target))?)
+            }
+            After | FieldAfter(_) => {
+                (label(Some(target))?, label(self.sibling_after(parent, target)?)?)
+            }
+        };
+        let label = Label::between(left.as_ref(), right.as_ref(), NodeKey(self.header.next_key));
+        Ok((parent, label, name))
+    }
+
+    fn last_child(&self, parent: NodeKey) -> Result<Option<NodeKey>> {
+        self.children(parent)?.last().transpose()
+    }
+
+    fn sibling_before(&self, parent: NodeKey, key: NodeKey) -> Result<Option<NodeKey>> {
+        let mut before = None;
+        for child in self.children(parent)? {
+            match child? {
+                child if child == key => return Ok(before),
+                child => before = Some(child),
+            }
+        }
+        Err(Damaged::new("a node that its parent does not know").into())
+    }
+
+    fn sibling_after(&self, parent: NodeKey, key: NodeKey) -> Result<Option<NodeKey>> {
+        let mut children = self.children(parent)?;
+        for child in children.by_ref() {
+            if child? == key {
+                return children.next().transpose();
+            }
+        }
+        Err(Damaged::new("a node that its parent does not know").into())
+    }
+
+    /// Levels above a node, the root's included; the root itself has 0.
+    pub fn level(&self, key: NodeKey) -> Result<usize> {
+        let mut level = 0;
+        let mut key = key;
+        while let Some(parent) = self.parent(key)? {
+            level += 1;
+            if level > DEPTH_MAX {
+                return Err(Damaged::new("a node that is its own ancestor").into());
+            }
+            key = parent;
+        }
+        Ok(level)
+    }
+
+    /// An error where the subtree `index` of `tape` would reach below the deepest level.
+    pub fn check_depth(&self, tape: &Tape, index: usize, levels_above: usize) -> Result<()> {
+        let mut ends: Vec<usize> = Vec::new();
+        for i in index..index + tape.extents[index] as usize {
+            while ends.last().is_some_and(|end| *end <= i) {
+                ends.pop();
+            }
+            ends.push(i + tape.extents[i] as usize);
+            if ends.len() + levels_above > DEPTH_MAX {
+                return Err(DocumentError::TooLarge("512 levels of nesting"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the store is to do, chunk by chunk, and the version that follows, which stands for the
+    /// commit `csn` once that is known.
+    pub fn finish(mut self) -> Result<(Vec<(u32, Write)>, Sealed)> {
+        if self.shaped {
+            self.header.shape = Csn(0);
+        }
+        if self.shaped || self.header != *self.base.header() {
+            self.step(0, Op::Header(self.header, self.shaped))?;
+        }
+        let mut writes = Vec::with_capacity(self.work.len());
+        let mut images: BTreeMap<u32, Option<Vec<u8>>> = BTreeMap::new();
+        for (number, work) in self.work {
+            let image = work.image(number);
+            match (&image, work.fresh) {
+                (None, true) => continue,
+                (None, false) => writes.push((number, Write::Delete)),
+                (Some(image), true) => writes.push((number, Write::Put(image.clone()))),
+                (Some(_), false) => writes.push((number, Write::Delta(work.delta))),
+            }
+            images.insert(number, image);
+        }
+        Ok((writes, Sealed { base: self.base, header: self.header, images }))
+    }
+
+    /// The document as it stands within this draft.
+    pub fn preview(&self) -> Result<Tree> {
+        let images =
+            self.work.iter().map(|(number, work)| (*number, work.image(*number))).collect();
+        let shape = if self.shaped { Csn(0) } else { self.header.shape };
+        Sealed { base: Arc::clone(&self.base), header: Header { shape, ..self.header }, images }
+            .into_tree(Csn::MAX)
+    }
+}
+
+impl Work {
+    /// The chunk's image; `None` where no node is left and it holds no header.
+    fn image(&self, number: u32) -> Option<Vec<u8>> {
+        if number != 0 && self.buf.is_dead() {
+            return None;
+        }
+        let mut image = Vec::new();
+        self.buf.encode(&mut image);
+        Some(image)
+    }
+}
+
+/// A finished draft that waits for the number of its commit.
+pub(crate) struct Sealed {
+    base: Arc<Tree>,
+    header: Header,
+    images: BTreeMap<u32, Option<Vec<u8>>>,
+}
+
+impl Sealed {
+    /// The new version, at `csn`. Chunks that did not change are shared with the one before.
+    pub fn into_tree(self, csn: Csn) -> Result<Tree> {
+        let chunk = |image: Option<Vec<u8>>| {
+            image.map(|image| Chunk::from_image(image, csn).map(Arc::new)).transpose()
+        };
+        let changed = self.images.into_iter().map(|(number, image)| Ok((number, chunk(image)?)));
+        let shape = if self.header.shape == Csn(0) { csn } else { self.header.shape };
+        self.base.next(csn, Header { shape, ..self.header }, changed.collect::<Result<_>>()?)
+    }
+}
+
+/// An error where a name is longer than a node can hold.
+pub(crate) fn check_name(name: &[u8]) -> Result<()> {
+    match name.len() > 65_000 {
+        true => Err(DocumentError::TooLarge("65,000 bytes in a field's name")),
+        false => Ok(()),
+    }
+}
+
+impl Nodes for Draft {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn node(&self, key: NodeKey) -> Result<Option<Node<'_>>> {
+        match self.work.get(&key.chunk()) {
+            Some(work) => Ok(work.buf.node(key.slot())),
+            None => self.base.node(key),
+        }
+    }
+
+    fn place(&self, key: NodeKey) -> Result<Option<(NodeKey, Label)>> {
+        match self.work.get(&key.chunk()) {
+            Some(work) => {
+                let placed = work.buf.placed.iter().find(|(slot, ..)| *slot as usize == key.slot());
+                Ok(placed.map(|(_, parent, label)| (*parent, label.clone())))
+            }
+            None => self.base.place(key),
+        }
+    }
+
+    fn placed_below(&self, parent: NodeKey) -> Result<Vec<(Label, NodeKey)>> {
+        let untouched = |key: &NodeKey| !self.work.contains_key(&key.chunk());
+        let mut below = self.base.placed_below(parent)?;
+        below.retain(|(_, key)| untouched(key));
+        for (number, work) in &self.work {
+            let own = work.buf.placed.iter().filter(|(_, p, _)| *p == parent);
+            below.extend(own.map(|(slot, _, label)| (label.clone(), NodeKey::new(*number, *slot))));
+        }
+        below.sort_unstable();
+        Ok(below)
+    }
+
+    fn look(&self, key: NodeKey) -> Result<Option<Look>> {
+        match self.work.get(&key.chunk()) {
+            Some(work) => Ok(Some(work.buf.probe(key.slot()).into())),
+            None => self.base.look(key),
+        }
+    }
+}

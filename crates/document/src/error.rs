@@ -1,0 +1,109 @@
+//! What can go wrong with a document, told so that a caller can act on it.
+
+use crate::{NodeKey, Revision};
+use std::fmt;
+
+/// Stored bytes that do not decode: the file was damaged in a way that its checksum did not catch,
+/// or was written by something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged(&'static str);
+
+impl Damaged {
+    /// `what` was found where something else must stand.
+    pub fn new(what: &'static str) -> Damaged {
+        Damaged(what)
+    }
+
+    /// The bytes end too early.
+    pub fn short() -> Damaged {
+        Damaged("the bytes end too early")
+    }
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a stored document does not decode: {}; run `anywhen verify` and restore the file from a backup",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+impl From<Damaged> for store::MergeError {
+    fn from(damaged: Damaged) -> Self {
+        store::MergeError::new(damaged.0)
+    }
+}
+
+/// Why an operation on a document failed. Nothing was changed, except where the source says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// The text is not JSON, or exceeds a limit.
+    #[error(transparent)]
+    Json(#[from] json::JsonError),
+    /// The path does not parse.
+    #[error(transparent)]
+    Path(#[from] json::PathError),
+    /// A document key that cannot be stored.
+    #[error("the document key {0}; keys are 1 to {max} bytes of UTF-8", max = crate::key::KEY_BYTES_MAX)]
+    BadKey(&'static str),
+    /// There is no such document now, or there was none at that moment.
+    #[error("no document {key:?}{when}")]
+    NoDocument {
+        /// The document's key.
+        key: String,
+        /// Empty, or ` at ...`.
+        when: String,
+    },
+    /// A revision that the document never had.
+    #[error("revision {asked} is out of range [1, {newest}] for document {key:?}")]
+    NoRevision {
+        /// The document's key.
+        key: String,
+        /// What was asked for.
+        asked: u64,
+        /// The newest revision there is.
+        newest: u64,
+    },
+    /// A path or node key that leads to nothing.
+    #[error("no node {0} in this revision of the document")]
+    NoNode(String),
+    /// An edit that the tree does not allow.
+    #[error("{0}")]
+    BadEdit(String),
+    /// The same document was changed by a transaction that began later and committed first.
+    #[error(
+        "document {key:?} was changed at revision {revision} by another transaction; try again"
+    )]
+    Conflict {
+        /// The document's key.
+        key: String,
+        /// The revision that the other transaction made.
+        revision: Revision,
+    },
+    /// The limit on nodes, depth or bytes of one document.
+    #[error("the document would exceed {0}")]
+    TooLarge(&'static str),
+    /// Stored bytes that do not decode.
+    #[error(transparent)]
+    Damaged(#[from] Damaged),
+    /// From the store below.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    /// From the transaction layer.
+    #[error(transparent)]
+    Txn(#[from] txn::TxnError),
+    /// From the engine.
+    #[error(transparent)]
+    Engine(#[from] txn::EngineError),
+}
+
+impl DocumentError {
+    pub(crate) fn no_node(key: NodeKey) -> DocumentError {
+        DocumentError::NoNode(format!("with key {}", key.0))
+    }
+}

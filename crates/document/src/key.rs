@@ -1,0 +1,133 @@
+//! The keys under which a document's records lie in its collection's table.
+//!
+//! ```text
+//!   document key, NUL bytes escaped | 0x00 0x00 | 0x01 | chunk number, 4 bytes big-endian
+//!                                               | 0x02 | revision page, 4 bytes big-endian
+//! ```
+//!
+//! Documents come in the order of their keys' bytes, and all records of one lie together: chunks
+//! first, in order, then the pages that list its revisions.
+
+use crate::error::DocumentError;
+
+/// The longest document key, in bytes.
+pub const KEY_BYTES_MAX: usize = 1024;
+
+const CHUNK: u8 = 1;
+const REVISIONS: u8 = 2;
+
+/// What a stored key names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Record {
+    Chunk(u32),
+    Revisions(u32),
+}
+
+/// The prefix of all of a document's records.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Prefix(Box<[u8]>);
+
+impl Prefix {
+    /// The prefix for a document key.
+    pub fn new(key: &str) -> Result<Prefix, DocumentError> {
+        if key.is_empty() {
+            return Err(DocumentError::BadKey("is empty"));
+        }
+        if key.len() > KEY_BYTES_MAX {
+            return Err(DocumentError::BadKey("is too long"));
+        }
+        let mut bytes = escape(key);
+        bytes.extend_from_slice(&[0, 0]);
+        Ok(Prefix(bytes.into()))
+    }
+
+    /// The key of a record.
+    pub fn record(&self, record: Record) -> Vec<u8> {
+        let (tag, number) = match record {
+            Record::Chunk(number) => (CHUNK, number),
+            Record::Revisions(number) => (REVISIONS, number),
+        };
+        let mut key = Vec::with_capacity(self.0.len() + 5);
+        key.extend_from_slice(&self.0);
+        key.push(tag);
+        key.extend_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    /// A key after all records of the document and before the next document's.
+    pub fn end(&self) -> Vec<u8> {
+        let mut key = self.0.to_vec();
+        key.push(0xff);
+        key
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// The escaped document key, without its terminator: where keys with this prefix start.
+pub(crate) fn escape(key: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(key.len() + 7);
+    for &byte in key.as_bytes() {
+        bytes.push(byte);
+        if byte == 0 {
+            bytes.push(0xff);
+        }
+    }
+    bytes
+}
+
+/// The record that a stored key names; `None` where it is no key of this module.
+pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
+    let (head, number) = key.split_last_chunk::<4>()?;
+    match head.last()? {
+        &CHUNK => Some(Record::Chunk(u32::from_be_bytes(*number))),
+        &REVISIONS => Some(Record::Revisions(u32::from_be_bytes(*number))),
+        _ => None,
+    }
+}
+
+/// The document key in a stored key.
+pub(crate) fn document_of(key: &[u8]) -> Option<String> {
+    let escaped = key.get(..key.len().checked_sub(7)?)?;
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut at = 0;
+    while at < escaped.len() {
+        bytes.push(escaped[at]);
+        at += if escaped[at] == 0 { 2 } else { 1 };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stored keys sort as document keys do, and give them back.
+    #[test]
+    fn order_and_round_trip() {
+        let keys =
+            ["\0", "\0\0", "\0a", "a", "a\0", "a\0b", "a\u{1}", "aa", "ab", "b", "é", "日本"];
+        let stored: Vec<Vec<u8>> = keys
+            .iter()
+            .flat_map(|k| {
+                let prefix = Prefix::new(k).unwrap();
+                [
+                    prefix.record(Record::Chunk(0)),
+                    prefix.record(Record::Chunk(7)),
+                    prefix.record(Record::Revisions(0)),
+                    prefix.end(),
+                ]
+            })
+            .collect();
+        assert!(stored.is_sorted());
+        for (key, records) in keys.iter().zip(stored.chunks(4)) {
+            assert_eq!(document_of(&records[1]).unwrap(), *key);
+            assert_eq!(record_of(&records[1]), Some(Record::Chunk(7)));
+            assert_eq!(record_of(&records[2]), Some(Record::Revisions(0)));
+        }
+        assert!(Prefix::new("").is_err() && Prefix::new(&"x".repeat(KEY_BYTES_MAX + 1)).is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! Going back to an older revision, forwards: a new revision that equals the old one.
+//!
+//! The newest version is edited until it is what the old one was, node by node and under the same
+//! keys: values are set back, nodes that came since are removed, nodes that went are brought back.
+//! So the history of every node goes on: it says what happened, the way back included.
+
+use crate::chunk::CHUNK_NODES;
+use crate::collection::{Collection, Committed, Meta, Moment, no_document};
+use crate::draft::Draft;
+use crate::error::DocumentError;
+use crate::key::Prefix;
+use crate::tree::{Nodes, Tree};
+use crate::{NodeKey, Result, Revision};
+
+impl Collection {
+    /// Makes a new revision of a document that equals an older one, also where the document was
+    /// removed since.
+    pub fn revert(&self, key: &str, revision: Revision, meta: &Meta) -> Result<Committed> {
+        let prefix = Prefix::new(key)?;
+        let (state, found) = self.locate(key, &prefix, Moment::Revision(revision))?;
+        let revision = found.ok_or_else(|| no_document(key))?;
+        let gone = || DocumentError::NoDocument {
+            key: key.to_owned(),
+            when: format!(" at revision {revision}: it was removed then"),
+        };
+        let old = self.tree_of(&state, &prefix, revision)?.ok_or_else(gone)?;
+        old.fetch()?;
+        self.write(key, meta, |working| {
+            if working.found().tree.is_none() {
+                working.revive();
+            }
+            working.with_draft(|draft| revert(draft, &old)).map(drop)
+        })
+        .map(|(committed, ())| committed)
+    }
+}
+
+/// Edits `draft` until its nodes are those of `old`.
+fn revert(draft: &mut Draft, old: &Tree) -> Result<()> {
+    let mut gone = Vec::new();
+    let mut back = Vec::new();
+    let chunks =
+        draft.header().next_key.div_ceil(CHUNK_NODES as u64).max(old.chunk_count() as u64) as u32;
+    for number in 0..chunks {
+        for slot in 0..CHUNK_NODES {
+            let key = NodeKey::new(number, slot as u8);
+            match (old.node(key)?, draft.node(key)?.is_some()) {
+                (None, false) => {}
+                (None, true) => gone.push(key),
+                (Some(node), false) => {
+                    draft.revive(key, &node, old.place(key)?)?;
+                    back.push(key);
+                }
+                (Some(node), true) => {
+                    if !node.kind.is_container() {
+                        draft.set_scalar(key, node.kind, node.text)?;
+                    }
+                    let is = draft.expect(key)?;
+                    let place = old.place(key)?;
+                    if is.up != node.up || draft.place(key)? != place {
+                        draft.put_at(key, node.up, place, node.name)?;
+                    } else if is.name != node.name {
+                        draft.rename(key, node.name.unwrap_or_default())?;
+                    }
+                    draft.set_count(key, node.count)?;
+                }
+            }
+        }
+    }
+    if draft.root() != old.root() {
+        draft.set_root(old.root());
+    }
+    if !gone.is_empty() {
+        draft.take(&gone)?;
+    }
+    draft.hash_added(&back)
+}

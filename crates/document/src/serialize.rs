@@ -1,0 +1,445 @@
+//! A document as text: all of it, fast; or a part of it, as asked for.
+//!
+//! Whole documents are written by one pass over the node keys, chunk by chunk. A chunk's heap holds
+//! the fragments of its nodes in order, commas included, so runs of nodes are copied at once; the
+//! pass only watches for the places where a bracket closes, a first child drops its comma, a value
+//! was changed since the stored image, or a placed node stands.
+//!
+//! ```text
+//!   heap    ,{ ,"a":[ ,1 ,2 ,"b":3          keys 1..5
+//!   out      {  "a":[  1 ,2 ] ,"b":3 }
+//! ```
+//!
+//! Parts ([`Options`]) are written by walking from child to child, which steps over what is left out.
+
+use crate::chunk::{prefix_len, put_value};
+use crate::error::{Damaged, DocumentError};
+use crate::order::Label;
+use crate::tree::{DEPTH_MAX, Nodes, Tree};
+use crate::{NodeKey, Result};
+use json::Kind;
+
+impl Tree {
+    /// Appends the document as compact JSON.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.write_subtree(self.root(), out)
+    }
+
+    /// Appends the value of a node, with all that is below it, as compact JSON.
+    pub fn write_subtree(&self, top: NodeKey, out: &mut Vec<u8>) -> Result<()> {
+        self.expect(top)?;
+        let placed = if self.header().placed > 0 { Some(&self.placed()?[..]) } else { None };
+        Writer { tree: self, placed, depth: 0 }.run(top, false, out)
+    }
+}
+
+/// An open container during the pass.
+struct Open<'a> {
+    key: u64,
+    close: u8,
+    first: bool,
+    /// Placed children that have not been written yet.
+    placed: &'a [(NodeKey, Label, NodeKey)],
+}
+
+struct Writer<'a> {
+    tree: &'a Tree,
+    placed: Option<&'a [(NodeKey, Label, NodeKey)]>,
+    depth: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// The placed children of `key`.
+    fn placed_below(&self, key: u64) -> &'a [(NodeKey, Label, NodeKey)] {
+        let Some(placed) = self.placed else { return &[] };
+        let from = placed.partition_point(|(p, ..)| p.0 < key);
+        let len = placed[from..].partition_point(|(p, ..)| p.0 == key);
+        &placed[from..from + len]
+    }
+
+    fn open(&self, key: u64, kind: Kind) -> Open<'a> {
+        let close = if kind == Kind::Object { b'}' } else { b']' };
+        Open { key, close, first: true, placed: self.placed_below(key) }
+    }
+
+    /// Writes the placed children of `top` whose label is below `before`, or all that are left.
+    fn write_placed(
+        &mut self,
+        top: &mut Open<'a>,
+        before: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        while let Some(((_, label, key), rest)) = top.placed.split_first() {
+            if before.is_some_and(|key| *label >= Label::of_key(NodeKey(key))) {
+                break;
+            }
+            if !std::mem::take(&mut top.first) {
+                out.push(b',');
+            }
+            top.placed = rest;
+            self.run(*key, true, out)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, mut open: Open<'a>, out: &mut Vec<u8>) -> Result<()> {
+        self.write_placed(&mut open, None, out)?;
+        out.push(open.close);
+        Ok(())
+    }
+
+    /// Writes `top` and what stands below it: with its name where `named`, never with its comma.
+    fn run(&mut self, top: NodeKey, named: bool, out: &mut Vec<u8>) -> Result<()> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Damaged::new("a node that is its own ancestor").into());
+        }
+        let extent = self.tree.look(top)?.ok_or_else(|| DocumentError::no_node(top))?.extent;
+        let end = top.0 + (extent as u64).max(1);
+        let mut stack: Vec<Open<'a>> = Vec::with_capacity(8);
+        let mut key = top.0;
+        while key < end {
+            key = self.chunk(top, named, key, end, &mut stack, out)?;
+        }
+        while let Some(open) = stack.pop() {
+            self.close(open, out)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Writes the part of a run that lies in one chunk; returns the key to go on from.
+    fn chunk(
+        &mut self,
+        top: NodeKey,
+        named: bool,
+        from: u64,
+        end: u64,
+        stack: &mut Vec<Open<'a>>,
+        out: &mut Vec<u8>,
+    ) -> Result<u64> {
+        let chunk_end = (from | 0xff) + 1;
+        let Some(chunk) = self.tree.chunk(NodeKey(from).chunk())? else { return Ok(chunk_end) };
+        let image = chunk.image();
+        let base = from & !0xff;
+        let slots = (image.kinds.len() as u64).min(end - base) as usize;
+        let mut patches =
+            chunk.patches().iter().skip_while(|p| (p.slot as u64) < from - base).peekable();
+        let mut slot = (from - base) as usize;
+        if slot >= slots {
+            return Ok(chunk_end);
+        }
+        let mut at = image.frag_start(slot);
+        out.reserve(image.heap.len() - at + 64);
+        // Fragments from `pending` to `at` wait to be copied.
+        let mut pending = at;
+        while slot < slots {
+            let Some(kind) = Kind::from_u8(image.kinds[slot]) else {
+                slot += 1;
+                continue;
+            };
+            let (up, len) = (image.up(slot), image.frag_len(slot));
+            let key = base + slot as u64;
+            if key == top.0 {
+                pending = at + if named { 1 } else { prefix_len(image.name_len(slot)) };
+            } else if up == 0 {
+                // Placed elsewhere, with all that was created below it.
+                out.extend_from_slice(&image.heap[pending..at]);
+                let next = key + image.extent(slot).max(1) as u64;
+                if next - base >= slots as u64 {
+                    return Ok(next.max(chunk_end));
+                }
+                let next = (next - base) as usize;
+                at += (slot..next).map(|s| image.frag_len(s)).sum::<usize>();
+                pending = at;
+                slot = next;
+                while patches.next_if(|p| (p.slot as usize) < slot).is_some() {}
+                continue;
+            } else {
+                let parent = key - up as u64;
+                let mut open =
+                    stack.last_mut().ok_or(Damaged::new("a node outside of its parent"))?;
+                if open.key != parent {
+                    out.extend_from_slice(&image.heap[pending..at]);
+                    pending = at;
+                    while open.key != parent {
+                        let done = stack.pop().expect("there is a last");
+                        self.close(done, out)?;
+                        open =
+                            stack.last_mut().ok_or(Damaged::new("a node outside of its parent"))?;
+                    }
+                }
+                if !open.placed.is_empty() {
+                    out.extend_from_slice(&image.heap[pending..at]);
+                    pending = at;
+                    let mut parent = stack.pop().expect("there is a last");
+                    self.write_placed(&mut parent, Some(key), out)?;
+                    stack.push(parent);
+                    open = stack.last_mut().expect("pushed");
+                }
+                if std::mem::take(&mut open.first) {
+                    out.extend_from_slice(&image.heap[pending..at]);
+                    pending = at + 1;
+                }
+            }
+            if let Some(patch) = patches.next_if(|p| p.slot as usize == slot) {
+                let prefix_end = at + prefix_len(image.name_len(slot));
+                out.extend_from_slice(&image.heap[pending..prefix_end]);
+                put_value(out, patch.kind, chunk.patch_text(patch));
+                pending = at + len;
+            } else if kind.is_container() {
+                stack.push(self.open(key, kind));
+            }
+            at += len;
+            slot += 1;
+        }
+        out.extend_from_slice(&image.heap[pending..at]);
+        Ok(chunk_end)
+    }
+}
+
+/// What of a document is written, and how.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Only this node; a field is wrapped into an object of its own.
+    pub start: Option<NodeKey>,
+    /// Levels below which containers are written empty; the start is level 1.
+    pub max_level: Option<u32>,
+    /// Children of each container that are written.
+    pub max_children: Option<u32>,
+    /// Nodes that are written in all, the document itself counted as one.
+    pub number_of_nodes: Option<u64>,
+    /// What is said of each node beside its value.
+    pub metadata: Metadata,
+    /// Line breaks and two spaces of indentation.
+    pub pretty: bool,
+}
+
+impl Options {
+    fn is_plain(&self) -> bool {
+        self.max_level.is_none()
+            && self.max_children.is_none()
+            && self.number_of_nodes.is_none()
+            && self.metadata == Metadata::None
+    }
+}
+
+/// What is said of each node beside its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metadata {
+    /// Nothing: plain JSON.
+    #[default]
+    None,
+    /// Its key.
+    NodeKey,
+    /// Its key and, for containers, how many children it has.
+    NodeKeyAndChildCount,
+    /// Key, hash, type, number of descendants and children.
+    All,
+}
+
+/// Appends the part of the document that `options` ask for.
+pub fn write_part(nodes: &Tree, options: &Options, out: &mut Vec<u8>) -> Result<()> {
+    let top = options.start.unwrap_or_else(|| nodes.root());
+    let node = nodes.expect(top)?;
+    let wrapped =
+        options.start.is_some() && node.name.is_some() && options.metadata == Metadata::None;
+    if options.is_plain() && !options.pretty && !wrapped {
+        return nodes.write_subtree(top, out);
+    }
+    // The document itself counts as one of the nodes.
+    let budget = options.number_of_nodes.map_or(u64::MAX, |n| n.saturating_sub(1));
+    let mut part = Part { nodes, options, budget, out, indent: 0 };
+    match wrapped {
+        true => {
+            part.begin(b'{');
+            part.member(true, |part| {
+                part.name(node.name.unwrap_or_default());
+                part.value(top, 1)
+            })?;
+            part.end(b'}', false);
+            Ok(())
+        }
+        false => part.value(top, 1),
+    }
+}
+
+struct Part<'a> {
+    nodes: &'a Tree,
+    options: &'a Options,
+    budget: u64,
+    out: &'a mut Vec<u8>,
+    indent: usize,
+}
+
+impl Part<'_> {
+    fn line(&mut self) {
+        if self.options.pretty {
+            self.out.push(b'\n');
+            self.out.resize(self.out.len() + 2 * self.indent, b' ');
+        }
+    }
+
+    fn begin(&mut self, bracket: u8) {
+        self.out.push(bracket);
+        self.indent += 1;
+    }
+
+    fn end(&mut self, bracket: u8, empty: bool) {
+        self.indent -= 1;
+        if !empty {
+            self.line();
+        }
+        self.out.push(bracket);
+    }
+
+    fn member(&mut self, first: bool, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if !first {
+            self.out.push(b',');
+        }
+        self.line();
+        write(self)
+    }
+
+    fn name(&mut self, name: &[u8]) {
+        self.out.push(b'"');
+        self.out.extend_from_slice(name);
+        self.out.extend_from_slice(if self.options.pretty { b"\": " } else { b"\":" });
+    }
+
+    fn value(&mut self, key: NodeKey, level: u32) -> Result<()> {
+        self.budget = self.budget.saturating_sub(1);
+        if self.options.metadata != Metadata::None {
+            return self.described(key, level);
+        }
+        let node = self.nodes.expect(key)?;
+        put_value(self.out, node.kind, node.text);
+        if !node.kind.is_container() {
+            return Ok(());
+        }
+        self.out.pop();
+        self.begin(if node.kind == Kind::Object { b'{' } else { b'[' });
+        let count = self.children(key, level, |part, child, _| {
+            if let Some(name) = part.nodes.expect(child)?.name {
+                part.name(name);
+            }
+            part.value(child, level + 1)
+        })?;
+        self.end(if node.kind == Kind::Object { b'}' } else { b']' }, count == 0);
+        Ok(())
+    }
+
+    /// Writes the children that the limits let through; returns how many.
+    fn children(
+        &mut self,
+        key: NodeKey,
+        level: u32,
+        mut write: impl FnMut(&mut Self, NodeKey, u32) -> Result<()>,
+    ) -> Result<u32> {
+        if level as usize > DEPTH_MAX {
+            return Err(Damaged::new("a node that is its own ancestor").into());
+        }
+        if self.options.max_level.is_some_and(|max| level >= max) {
+            return Ok(0);
+        }
+        let mut count = 0;
+        let nodes = self.nodes;
+        for child in nodes.children(key)? {
+            if self.budget == 0 || self.options.max_children.is_some_and(|max| count >= max) {
+                break;
+            }
+            let child = child?;
+            self.member(count == 0, |part| write(part, child, level))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// `{"metadata":{...},"value":...}`, with the field's name before them where it has one.
+    fn described(&mut self, key: NodeKey, level: u32) -> Result<()> {
+        let node = self.nodes.expect(key)?;
+        self.begin(b'{');
+        let named = node.name.is_some() && level > 1;
+        if let Some(name) = node.name.filter(|_| level > 1) {
+            self.member(true, |part| {
+                part.name(b"key");
+                put_value(part.out, Kind::String, name);
+                Ok(())
+            })?;
+        }
+        self.member(!named, |part| {
+            part.name(b"metadata");
+            part.metadata(key)
+        })?;
+        self.member(false, |part| {
+            part.name(b"value");
+            part.described_value(key, level)
+        })?;
+        self.end(b'}', false);
+        Ok(())
+    }
+
+    fn described_value(&mut self, key: NodeKey, level: u32) -> Result<()> {
+        let node = self.nodes.expect(key)?;
+        if !node.kind.is_container() {
+            put_value(self.out, node.kind, node.text);
+            return Ok(());
+        }
+        // A container's members are written as a list of descriptions; an empty one as itself.
+        let start = self.out.len();
+        self.begin(b'[');
+        let count = self.children(key, level, |part, child, level| part.value(child, level + 1))?;
+        self.end(b']', count == 0);
+        if count == 0 && node.kind == Kind::Object {
+            self.out.truncate(start);
+            self.out.extend_from_slice(b"{}");
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, key: NodeKey) -> Result<()> {
+        let node = self.nodes.expect(key)?;
+        let container = node.kind.is_container();
+        let all = self.options.metadata == Metadata::All;
+        let mut fields = vec![("nodeKey", key.0.to_string())];
+        if all {
+            fields.push(("hash", format!("\"{:016x}\"", crate::hash::subtree(self.nodes, key)?)));
+            fields.push(("type", format!("\"{}\"", type_name(node.kind, node.name.is_some()))));
+            if container {
+                fields.push(("descendantCount", (self.nodes.subtree(key)?.len() - 1).to_string()));
+            }
+        }
+        if container && self.options.metadata != Metadata::NodeKey {
+            fields.push(("childCount", node.count.to_string()));
+        }
+        self.begin(b'{');
+        for (index, (name, value)) in fields.iter().enumerate() {
+            self.member(index == 0, |part| {
+                part.name(name.as_bytes());
+                part.out.extend_from_slice(value.as_bytes());
+                Ok(())
+            })?;
+        }
+        self.end(b'}', false);
+        Ok(())
+    }
+}
+
+/// The name of a node's type as versioned JSON stores give it: a field is one node with its value.
+pub fn type_name(kind: Kind, named: bool) -> &'static str {
+    match (kind, named) {
+        (Kind::Object, false) => "OBJECT",
+        (Kind::Array, false) => "ARRAY",
+        (Kind::String, false) => "STRING_VALUE",
+        (Kind::Number, false) => "NUMBER_VALUE",
+        (Kind::Null, false) => "NULL_VALUE",
+        (Kind::True | Kind::False, false) => "BOOLEAN_VALUE",
+        (Kind::Object, true) => "OBJECT_NAMED_OBJECT",
+        (Kind::Array, true) => "OBJECT_NAMED_ARRAY",
+        (Kind::String, true) => "OBJECT_NAMED_STRING",
+        (Kind::Number, true) => "OBJECT_NAMED_NUMBER",
+        (Kind::Null, true) => "OBJECT_NAMED_NULL",
+        (Kind::True | Kind::False, true) => "OBJECT_NAMED_BOOLEAN",
+    }
+}

@@ -1,0 +1,436 @@
+//! A document at one version, as a tree to walk.
+//!
+//! Nodes keep the keys that they got when they appeared, in document order at first. Most documents
+//! are therefore read by counting: the first child of node 7 is node 8, the next sibling of a node is
+//! `extent` keys on. Only *placed* nodes, put between others later or moved, stand elsewhere than
+//! their key says; a parent finds them in a small sorted list.
+//!
+//! ```text
+//!   {"a":[1,2],"b":3}                 keys   1 {}   2 a[]   3 1   4 2   5 b
+//!   insert 9 before the 2             keys   1 {}   2 a[]   3 1   4 2   5 b   6 9 (placed below 2, between 3 and 4)
+//!   children of 2                            3, 6, 4
+//! ```
+//!
+//! A [`Tree`] fetches its chunks when they are first needed, so that looking at one node of a large
+//! document costs one chunk. Whatever walks a document goes through [`Nodes`], which both a stored
+//! tree and a draft (a tree that is being edited) provide.
+
+use crate::chunk::{CHUNK_NODES, Chunk, Header, Node, Probe};
+use crate::error::{Damaged, DocumentError};
+use crate::order::Label;
+use crate::{NodeKey, Result};
+use json::{JsonPath, Kind, Step};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use store::Csn;
+
+/// Where a tree gets the chunks it does not hold yet.
+pub(crate) trait Source: Send + Sync {
+    /// One chunk.
+    fn chunk(&self, number: u32) -> Result<Option<Chunk>>;
+    /// All chunks, in order: one scan instead of many look-ups.
+    fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()>;
+}
+
+/// The placed nodes of a document: (parent, label, key), sorted.
+pub(crate) type Placed = Vec<(NodeKey, Label, NodeKey)>;
+
+/// The nodes of a document at one version.
+pub struct Tree {
+    csn: Csn,
+    header: Header,
+    chunks: Vec<OnceLock<Option<Arc<Chunk>>>>,
+    source: Option<Arc<dyn Source>>,
+    placed: OnceLock<Arc<Placed>>,
+}
+
+impl Tree {
+    /// A tree that starts from its chunk 0 and fetches the others.
+    pub(crate) fn open(
+        csn: Csn,
+        first: Chunk,
+        source: impl FnOnce() -> Arc<dyn Source>,
+    ) -> Result<Tree> {
+        let header = first.header().ok_or(Damaged::new("a document without a header"))?;
+        let count = chunks_below(header.next_key)?;
+        let mut chunks = Vec::with_capacity(count);
+        chunks.push(OnceLock::from(Some(Arc::new(first))));
+        chunks.resize_with(count, OnceLock::new);
+        let source = (count > 1).then(source);
+        Ok(Tree { csn, header, chunks, source, placed: OnceLock::new() })
+    }
+
+    /// The tree before the first revision: no nodes, the first key to come.
+    pub(crate) fn nothing(next_key: u64) -> Tree {
+        let header = Header { next_key, ..Header::default() };
+        Tree { csn: Csn(0), header, chunks: Vec::new(), source: None, placed: OnceLock::new() }
+    }
+
+    /// The tree that follows this one at `csn`: other chunks where they changed, the same elsewhere,
+    /// also those that were not fetched yet.
+    pub(crate) fn next(
+        &self,
+        csn: Csn,
+        header: Header,
+        mut changed: BTreeMap<u32, Option<Arc<Chunk>>>,
+    ) -> Result<Tree> {
+        let chunks = (0..chunks_below(header.next_key)? as u32)
+            .map(|number| match (changed.remove(&number), self.chunks.get(number as usize)) {
+                (Some(chunk), _) => OnceLock::from(chunk),
+                (None, Some(cell)) => cell.clone(),
+                (None, None) => OnceLock::from(None),
+            })
+            .collect();
+        Ok(Tree { csn, header, chunks, source: self.source.clone(), placed: OnceLock::new() })
+    }
+
+    /// The commit whose state this is.
+    pub fn csn(&self) -> Csn {
+        self.csn
+    }
+
+    /// Chunk numbers are below this.
+    pub(crate) fn chunk_count(&self) -> u32 {
+        self.chunks.len() as u32
+    }
+
+    /// A chunk; `None` where all its nodes were removed.
+    #[inline]
+    pub(crate) fn chunk(&self, number: u32) -> Result<Option<&Arc<Chunk>>> {
+        let Some(cell) = self.chunks.get(number as usize) else { return Ok(None) };
+        if let Some(chunk) = cell.get() {
+            return Ok(chunk.as_ref());
+        }
+        let chunk = match &self.source {
+            Some(source) => source.chunk(number)?.map(Arc::new),
+            None => None,
+        };
+        Ok(cell.get_or_init(|| chunk).as_ref())
+    }
+
+    /// Fetches all chunks that are not here yet.
+    pub(crate) fn fetch(&self) -> Result<()> {
+        let Some(source) = &self.source else { return Ok(()) };
+        if self.chunks.iter().all(|cell| cell.get().is_some()) {
+            return Ok(());
+        }
+        source.chunks(&mut |number, chunk| {
+            if let Some(cell) = self.chunks.get(number as usize) {
+                cell.get_or_init(|| Some(Arc::new(chunk)));
+            }
+        })?;
+        for cell in &self.chunks {
+            cell.get_or_init(|| None);
+        }
+        Ok(())
+    }
+
+    /// All placed nodes.
+    pub(crate) fn placed(&self) -> Result<&Arc<Placed>> {
+        if let Some(placed) = self.placed.get() {
+            return Ok(placed);
+        }
+        let mut placed = Placed::new();
+        if self.header.placed > 0 {
+            self.fetch()?;
+            for number in 0..self.chunk_count() {
+                if let Some(chunk) = self.chunk(number)? {
+                    for entry in chunk.placed() {
+                        let (slot, parent, label) = entry?;
+                        placed.push((parent, label, NodeKey::new(number, slot)));
+                    }
+                }
+            }
+            placed.sort_unstable();
+        }
+        if placed.len() as u64 != self.header.placed {
+            return Err(Damaged::new("placed nodes that do not add up").into());
+        }
+        Ok(self.placed.get_or_init(|| Arc::new(placed)))
+    }
+
+    /// Bytes that the tree may come to hold, for accounting: chunks not fetched yet are guessed.
+    pub fn bytes(&self) -> usize {
+        /// What a chunk of 256 nodes takes as a rule.
+        const CHUNK_BYTES: usize = 12 << 10;
+        let of = |cell: &OnceLock<Option<Arc<Chunk>>>| {
+            cell.get().map_or(CHUNK_BYTES, |c| c.as_ref().map_or(0, |c| c.bytes()))
+        };
+        self.chunks.iter().map(|cell| of(cell) + 16).sum::<usize>() + 128
+    }
+}
+
+/// How many chunks hold the keys below `next_key`.
+fn chunks_below(next_key: u64) -> Result<usize> {
+    match next_key.div_ceil(CHUNK_NODES as u64) {
+        count @ 1..=0xffff_ffff => Ok(count as usize),
+        _ => Err(Damaged::new("a document with an impossible next key").into()),
+    }
+}
+
+/// What a walk needs of a document, and what follows from it.
+pub trait Nodes {
+    /// The document's header.
+    fn header(&self) -> &Header;
+    /// The node with this key, unless it is not there.
+    fn node(&self, key: NodeKey) -> Result<Option<Node<'_>>>;
+    /// The parent and label of a placed node; `None` for the others.
+    fn place(&self, key: NodeKey) -> Result<Option<(NodeKey, Label)>>;
+    /// The placed children of a node, in order.
+    fn placed_below(&self, parent: NodeKey) -> Result<Vec<(Label, NodeKey)>>;
+    /// The kind, `up` and extent of a key; `None` where its whole chunk is gone.
+    #[doc(hidden)]
+    fn look(&self, key: NodeKey) -> Result<Option<Look>>;
+
+    /// The root's key.
+    fn root(&self) -> NodeKey {
+        NodeKey(self.header().root)
+    }
+
+    /// The node with this key, or an error that says that there is none.
+    fn expect(&self, key: NodeKey) -> Result<Node<'_>> {
+        self.node(key)?.ok_or_else(|| DocumentError::no_node(key))
+    }
+
+    /// The parent of a node that is there; `None` for the root.
+    fn parent(&self, key: NodeKey) -> Result<Option<NodeKey>> {
+        if key == self.root() {
+            return Ok(None);
+        }
+        let up = self.look(key)?.ok_or_else(|| DocumentError::no_node(key))?.up;
+        if up != 0 {
+            return Ok(Some(NodeKey(key.0 - up as u64)));
+        }
+        let place = self.place(key)?.ok_or(Damaged::new("a node without a parent"))?;
+        Ok(Some(place.0))
+    }
+
+    /// The label by which a node is ordered among its siblings.
+    fn label(&self, key: NodeKey) -> Result<Label> {
+        Ok(match self.look(key)? {
+            Some(look) if look.up != 0 => Label::of_key(key),
+            _ => self.place(key)?.map_or_else(|| Label::of_key(key), |(_, label)| label),
+        })
+    }
+
+    /// The children of a node, in order.
+    fn children(&self, parent: NodeKey) -> Result<Children<'_, Self>> {
+        let look = self.look(parent)?.ok_or_else(|| DocumentError::no_node(parent))?;
+        let placed = if self.header().placed > 0 { self.placed_below(parent)? } else { Vec::new() };
+        let end = parent.0 + (look.extent as u64).max(1);
+        let mut children = Children {
+            nodes: self,
+            parent,
+            next: parent.0 + 1,
+            end,
+            placed: placed.into_iter().peekable(),
+        };
+        children.settle()?;
+        Ok(children)
+    }
+
+    /// The child of an object by its escaped name.
+    fn child_named(&self, parent: NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
+        for child in self.children(parent)? {
+            let child = child?;
+            if self.expect(child)?.name == Some(name) {
+                return Ok(Some(child));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The child of an array by its position, from 0.
+    fn child_at(&self, parent: NodeKey, position: usize) -> Result<Option<NodeKey>> {
+        self.children(parent)?.nth(position).transpose()
+    }
+
+    /// How many siblings stand before a node.
+    fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
+        for (position, child) in self.children(parent)?.enumerate() {
+            if child? == key {
+                return Ok(position);
+            }
+        }
+        Err(Damaged::new("a node that its parent does not know").into())
+    }
+
+    /// The node that a path leads to.
+    fn resolve(&self, path: &JsonPath) -> Result<Option<NodeKey>> {
+        let mut key = self.root();
+        for step in &path.steps {
+            let child = match (step, self.expect(key)?.kind) {
+                (Step::Field(name) | Step::Either(name), Kind::Object) => {
+                    self.child_named(key, json::text::escape(name).as_bytes())?
+                }
+                (Step::Index(position), Kind::Array) => self.child_at(key, *position)?,
+                (Step::Either(position), Kind::Array) => match position.parse() {
+                    Ok(position) => self.child_at(key, position)?,
+                    Err(_) => None,
+                },
+                _ => None,
+            };
+            match child {
+                Some(child) => key = child,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(key))
+    }
+
+    /// The path that leads to a node.
+    fn path(&self, key: NodeKey) -> Result<JsonPath> {
+        let mut steps = Vec::new();
+        let mut key = key;
+        while let Some(parent) = self.parent(key)? {
+            steps.push(match self.expect(key)?.name {
+                Some(name) => Step::Field(json::text::unescape(name).into_owned()),
+                None => Step::Index(self.position(parent, key)?),
+            });
+            if steps.len() > DEPTH_MAX {
+                return Err(Damaged::new("a node that is its own ancestor").into());
+            }
+            key = parent;
+        }
+        steps.reverse();
+        Ok(JsonPath { steps })
+    }
+
+    /// All keys of the subtree below and including `top`, in document order.
+    fn subtree(&self, top: NodeKey) -> Result<Vec<NodeKey>> {
+        let mut keys = Vec::new();
+        let mut stack = vec![top];
+        while let Some(key) = stack.pop() {
+            keys.push(key);
+            if keys.len() as u64 > self.header().nodes {
+                return Err(Damaged::new("a node that is its own ancestor").into());
+            }
+            if self.expect(key)?.kind.is_container() {
+                let from = stack.len();
+                for child in self.children(key)? {
+                    stack.push(child?);
+                }
+                stack[from..].reverse();
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// Levels that a document may have, the root's included.
+pub const DEPTH_MAX: usize = 512;
+
+/// A key's kind, `up` and extent.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// `None`: removed, or never there.
+    pub kind: Option<Kind>,
+    /// Distance to the parent's key; 0 for placed nodes and the root.
+    pub up: u32,
+    /// Keys taken.
+    pub extent: u32,
+}
+
+impl From<Probe> for Look {
+    fn from(probe: Probe) -> Look {
+        Look { kind: probe.kind, up: probe.up, extent: probe.extent }
+    }
+}
+
+/// The children of a node, in order. Stops after an error.
+pub struct Children<'a, N: Nodes + ?Sized> {
+    nodes: &'a N,
+    parent: NodeKey,
+    /// The next child that stands where its key says, or `end`.
+    next: u64,
+    end: u64,
+    placed: std::iter::Peekable<std::vec::IntoIter<(Label, NodeKey)>>,
+}
+
+impl<N: Nodes + ?Sized> Children<'_, N> {
+    /// Moves `next` on to a child, over what was removed, moved away or is not a child.
+    #[inline]
+    fn settle(&mut self) -> Result<()> {
+        while self.next < self.end {
+            match self.nodes.look(NodeKey(self.next))? {
+                Some(look)
+                    if look.kind.is_some() && look.up as u64 == self.next - self.parent.0 =>
+                {
+                    return Ok(());
+                }
+                Some(look) => self.next += look.extent.max(1) as u64,
+                None => self.next = (self.next | (CHUNK_NODES as u64 - 1)) + 1,
+            }
+        }
+        self.next = self.end;
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<NodeKey> {
+        let key = NodeKey(self.next);
+        self.next += self.nodes.look(key)?.map_or(1, |look| look.extent.max(1) as u64);
+        self.settle()?;
+        Ok(key)
+    }
+}
+
+impl<N: Nodes + ?Sized> Iterator for Children<'_, N> {
+    type Item = Result<NodeKey>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let natural = self.next < self.end;
+        let placed_first = match self.placed.peek() {
+            Some((label, _)) => !natural || *label < Label::of_key(NodeKey(self.next)),
+            None => false,
+        };
+        if placed_first {
+            return self.placed.next().map(|(_, key)| Ok(key));
+        }
+        if !natural {
+            return None;
+        }
+        let result = self.advance();
+        if result.is_err() {
+            self.next = self.end;
+            self.placed = Vec::new().into_iter().peekable();
+        }
+        Some(result)
+    }
+}
+
+impl Nodes for Tree {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn node(&self, key: NodeKey) -> Result<Option<Node<'_>>> {
+        Ok(self.chunk(key.chunk())?.and_then(|chunk| chunk.node(key.slot())))
+    }
+
+    fn place(&self, key: NodeKey) -> Result<Option<(NodeKey, Label)>> {
+        let Some(chunk) = self.chunk(key.chunk())? else { return Ok(None) };
+        for entry in chunk.placed() {
+            let (slot, parent, label) = entry?;
+            if slot as usize == key.slot() {
+                return Ok(Some((parent, label)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn placed_below(&self, parent: NodeKey) -> Result<Vec<(Label, NodeKey)>> {
+        let placed = self.placed()?;
+        let from = placed.partition_point(|(p, ..)| *p < parent);
+        Ok(placed[from..]
+            .iter()
+            .take_while(|(p, ..)| *p == parent)
+            .map(|(_, label, key)| (label.clone(), *key))
+            .collect())
+    }
+
+    #[inline]
+    fn look(&self, key: NodeKey) -> Result<Option<Look>> {
+        Ok(self.chunk(key.chunk())?.map(|chunk| chunk.probe(key.slot()).into()))
+    }
+}

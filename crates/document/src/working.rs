@@ -1,0 +1,230 @@
+//! A document inside a transaction: the state it was found in, and what the transaction makes of it.
+
+use crate::draft::{Draft, Write};
+use crate::edit::{Edit, parse};
+use crate::error::DocumentError;
+use crate::key::{Prefix, Record};
+use crate::revisions::{Entry, PAGE, TOUCHED_MAX, Touched, fresh_page};
+use crate::rewrite::rewrite;
+use crate::state::{Cache, State};
+use crate::tree::{Nodes, Tree};
+use crate::{Result, Revision};
+use json::Tape;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use store::{Csn, TableId};
+use txn::Transaction;
+
+/// What a transaction has made of a document so far.
+enum Now {
+    /// As it was found.
+    Found,
+    Edited(Draft),
+    Removed,
+}
+
+/// A document inside a transaction.
+pub(crate) struct Working {
+    found: State,
+    now: Now,
+    /// Removed and put again: the old nodes go, the new ones go on with the next key.
+    recreated: bool,
+    hashes: bool,
+}
+
+impl Working {
+    pub fn new(found: State, hashes: bool) -> Working {
+        Working { found, now: Now::Found, recreated: false, hashes }
+    }
+
+    /// The state it was found in.
+    pub fn found(&self) -> &State {
+        &self.found
+    }
+
+    /// True where the transaction has changed it.
+    pub fn is_changed(&self) -> bool {
+        match &self.now {
+            Now::Found => false,
+            Now::Removed => self.found.tree.is_some(),
+            Now::Edited(draft) => self.recreated || self.found.tree.is_none() || !draft.is_clean(),
+        }
+    }
+
+    /// The document as the transaction sees it, `None` where there is none.
+    pub fn tree(&self) -> Result<Option<Arc<Tree>>> {
+        match &self.now {
+            Now::Found => Ok(self.found.tree.clone()),
+            Now::Removed => Ok(None),
+            Now::Edited(draft) => draft.preview().map(|tree| Some(Arc::new(tree))),
+        }
+    }
+
+    fn draft(&mut self) -> Option<&mut Draft> {
+        if let (Now::Found, Some(tree)) = (&self.now, &self.found.tree) {
+            self.now = Now::Edited(Draft::new(Arc::clone(tree), self.hashes));
+        }
+        match &mut self.now {
+            Now::Edited(draft) => Some(draft),
+            _ => None,
+        }
+    }
+
+    /// Gives the document this value.
+    pub fn put(&mut self, json: &[u8]) -> Result<()> {
+        self.put_tape(&parse(json)?)
+    }
+
+    /// Gives the document this value.
+    pub fn put_tape(&mut self, tape: &Tape) -> Result<()> {
+        if let Some(draft) = self.draft() {
+            rewrite(draft, draft.root(), tape)?;
+            return Ok(());
+        }
+        self.recreated = matches!(self.now, Now::Removed) && self.found.tree.is_some();
+        self.now = Now::Edited(Draft::create(tape, self.next_key(), self.hashes)?);
+        Ok(())
+    }
+
+    /// Starts a document that was removed anew, without any node.
+    pub fn revive(&mut self) {
+        self.now = Now::Edited(Draft::empty(self.next_key(), self.hashes));
+    }
+
+    /// Edits the document; `None` where there is none.
+    pub fn edit<R>(&mut self, f: impl FnOnce(&mut Edit<'_>) -> Result<R>) -> Result<Option<R>> {
+        match self.draft() {
+            Some(draft) => f(&mut Edit::new(draft)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Direct access to the draft, for what is not an edit of a caller.
+    pub fn with_draft<R>(&mut self, f: impl FnOnce(&mut Draft) -> Result<R>) -> Result<Option<R>> {
+        self.draft().map(f).transpose()
+    }
+
+    /// Removes the document; false where there is none.
+    pub fn remove(&mut self) -> bool {
+        let was_there = match &self.now {
+            Now::Found => self.found.tree.is_some(),
+            Now::Edited(_) => true,
+            Now::Removed => false,
+        };
+        self.now = Now::Removed;
+        was_there
+    }
+
+    fn next_key(&self) -> u64 {
+        self.found.tree.as_ref().map_or(self.found.next_key, |tree| tree.header().next_key).max(1)
+    }
+
+    /// The revision that a commit of this makes.
+    pub fn next_revision(&self) -> Revision {
+        Revision(self.found.revision.0 + 1)
+    }
+
+    /// Writes what changed into `txn`, and has the cache learn the new state when it is published.
+    pub fn write(
+        self,
+        txn: &mut Transaction,
+        table: TableId,
+        prefix: Prefix,
+        cache: &Arc<Cache>,
+    ) -> Result<()> {
+        let old_chunks = self.found.tree.as_ref().map_or(0, |tree| tree.chunk_count());
+        let next_key = self.next_key();
+        let (writes, sealed) = match self.now {
+            Now::Edited(draft) => {
+                let (mut writes, sealed) = draft.finish()?;
+                if self.recreated {
+                    let kept: BTreeSet<u32> = writes.iter().map(|(number, _)| *number).collect();
+                    writes.extend(
+                        (0..old_chunks).filter(|n| !kept.contains(n)).map(|n| (n, Write::Delete)),
+                    );
+                }
+                (writes, Some(sealed))
+            }
+            Now::Removed => ((0..old_chunks).map(|number| (number, Write::Delete)).collect(), None),
+            Now::Found => return Err(DocumentError::BadEdit("nothing was changed".into())),
+        };
+        let touched = touched(&writes);
+        for (number, write) in writes {
+            let key = prefix.record(Record::Chunk(number));
+            match write {
+                Write::Put(image) => txn.put(table, &key, image)?,
+                Write::Delta(delta) => txn.delta(table, &key, delta)?,
+                Write::Delete => txn.delete(table, &key)?,
+            }
+        }
+        let revision = Revision(self.found.revision.0 + 1);
+        let deleted = sealed.is_none().then_some(next_key);
+        let entry = Entry { csn: Csn(0), deleted, touched };
+        write_entry(txn, table, &prefix, revision, &entry)?;
+
+        let (cache, list) = (Arc::clone(cache), self.found.list);
+        txn.on_publish(move |commit| {
+            list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            // A tree that cannot be sealed would have failed to encode; then the next read says so.
+            let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
+                return;
+            };
+            let state =
+                State { csn: commit.csn, revision, tree: tree.map(Arc::new), next_key, list };
+            cache.publish((table, prefix), state);
+        });
+        Ok(())
+    }
+
+    /// Writes a revision that changes nothing.
+    pub fn write_empty(
+        self,
+        txn: &mut Transaction,
+        table: TableId,
+        prefix: Prefix,
+        cache: &Arc<Cache>,
+    ) -> Result<()> {
+        let revision = self.next_revision();
+        let deleted = self.found.tree.is_none().then_some(self.next_key());
+        let entry = Entry { csn: Csn(0), deleted, touched: Touched::These(Vec::new()) };
+        write_entry(txn, table, &prefix, revision, &entry)?;
+        let (cache, state) = (Arc::clone(cache), self.found);
+        txn.on_publish(move |commit| {
+            state.list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            cache.publish((table, prefix), State { csn: commit.csn, revision, ..state });
+        });
+        Ok(())
+    }
+}
+
+/// Appends a revision to the document's list.
+fn write_entry(
+    txn: &mut Transaction,
+    table: TableId,
+    prefix: &Prefix,
+    revision: Revision,
+    entry: &Entry,
+) -> Result<()> {
+    let index = revision.0 - 1;
+    let page =
+        u32::try_from(index / PAGE).map_err(|_| DocumentError::TooLarge("2^42 revisions"))?;
+    let key = prefix.record(Record::Revisions(page));
+    match index % PAGE {
+        0 => txn.put(table, &key, fresh_page(entry))?,
+        _ => {
+            let mut delta = Vec::new();
+            entry.encode(&mut delta);
+            txn.delta(table, &key, delta)?;
+        }
+    }
+    Ok(())
+}
+
+fn touched(writes: &[(u32, Write)]) -> Touched {
+    let numbers: BTreeSet<u32> = writes.iter().map(|(number, _)| *number).collect();
+    match numbers.len() {
+        1 if numbers.contains(&0) => Touched::First,
+        0..=TOUCHED_MAX => Touched::These(numbers.into_iter().collect()),
+        _ => Touched::Many,
+    }
+}
