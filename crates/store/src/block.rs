@@ -168,22 +168,10 @@ impl Block {
         }
     }
 
-    /// The number of groups that lie before (key, `at`]: those with a smaller key, and those of `key`
-    /// that begin at or below `at`.
-    #[inline]
-    pub fn upto(&self, key: &[u8], at: u64) -> u32 {
-        self.partition(key, |first| first <= at)
-    }
-
     /// The number of groups that lie before (key, `from`): smaller keys, and groups of `key` that
     /// begin below `from`.
     #[inline]
     pub fn before(&self, key: &[u8], from: u64) -> u32 {
-        self.partition(key, |first| first < from)
-    }
-
-    #[inline]
-    fn partition(&self, key: &[u8], same: impl Fn(u64) -> bool) -> u32 {
         let rest = match self.enter(key) {
             Ok(rest) => rest,
             Err(Ordering::Less) => return 0,
@@ -196,7 +184,7 @@ impl Block {
             let left = match self.suffix(&place).cmp(rest) {
                 Ordering::Less => true,
                 Ordering::Greater => false,
-                Ordering::Equal => same(self.group(&place).first_csn()),
+                Ordering::Equal => self.group(&place).first_csn() < from,
             };
             if left { low = middle + 1 } else { high = middle }
         }
@@ -212,7 +200,7 @@ impl Block {
     /// The state of `key` at `at`, where a group of it here begins at or below that.
     #[inline]
     pub fn find(&self, key: &[u8], at: u64) -> Option<(Place, Found)> {
-        let place = self.place(self.upto(key, at).checked_sub(1)?);
+        let place = self.place(self.before(key, at.saturating_add(1)).checked_sub(1)?);
         if !self.is_key(&place, key) {
             return None;
         }
@@ -229,9 +217,10 @@ pub struct BlockBuilder {
     data: Vec<u8>,
     groups: Vec<Pending>,
     bytes: usize,
-    /// Commits of the groups held, without shift.
+    /// The first commit of the first group.
     first: u64,
-    last: u64,
+    /// The smallest and the largest commit held.
+    csns: (u64, u64),
 }
 
 struct Pending {
@@ -245,10 +234,9 @@ impl BlockBuilder {
     pub fn push(&mut self, key: &[u8], group: &Group) {
         let last = group.tail().csn;
         if self.groups.is_empty() {
-            (self.first, self.last) = (group.first(), last);
+            (self.first, self.csns) = (group.first(), (group.first(), last));
         }
-        self.first = self.first.min(group.first());
-        self.last = self.last.max(last);
+        self.csns = (self.csns.0.min(group.first()), self.csns.1.max(last));
         self.keys.extend_from_slice(key);
         self.data.extend_from_slice(group.heads());
         self.data.extend_from_slice(group.body());
@@ -276,9 +264,14 @@ impl BlockBuilder {
         &self.keys[..self.groups.first().map_or(0, |g| g.key_end)]
     }
 
-    /// The smallest and the largest commit held, and the first commit of the first group.
+    /// The commit at which the first group begins.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The smallest and the largest commit held.
     pub fn csns(&self) -> (u64, u64) {
-        (self.first, self.last)
+        self.csns
     }
 
     /// Appends the encoded block to `out` and empties the builder.

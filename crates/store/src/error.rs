@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Io                      the disk said no: free space or repair, then try again (unless poisoned)
+//!   Full                    files cannot be written and memory is full: repair, then try again
 //!   Corrupt, Missing        a file is damaged or gone: restore it from a backup; nothing was guessed
 //!   Poisoned                a failed sync or manifest swap: reads go on, writes need a reopening
 //!   Forgotten               retention has dropped what was asked for
@@ -104,6 +105,13 @@ pub enum StoreError {
         table: TableId,
         /// Which rule was broken.
         what: &'static str,
+    },
+    /// Too much waits in memory because writing it to files fails, for now. It is tried again.
+    #[error("writes wait for files that cannot be written: {cause}")]
+    Full {
+        /// Why the last attempt failed.
+        #[source]
+        cause: Arc<StoreError>,
     },
     /// An earlier failure left the disk in an unknown state. Reads go on; reopen to write again.
     #[error("the store takes no more writes since: {cause}")]

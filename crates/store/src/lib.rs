@@ -46,19 +46,36 @@
 //!   without it is durable and no reader pins it.
 //! * Open reads the manifest and a footer of each segment: its cost does not grow with history.
 
+mod background;
 mod block;
+mod cache;
+mod compact;
 mod error;
+mod filter;
+mod flush;
 mod group;
 mod key;
+mod manifest;
 mod memtable;
+mod part;
+mod read;
+mod run;
 mod scan;
+mod segment;
+mod segment_store;
+mod stats;
 mod store;
+#[cfg(test)]
+mod tests;
 mod varint;
 mod versioned;
+mod writer;
 
 pub use error::{MergeError, StoreError};
 pub use scan::Scan;
-pub use store::{Hold, Resolve, Store};
+pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
+pub use stats::StoreStats;
+pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use versioned::Versioned;
 
 /// The number of a commit: dense, ascending, 0 before everything.

@@ -66,6 +66,20 @@ impl Chain {
         self.groups.last().map(|g| (g, g.tail()))
     }
 
+    /// True where the newest entry ends the key.
+    pub fn is_deleted(&self) -> bool {
+        self.tail().is_some_and(|(_, tail)| {
+            tail.deltas == 0 && tail.anchor.is_some_and(|a| a.tag == Tag::Delete)
+        })
+    }
+
+    /// Bytes of the image that the newest deltas stand on (where known) and of those deltas.
+    pub fn weight(&self) -> (Option<usize>, usize) {
+        let Some((_, tail)) = self.tail() else { return (None, 0) };
+        let image = tail.anchor.map(|a| a.len).or(self.below_len);
+        (image.map(|len| len as usize), (tail.body.1 - tail.body.0) as usize)
+    }
+
     /// The groups, oldest first.
     pub fn groups(&self) -> &[Arc<Group>] {
         &self.groups

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   active    ──a────c──────f─>          each source walks its own keys; the scan takes the smallest
-//!   frozen    ──────────d───f─>          (or the largest) and asks the layers, newest first, for its
-//!   current   ──a──b─────e──f─>          state at the commit: the same descent as a single read
+//!   frozen    ──────────d───f─>          (or the largest) and asks the sources that stand on it, newest
+//!   current   ──a──b─────e──f─>          first, for its state at the commit: the same descent as a read
 //!   history   ──a──────────────g─>       (g: deleted now, alive then)
 //! ```
 //!
@@ -11,27 +11,40 @@
 //! * Keys come in strict order, each at most once, and only if alive at the commit.
 //! * A scan sees the runs and memtables of the moment it began, and of those only the commits at or
 //!   below its own.
+//! * Sources stand in the order of the descent: memtables, current runs, history runs, newest first.
 
 use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::{Hit, Memtable};
-use crate::store::Shared;
+use crate::read::end;
+use crate::run::RunCursor;
+use crate::store::{Shared, State};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::{Csn, StoreError, TableId};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Keys fetched from a memtable under one lock.
-const BATCH: usize = 64;
+/// Keys fetched from a memtable under one lock: few at first, for scans that end soon.
+const BATCHES: std::ops::Range<usize> = 8..256;
 
 /// An iterator over the live keys of a range at a commit.
 pub struct Scan {
     shared: Arc<Shared>,
+    state: Arc<State>,
     table: TableId,
     range: Range,
     at: u64,
     reverse: bool,
-    mems: Vec<MemCursor>,
-    failed: bool,
+    sources: Vec<Source>,
+    /// The key reached, from the first step on.
+    full: Vec<u8>,
+    begun: bool,
+    ended: bool,
+}
+
+enum Source {
+    Memtable(MemCursor),
+    Current(RunCursor),
+    History(RunCursor),
 }
 
 struct MemCursor {
@@ -39,6 +52,7 @@ struct MemCursor {
     /// Fetched, next one last.
     hits: Vec<Hit>,
     rest: Option<Range>,
+    batch: usize,
 }
 
 impl MemCursor {
@@ -47,86 +61,180 @@ impl MemCursor {
             return;
         }
         let Some(range) = self.rest.take().filter(|r| !key::is_empty(r)) else { return };
-        self.mem.batch(&range, reverse, at, BATCH, &mut self.hits);
-        if self.hits.len() == BATCH {
-            let last = self.hits[BATCH - 1].key.clone();
+        self.mem.batch(&range, reverse, at, self.batch, &mut self.hits);
+        if self.hits.len() == self.batch {
+            let last = self.hits[self.batch - 1].key.clone();
             self.rest = Some(if reverse { (range.0, Bound::Excluded(last)) } else { (Bound::Excluded(last), range.1) });
         }
         self.hits.reverse();
+        self.batch = (self.batch * 2).min(BATCHES.end);
+    }
+}
+
+impl Source {
+    #[inline]
+    fn key(&self) -> Option<&[u8]> {
+        match self {
+            Source::Memtable(m) => m.hits.last().map(|h| h.key.as_slice()),
+            Source::Current(c) | Source::History(c) => c.key(),
+        }
+    }
+
+    fn seek(&mut self, range: &Range, reverse: bool, at: u64) -> Result<(), StoreError> {
+        match self {
+            Source::Memtable(m) => {
+                m.hits.clear();
+                m.rest = Some(range.clone());
+                m.batch = BATCHES.start;
+                m.fill(reverse, at);
+                Ok(())
+            }
+            Source::Current(c) | Source::History(c) => match if reverse { &range.1 } else { &range.0 } {
+                Bound::Unbounded => c.seek(None, false),
+                Bound::Included(key) => c.seek(Some(key), false),
+                Bound::Excluded(key) => c.seek(Some(key), true),
+            },
+        }
+    }
+
+    fn advance(&mut self, reverse: bool, at: u64) -> Result<(), StoreError> {
+        match self {
+            Source::Memtable(m) => {
+                m.hits.pop();
+                m.fill(reverse, at);
+                Ok(())
+            }
+            Source::Current(c) | Source::History(c) => c.advance(),
+        }
     }
 }
 
 impl Scan {
     pub(crate) fn new(shared: Arc<Shared>, table: TableId, range: Range, at: Csn, reverse: bool) -> Scan {
         let state = shared.state();
-        let mems = state
-            .memtables()
-            .map(|mem| MemCursor { mem: mem.clone(), hits: Vec::new(), rest: Some(range.clone()) })
-            .collect();
-        Scan { shared, table, range, at: at.0, reverse, mems, failed: false }
+        let mems = state.memtables().filter(|mem| !mem.is_empty()).map(|mem| {
+            let mem = mem.clone();
+            Source::Memtable(MemCursor { mem, hits: Vec::new(), rest: None, batch: BATCHES.start })
+        });
+        let current = state.current.iter().rev().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        let past = at < state.checkpoint.csn;
+        let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
+        let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
+        let sources = mems.chain(current).chain(history).collect();
+        let ended = key::is_empty(&range);
+        Scan { shared, state, table, range, at: at.0, reverse, sources, full: Vec::new(), begun: false, ended }
     }
 
     /// Jumps to `key`, in the direction of the scan: the next item is the first at or after it (at or
     /// before it in reverse). Never goes back.
     pub fn seek(&mut self, key: &[u8]) {
-        let full = key::full(self.table, key).to_vec();
-        if self.reverse {
-            if key::below(&self.range.1, &full) {
-                self.range.1 = Bound::Included(full);
+        let to = key::full(self.table, key).to_vec();
+        // A key reached before stays behind, whatever is asked.
+        let ahead = !self.begun || if self.reverse { to < self.full } else { to > self.full };
+        let bound = if ahead { Bound::Included(to) } else { return };
+        if self.reverse && key::below(&self.range.1, bound_key(&bound)) {
+            self.range.1 = bound;
+        } else if !self.reverse && key::above(&self.range.0, bound_key(&bound)) {
+            self.range.0 = bound;
+        } else {
+            return;
+        }
+        self.ended |= key::is_empty(&self.range);
+        self.begun = false;
+    }
+
+    fn begin(&mut self) -> Result<(), StoreError> {
+        let at = Csn(self.at);
+        let horizon = self.state.horizon(self.table);
+        if at < self.state.checkpoint.csn && at < horizon {
+            return Err(StoreError::Forgotten { table: self.table, at, horizon });
+        }
+        for source in &mut self.sources {
+            source.seek(&self.range, self.reverse, self.at)?;
+        }
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Takes the next key of any source to `self.full`; false where there is none inside the range.
+    fn next_key(&mut self) -> bool {
+        let keys = self.sources.iter().filter_map(Source::key);
+        let Some(next) = (if self.reverse { keys.max() } else { keys.min() }) else { return false };
+        self.full.clear();
+        self.full.extend_from_slice(next);
+        if self.reverse { key::above(&self.range.0, &self.full) } else { key::below(&self.range.1, &self.full) }
+    }
+
+    /// The state of the key reached; moves every source that stands on it to its next key.
+    fn settle(&mut self) -> Result<Option<Versioned>, StoreError> {
+        let mut gather = Gather::default();
+        let mut known = None;
+        let mut superseded = false;
+        for source in &mut self.sources {
+            if source.key() != Some(self.full.as_slice()) {
+                continue;
             }
-        } else if key::above(&self.range.0, &full) {
-            self.range.0 = Bound::Included(full);
+            if known.is_none() {
+                let step = match source {
+                    Source::Memtable(m) => match m.hits.last().and_then(|h| h.state.as_ref()) {
+                        Some((group, found)) => gather.group(group, *found),
+                        None => {
+                            gather.newer = true;
+                            Step::Below
+                        }
+                    },
+                    // Older current runs say nothing once a newer one has spoken.
+                    Source::Current(_) if superseded => Step::Below,
+                    Source::Current(c) | Source::History(c) => match c.state(self.at)? {
+                        Some((block, place, found)) => gather.block(&block, &place, found),
+                        None => Step::Below,
+                    },
+                };
+                match step {
+                    Step::Known(state) => known = Some(state),
+                    Step::Below if matches!(source, Source::Current(_)) => {
+                        superseded = true;
+                        gather.newer = true;
+                    }
+                    Step::Below => {}
+                }
+            }
+            source.advance(self.reverse, self.at)?;
         }
-        for mem in &mut self.mems {
-            mem.hits.clear();
-            mem.rest = Some(self.range.clone());
+        if known.is_none() && self.shared.forgets(&self.full, &gather) {
+            return self.shared.read_in(&self.state, &self.full, Csn::MAX);
         }
+        end(&self.full, gather, known.flatten())
     }
 
     fn step(&mut self) -> Result<Option<(Vec<u8>, Versioned)>, StoreError> {
-        loop {
-            self.mems.iter_mut().for_each(|m| m.fill(self.reverse, self.at));
-            let heads = self.mems.iter().filter_map(|m| m.hits.last().map(|h| &h.key));
-            let next = if self.reverse { heads.max() } else { heads.min() };
-            let Some(full) = next.cloned() else { return Ok(None) };
-            let mut gather = Gather::default();
-            let mut known = None;
-            for mem in &mut self.mems {
-                let Some(hit) = mem.hits.pop_if(|h| h.key == full) else { continue };
-                match hit.state {
-                    _ if known.is_some() => {}
-                    None => gather.newer = true,
-                    Some((group, found)) => {
-                        if let Step::Known(state) = gather.group(&group, found) {
-                            known = Some(state);
-                        }
-                    }
-                }
-            }
-            self.range_after(&full);
-            if let Some(Some(versioned)) = self.shared.settle(&full, Csn(self.at), gather, known)? {
-                return Ok(Some((full[TABLE_LEN..].to_vec(), versioned)));
+        if !self.begun {
+            self.begin()?;
+        }
+        while self.next_key() {
+            if let Some(versioned) = self.settle()? {
+                return Ok(Some((self.full[TABLE_LEN..].to_vec(), versioned)));
             }
         }
+        Ok(None)
     }
+}
 
-    fn range_after(&mut self, full: &[u8]) {
-        if self.reverse {
-            self.range.1 = Bound::Excluded(full.to_vec());
-        } else {
-            self.range.0 = Bound::Excluded(full.to_vec());
-        }
+fn bound_key(bound: &Bound<Vec<u8>>) -> &[u8] {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key,
+        Bound::Unbounded => &[],
     }
 }
 
 impl Iterator for Scan {
     type Item = Result<(Vec<u8>, Versioned), StoreError>;
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
+        if self.ended {
             return None;
         }
-        let item = self.step();
-        self.failed = item.is_err();
-        item.transpose()
+        let item = self.step().transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
     }
 }

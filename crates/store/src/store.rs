@@ -1,56 +1,138 @@
-//! The store itself: layers of versions, and the calls that read and write them.
+//! The store itself: its layers, opening, applying commits, and the installation of new runs.
+//!
+//! ```text
+//!   State (replaced as a whole, read by cloning one Arc)
+//!     active memtable        <- apply
+//!     frozen memtables       <- freeze, when the active one is full or a flush is asked for
+//!     current runs           <- install, after the manifest that names them is durable
+//!     history runs
+//! ```
+//!
+//! # Locks, in the order they are taken
+//! `flushing` or `compacting` (one of each at a time) > `installing` (one manifest at a time) > `writer`
+//! (apply and freeze) > `state`. Readers take `state` for the time of one clone.
+//!
+//! # Invariants
+//! * Runs, checkpoint and horizons change only under `installing`, and only after the manifest that
+//!   tells of the change is durable.
+//! * Memtables change only under `writer`.
 
-use crate::group::{Entry, Tag};
+use crate::background::Background;
+use crate::cache::Cache;
+use crate::group::Tag;
 use crate::key::{self, KEY_MAX};
+use crate::manifest::Manifest;
 use crate::memtable::{Chain, ENTRY_BYTES, Memtable};
-use crate::scan::Scan;
-use crate::versioned::{Gather, Step, Versioned};
-use crate::{Checkpoint, Csn, Kind, Op, StoreError, StoreOptions, Table, TableId, Version, Write};
+use crate::run::Run;
+use crate::segment::{Half, Meta, Segment};
+use crate::segment_store::{BULK_SUFFIX, DirectoryStore, MANIFEST, SegmentStore};
+use crate::stats::Counters;
+use crate::writer::Workshop;
+use crate::{Checkpoint, Csn, Op, StoreError, StoreOptions, Table, TableId, Write};
 use parking_lot::{Mutex, RwLock};
-use std::collections::BTreeMap;
-use std::ops::{Bound, ControlFlow};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use vfs::Env;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use vfs::{Clock, Env};
 
 /// Finds the table of a number.
 pub type Resolve = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
+/// Finds the newest commit at or before a time in microseconds since 1970.
+pub type TimeFloor = Arc<dyn Fn(u64) -> Csn + Send + Sync>;
 
 /// The longest value, in bytes.
 const VALUE_MAX: usize = 1 << 30;
+/// Deltas without a base in the memtable are not weighed before they have so many bytes.
+const WEIGH_FROM: usize = 256;
 
-/// The layers a reader sees, newest first: replaced as a whole.
+/// A memtable that changes no more, with what the caller said last before it was frozen.
+pub(crate) struct Frozen {
+    pub mem: Arc<Memtable>,
+    pub note: Vec<u8>,
+}
+
+/// The layers a reader sees: replaced as a whole.
+#[derive(Clone)]
 pub(crate) struct State {
-    active: Arc<Memtable>,
-    /// Oldest first.
-    frozen: Vec<Arc<Memtable>>,
+    pub active: Arc<Memtable>,
+    /// Oldest first, as all rows of layers.
+    pub frozen: Vec<Arc<Frozen>>,
+    pub current: Vec<Arc<Run>>,
+    pub history: Vec<Arc<Run>>,
+    pub checkpoint: Checkpoint,
+    pub horizons: Vec<(TableId, Csn)>,
+    /// No current run holds a commit below this one.
+    pub current_from: u64,
 }
 
 impl State {
     /// Newest first.
-    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
-        std::iter::once(&self.active).chain(self.frozen.iter().rev())
+    pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.mem))
+    }
+
+    /// The first commit whose state `table` still knows whole.
+    pub fn horizon(&self, table: TableId) -> Csn {
+        self.horizons.iter().find(|h| h.0 == table).map_or(Csn::ZERO, |h| h.1)
+    }
+
+    /// All segments.
+    pub fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
+        self.current.iter().chain(&self.history).flat_map(|run| &run.segments)
+    }
+
+    /// The manifest that tells of these runs; `next` is the next number of a file.
+    pub fn manifest(&self, next: u64) -> Manifest {
+        let metas = |runs: &[Arc<Run>]| runs.iter().map(|run| run.metas().cloned().collect()).collect();
+        Manifest {
+            checkpoint: self.checkpoint.clone(),
+            next,
+            horizons: self.horizons.clone(),
+            current: metas(&self.current),
+            history: metas(&self.history),
+        }
     }
 }
 
 /// What readers, the writer and the background threads share.
 pub(crate) struct Shared {
+    pub options: StoreOptions,
+    pub resolve: Resolve,
+    pub clock: Arc<dyn Clock>,
+    pub shop: Workshop,
+    pub cache: Arc<Cache>,
     state: RwLock<Arc<State>>,
-    resolve: Resolve,
+    /// The last commit applied.
     writer: Mutex<u64>,
-    durable: Mutex<(Csn, Vec<u8>)>,
-    holds: Mutex<BTreeMap<Csn, usize>>,
+    pub durable: Mutex<(Csn, Vec<u8>)>,
+    pub holds: Mutex<BTreeMap<Csn, usize>>,
+    pub flushing: Mutex<()>,
+    pub compacting: Mutex<()>,
+    installing: Mutex<()>,
+    poison: OnceLock<Arc<StoreError>>,
+    pub time_floor: RwLock<Option<TimeFloor>>,
+    pub background: Background,
+    pub counters: Counters,
 }
 
 /// The versioned key-value store.
 pub struct Store {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
+    threads: Vec<std::thread::JoinHandle<()>>,
 }
 
 /// Keeps the versions readable at a commit from being dropped while it lives.
 pub struct Hold {
     shared: Arc<Shared>,
     csn: Csn,
+}
+
+impl Hold {
+    /// The commit held.
+    pub fn csn(&self) -> Csn {
+        self.csn
+    }
 }
 
 impl Drop for Hold {
@@ -66,87 +148,105 @@ impl Drop for Hold {
 }
 
 impl Shared {
-    pub(crate) fn state(&self) -> Arc<State> {
+    #[inline]
+    pub fn state(&self) -> Arc<State> {
         self.state.read().clone()
     }
 
-    /// Ends a descent: what the layers below and the rules for keys without history say.
-    pub(crate) fn settle(
-        &self,
-        full: &[u8],
-        at: Csn,
-        gather: Gather,
-        known: Option<Option<Versioned>>,
-    ) -> Result<Option<Option<Versioned>>, StoreError> {
-        let (table, key) = key::split(full);
-        if let Some(csn) = gather.dangling() {
-            return Err(StoreError::NoBase { table, csn });
+    /// Opens the segments of a run.
+    pub fn open_run(&self, half: Half, metas: Vec<Meta>) -> Result<Arc<Run>, StoreError> {
+        open_run(&self.shop.home, &self.cache, half, metas)
+    }
+
+    /// Fails where an earlier failure poisoned the store.
+    pub fn check_poison(&self) -> Result<(), StoreError> {
+        match self.poison.get() {
+            Some(cause) => Err(StoreError::Poisoned { cause: cause.clone() }),
+            None => Ok(()),
         }
-        if known.is_none() && gather.newer && !(self.resolve)(table).keeps_history(key) {
-            return self.read(full, Csn::MAX).map(Some);
+    }
+
+    pub fn poison(&self, cause: StoreError) -> StoreError {
+        let cause = self.poison.get_or_init(|| Arc::new(cause)).clone();
+        self.background.wake();
+        StoreError::Poisoned { cause }
+    }
+
+    /// Changes runs, checkpoint or horizons: first in a durable manifest, then for readers. `edit` gets
+    /// the state as it is; files that it leaves out are removed once nobody reads them.
+    pub fn install(&self, edit: impl Fn(&mut State)) -> Result<(), StoreError> {
+        let _one = self.installing.lock();
+        self.check_poison()?;
+        let before = self.state();
+        let mut after = (*before).clone();
+        edit(&mut after);
+        assert!(after.checkpoint.csn >= before.checkpoint.csn, "a checkpoint never goes back");
+        let manifest = after.manifest(self.shop.next.load(Ordering::Relaxed)).encode();
+        let name = || self.shop.home.describe(MANIFEST);
+        self.shop.home.stage_manifest(&manifest).map_err(|e| StoreError::io("cannot write", name())(e))?;
+        if let Err(e) = self.shop.home.swap_manifest() {
+            // Either manifest may be the one on disk: the files of both must stay.
+            return Err(self.poison(StoreError::io("cannot replace", name())(e)));
         }
-        Ok(known)
-    }
-
-    fn read(&self, full: &[u8], at: Csn) -> Result<Option<Versioned>, StoreError> {
-        let state = self.state();
-        let mut gather = Gather::default();
-        let mut known = None;
-        for mem in state.memtables() {
-            let map = mem.read();
-            let Some(chain) = map.get(full) else { continue };
-            match chain.find(at.0) {
-                None => gather.newer = true,
-                Some((group, found)) => {
-                    if let Step::Known(state) = gather.group(group, found) {
-                        known = Some(state);
-                        break;
-                    }
-                }
-            }
+        {
+            // Memtables may have been frozen meanwhile: `edit` is asked again upon what is there now.
+            let mut state = self.state.write();
+            let mut now = (**state).clone();
+            edit(&mut now);
+            now.current_from = now.current.iter().map(|r| r.csns.0).min().unwrap_or(u64::MAX);
+            *state = Arc::new(now);
         }
-        Ok(self.settle(full, at, gather, known)?.flatten())
-    }
-}
-
-impl Store {
-    /// Opens the store in `dir`, making it where there is none. `resolve` finds a table by its number.
-    pub fn open(_env: &Env, _dir: &Path, _options: StoreOptions, resolve: Resolve) -> Result<Store, StoreError> {
-        let state = State { active: Arc::default(), frozen: Vec::new() };
-        Ok(Store {
-            shared: Arc::new(Shared {
-                state: RwLock::new(Arc::new(state)),
-                resolve,
-                writer: Mutex::new(0),
-                durable: Mutex::default(),
-                holds: Mutex::default(),
-            }),
-        })
+        let after = self.state();
+        let kept: HashSet<u64> = after.segments().map(|s| s.meta.number).collect();
+        before.segments().filter(|s| !kept.contains(&s.meta.number)).for_each(|s| s.doom());
+        Ok(())
     }
 
-    /// What segment files cover: the caller replays its log above it.
-    pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::default()
+    /// Freezes the active memtable, where it holds anything.
+    pub fn freeze(&self) {
+        let _writer = self.writer.lock();
+        self.freeze_locked();
     }
 
-    /// Adds the writes of commit `csn`, which is above every commit before. One caller at a time.
-    pub fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
-        let mut last = self.shared.writer.lock();
-        if csn.0 <= *last {
+    fn freeze_locked(&self) {
+        let note = self.durable.lock().1.clone();
+        let mut state = self.state.write();
+        if state.active.is_empty() {
+            return;
+        }
+        let mut next = (**state).clone();
+        next.frozen.push(Arc::new(Frozen { mem: std::mem::take(&mut next.active), note }));
+        *state = Arc::new(next);
+        self.background.set_frozen(state.frozen.len());
+    }
+
+    /// The last commit applied.
+    pub fn applied(&self) -> u64 {
+        *self.writer.lock()
+    }
+
+    fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
+        self.check_poison()?;
+        self.background.stall(self)?;
+        let mut last = self.writer.lock();
+        if csn.0 <= *last || csn == Csn::MAX {
             return Err(StoreError::Order { csn, last: Csn(*last) });
         }
-        let state = self.shared.state();
+        for write in writes {
+            let value = match &write.op {
+                Op::Put(value) | Op::Delta(value) => value.len(),
+                Op::Delete => 0,
+            };
+            if write.key.len() > KEY_MAX || value > VALUE_MAX {
+                return Err(StoreError::TooLarge { key: write.key.len(), value });
+            }
+        }
+        let state = self.state();
         let mut map = state.active.write();
         let mut bytes = 0;
+        let mut table: Option<(TableId, Arc<dyn Table>)> = None;
+        let mut weigh = Vec::new();
         for write in writes {
-            let (tag, value) = match &write.op {
-                Op::Put(value) => (Tag::Put, value.as_slice()),
-                Op::Delta(value) => (Tag::Delta, value.as_slice()),
-                Op::Delete => (Tag::Delete, [].as_slice()),
-            };
-            if write.key.len() > KEY_MAX || value.len() > VALUE_MAX {
-                return Err(StoreError::TooLarge { key: write.key.len(), value: value.len() });
-            }
             let full = key::full(write.table, &write.key);
             let chain = match map.get_mut(full.as_slice()) {
                 Some(chain) => chain,
@@ -155,98 +255,231 @@ impl Store {
                     map.entry(full.as_slice().into()).or_insert_with(Chain::default)
                 }
             };
-            bytes += chain.push(csn.0, tag, value);
+            let delta = match &write.op {
+                Op::Put(value) => {
+                    bytes += chain.push(csn.0, Tag::Put, value);
+                    continue;
+                }
+                Op::Delete => {
+                    bytes += chain.push(csn.0, Tag::Delete, &[]);
+                    continue;
+                }
+                Op::Delta(delta) => delta,
+            };
+            if chain.is_deleted() {
+                return Err(self.poison(StoreError::NoBase { table: write.table, csn }));
+            }
+            bytes += chain.push(csn.0, Tag::Delta, delta);
+            if table.as_ref().is_none_or(|t| t.0 != write.table) {
+                table = Some((write.table, (self.resolve)(write.table)));
+            }
+            let (image, deltas) = chain.weight();
+            match (image, &table) {
+                (Some(image), Some((_, table))) if table.rebase(image, deltas) => weigh.push(full),
+                (None, _) if deltas > WEIGH_FROM => weigh.push(full),
+                _ => {}
+            }
         }
         drop(map);
         state.active.added(csn.0, bytes);
         *last = csn.0;
+        weigh.iter().for_each(|full| self.rebase(&state, full));
+        if self.options.background && state.active.bytes() > self.options.memtable_bytes {
+            self.freeze_locked();
+        }
         Ok(())
     }
 
-    /// Everything up to `csn` is durable in the log, and may be flushed. `note` belongs to it.
+    /// Puts a fresh image beside the deltas of a key, where its table still wants one. It is only a help
+    /// to later reads: where it cannot be made, nothing is lost, and the reads will say why.
+    fn rebase(&self, state: &State, full: &[u8]) {
+        let (id, key) = key::split(full);
+        let table = (self.resolve)(id);
+        let Ok(Some(now)) = self.read_in(state, full, Csn::MAX) else { return };
+        let (csn, base_len) = (now.csn().0, now.base().len());
+        let mut image = Vec::new();
+        let wanted = now.delta_count() > 0 && table.rebase(base_len, now.delta_bytes());
+        let made = wanted && now.image_into(&*table, key, &mut image).is_ok();
+        // What is pinned would have to be copied before it can grow.
+        drop(now);
+        let mut map = state.active.write();
+        let Some(chain) = map.get_mut(full) else { return };
+        chain.below_len = Some(base_len as u32);
+        if made {
+            let bytes = chain.push(csn, Tag::Image, &image);
+            state.active.added(csn, bytes);
+        }
+    }
+}
+
+/// Opens the segments of a run.
+fn open_run(
+    home: &Arc<dyn SegmentStore>,
+    cache: &Arc<Cache>,
+    half: Half,
+    metas: Vec<Meta>,
+) -> Result<Arc<Run>, StoreError> {
+    let open = |meta| Segment::open(home, cache, half, meta).map(Arc::new);
+    let segments = metas.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let ordered = segments.windows(2).all(|w| w[0].meta.last_key <= w[1].meta.first.0);
+    if let (false, Some(first)) = (ordered, segments.first()) {
+        return Err(StoreError::Corrupt { file: first.describe(), offset: 0, what: "segments of a run overlap" });
+    }
+    Ok(Arc::new(Run::new(half, segments)))
+}
+
+/// Reads the manifest, or makes the first one.
+fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
+    let name = home.describe(MANIFEST);
+    if let Some(bytes) = home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))? {
+        return Manifest::decode(&bytes, &name);
+    }
+    // The first manifest is durable before the first segment is made: segments alone mean damage.
+    if !home.list().map_err(StoreError::io("cannot list", name.as_str()))?.is_empty() {
+        return Err(StoreError::Missing { file: name });
+    }
+    let manifest = Manifest { next: 1, ..Manifest::default() };
+    let swap = home.stage_manifest(&manifest.encode()).and_then(|()| home.swap_manifest());
+    swap.map_err(StoreError::io("cannot create", name))?;
+    Ok(manifest)
+}
+
+/// Removes what a crash left: segments that no manifest names. Those of bulk loads stay until
+/// [`Store::recovered`], since their commit may be in the log.
+fn remove_orphans(home: &Arc<dyn SegmentStore>, named: &HashSet<String>, bulk: bool) -> Result<(), StoreError> {
+    for name in home.list().map_err(StoreError::io("cannot list", home.describe("")))? {
+        if !named.contains(&name) && (bulk || !name.ends_with(BULK_SUFFIX)) {
+            home.delete(&name).map_err(StoreError::io("cannot remove", home.describe(&name)))?;
+        }
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Opens the store in `dir`, making it where there is none. `resolve` finds a table by its number.
+    /// Reads the manifest and one footer for each segment; removes files that no manifest names.
+    pub fn open(env: &Env, dir: &Path, options: StoreOptions, resolve: Resolve) -> Result<Store, StoreError> {
+        let name = dir.display().to_string();
+        let home = DirectoryStore::new(env, dir).map_err(StoreError::io("cannot create directory", name))?;
+        Store::open_on(env, Arc::new(home), options, resolve)
+    }
+
+    /// As [`Store::open`], on any home of segments.
+    pub fn open_on(
+        env: &Env,
+        home: Arc<dyn SegmentStore>,
+        options: StoreOptions,
+        resolve: Resolve,
+    ) -> Result<Store, StoreError> {
+        let manifest = load_manifest(&home)?;
+        let cache = Arc::new(Cache::new(options.cache_bytes));
+        let open = |half: Half, runs: Vec<Vec<Meta>>| {
+            runs.into_iter().map(|metas| open_run(&home, &cache, half, metas)).collect::<Result<Vec<_>, _>>()
+        };
+        let current = open(Half::Current, manifest.current)?;
+        let history = open(Half::History, manifest.history)?;
+        let checkpoint = manifest.checkpoint;
+        let state = State {
+            active: Arc::default(),
+            frozen: Vec::new(),
+            current_from: current.iter().map(|r| r.csns.0).min().unwrap_or(u64::MAX),
+            current,
+            history,
+            checkpoint: checkpoint.clone(),
+            horizons: manifest.horizons,
+        };
+        let named = state.segments().map(|s| s.meta.name()).collect();
+        remove_orphans(&home, &named, false)?;
+        let shop = Workshop {
+            home,
+            random: env.random.clone(),
+            next: Arc::new(AtomicU64::new(manifest.next)),
+            segment_bytes: options.segment_bytes,
+            current_block_bytes: options.current_block_bytes.min(64 << 10),
+            history_block_bytes: options.history_block_bytes.min(64 << 10),
+        };
+        let shared = Arc::new(Shared {
+            options,
+            resolve,
+            clock: env.clock.clone(),
+            shop,
+            cache,
+            state: RwLock::new(Arc::new(state)),
+            writer: Mutex::new(checkpoint.csn.0),
+            durable: Mutex::new((checkpoint.csn, checkpoint.note)),
+            holds: Mutex::default(),
+            flushing: Mutex::default(),
+            compacting: Mutex::default(),
+            installing: Mutex::default(),
+            poison: OnceLock::new(),
+            time_floor: RwLock::default(),
+            background: Background::default(),
+            counters: Counters::default(),
+        });
+        let threads = if shared.options.background { Background::start(&shared)? } else { Vec::new() };
+        Ok(Store { shared, threads })
+    }
+
+    /// The log has been replayed: files of bulk loads whose commit never happened are removed.
+    pub fn recovered(&self) -> Result<(), StoreError> {
+        let state = self.shared.state();
+        let named = state.segments().map(|s| s.meta.name()).collect();
+        remove_orphans(&self.shared.shop.home, &named, true)
+    }
+
+    /// What segment files cover: the caller replays its log from the note on, and skips commits that are
+    /// not above `csn`.
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.shared.state().checkpoint.clone()
+    }
+
+    /// Adds the writes of commit `csn`, which is above every commit before. One caller at a time. A reader
+    /// of a smaller commit sees nothing of it. May wait while more than four frozen memtables wait to be
+    /// flushed.
+    ///
+    /// A delta on a key without a live version is an error of the caller: where the memtable shows it, it
+    /// is refused and the store poisoned (the log holds a commit that cannot be applied); where only a
+    /// segment would, reads and the flush say so.
+    pub fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
+        self.shared.apply(csn, writes)
+    }
+
+    /// Everything up to `csn` is durable in the log, and may be flushed. `note` belongs to it: a replay
+    /// from there meets every commit above `csn`.
     pub fn set_durable(&self, csn: Csn, note: impl FnOnce() -> Vec<u8>) {
         let mut durable = self.shared.durable.lock();
         if csn > durable.0 {
             *durable = (csn, note());
+            drop(durable);
+            self.shared.background.durable_rose();
         }
     }
 
-    /// The state of `key` at `at`, unmerged; `None` where it was absent or deleted.
-    pub fn read(&self, table: TableId, key: &[u8], at: Csn) -> Result<Option<Versioned>, StoreError> {
-        self.shared.read(&key::full(table, key), at)
-    }
-
-    /// Appends the merged value at `at` to `out` and returns the commit of its newest change.
-    pub fn get(&self, table: TableId, key: &[u8], at: Csn, out: &mut Vec<u8>) -> Result<Option<Csn>, StoreError> {
-        let Some(found) = self.read(table, key, at)? else { return Ok(None) };
-        let csn = found.csn();
-        if found.is_image() {
-            out.extend_from_slice(found.base());
-        } else {
-            found
-                .image_into(&*(self.shared.resolve)(table), key, out)
-                .map_err(|source| StoreError::Merge { table, csn, source })?;
-        }
-        Ok(Some(csn))
-    }
-
-    /// The commit of the newest change of any kind, published or not.
-    pub fn latest(&self, table: TableId, key: &[u8]) -> Result<Option<Csn>, StoreError> {
-        let full = key::full(table, key);
-        let state = self.shared.state();
-        for mem in state.memtables() {
-            if let Some((_, tail)) = mem.read().get(full.as_slice()).and_then(Chain::tail) {
-                return Ok(Some(Csn(tail.csn)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The live keys of a range at `at`, in order, or in reverse.
-    pub fn scan(&self, table: TableId, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>, at: Csn, reverse: bool) -> Scan {
-        Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
-    }
-
-    /// Calls `f` for each change of `key` with a commit in `from..=to`, oldest first, until it breaks.
-    pub fn versions<F>(&self, table: TableId, key: &[u8], from: Csn, to: Csn, mut f: F) -> Result<(), StoreError>
-    where
-        F: FnMut(Version<'_>) -> ControlFlow<()>,
-    {
-        let full = key::full(table, key);
-        let state = self.shared.state();
-        let mut visit = |e: Entry<'_>| {
-            let kind = match e.tag {
-                Tag::Put => Kind::Put,
-                Tag::Delta => Kind::Delta,
-                Tag::Delete => Kind::Delete,
-                Tag::Image => return ControlFlow::Continue(()),
-            };
-            f(Version { csn: Csn(e.csn), kind, bytes: e.bytes })
-        };
-        for mem in state.frozen.iter().chain([&state.active]) {
-            let Some(groups) = mem.read().get(full.as_slice()).map(|c| c.groups().to_vec()) else { continue };
-            for group in groups {
-                if group.view().visit(from.0, to.0, &mut visit).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes everything durable to segment files and waits until it is there.
-    pub fn flush(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// Flushes, and merges all runs into one current and one history run.
-    pub fn compact(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// Keeps the versions readable at `csn` while the returned guard lives.
+    /// Keeps the versions readable at `csn` while the returned guard lives. What retention has dropped
+    /// already stays dropped: see [`Store::horizon`].
     pub fn hold(&self, csn: Csn) -> Hold {
         *self.shared.holds.lock().entry(csn).or_default() += 1;
         Hold { shared: self.shared.clone(), csn }
+    }
+
+    /// The first commit whose state `table` still knows whole; 0 where nothing was ever dropped.
+    pub fn horizon(&self, table: TableId) -> Csn {
+        self.shared.state().horizon(table)
+    }
+
+    /// Tells the store how to find the newest commit at or before a time, which [`crate::Retention::Since`]
+    /// needs. Until then such tables keep everything.
+    pub fn set_time_floor(&self, floor: TimeFloor) {
+        *self.shared.time_floor.write() = Some(floor);
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.shared.background.stop();
+        for thread in self.threads.drain(..) {
+            // A panicked thread has said so on its way out.
+            let _ = thread.join();
+        }
     }
 }

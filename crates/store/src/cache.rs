@@ -1,0 +1,211 @@
+//! The cache of decoded blocks and guides: a byte budget shared by all segments.
+//!
+//! ```text
+//!   (file, block) ──hash──> shard ──map──> slot      the hand of a clock passes over the slots: what was
+//!                                    o o x o o       used since its last round stays, what was not goes
+//! ```
+//!
+//! What a reader holds stays alive through its `Arc`, cached or not.
+//!
+//! # Invariants
+//! * A shard's slots never weigh more than its share of the budget.
+
+use crate::block::Block;
+use crate::segment::Guide;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The place of a part: the number of its file, and of its block ([`GUIDE`] for the guide).
+pub type Place = (u64, u32);
+/// The block number under which a file's guide is kept.
+pub const GUIDE: u32 = u32::MAX;
+
+/// Something cached.
+#[derive(Clone)]
+pub enum Cached {
+    Block(Arc<Block>),
+    Guide(Arc<Guide>),
+}
+
+impl Cached {
+    fn size(&self) -> usize {
+        match self {
+            Cached::Block(b) => b.size(),
+            Cached::Guide(g) => g.size(),
+        }
+    }
+}
+
+/// Mixes the two small numbers of a [`Place`].
+#[derive(Default)]
+struct PlaceHasher(u64);
+
+impl Hasher for PlaceHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
+    }
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
+    }
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(23) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
+struct Slot {
+    place: Place,
+    value: Cached,
+    used: bool,
+}
+
+#[derive(Default)]
+struct Shard {
+    map: HashMap<Place, usize, BuildHasherDefault<PlaceHasher>>,
+    slots: Vec<Slot>,
+    hand: usize,
+    bytes: usize,
+}
+
+/// The cache.
+pub struct Cache {
+    shards: Box<[Mutex<Shard>]>,
+    share: usize,
+    misses: AtomicU64,
+}
+
+impl Cache {
+    /// A cache of about `bytes`.
+    pub fn new(bytes: usize) -> Cache {
+        let shards = (bytes / (4 << 20)).clamp(1, 16).next_power_of_two();
+        Cache {
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
+            share: bytes / shards,
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// A cache in one piece, for one walk over large files.
+    pub fn single(bytes: usize) -> Cache {
+        Cache { shards: Box::new([Mutex::default()]), share: bytes, misses: AtomicU64::new(0) }
+    }
+
+    #[inline]
+    fn shard(&self, place: Place) -> &Mutex<Shard> {
+        let mixed = (place.0 ^ u64::from(place.1) << 20).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 48;
+        &self.shards[mixed as usize & (self.shards.len() - 1)]
+    }
+
+    /// What is cached at a place.
+    #[inline]
+    pub fn get(&self, place: Place) -> Option<Cached> {
+        let mut shard = self.shard(place).lock();
+        let Some(&slot) = shard.map.get(&place) else {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let slot = &mut shard.slots[slot];
+        slot.used = true;
+        Some(slot.value.clone())
+    }
+
+    /// Caches a value, and lets others go where the budget asks for it.
+    pub fn insert(&self, place: Place, value: Cached) {
+        let size = value.size();
+        if size > self.share {
+            return;
+        }
+        let mut shard = self.shard(place).lock();
+        if shard.map.contains_key(&place) {
+            return;
+        }
+        while shard.bytes + size > self.share {
+            shard.evict();
+        }
+        shard.bytes += size;
+        let at = shard.slots.len();
+        shard.slots.push(Slot { place, value, used: false });
+        shard.map.insert(place, at);
+        assert!(shard.bytes <= self.share);
+    }
+
+    /// Forgets a file that is gone.
+    pub fn forget(&self, file: u64, blocks: u32) {
+        for block in (0..blocks).chain([GUIDE]) {
+            let mut shard = self.shard((file, block)).lock();
+            if let Some(&at) = shard.map.get(&(file, block)) {
+                shard.remove(at);
+            }
+        }
+    }
+
+    /// Bytes cached.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(|s| s.lock().bytes).sum()
+    }
+
+    /// Look-ups that had to read the file.
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+}
+
+impl Shard {
+    /// Lets go of the first slot under the hand that was not used since the hand passed last.
+    fn evict(&mut self) {
+        loop {
+            self.hand = if self.hand < self.slots.len() { self.hand } else { 0 };
+            let slot = &mut self.slots[self.hand];
+            if !std::mem::take(&mut slot.used) {
+                return self.remove(self.hand);
+            }
+            self.hand += 1;
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        let gone = self.slots.swap_remove(at);
+        self.bytes -= gone.value.size();
+        self.map.remove(&gone.place);
+        if let Some(moved) = self.slots.get(at) {
+            self.map.insert(moved.place, at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::BlockBuilder;
+    use crate::group::{Group, Tag};
+
+    fn block(bytes: usize) -> Cached {
+        let (mut builder, mut group, mut out) = (BlockBuilder::default(), Group::default(), Vec::new());
+        group.push(1, Tag::Put, &vec![0; bytes]);
+        builder.push(b"k", &group);
+        builder.finish(&mut out);
+        Cached::Block(Arc::new(Block::decode(out, 0).expect("just built")))
+    }
+
+    /// The budget holds, what is used again and again stays, and forgetting a file leaves nothing of it.
+    #[test]
+    fn keeps_the_budget_and_what_is_used() {
+        let cache = Cache::new(100_000);
+        cache.insert((1, 0), block(1000));
+        for i in 1..2000 {
+            cache.insert((1, i), block(1000));
+            assert!(cache.get((1, 0)).is_some(), "used at every step, evicted at {i}");
+            assert!(cache.bytes() <= 100_000);
+        }
+        assert!(cache.get((1, 1)).is_none());
+        cache.insert((2, 0), block(200_000));
+        assert!(cache.get((2, 0)).is_none(), "larger than the budget");
+        cache.forget(1, 2000);
+        assert_eq!(cache.bytes(), 0);
+    }
+}

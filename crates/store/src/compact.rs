@@ -1,0 +1,342 @@
+//! Compaction: adjacent runs become one, and what retention lets go is dropped.
+//!
+//! ```text
+//!   current   [run 1 ........][run 2 ..][run 3 .]      newest entry of a key wins; tombstones go at the bottom
+//!   history   [epoch 1 ......][epoch 2 ][epoch 3]      entries one after the other; an image at the start of
+//!                                                      an epoch goes where the deltas before it are few
+//! ```
+//!
+//! Which runs: from the newest backwards, as long as the next older run is not much larger than all the
+//! newer ones together. Each byte is so rewritten O(log) times, and a store has O(log) runs.
+//!
+//! # Retention
+//! The horizon H of a table is the last commit whose own state must still be readable: what
+//! [`Retention`] asks for, but never above the oldest [`crate::Hold`] nor above the checkpoint. A merge
+//! that reaches the oldest history run replaces what a key has at or below H by its state at H, and by
+//! nothing where the key was deleted then, or where its current entry is at or below H. From then on a
+//! read of the past below H is refused as forgotten. The horizons are in the manifest.
+//!
+//! # Invariants
+//! * A merge changes no answer at or above the horizon of its table.
+//! * Only adjacent runs are merged, so that their order stays the order of epochs.
+
+use crate::cache::Cache;
+use crate::filter;
+use crate::group::{Entry, Group, Tag};
+use crate::key;
+use crate::read::end;
+use crate::run::{Position, Run, RunCursor};
+use crate::segment::{Half, Meta};
+use crate::stats::Counters;
+use crate::store::{Shared, State, Store};
+use crate::writer::{HistoryWriter, RunWriter};
+use crate::{Csn, Retention, StoreError, Table, TableId};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// So many runs of about one size are merged.
+const FAN_IN: usize = 4;
+/// A walk's own cache, so that a merge does not push out what readers use.
+const CACHE_BYTES: usize = 16 << 20;
+const LEVEL_CURRENT: i32 = 3;
+const LEVEL_HISTORY: i32 = 6;
+const LEVEL_FULL: i32 = 9;
+/// Keys between two looks at whether to stop.
+const BREATH: usize = 256;
+
+impl Store {
+    /// Flushes, and merges all runs into one current and one history run, with retention applied.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        shared.flush()?;
+        let _one = shared.compacting.lock();
+        let state = shared.state();
+        if state.current.len() > 1 {
+            shared.merge_current(&state, 0..state.current.len())?;
+        }
+        let horizons = shared.horizons(&state);
+        if state.history.len() > 1 || !state.history.is_empty() && !horizons.is_trivial() {
+            shared.merge_history(&shared.state(), 0..state.history.len(), horizons, LEVEL_FULL)?;
+        }
+        Ok(())
+    }
+
+    /// Does what the background threads would do now: for stores opened without them.
+    pub fn maintain(&self) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        if shared.state().active.bytes() > shared.options.memtable_bytes {
+            shared.freeze();
+        }
+        shared.flush_whole()?;
+        shared.compact_due()
+    }
+}
+
+/// Which runs, oldest first, to merge: the longest row at the newest end in which no run is much larger
+/// than all after it; none where that is short.
+fn due(runs: &[Arc<Run>]) -> Option<Range<usize>> {
+    let mut start = runs.len().checked_sub(1)?;
+    let mut bytes = runs[start].bytes;
+    while start > 0 && runs[start - 1].bytes <= bytes * 2 {
+        start -= 1;
+        bytes += runs[start].bytes;
+    }
+    (runs.len() - start >= FAN_IN).then_some(start..runs.len())
+}
+
+/// The horizon of each table, asked once.
+pub(crate) struct Horizons<'a> {
+    shared: &'a Shared,
+    limit: Csn,
+    tables: BTreeMap<TableId, (Csn, bool)>,
+}
+
+impl Horizons<'_> {
+    /// The last commit whose state `table` must still know; 0: keep everything.
+    fn of(&mut self, table: TableId) -> Csn {
+        let known = self.tables.entry(table).or_insert_with(|| {
+            let csn = match (self.shared.resolve)(table).retention() {
+                Retention::Forever => Csn::ZERO,
+                Retention::None => self.limit,
+                Retention::Since(us) => match &*self.shared.time_floor.read() {
+                    Some(floor) => floor(self.shared.clock.now_us().saturating_sub(us)).min(self.limit),
+                    None => Csn::ZERO,
+                },
+            };
+            (csn, false)
+        });
+        known.0
+    }
+
+    fn dropped(&mut self, table: TableId) {
+        if let Some(known) = self.tables.get_mut(&table) {
+            known.1 = true;
+        }
+    }
+
+    fn is_trivial(&self) -> bool {
+        self.limit == Csn::ZERO
+    }
+
+    /// The horizons to write down: those of tables of which something was dropped.
+    fn raised(&self) -> Vec<(TableId, Csn)> {
+        self.tables.iter().filter(|(_, known)| known.1).map(|(table, known)| (*table, known.0)).collect()
+    }
+}
+
+impl Shared {
+    /// Merges what is due, until nothing is.
+    pub(crate) fn compact_due(&self) -> Result<(), StoreError> {
+        let _one = self.compacting.lock();
+        loop {
+            self.check_poison()?;
+            let state = self.state();
+            if let Some(range) = due(&state.current) {
+                self.merge_current(&state, range)?;
+            } else if let Some(range) = due(&state.history) {
+                let horizons = self.horizons(&state);
+                self.merge_history(&state, range, horizons, LEVEL_HISTORY)?;
+            } else {
+                return Ok(());
+            }
+            if self.background.is_stopping() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn horizons(&self, state: &State) -> Horizons<'_> {
+        let held = self.holds.lock().keys().next().copied().unwrap_or(Csn::MAX);
+        Horizons { shared: self, limit: held.min(state.checkpoint.csn), tables: BTreeMap::new() }
+    }
+
+    /// The same files, read past the readers' cache.
+    fn apart(&self, runs: &[Arc<Run>]) -> Vec<Arc<Run>> {
+        let apart = |run: &Arc<Run>| {
+            let cache = Arc::new(Cache::single(CACHE_BYTES));
+            let segments = run.segments.iter().map(|s| Arc::new(s.through(&cache))).collect();
+            Arc::new(Run::new(run.half, segments))
+        };
+        runs.iter().map(apart).collect()
+    }
+
+    fn merge_current(&self, state: &State, range: Range<usize>) -> Result<(), StoreError> {
+        let inputs = &state.current[range.clone()];
+        let mut out = RunWriter::new(&self.shop, Half::Current, LEVEL_CURRENT);
+        let mut cursors: Vec<RunCursor> =
+            self.apart(inputs).into_iter().rev().map(|run| RunCursor::new(run, false)).collect();
+        cursors.iter_mut().try_for_each(|c| c.seek(None, false))?;
+        let mut group = Group::default();
+        let mut full = Vec::new();
+        for count in 0.. {
+            if count % BREATH == 0 && !self.background.breathe() {
+                return Ok(());
+            }
+            let Some(next) = cursors.iter().filter_map(RunCursor::key).min() else { break };
+            full.clear();
+            full.extend_from_slice(next);
+            let mut newest = true;
+            for cursor in cursors.iter_mut().filter(|c| c.key() == Some(&full)) {
+                if let (true, Some((block, place))) = (std::mem::take(&mut newest), cursor.entry())
+                    && let Some(e) = block.group(&place).entries().next()
+                    && !(range.start == 0 && e.tag == Tag::Delete)
+                {
+                    group.clear();
+                    group.push(e.csn, e.tag, e.bytes);
+                    out.push(&full, &group)?;
+                }
+                cursor.advance()?;
+            }
+        }
+        self.replace(Half::Current, inputs, out.finish()?, &[])
+    }
+
+    fn merge_history(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        mut horizons: Horizons<'_>,
+        level: i32,
+    ) -> Result<(), StoreError> {
+        let inputs = &state.history[range.clone()];
+        let bottom = range.start == 0;
+        let runs = self.apart(inputs);
+        let mut fold = Fold { state, out: HistoryWriter::new(&self.shop, level), kept: Group::default(), horizon: 0, pending: false, dropped: false };
+        let mut positions = runs.iter().map(|run| run.start()).collect::<Result<Vec<_>, _>>()?;
+        let (mut full, mut next) = (Vec::new(), Vec::new());
+        for count in 0.. {
+            if count % BREATH == 0 && !self.background.breathe() {
+                return Ok(());
+            }
+            let mut any = false;
+            for position in positions.iter().flatten() {
+                position.block.key_into(position.group, &mut next);
+                if !std::mem::replace(&mut any, true) || next < full {
+                    std::mem::swap(&mut full, &mut next);
+                }
+            }
+            if !any {
+                break;
+            }
+            let (id, _) = key::split(&full);
+            let table = (self.resolve)(id);
+            let horizon = if bottom { horizons.of(id).0 } else { 0 };
+            fold.begin(&full, &table, horizon)?;
+            for (run, position) in runs.iter().zip(&mut positions) {
+                while let Some(p) = position.take_if(|p| p.block.is_key(&p.place(), &full)) {
+                    p.block.group(&p.place()).entries().try_for_each(|e| fold.entry(&full, &table, e))?;
+                    *position = Position::next(p, run)?;
+                }
+            }
+            fold.end(&full, &table)?;
+            if std::mem::take(&mut fold.dropped) {
+                horizons.dropped(id);
+            }
+        }
+        let metas = fold.out.finish()?;
+        self.replace(Half::History, inputs, metas, &horizons.raised())
+    }
+
+    /// Installs a merged run in the place of its inputs.
+    fn replace(
+        &self,
+        half: Half,
+        inputs: &[Arc<Run>],
+        metas: Vec<Meta>,
+        raised: &[(TableId, Csn)],
+    ) -> Result<(), StoreError> {
+        let merged = if metas.is_empty() { None } else { Some(self.open_run(half, metas)?) };
+        let written = merged.as_ref().map_or(0, |run| run.bytes);
+        self.install(|state| {
+            let runs = match half {
+                Half::Current => &mut state.current,
+                Half::History => &mut state.history,
+            };
+            let start = runs.iter().position(|run| Arc::ptr_eq(run, &inputs[0])).expect("inputs stay installed");
+            assert!(runs[start..].iter().zip(inputs).all(|(a, b)| Arc::ptr_eq(a, b)), "only this merge moves them");
+            runs.splice(start..start + inputs.len(), merged.clone());
+            for (table, csn) in raised {
+                match state.horizons.iter_mut().find(|h| h.0 == *table) {
+                    Some(known) => known.1 = known.1.max(*csn),
+                    None => state.horizons.push((*table, *csn)),
+                }
+            }
+        })?;
+        Counters::add(&self.counters.compactions, 1);
+        Counters::add(&self.counters.written, written);
+        Ok(())
+    }
+}
+
+/// Takes the entries of each key, oldest first, and writes what is kept.
+struct Fold<'a> {
+    state: &'a State,
+    out: HistoryWriter,
+    /// The state at the horizon as far as it was met: an anchor and deltas, while `pending`.
+    kept: Group,
+    horizon: u64,
+    pending: bool,
+    dropped: bool,
+}
+
+impl Fold<'_> {
+    fn begin(&mut self, full: &[u8], table: &Arc<dyn Table>, horizon: u64) -> Result<(), StoreError> {
+        self.horizon = horizon;
+        self.pending = true;
+        self.kept.clear();
+        self.out.begin(full, table)
+    }
+
+    fn entry(&mut self, full: &[u8], table: &Arc<dyn Table>, e: Entry<'_>) -> Result<(), StoreError> {
+        if e.csn > self.horizon {
+            self.settle(full, table, false)?;
+            return self.out.entry(e.csn, e.tag, e.bytes);
+        }
+        if e.tag != Tag::Delta {
+            self.dropped |= !self.kept.is_empty();
+            self.kept.clear();
+        }
+        self.kept.push(e.csn, e.tag, e.bytes);
+        Ok(())
+    }
+
+    fn end(&mut self, full: &[u8], table: &Arc<dyn Table>) -> Result<(), StoreError> {
+        self.settle(full, table, true)
+    }
+
+    /// Writes the state at the horizon, once. `last`: nothing of the key's history is above it.
+    fn settle(&mut self, full: &[u8], table: &Arc<dyn Table>, last: bool) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.pending) || self.kept.is_empty() {
+            return Ok(());
+        }
+        let tail = *self.kept.tail();
+        let Some(anchor) = tail.anchor else {
+            return Err(StoreError::NoBase { table: key::split(full).0, csn: Csn(tail.csn) });
+        };
+        let ended = tail.deltas == 0 && anchor.tag == Tag::Delete;
+        let superseded = last && {
+            let current = self.state.find_current(full, filter::hash(full))?;
+            current.is_some_and(|(_, _, found)| found.csn <= self.horizon)
+        };
+        self.dropped |= ended || superseded || tail.deltas > 0;
+        if ended || superseded {
+            return Ok(());
+        }
+        if tail.deltas == 0 {
+            let bytes = &self.kept.body()[anchor.start as usize..][..anchor.len as usize];
+            return self.out.entry(anchor.csn, anchor.tag, bytes);
+        }
+        let (id, key) = key::split(full);
+        let mut gather = crate::versioned::Gather::default();
+        let known = match gather.group(&Arc::new(self.kept.clone()), tail) {
+            crate::versioned::Step::Known(known) => known,
+            crate::versioned::Step::Below => None,
+        };
+        let Some(known) = end(full, gather, known)? else { return Ok(()) };
+        let image = known
+            .image(&**table, key)
+            .map_err(|source| StoreError::Merge { table: id, csn: known.csn(), source })?;
+        self.out.entry(tail.csn, Tag::Image, &image)
+    }
+}

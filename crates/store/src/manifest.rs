@@ -1,0 +1,197 @@
+//! The manifest: which segment files count, and up to which commit they cover the log.
+//!
+//! ```text
+//!   magic 8 │ format u32 │ csn │ note │ next file number │ horizons │ current runs │ history runs │ crc32c u32
+//!                         varints and length-prefixed bytes; runs oldest first
+//! ```
+//!
+//! It is one small file, replaced whole (see [`crate::segment_store`]).
+//!
+//! # Invariants
+//! * The checksum covers every byte before it; a manifest that does not verify is refused, never
+//!   repaired.
+//! * The order of runs is the order of their epochs.
+
+use crate::error::StoreError;
+use crate::part::{self, corrupt};
+use crate::segment::Meta;
+use crate::varint;
+use crate::{Checkpoint, Csn, TableId};
+
+/// The format this program writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+const MAGIC: &[u8; 8] = b"awhenman";
+
+/// A decoded manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manifest {
+    pub checkpoint: Checkpoint,
+    /// The next number of a file.
+    pub next: u64,
+    /// From which commit on a table's past is whole, where retention has dropped some of it.
+    pub horizons: Vec<(TableId, Csn)>,
+    pub current: Vec<Vec<Meta>>,
+    pub history: Vec<Vec<Meta>>,
+}
+
+impl Manifest {
+    /// The bytes of the file.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        varint::put(&mut out, self.checkpoint.csn.0);
+        put_bytes(&mut out, &self.checkpoint.note);
+        varint::put(&mut out, self.next);
+        varint::put(&mut out, self.horizons.len() as u64);
+        for (table, csn) in &self.horizons {
+            varint::put(&mut out, u64::from(table.0));
+            varint::put(&mut out, csn.0);
+        }
+        for runs in [&self.current, &self.history] {
+            varint::put(&mut out, runs.len() as u64);
+            for run in runs {
+                varint::put(&mut out, run.len() as u64);
+                run.iter().for_each(|meta| put_meta(&mut out, meta));
+            }
+        }
+        let crc = crc32c::crc32c(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads the bytes of `file`.
+    pub fn decode(bytes: &[u8], file: &str) -> Result<Manifest, StoreError> {
+        let bad = |what| corrupt(file, 0)(what);
+        let body = bytes.len().checked_sub(4).filter(|&n| n >= 12).ok_or_else(|| bad("the manifest is cut short"))?;
+        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        if &bytes[..8] != MAGIC {
+            return Err(bad("the manifest has no magic number"));
+        }
+        if u32_at(body) != crc32c::crc32c(&bytes[..body]) && part::checks() {
+            return Err(bad("the checksum of the manifest does not match"));
+        }
+        if u32_at(8) != FORMAT {
+            return Err(StoreError::Version { file: file.to_string(), found: u32_at(8), known: FORMAT });
+        }
+        let mut reader = Reader { bytes: &bytes[12..body], pos: 0 };
+        reader.manifest().ok_or_else(|| bad("the manifest is malformed"))
+    }
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    varint::put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn put_meta(out: &mut Vec<u8>, meta: &Meta) {
+    varint::put(out, meta.number);
+    out.extend_from_slice(&meta.salt.to_le_bytes());
+    for n in [u64::from(meta.bulk), meta.bytes, meta.shift, meta.keys, meta.entries, meta.csns.0, meta.csns.1, meta.first.1] {
+        varint::put(out, n);
+    }
+    put_bytes(out, &meta.first.0);
+    put_bytes(out, &meta.last_key);
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn number(&mut self) -> Option<u64> {
+        varint::try_get(self.bytes, &mut self.pos)
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.pos..self.pos.checked_add(len)?)?;
+        self.pos += len;
+        Some(taken)
+    }
+
+    fn block(&mut self) -> Option<Vec<u8>> {
+        let len = usize::try_from(self.number()?).ok()?;
+        Some(self.take(len)?.to_vec())
+    }
+
+    fn manifest(&mut self) -> Option<Manifest> {
+        let checkpoint = Checkpoint { csn: Csn(self.number()?), note: self.block()? };
+        let next = self.number()?;
+        let mut horizons = Vec::new();
+        for _ in 0..self.number()? {
+            horizons.push((TableId(u32::try_from(self.number()?).ok()?), Csn(self.number()?)));
+        }
+        let current = self.runs()?;
+        let history = self.runs()?;
+        (self.pos == self.bytes.len()).then_some(Manifest { checkpoint, next, horizons, current, history })
+    }
+
+    fn runs(&mut self) -> Option<Vec<Vec<Meta>>> {
+        let mut runs = Vec::new();
+        for _ in 0..self.number()? {
+            let mut run = Vec::new();
+            for _ in 0..self.number()? {
+                run.push(self.meta()?);
+            }
+            runs.push(run);
+        }
+        Some(runs)
+    }
+
+    fn meta(&mut self) -> Option<Meta> {
+        let number = self.number()?;
+        let salt = u64::from_le_bytes(self.take(8)?.try_into().ok()?);
+        let bulk = match self.number()? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let (bytes, shift, keys, entries) = (self.number()?, self.number()?, self.number()?, self.number()?);
+        let csns = (self.number()?, self.number()?);
+        let first_csn = self.number()?;
+        let first = (self.block()?, first_csn);
+        Some(Meta { number, salt, bytes, shift, bulk, keys, entries, csns, first, last_key: self.block()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Manifest {
+        let meta = |number| Meta {
+            number,
+            salt: number * 77,
+            bytes: 4096,
+            shift: 0,
+            bulk: number == 2,
+            keys: 3,
+            entries: 9,
+            csns: (4, 400),
+            first: (b"\0\0\0\x01a".to_vec(), 4),
+            last_key: b"\0\0\0\x02zzz".to_vec(),
+        };
+        Manifest {
+            checkpoint: Checkpoint { csn: Csn(400), note: b"log 12345".to_vec() },
+            next: 12,
+            horizons: vec![(TableId(3), Csn(100))],
+            current: vec![vec![meta(1), meta(2)], vec![meta(9)]],
+            history: vec![vec![], vec![meta(3)]],
+        }
+    }
+
+    /// A manifest comes back as it was, and no flipped bit or cut goes unnoticed.
+    #[test]
+    fn round_trip_and_damage() {
+        let bytes = sample().encode();
+        assert_eq!(Manifest::decode(&bytes, "m").unwrap(), sample());
+        for bit in 0..bytes.len() * 8 {
+            let mut bad = bytes.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(Manifest::decode(&bad, "m").is_err(), "bit {bit}");
+        }
+        for cut in 0..bytes.len() {
+            assert!(Manifest::decode(&bytes[..cut], "m").is_err(), "cut at {cut}");
+        }
+    }
+}

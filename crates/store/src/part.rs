@@ -1,0 +1,112 @@
+//! A part: the unit of compression and checksum in a segment file. Blocks and the guide are parts.
+//!
+//! ```text
+//!   ┌──────────────┬─────────┬─────────────┬──────────────────────┐
+//!   │ crc32c  u32  │ codec u8│ raw len u32 │ bytes (raw or zstd)  │
+//!   └──────────────┴─────────┴─────────────┴──────────────────────┘
+//!     over the salt of the file, the offset of the part, and all that follows
+//! ```
+//!
+//! Salt and offset go into the checksum so that a part that is whole but stands in the wrong file or
+//! place is found too.
+
+use crate::error::StoreError;
+
+/// Bytes before a part's own.
+pub const HEADER: usize = 9;
+const RAW: u8 = 0;
+const ZSTD: u8 = 1;
+/// No part is larger when decoded: a file that claims more is damaged.
+const RAW_MAX: usize = 3 << 30;
+
+/// Appends `raw` to `out` as the part at `offset` of the file with `salt`, compressed at `level` where
+/// that makes it smaller.
+pub fn encode(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
+    assert!(raw.len() <= RAW_MAX, "a part larger than what is read back");
+    let start = out.len();
+    let packed = zstd::bulk::compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
+    out.extend_from_slice(&[0; 4]);
+    out.push(if packed.is_some() { ZSTD } else { RAW });
+    out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+    out.extend_from_slice(packed.as_deref().unwrap_or(raw));
+    let crc = checksum(salt, offset, &out[start + 4..]);
+    out[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// The bytes of a part as they were before [`encode`]; says which check fails.
+pub fn decode(part: &[u8], salt: u64, offset: u64) -> Result<Vec<u8>, &'static str> {
+    if part.len() < HEADER {
+        return Err("a part is cut short");
+    }
+    let stored = u32::from_le_bytes([part[0], part[1], part[2], part[3]]);
+    if stored != checksum(salt, offset, &part[4..]) && checks() {
+        return Err("the checksum of a part does not match");
+    }
+    let raw_len = u32::from_le_bytes([part[5], part[6], part[7], part[8]]) as usize;
+    let bytes = &part[HEADER..];
+    match part[4] {
+        RAW if bytes.len() == raw_len => Ok(bytes.to_vec()),
+        ZSTD if raw_len <= RAW_MAX => match zstd::bulk::decompress(bytes, raw_len) {
+            Ok(raw) if raw.len() == raw_len => Ok(raw),
+            _ => Err("a part does not decompress"),
+        },
+        _ => Err("a part has an unknown codec or a wrong length"),
+    }
+}
+
+fn checksum(salt: u64, offset: u64, bytes: &[u8]) -> u32 {
+    let seed = crc32c::crc32c_append(crc32c::crc32c(&salt.to_le_bytes()), &offset.to_le_bytes());
+    crc32c::crc32c_append(seed, bytes)
+}
+
+/// The error for a failed check of `file`.
+pub fn corrupt(file: &str, offset: u64) -> impl FnOnce(&'static str) -> StoreError {
+    let file = file.to_string();
+    move |what| StoreError::Corrupt { file, offset, what }
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+pub fn checks() -> bool {
+    true
+}
+
+#[cfg(test)]
+pub use switch::checks;
+
+/// Lets a test switch checksums off on its own thread, to see that they are what finds damage.
+#[cfg(test)]
+pub mod switch {
+    use std::cell::Cell;
+    thread_local!(static OFF: Cell<bool> = const { Cell::new(false) });
+
+    pub fn checks() -> bool {
+        !OFF.get()
+    }
+
+    pub fn set_checks(on: bool) {
+        OFF.set(!on);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every flipped bit, a wrong place and a wrong file are found.
+    #[test]
+    fn finds_flips_and_misplaced_parts() {
+        for raw in [b"incompressible".to_vec(), vec![7; 1000]] {
+            let mut part = Vec::new();
+            encode(&raw, 1, 100, 3, &mut part);
+            assert_eq!(decode(&part, 1, 100), Ok(raw));
+            assert!(decode(&part, 2, 100).is_err());
+            assert!(decode(&part, 1, 101).is_err());
+            for bit in 0..part.len() * 8 {
+                let mut bad = part.clone();
+                bad[bit / 8] ^= 1 << (bit % 8);
+                assert!(decode(&bad, 1, 100).is_err(), "bit {bit}");
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Reading one key: the descent through the layers, and the walk over versions.
+//!
+//! ```text
+//!                      at = 20            at = now
+//!   memtable  +44 +52    later: below       decides (with the base below)
+//!   current   31         later: below       the base
+//!   history   10 +17     decides            not asked
+//! ```
+//!
+//! # Invariants
+//! * Only the newest current entry of a key counts: an older run's entry says nothing of any commit.
+//! * History is asked only where the commit lies below the checkpoint.
+
+use crate::block::{Block, Place};
+use crate::filter;
+use crate::group::{Entry, Found, Tag};
+use crate::key;
+use crate::scan::Scan;
+use crate::store::{Shared, State, Store};
+use crate::versioned::{Gather, Step, Versioned};
+use crate::{Csn, Kind, StoreError, Table, TableId, Version};
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+/// An entry of a current run.
+pub(crate) type Located = (Arc<Block>, Place, Found);
+
+impl State {
+    /// The newest current entry of a key.
+    #[inline]
+    pub fn find_current(&self, full: &[u8], hash: u64) -> Result<Option<Located>, StoreError> {
+        for run in self.current.iter().rev() {
+            if let Some(located) = run.find(full, hash, u64::MAX)? {
+                return Ok(Some(located));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest history entry of a key at or below `at`.
+    #[inline]
+    pub fn find_history(&self, full: &[u8], hash: u64, at: u64) -> Result<Option<Located>, StoreError> {
+        for run in self.history.iter().rev().filter(|run| run.csns.0 <= at) {
+            if let Some(located) = run.find(full, hash, at)? {
+                return Ok(Some(located));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Shared {
+    /// The state of a key at `at`.
+    #[inline]
+    pub fn read_in(&self, state: &State, full: &[u8], at: Csn) -> Result<Option<Versioned>, StoreError> {
+        let mut gather = Gather::default();
+        for mem in state.memtables().filter(|mem| !mem.is_empty()) {
+            let map = mem.read();
+            let Some(chain) = map.get(full) else { continue };
+            match chain.find(at.0) {
+                None => gather.newer = true,
+                Some((group, found)) => {
+                    if let Step::Known(known) = gather.group(group, found) {
+                        return end(full, gather, known);
+                    }
+                }
+            }
+        }
+        let hash = filter::hash(full);
+        if at.0 < state.current_from {
+            gather.newer = true;
+        } else if let Some((block, place, found)) = state.find_current(full, hash)? {
+            if found.csn > at.0 {
+                gather.newer = true;
+            } else if let Step::Known(known) = gather.block(&block, &place, found) {
+                return end(full, gather, known);
+            }
+        }
+        self.read_past(state, full, hash, at, gather)
+    }
+
+    /// The last steps of the descent, where neither memory nor a current entry decides.
+    fn read_past(
+        &self,
+        state: &State,
+        full: &[u8],
+        hash: u64,
+        at: Csn,
+        mut gather: Gather,
+    ) -> Result<Option<Versioned>, StoreError> {
+        if at < state.checkpoint.csn && !gather.has_parts() {
+            let (table, _) = key::split(full);
+            let horizon = state.horizon(table);
+            if at < horizon && !self.forgets(full, &gather) {
+                return Err(StoreError::Forgotten { table, at, horizon });
+            }
+            if let Some((block, place, found)) = state.find_history(full, hash, at.0)?
+                && let Step::Known(known) = gather.block(&block, &place, found)
+            {
+                return end(full, gather, known);
+            }
+        }
+        if self.forgets(full, &gather) {
+            return self.read_in(state, full, Csn::MAX);
+        }
+        end(full, gather, None)
+    }
+
+    /// True where the key has a newer entry and keeps no history: the newest stands for all.
+    pub fn forgets(&self, full: &[u8], gather: &Gather) -> bool {
+        let (table, key) = key::split(full);
+        gather.newer && !gather.has_parts() && !(self.resolve)(table).keeps_history(key)
+    }
+}
+
+/// Ends a descent: deltas must have found their base.
+#[inline]
+pub(crate) fn end(full: &[u8], gather: Gather, known: Option<Versioned>) -> Result<Option<Versioned>, StoreError> {
+    match gather.dangling() {
+        Some(csn) => Err(StoreError::NoBase { table: key::split(full).0, csn }),
+        None => Ok(known),
+    }
+}
+
+impl Store {
+    /// The state of `key` at `at`, unmerged; `None` where it was absent or deleted.
+    #[inline]
+    pub fn read(&self, table: TableId, key: &[u8], at: Csn) -> Result<Option<Versioned>, StoreError> {
+        let state = self.shared.state();
+        self.shared.read_in(&state, &key::full(table, key), at)
+    }
+
+    /// Appends the merged value at `at` to `out` and returns the commit of its newest change.
+    pub fn get(&self, table: TableId, key: &[u8], at: Csn, out: &mut Vec<u8>) -> Result<Option<Csn>, StoreError> {
+        let Some(found) = self.read(table, key, at)? else { return Ok(None) };
+        let csn = found.csn();
+        if found.is_image() {
+            out.extend_from_slice(found.base());
+        } else {
+            found
+                .image_into(&*self.table(table), key, out)
+                .map_err(|source| StoreError::Merge { table, csn, source })?;
+        }
+        Ok(Some(csn))
+    }
+
+    /// The commit of the newest change of any kind, published or not; `None` where the key never was, or
+    /// retention has dropped its deletion.
+    pub fn latest(&self, table: TableId, key: &[u8]) -> Result<Option<Csn>, StoreError> {
+        let full = key::full(table, key);
+        let state = self.shared.state();
+        for mem in state.memtables() {
+            if let Some((_, tail)) = mem.read().get(full.as_slice()).and_then(|c| c.tail()) {
+                return Ok(Some(Csn(tail.csn)));
+            }
+        }
+        let hash = filter::hash(&full);
+        let found = match state.find_current(&full, hash)? {
+            None => state.find_history(&full, hash, u64::MAX)?,
+            found => found,
+        };
+        Ok(found.map(|(_, _, found)| Csn(found.csn)))
+    }
+
+    /// The live keys of a range at `at`, in order, or in reverse.
+    pub fn scan(&self, table: TableId, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>, at: Csn, reverse: bool) -> Scan {
+        Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
+    }
+
+    /// Calls `f` for each change of `key` with a commit in `from..=to`, oldest first, until it breaks. No
+    /// lock is held meanwhile.
+    ///
+    /// Images that the store wrote beside deltas are not visited, with one exception: where retention has
+    /// dropped the change itself, the oldest state kept stands for it, as a [`Kind::Put`]. Of a key without
+    /// history only what has not been flushed and the newest image are there to visit.
+    #[inline]
+    pub fn versions<F>(&self, table: TableId, key: &[u8], from: Csn, to: Csn, mut f: F) -> Result<(), StoreError>
+    where
+        F: FnMut(Version<'_>) -> ControlFlow<()>,
+    {
+        let full = key::full(table, key);
+        let state = self.shared.state();
+        let mut seen = u64::MAX;
+        let mut visit = |e: Entry<'_>| {
+            let kind = match e.tag {
+                Tag::Delta => Kind::Delta,
+                Tag::Put => Kind::Put,
+                Tag::Image if seen == e.csn => return ControlFlow::Continue(()),
+                Tag::Image => Kind::Put,
+                Tag::Delete => Kind::Delete,
+            };
+            seen = e.csn;
+            f(Version { csn: Csn(e.csn), kind, bytes: e.bytes })
+        };
+        let hash = filter::hash(&full);
+        for run in &state.history {
+            let apart = run.csns.0 > to.0 || run.csns.1 < from.0;
+            if !apart && run.visit(&full, hash, from.0, to.0, &mut visit)?.is_break() {
+                return Ok(());
+            }
+        }
+        if let Some((block, place, _)) = state.find_current(&full, hash)? {
+            // A deletion is in history already: only whole values stand for a change here.
+            let mut values = |e: Entry<'_>| if e.tag == Tag::Delete { ControlFlow::Continue(()) } else { visit(e) };
+            if block.group(&place).visit(from.0, to.0, &mut values).is_break() {
+                return Ok(());
+            }
+        }
+        for mem in state.frozen.iter().map(|f| &f.mem).chain([&state.active]) {
+            let Some(groups) = mem.read().get(full.as_slice()).map(|c| c.groups().to_vec()) else { continue };
+            for group in groups.iter().filter(|g| g.tail().csn >= from.0) {
+                if group.view().visit(from.0, to.0, &mut visit).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The table of a number, as the caller's `resolve` tells.
+    pub fn table(&self, table: TableId) -> Arc<dyn Table> {
+        (self.shared.resolve)(table)
+    }
+}

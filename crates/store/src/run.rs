@@ -1,0 +1,275 @@
+//! A run: segments that together are one sorted row of groups; and walking along it.
+//!
+//! ```text
+//!   run      [ segment: aa .. cz ][ segment: cz .. kk ][ segment: kl .. zz ]
+//!   a key with a long past may begin in one segment and end in the next
+//! ```
+//!
+//! Everything rests on one question: which is the *last group before (key, commit)*? For the state at
+//! a commit it is asked just above the commit; for versions from a commit on, at the commit; for the
+//! next key, above all commits of this one; for the previous key, at its very start.
+//!
+//! # Invariants
+//! * Groups ascend by (key, first commit) through all segments of a run.
+//! * In a current run each key has one group of one entry.
+
+use crate::block::{Block, Place};
+use crate::error::StoreError;
+use crate::group::{Entry, Found};
+use crate::segment::{Guide, Half, Meta, Segment};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A run.
+pub struct Run {
+    pub half: Half,
+    pub segments: Vec<Arc<Segment>>,
+    /// Smallest and largest commit inside.
+    pub csns: (u64, u64),
+    pub bytes: u64,
+}
+
+impl Run {
+    /// Joins segments, which come in order.
+    pub fn new(half: Half, segments: Vec<Arc<Segment>>) -> Run {
+        let csns = segments.iter().map(|s| s.meta.csns);
+        let csns = csns.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
+        let bytes = segments.iter().map(|s| s.meta.bytes).sum();
+        Run { half, segments, csns, bytes }
+    }
+
+    /// What the manifest says of the segments.
+    pub fn metas(&self) -> impl Iterator<Item = &Meta> {
+        self.segments.iter().map(|s| &s.meta)
+    }
+
+    #[inline]
+    fn segment_before(&self, key: &[u8], from: u64) -> Option<usize> {
+        self.segments.partition_point(|s| (s.meta.first.0.as_slice(), s.meta.first.1) < (key, from)).checked_sub(1)
+    }
+
+    /// The state of `key` at `at`, where a group of it here begins at or below that.
+    #[inline]
+    pub fn find(&self, key: &[u8], hash: u64, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+        match self.segment_before(key, at.saturating_add(1)) {
+            Some(i) if key <= self.segments[i].meta.last_key.as_slice() => self.segments[i].find(key, hash, at),
+            _ => Ok(None),
+        }
+    }
+
+    /// True where the filters do not rule the key out.
+    pub fn may_hold(&self, key: &[u8], hash: u64) -> Result<bool, StoreError> {
+        for s in &self.segments {
+            if s.meta.first.0.as_slice() <= key && key <= s.meta.last_key.as_slice() && s.guide()?.may_hold(hash) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The first group.
+    pub fn start(&self) -> Result<Option<Position>, StoreError> {
+        if self.segments.is_empty() { Ok(None) } else { Position::at(self, 0, 0).map(Some) }
+    }
+
+    /// The last group.
+    pub fn end(&self) -> Result<Option<Position>, StoreError> {
+        let Some(i) = self.segments.len().checked_sub(1) else { return Ok(None) };
+        let mut position = Position::at(self, i, self.segments[i].guide()?.blocks().len() - 1)?;
+        position.group = position.block.count() - 1;
+        Ok(Some(position))
+    }
+
+    /// The last group before (key, `from`): of a smaller key, or of `key` and beginning below `from`.
+    pub fn last_before(&self, key: &[u8], from: u64) -> Result<Option<Position>, StoreError> {
+        let Some(i) = self.segment_before(key, from) else { return Ok(None) };
+        let blocks = self.segments[i].guide()?.before(key, from);
+        let mut position = Position::at(self, i, blocks.saturating_sub(1))?;
+        position.group = position.block.before(key, from).saturating_sub(1);
+        Ok(Some(position))
+    }
+
+    /// The first group that is not before (key, `from`).
+    pub fn first_from(&self, key: &[u8], from: u64) -> Result<Option<Position>, StoreError> {
+        match self.last_before(key, from)? {
+            Some(position) => position.next(self),
+            None => self.start(),
+        }
+    }
+
+    /// Calls `f` for each entry of `key` with a commit in `from..=to`, oldest first.
+    #[inline]
+    pub fn visit<F>(&self, key: &[u8], hash: u64, from: u64, to: u64, f: &mut F) -> Result<ControlFlow<()>, StoreError>
+    where
+        F: FnMut(Entry<'_>) -> ControlFlow<()>,
+    {
+        if !self.may_hold(key, hash)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        // The group that begins below `from` may reach beyond it.
+        let mut next = match self.last_before(key, from)? {
+            Some(p) if p.block.is_key(&p.place(), key) => Some(p),
+            Some(p) => p.next(self)?,
+            None => self.start()?,
+        };
+        while let Some(mut position) = next {
+            let block = &position.block;
+            while position.group < block.count() {
+                let place = block.place(position.group);
+                let group = block.group(&place);
+                if !block.is_key(&place, key) || group.first_csn() > to {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                if group.visit(from, to, &mut *f).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                position.group += 1;
+            }
+            position.group -= 1;
+            next = position.next(self)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A group of a run.
+pub struct Position {
+    segment: usize,
+    guide: Arc<Guide>,
+    number: usize,
+    pub block: Arc<Block>,
+    pub group: u32,
+}
+
+impl Position {
+    /// The first group of a block.
+    fn at(run: &Run, segment: usize, number: usize) -> Result<Position, StoreError> {
+        let guide = run.segments[segment].guide()?;
+        let block = run.segments[segment].block(&guide, number)?;
+        Ok(Position { segment, guide, number, block, group: 0 })
+    }
+
+    /// Where the group lies in its block.
+    #[inline]
+    pub fn place(&self) -> Place {
+        self.block.place(self.group)
+    }
+
+    /// The group after.
+    pub fn next(mut self, run: &Run) -> Result<Option<Position>, StoreError> {
+        if self.group + 1 < self.block.count() {
+            self.group += 1;
+            return Ok(Some(self));
+        }
+        if self.number + 1 < self.guide.blocks().len() {
+            self.number += 1;
+            self.block = run.segments[self.segment].block(&self.guide, self.number)?;
+            self.group = 0;
+            return Ok(Some(self));
+        }
+        if self.segment + 1 < run.segments.len() {
+            return Position::at(run, self.segment + 1, 0).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The group before.
+    pub fn previous(mut self, run: &Run) -> Result<Option<Position>, StoreError> {
+        if self.group > 0 {
+            self.group -= 1;
+            return Ok(Some(self));
+        }
+        let mut position = if self.number > 0 {
+            self.number -= 1;
+            self.block = run.segments[self.segment].block(&self.guide, self.number)?;
+            self
+        } else if self.segment > 0 {
+            let blocks = run.segments[self.segment - 1].guide()?.blocks().len();
+            Position::at(run, self.segment - 1, blocks - 1)?
+        } else {
+            return Ok(None);
+        };
+        position.group = position.block.count() - 1;
+        Ok(Some(position))
+    }
+}
+
+/// Walks the distinct keys of a run, either way.
+pub struct RunCursor {
+    run: Arc<Run>,
+    position: Option<Position>,
+    key: Vec<u8>,
+    reverse: bool,
+}
+
+impl RunCursor {
+    /// A cursor that stands nowhere yet.
+    pub fn new(run: Arc<Run>, reverse: bool) -> RunCursor {
+        RunCursor { run, position: None, key: Vec::new(), reverse }
+    }
+
+    /// Stands on the first key at or after `key` (reverse: at or before it); `past` leaves `key` itself
+    /// out. `None` is the very first (reverse: last) key.
+    pub fn seek(&mut self, key: Option<&[u8]>, past: bool) -> Result<(), StoreError> {
+        self.position = match (key, self.reverse) {
+            (None, false) => self.run.start()?,
+            (None, true) => self.run.end()?,
+            (Some(key), false) => self.run.first_from(key, if past { u64::MAX } else { 0 })?,
+            (Some(key), true) => self.run.last_before(key, if past { 0 } else { u64::MAX })?,
+        };
+        self.note();
+        Ok(())
+    }
+
+    /// The key stood on.
+    #[inline]
+    pub fn key(&self) -> Option<&[u8]> {
+        self.position.as_ref().map(|_| self.key.as_slice())
+    }
+
+    #[inline]
+    fn note(&mut self) {
+        if let Some(p) = &self.position {
+            p.block.key_into(p.group, &mut self.key);
+        }
+    }
+
+    /// Goes to the next key in the direction of the cursor.
+    pub fn advance(&mut self) -> Result<(), StoreError> {
+        let Some(position) = self.position.take() else { return Ok(()) };
+        let step = if self.reverse { position.previous(&self.run)? } else { position.next(&self.run)? };
+        self.position = match step {
+            Some(p) if p.block.is_key(&p.place(), &self.key) => {
+                // A key with many groups: jump over the rest of them.
+                if self.reverse {
+                    self.run.last_before(&self.key, 0)?
+                } else {
+                    self.run.first_from(&self.key, u64::MAX)?
+                }
+            }
+            step => step,
+        };
+        self.note();
+        Ok(())
+    }
+
+    /// The state at `at` of the key stood on, where a group of it here begins at or below that.
+    pub fn state(&self, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+        let Some(p) = &self.position else { return Ok(None) };
+        let place = p.place();
+        let group = p.block.group(&place);
+        let only = p.group + 1 < p.block.count() && !p.block.is_key(&p.block.place(p.group + 1), &self.key);
+        let begins = group.first_csn() <= at;
+        match (self.reverse, begins, only || self.run.half == Half::Current) {
+            // Forward it is the key's first group, so all others begin later still; in reverse its last.
+            (false, false, _) => Ok(None),
+            (true, true, _) | (false, true, true) => Ok(group.find(at).map(|found| (p.block.clone(), place, found))),
+            _ => self.run.find(&self.key, crate::filter::hash(&self.key), at),
+        }
+    }
+
+    /// The entry stood on as it is in its block (current runs: the only one).
+    pub fn entry(&self) -> Option<(&Arc<Block>, Place)> {
+        self.position.as_ref().map(|p| (&p.block, p.place()))
+    }
+}

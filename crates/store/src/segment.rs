@@ -1,0 +1,374 @@
+//! A segment: one immutable sorted file of blocks, and how it is read.
+//!
+//! ```text
+//!   ┌─────────┬─────────┬─ ... ─┬──────────────────────┬────────────┐
+//!   │ block 0 │ block 1 │       │ guide: index, filter │ footer 88 B│     parts with checksums (part.rs)
+//!   └─────────┴─────────┴─ ... ─┴──────────────────────┴────────────┘
+//!
+//!   find(key, at):  filter says no ─> done        (guide, cached)
+//!                   index: last block that begins at or before (key, at)
+//!                   block: last group that begins at or before (key, at); is it the key's? its state at `at`
+//! ```
+//!
+//! Opening reads the footer only. Guide and blocks come through the cache when first asked for.
+//!
+//! # Invariants
+//! * Groups ascend by (key, first commit) through the whole file.
+//! * The file is what its manifest entry says: length, salt, kind and checksums must agree, else it is
+//!   refused by name.
+//! * The file is removed when nobody holds the segment any more and it was [`Segment::doom`]ed.
+
+use crate::block::{Block, Place};
+use crate::cache::{Cache, Cached, GUIDE};
+use crate::error::StoreError;
+use crate::filter;
+use crate::group::Found;
+use crate::part::{self, corrupt};
+use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
+use crate::varint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use vfs::File;
+
+/// The format this program writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+const MAGIC: &[u8; 8] = b"awhenseg";
+/// Bytes of the footer.
+pub const FOOTER: usize = 88;
+
+/// Which half of the store a segment belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Half {
+    /// The newest image of each key.
+    Current = 0,
+    /// What was superseded.
+    History = 1,
+}
+
+/// What the manifest says of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// Unique in the store, never used again.
+    pub number: u64,
+    /// Random; ties the parts to their file.
+    pub salt: u64,
+    /// Length of the file in bytes.
+    pub bytes: u64,
+    /// Added to every commit number in the file (bulk loads; else 0).
+    pub shift: u64,
+    /// Written by a bulk load: until a manifest names it, its commit does.
+    pub bulk: bool,
+    /// Distinct keys.
+    pub keys: u64,
+    /// Entries.
+    pub entries: u64,
+    /// Smallest and largest commit, shifted.
+    pub csns: (u64, u64),
+    /// The first key, and the (shifted) commit at which its first group begins.
+    pub first: (Vec<u8>, u64),
+    /// The last key.
+    pub last_key: Vec<u8>,
+}
+
+impl Meta {
+    /// The name of the file.
+    pub fn name(&self) -> String {
+        let suffix = if self.bulk { BULK_SUFFIX } else { SUFFIX };
+        format!("{:010}-{:016x}{suffix}", self.number, self.salt)
+    }
+}
+
+/// The fixed end of a segment file. Commits are as in the file, without shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footer {
+    pub half: Half,
+    pub salt: u64,
+    pub guide: (u64, u64),
+    pub blocks: u32,
+    pub keys: u64,
+    pub entries: u64,
+    pub csns: (u64, u64),
+}
+
+impl Footer {
+    pub fn encode(&self) -> [u8; FOOTER] {
+        let mut out = [0; FOOTER];
+        out[..8].copy_from_slice(MAGIC);
+        out[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        out[12] = self.half as u8;
+        let words = [
+            self.salt,
+            self.guide.0,
+            self.guide.1,
+            u64::from(self.blocks),
+            self.keys,
+            self.entries,
+            self.csns.0,
+            self.csns.1,
+        ];
+        for (word, place) in words.iter().zip(out[16..80].chunks_exact_mut(8)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        let crc = crc32c::crc32c(&out[..FOOTER - 4]);
+        out[FOOTER - 4..].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    pub fn decode(bytes: &[u8; FOOTER], file: &str, offset: u64) -> Result<Footer, StoreError> {
+        let bad = |what| Err(corrupt(file, offset)(what));
+        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let word = |i: usize| {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&bytes[16 + 8 * i..24 + 8 * i]);
+            u64::from_le_bytes(eight)
+        };
+        if &bytes[..8] != MAGIC {
+            return bad("the footer has no magic number");
+        }
+        if u32_at(FOOTER - 4) != crc32c::crc32c(&bytes[..FOOTER - 4]) && part::checks() {
+            return bad("the checksum of the footer does not match");
+        }
+        if u32_at(8) != FORMAT {
+            return Err(StoreError::Version { file: file.to_string(), found: u32_at(8), known: FORMAT });
+        }
+        let half = match bytes[12] {
+            0 => Half::Current,
+            1 => Half::History,
+            _ => return bad("the footer names an unknown kind of segment"),
+        };
+        Ok(Footer {
+            half,
+            salt: word(0),
+            guide: (word(1), word(2)),
+            blocks: word(3) as u32,
+            keys: word(4),
+            entries: word(5),
+            csns: (word(6), word(7)),
+        })
+    }
+}
+
+/// A block as the index knows it. Commits are shifted.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockInfo {
+    key: (u32, u32),
+    /// The commit at which the first group begins.
+    pub first: u64,
+    /// Smallest and largest commit inside.
+    pub csns: (u64, u64),
+    pub offset: u64,
+    pub len: u32,
+}
+
+/// Index and filter of a segment.
+pub struct Guide {
+    raw: Vec<u8>,
+    filter: u32,
+    blocks: Vec<BlockInfo>,
+}
+
+/// Appends a block's entry to index bytes.
+pub fn index_entry(out: &mut Vec<u8>, key: &[u8], first: u64, csns: (u64, u64), len: u32) {
+    varint::put(out, key.len() as u64);
+    out.extend_from_slice(key);
+    [first, csns.0, csns.1, u64::from(len)].iter().for_each(|&n| varint::put(out, n));
+}
+
+impl Guide {
+    /// Joins index and filter to the bytes of a guide.
+    pub fn encode(index: &[u8], filter: &[u8]) -> Vec<u8> {
+        let mut raw = Vec::with_capacity(4 + index.len() + filter.len());
+        raw.extend_from_slice(&(index.len() as u32).to_le_bytes());
+        raw.extend_from_slice(index);
+        raw.extend_from_slice(filter);
+        raw
+    }
+
+    /// Takes the bytes of a guide apart; `None` where they are none.
+    pub fn decode(raw: Vec<u8>, blocks: u32, shift: u64) -> Option<Guide> {
+        let index = u32::from_le_bytes(raw.get(..4)?.try_into().ok()?) as usize;
+        let end = index.checked_add(4).filter(|&end| end <= raw.len())?;
+        let (mut pos, mut offset) = (4, 0u64);
+        let mut infos = Vec::with_capacity((blocks as usize).min(raw.len()));
+        while pos < end {
+            let key_len = varint::try_get(&raw[..end], &mut pos)? as usize;
+            let key = (pos as u32, pos.checked_add(key_len).filter(|&p| p <= end)? as u32);
+            pos = key.1 as usize;
+            let mut number = || varint::try_get(&raw[..end], &mut pos);
+            let first = number()?.checked_add(shift)?;
+            let csns = (number()?.checked_add(shift)?, number()?.checked_add(shift)?);
+            let len = u32::try_from(number()?).ok()?;
+            infos.push(BlockInfo { key, first, csns, offset, len });
+            offset = offset.checked_add(u64::from(len))?;
+        }
+        (infos.len() == blocks as usize).then_some(Guide { filter: end as u32, blocks: infos, raw })
+    }
+
+    /// Bytes in memory.
+    pub fn size(&self) -> usize {
+        self.raw.len() + self.blocks.len() * size_of::<BlockInfo>() + size_of::<Guide>()
+    }
+
+    /// The blocks in order.
+    pub fn blocks(&self) -> &[BlockInfo] {
+        &self.blocks
+    }
+
+    /// The first key of a block.
+    #[inline]
+    pub fn key(&self, info: &BlockInfo) -> &[u8] {
+        &self.raw[info.key.0 as usize..info.key.1 as usize]
+    }
+
+    /// False where the key of `hash` is surely not in the segment.
+    #[inline]
+    pub fn may_hold(&self, hash: u64) -> bool {
+        filter::may_hold(&self.raw[self.filter as usize..], hash)
+    }
+
+    /// How many blocks begin before (key, `from`).
+    #[inline]
+    pub fn before(&self, key: &[u8], from: u64) -> usize {
+        self.blocks.partition_point(|b| (self.key(b), b.first) < (key, from))
+    }
+}
+
+/// An open segment.
+pub struct Segment {
+    pub meta: Meta,
+    footer: Footer,
+    file: Arc<dyn File>,
+    home: Arc<dyn SegmentStore>,
+    cache: Arc<Cache>,
+    doomed: AtomicBool,
+}
+
+impl Segment {
+    /// Opens the segment that a manifest names, and checks its footer against it.
+    pub fn open(home: &Arc<dyn SegmentStore>, cache: &Arc<Cache>, half: Half, meta: Meta) -> Result<Segment, StoreError> {
+        let name = home.describe(&meta.name());
+        let file = home.open(&meta.name()).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => StoreError::Missing { file: name.clone() },
+            _ => StoreError::io("cannot open", name.clone())(e),
+        })?;
+        let len = file.len().map_err(StoreError::io("cannot measure", name.clone()))?;
+        let at = meta.bytes.wrapping_sub(FOOTER as u64);
+        let bad = corrupt(&name, at);
+        if len != meta.bytes || meta.bytes < FOOTER as u64 {
+            return Err(bad("the file has another length than the manifest says"));
+        }
+        let mut bytes = [0; FOOTER];
+        file.read_exact_at(&mut bytes, at).map_err(StoreError::io("cannot read", name.clone()))?;
+        let footer = Footer::decode(&bytes, &name, at)?;
+        let csns = (footer.csns.0.wrapping_add(meta.shift), footer.csns.1.wrapping_add(meta.shift));
+        let counts = (footer.salt, footer.half, footer.keys, footer.entries, csns);
+        if counts != (meta.salt, half, meta.keys, meta.entries, meta.csns) {
+            return Err(bad("the footer tells of another segment than the manifest"));
+        }
+        if footer.guide.0.checked_add(footer.guide.1) != Some(at) {
+            return Err(bad("the guide does not end at the footer"));
+        }
+        Ok(Segment { meta, footer, file, home: home.clone(), cache: cache.clone(), doomed: AtomicBool::new(false) })
+    }
+
+    /// The same file, read through another cache.
+    pub fn through(&self, cache: &Arc<Cache>) -> Segment {
+        Segment {
+            meta: self.meta.clone(),
+            footer: self.footer,
+            file: self.file.clone(),
+            home: self.home.clone(),
+            cache: cache.clone(),
+            doomed: AtomicBool::new(false),
+        }
+    }
+
+    /// What messages call the file.
+    pub fn describe(&self) -> String {
+        self.home.describe(&self.meta.name())
+    }
+
+    /// The footer, as checked at opening.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+
+    /// The file is removed as soon as nobody holds the segment.
+    pub fn doom(&self) {
+        self.doomed.store(true, Ordering::Release);
+    }
+
+    /// Reads and checks the part at an offset.
+    fn part(&self, offset: u64, len: u64) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = vec![0; len as usize];
+        self.file
+            .read_exact_at(&mut bytes, offset)
+            .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
+        part::decode(&bytes, self.meta.salt, offset).map_err(|what| corrupt(&self.describe(), offset)(what))
+    }
+
+    /// Reads the guide past the cache.
+    pub fn load_guide(&self) -> Result<Guide, StoreError> {
+        let (offset, len) = self.footer.guide;
+        let guide = Guide::decode(self.part(offset, len)?, self.footer.blocks, self.meta.shift);
+        let guide = guide.ok_or_else(|| corrupt(&self.describe(), offset)("the guide is malformed"))?;
+        let end = guide.blocks.last().map_or(0, |b| b.offset + u64::from(b.len));
+        if end != offset {
+            return Err(corrupt(&self.describe(), offset)("the blocks do not end at the guide"));
+        }
+        Ok(guide)
+    }
+
+    /// Reads a block past the cache.
+    pub fn load_block(&self, info: &BlockInfo) -> Result<Block, StoreError> {
+        let raw = self.part(info.offset, u64::from(info.len))?;
+        Block::decode(raw, self.meta.shift)
+            .ok_or_else(|| corrupt(&self.describe(), info.offset)("a block is malformed"))
+    }
+
+    /// The guide, cached.
+    #[inline]
+    pub fn guide(&self) -> Result<Arc<Guide>, StoreError> {
+        if let Some(Cached::Guide(guide)) = self.cache.get((self.meta.number, GUIDE)) {
+            return Ok(guide);
+        }
+        let guide = Arc::new(self.load_guide()?);
+        self.cache.insert((self.meta.number, GUIDE), Cached::Guide(guide.clone()));
+        Ok(guide)
+    }
+
+    /// Block `i`, cached.
+    #[inline]
+    pub fn block(&self, guide: &Guide, i: usize) -> Result<Arc<Block>, StoreError> {
+        let place = (self.meta.number, i as u32);
+        if let Some(Cached::Block(block)) = self.cache.get(place) {
+            return Ok(block);
+        }
+        let block = Arc::new(self.load_block(&guide.blocks[i])?);
+        self.cache.insert(place, Cached::Block(block.clone()));
+        Ok(block)
+    }
+
+    /// The state of `key` (whose hash is `hash`) at `at`, where a group of it here begins at or below.
+    #[inline]
+    pub fn find(&self, key: &[u8], hash: u64, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+        let guide = self.guide()?;
+        if !guide.may_hold(hash) {
+            return Ok(None);
+        }
+        let Some(i) = guide.before(key, at.saturating_add(1)).checked_sub(1) else { return Ok(None) };
+        let block = self.block(&guide, i)?;
+        Ok(block.find(key, at).map(|(place, found)| (block, place, found)))
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if self.doomed.load(Ordering::Acquire) {
+            self.cache.forget(self.meta.number, self.footer.blocks);
+            // Where this fails the file is an orphan, and the next opening removes it.
+            let _ = self.home.delete(&self.meta.name());
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The store's tests: a plain model of what it promises, and everything that could break the promise.
+//!
+//! ```text
+//!   model      random commits, reads, flushes, merges, reopenings against a list of events
+//!   corners    each rule of the format and the API on its own
+//!   crash      power loss at every operation, failing operations, flipped bits, switched-off syncs
+//! ```
+//!
+//! Every random test prints its seed when it fails; `ANYWHEN_SEED=<seed>` runs that one case.
+
+mod corners;
+mod model;
+mod world;

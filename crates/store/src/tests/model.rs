@@ -1,0 +1,137 @@
+//! Random histories against the model.
+
+use super::world::*;
+use crate::*;
+use std::ops::Bound;
+use vfs::SimVfs;
+
+const KEYS: [&[u8]; 12] =
+    [b"", b"a", b"aa", b"ab", b"b\0", b"b", b"customer/0001", b"customer/0002", b"p", b"p/1", b"z", b"zz\xff"];
+
+fn any_key(dice: &mut Dice) -> Vec<u8> {
+    // A few keys are hot, so that long chains grow.
+    let n = if dice.chance(50) { 3 } else { KEYS.len() as u64 };
+    KEYS[dice.below(n) as usize].to_vec()
+}
+
+pub fn any_writes(dice: &mut Dice, model: &Model) -> Vec<Write> {
+    let mut writes: Vec<Write> = Vec::new();
+    for _ in 0..=dice.below(4) {
+        let (table, key) = (TABLES[dice.below(4) as usize], any_key(dice));
+        if writes.iter().any(|w| (w.table, &w.key) == (table, &key)) {
+            continue;
+        }
+        let live = model.is_live(table, &key);
+        let bytes: Vec<u8> = (0..dice.below(12)).map(|_| b'a' + dice.below(26) as u8).collect();
+        writes.push(match dice.below(10) {
+            0 if live => delete(table, &key),
+            1..7 if live => delta(table, &key, &bytes),
+            _ => put(table, &key, &bytes),
+        });
+    }
+    writes
+}
+
+fn any_bound(dice: &mut Dice) -> Bound<Vec<u8>> {
+    match dice.below(4) {
+        0 => Bound::Included(any_key(dice)),
+        1 => Bound::Excluded(any_key(dice)),
+        _ => Bound::Unbounded,
+    }
+}
+
+fn any_options(dice: &mut Dice) -> StoreOptions {
+    StoreOptions {
+        cache_bytes: [0, 2_000, 1 << 20][dice.below(3) as usize],
+        memtable_bytes: [200, 2_000][dice.below(2) as usize],
+        segment_bytes: [1, 300, 1 << 20][dice.below(3) as usize],
+        current_block_bytes: [1, 100, 4096][dice.below(3) as usize],
+        history_block_bytes: [1, 100, 4096][dice.below(3) as usize],
+        background: false,
+    }
+}
+
+fn step(world: &mut World, dice: &mut Dice, holds: &mut Vec<Hold>) {
+    let at = match dice.below(3) {
+        0 => u64::MAX,
+        1 => world.last(),
+        _ => dice.below(world.last() + 2),
+    };
+    let (table, key) = (TABLES[dice.below(4) as usize], any_key(dice));
+    match dice.below(100) {
+        0..45 => {
+            let writes = any_writes(dice, &world.model);
+            world.commit(writes);
+            if dice.chance(80) {
+                let csn = world.last() - dice.below(3).min(world.last() - 1);
+                world.sync(csn);
+            }
+        }
+        45..62 => world.check_read(table, &key, at),
+        62..70 => {
+            let seek = dice.chance(50).then(|| any_key(dice));
+            world.check_scan(table, (any_bound(dice), any_bound(dice)), at, dice.chance(50), seek.as_deref());
+        }
+        70..76 => world.check_versions(table, &key, dice.below(world.last() + 2), at),
+        76..80 => world.check_latest(table, &key),
+        80..88 => world.store.flush().expect("a flush succeeds"),
+        88..91 => world.store.maintain().expect("maintenance succeeds"),
+        91..93 => world.store.compact().expect("a compaction succeeds"),
+        93..96 => holds.push(world.store.hold(Csn(at.min(world.last())))),
+        96..98 => holds.clear(),
+        _ => {
+            world.store.shared.freeze();
+        }
+    }
+}
+
+fn case(seed: u64) {
+    let mut dice = Dice(seed);
+    let options = any_options(&mut dice);
+    let mut world = World::new(seed, SimVfs::unrecorded(), options);
+    let mut holds = Vec::new();
+    for _ in 0..50 {
+        if dice.chance(3) {
+            holds.clear();
+            world = world.reopen();
+        } else {
+            step(&mut world, &mut dice, &mut holds);
+        }
+    }
+    if seed % 8 == 0 {
+        world.check_all();
+    }
+}
+
+/// Whatever is written, flushed, merged, held, forgotten and reopened, every read gives what a plain list
+/// of events gives.
+#[test]
+fn agrees_with_a_list_of_events() {
+    seeds(1, 20_000, case);
+}
+
+/// The generator reaches deep states: many runs in both halves, long chains, deletions undone.
+#[test]
+fn the_generator_reaches_deep_states() {
+    let mut dice = Dice(77);
+    let mut deepest = StoreStats::default();
+    for seed in 0..60 {
+        let mut world = World::new(seed, SimVfs::unrecorded(), any_options(&mut dice));
+        for _ in 0..200 {
+            step(&mut world, &mut dice, &mut Vec::new());
+            let now = world.store.stats();
+            deepest.history_runs = deepest.history_runs.max(now.history_runs);
+            deepest.current_runs = deepest.current_runs.max(now.current_runs);
+            deepest.segments = deepest.segments.max(now.segments);
+            deepest.frozen_memtables = deepest.frozen_memtables.max(now.frozen_memtables);
+            deepest.compactions = deepest.compactions.max(now.compactions);
+        }
+        world.check_all();
+    }
+    let deep = deepest.history_runs >= 4
+        && deepest.current_runs >= 4
+        && deepest.segments >= 30
+        && deepest.frozen_memtables >= 3
+        && deepest.compactions >= 5;
+    assert!(deep, "{deepest:?}");
+}

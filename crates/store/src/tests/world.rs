@@ -1,0 +1,355 @@
+//! A store on a simulated disk, beside a list of all that was ever committed.
+
+use crate::*;
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::path::Path;
+use std::sync::Arc;
+use vfs::{Env, SimVfs};
+
+pub const DIR: &str = "/store";
+/// Keeps everything; wants fresh images early.
+pub const EAGER: TableId = TableId(1);
+/// Keeps everything; the default rule for fresh images.
+pub const PLAIN: TableId = TableId(2);
+/// Keys that begin with `p` keep no history.
+pub const PAGES: TableId = TableId(7);
+/// Keeps what holds read.
+pub const BRIEF: TableId = TableId(9);
+pub const TABLES: [TableId; 4] = [EAGER, PLAIN, PAGES, BRIEF];
+
+/// A generator of random numbers from a seed.
+#[derive(Clone)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// Runs `case` on seeds from `base` on, on two threads; names the seed that fails. `ANYWHEN_SEED` runs one.
+pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
+    if let Ok(seed) = std::env::var("ANYWHEN_SEED") {
+        return case(seed.parse().expect("ANYWHEN_SEED is a number"));
+    }
+    let run = |half: u64| {
+        for seed in (base..base + cases).filter(|s| s % 2 == half) {
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(seed)));
+            if let Err(panic) = result {
+                eprintln!("failed with ANYWHEN_SEED={seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(1));
+        run(0);
+        if let Err(panic) = other.join() {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+/// The tables of the tests. A delta is appended with its commit; what grows too long loses its first half.
+pub struct Texts(pub TableId);
+
+pub fn merge_text(image: &mut Vec<u8>, csn: u64, delta: &[u8]) {
+    image.extend_from_slice(delta);
+    image.push(csn as u8);
+    if image.len() > 60 {
+        image.drain(..image.len() / 2);
+    }
+}
+
+impl Table for Texts {
+    fn merge(
+        &self,
+        _key: &[u8],
+        base_csn: Csn,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        let mut image = base.to_vec();
+        let mut last = base_csn;
+        for (csn, delta) in deltas {
+            assert!(csn >= last, "deltas come oldest first, above their base");
+            last = csn;
+            merge_text(&mut image, csn.0, delta);
+        }
+        out.extend_from_slice(&image);
+        Ok(())
+    }
+
+    fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
+        if self.0 == EAGER { delta_bytes > 12 } else { delta_bytes > 256 && delta_bytes * 4 > image_bytes }
+    }
+
+    fn keeps_history(&self, key: &[u8]) -> bool {
+        self.0 != PAGES || key.first() != Some(&b'p')
+    }
+
+    fn retention(&self) -> Retention {
+        if self.0 == BRIEF { Retention::None } else { Retention::Forever }
+    }
+}
+
+pub fn resolve() -> Resolve {
+    Arc::new(|id| Arc::new(Texts(id)))
+}
+
+/// One change as the model knows it.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub csn: u64,
+    pub kind: Kind,
+    pub bytes: Vec<u8>,
+    /// The value after it.
+    pub image: Option<Vec<u8>>,
+}
+
+/// Everything committed, by key.
+#[derive(Clone, Default)]
+pub struct Model(pub BTreeMap<(TableId, Vec<u8>), Vec<Event>>);
+
+impl Model {
+    pub fn apply(&mut self, csn: u64, writes: &[Write]) {
+        for write in writes {
+            let events = self.0.entry((write.table, write.key.clone())).or_default();
+            let before = events.last().and_then(|e| e.image.clone());
+            let (kind, bytes, image) = match &write.op {
+                Op::Put(value) => (Kind::Put, value.clone(), Some(value.clone())),
+                Op::Delete => (Kind::Delete, Vec::new(), None),
+                Op::Delta(delta) => {
+                    let mut image = before.expect("deltas stand on a live value");
+                    merge_text(&mut image, csn, delta);
+                    (Kind::Delta, delta.clone(), Some(image))
+                }
+            };
+            events.push(Event { csn, kind, bytes, image });
+        }
+    }
+
+    pub fn at(&self, table: TableId, key: &[u8], at: u64) -> Option<&Event> {
+        let events = self.0.get(&(table, key.to_vec()))?;
+        events[..events.partition_point(|e| e.csn <= at)].last()
+    }
+
+    pub fn is_live(&self, table: TableId, key: &[u8]) -> bool {
+        self.at(table, key, u64::MAX).is_some_and(|e| e.image.is_some())
+    }
+}
+
+/// The store, its disk and the model.
+pub struct World {
+    pub disk: SimVfs,
+    pub env: Env,
+    pub options: StoreOptions,
+    pub store: Store,
+    /// All commits, the store's log.
+    pub log: Vec<(u64, Vec<Write>)>,
+    pub durable: u64,
+    pub model: Model,
+}
+
+pub fn small_options() -> StoreOptions {
+    StoreOptions {
+        cache_bytes: 1 << 20,
+        memtable_bytes: 4 << 10,
+        segment_bytes: 1 << 20,
+        current_block_bytes: 4 << 10,
+        history_block_bytes: 4 << 10,
+        background: false,
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, disk: SimVfs, options: StoreOptions) -> World {
+        let env = Env::sim(&disk, seed);
+        let store = Store::open(&env, Path::new(DIR), options.clone(), resolve()).expect("a new store opens");
+        World { disk, env, options, store, log: Vec::new(), durable: 0, model: Model::default() }
+    }
+
+    pub fn last(&self) -> u64 {
+        self.log.last().map_or(0, |c| c.0)
+    }
+
+    /// Commits, not yet durable.
+    pub fn commit(&mut self, writes: Vec<Write>) -> u64 {
+        let csn = self.last() + 1;
+        self.store.apply(Csn(csn), &writes).expect("a commit applies");
+        self.model.apply(csn, &writes);
+        self.log.push((csn, writes));
+        csn
+    }
+
+    /// The log is synced up to `csn`.
+    pub fn sync(&mut self, csn: u64) {
+        self.durable = self.durable.max(csn);
+        self.store.set_durable(Csn(csn), || csn.to_le_bytes().to_vec());
+    }
+
+    pub fn commit_durably(&mut self, writes: Vec<Write>) -> u64 {
+        let csn = self.commit(writes);
+        self.sync(csn);
+        csn
+    }
+
+    /// Ends the process: what was not durable is gone; the log above the checkpoint is applied again.
+    pub fn reopen(mut self) -> World {
+        drop(self.store);
+        self.log.retain(|c| c.0 <= self.durable);
+        let mut model = Model::default();
+        self.log.iter().for_each(|(csn, writes)| model.apply(*csn, writes));
+        self.model = model;
+        let store = Store::open(&self.env, Path::new(DIR), self.options.clone(), resolve()).expect("the store reopens");
+        replay(&store, &self.log, self.durable);
+        self.store = store;
+        self
+    }
+
+    /// Reads one key at one commit and compares.
+    pub fn check_read(&self, table: TableId, key: &[u8], at: u64) {
+        let mut value = Vec::new();
+        let got = self.store.get(table, key, Csn(at), &mut value);
+        self.compare(table, key, at, got.map(|csn| csn.map(|csn| (csn.0, value))));
+    }
+
+    fn compare(&self, table: TableId, key: &[u8], at: u64, got: Result<Option<(u64, Vec<u8>)>, StoreError>) {
+        let horizon = self.store.horizon(table).0;
+        let got = match got {
+            Err(StoreError::Forgotten { .. }) if at < horizon => return,
+            got => got.expect("reads succeed"),
+        };
+        let answer = |at| {
+            let e = self.model.at(table, key, at)?;
+            Some((e.csn, e.image.clone()?))
+        };
+        let text = || format!("table {} key {:?} at {at}", table.0, String::from_utf8_lossy(key));
+        if Texts(table).keeps_history(key) || got.is_some() && got == answer(at) {
+            assert_eq!(got, answer(at), "{}", text());
+        } else {
+            // Without history the newest there is may stand for what is gone.
+            assert!(got == answer(at) || got == answer(u64::MAX), "{}: {got:?}", text());
+        }
+    }
+
+    /// Compares a scan of a range, from its start or from a place sought, with the model.
+    pub fn check_scan(&self, table: TableId, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: u64, reverse: bool, seek: Option<&[u8]>) {
+        if at < self.store.horizon(table).0 {
+            return;
+        }
+        let mut scan = self.store.scan(table, range.0.clone(), range.1.clone(), Csn(at), reverse);
+        if let Some(key) = seek {
+            scan.seek(key);
+        }
+        let mut got = Vec::new();
+        for item in scan {
+            let (key, versioned) = item.expect("scans succeed");
+            let image = versioned.image(&Texts(table), &key).expect("texts merge").into_owned();
+            self.compare(table, &key, at, Ok(Some((versioned.csn().0, image))));
+            got.push(key);
+        }
+        let inside = |key: &Vec<u8>| {
+            crate::key::above(&range.0, key)
+                && crate::key::below(&range.1, key)
+                && seek.is_none_or(|s| if reverse { key.as_slice() <= s } else { key.as_slice() >= s })
+        };
+        let lives = |key: &[u8], at| self.model.at(table, key, at).is_some_and(|e| e.image.is_some());
+        let sorted = got.windows(2).all(|w| if reverse { w[0] > w[1] } else { w[0] < w[1] });
+        assert!(sorted && got.iter().all(&inside), "scan of table {} at {at}: {got:?}", table.0);
+        for ((_, key), _) in self.model.0.iter().filter(|((t, k), _)| *t == table && inside(k)) {
+            let (then, now) = (lives(key, at), lives(key, u64::MAX));
+            let found = got.contains(key);
+            let right = if Texts(table).keeps_history(key) { found == then } else { found == then || found == now };
+            assert!(right, "scan of table {} at {at} (reverse {reverse}): key {:?}", table.0, String::from_utf8_lossy(key));
+        }
+    }
+
+    /// Compares the changes of one key in a range of commits with the model.
+    pub fn check_versions(&self, table: TableId, key: &[u8], from: u64, to: u64) {
+        let mut got = Vec::new();
+        let visited = self.store.versions(table, key, Csn(from), Csn(to), |v| {
+            got.push((v.csn.0, v.kind, v.bytes.to_vec()));
+            ControlFlow::Continue(())
+        });
+        visited.expect("versions are visited");
+        let events = self.model.0.get(&(table, key.to_vec())).map_or(&[][..], Vec::as_slice);
+        let events = events.iter().filter(|e| (from..=to).contains(&e.csn));
+        if !Texts(table).keeps_history(key) {
+            return;
+        }
+        let horizon = self.store.horizon(table).0;
+        if horizon == 0 {
+            let expected: Vec<_> = events.map(|e| (e.csn, e.kind, e.bytes.clone())).collect();
+            assert_eq!(got, expected, "versions of table {} key {:?} in {from}..={to}", table.0, String::from_utf8_lossy(key));
+        } else {
+            // Above the horizon all changes are there; the state at the horizon may stand as a Put.
+            let expected: Vec<_> = events.filter(|e| e.csn > horizon).map(|e| (e.csn, e.kind, e.bytes.clone())).collect();
+            got.retain(|v| v.0 > horizon);
+            assert_eq!(got, expected, "versions of table {} in {from}..={to}, horizon {horizon}", table.0);
+        }
+    }
+
+    pub fn check_latest(&self, table: TableId, key: &[u8]) {
+        let got = self.store.latest(table, key).expect("latest succeeds").map(|c| c.0);
+        let event = self.model.at(table, key, u64::MAX);
+        let forgotten = event.is_some_and(|e| {
+            e.image.is_none() && (e.csn <= self.store.horizon(table).0 || !Texts(table).keeps_history(key))
+        });
+        assert!(got == event.map(|e| e.csn) || forgotten && got.is_none(), "latest: {got:?}, {event:?}");
+    }
+
+    /// Reads everything there is at every commit: slow, and final.
+    pub fn check_all(&self) {
+        let keys: Vec<_> = self.model.0.keys().cloned().collect();
+        for (table, key) in &keys {
+            for at in (0..=self.last()).chain([u64::MAX]) {
+                self.check_read(*table, key, at);
+            }
+            self.check_versions(*table, key, 0, u64::MAX);
+            self.check_latest(*table, key);
+        }
+        for table in TABLES {
+            for at in (0..=self.last()).chain([u64::MAX]) {
+                self.check_scan(table, (Bound::Unbounded, Bound::Unbounded), at, at % 2 == 0, None);
+            }
+        }
+    }
+}
+
+/// Applies the log above the checkpoint, as a caller does after opening.
+pub fn replay(store: &Store, log: &[(u64, Vec<Write>)], durable: u64) {
+    let checkpoint = store.checkpoint();
+    assert!(checkpoint.csn.0 <= durable, "nothing above the durable commit is in a file");
+    let note = checkpoint.note.as_slice().try_into().map_or(0, u64::from_le_bytes);
+    assert!(note <= checkpoint.csn.0, "a replay from the note misses nothing");
+    for (csn, writes) in log.iter().filter(|c| c.0 > note && c.0 <= durable) {
+        if *csn > checkpoint.csn.0 {
+            store.apply(Csn(*csn), writes).expect("the log applies again");
+        }
+    }
+    store.set_durable(Csn(durable), || durable.to_le_bytes().to_vec());
+}
+
+pub fn put(table: TableId, key: &[u8], value: &[u8]) -> Write {
+    Write { table, key: key.to_vec(), op: Op::Put(value.to_vec()) }
+}
+
+pub fn delta(table: TableId, key: &[u8], value: &[u8]) -> Write {
+    Write { table, key: key.to_vec(), op: Op::Delta(value.to_vec()) }
+}
+
+pub fn delete(table: TableId, key: &[u8]) -> Write {
+    Write { table, key: key.to_vec(), op: Op::Delete }
+}

@@ -1,0 +1,307 @@
+//! Writing a run: groups in order become blocks, blocks become segment files.
+//!
+//! ```text
+//!   entries of a key ──HistoryWriter──> groups ──RunWriter──> blocks ──> segment, segment, ...
+//!     drops images that deltas               cuts at block_bytes, at segment_bytes
+//!     make redundant
+//! ```
+//!
+//! A run that is not finished leaves nothing behind: dropping the writer removes its files.
+//!
+//! # Invariants
+//! * Groups come in the order of (key, first commit).
+//! * Every file is durable before [`RunWriter::finish`] returns; its *name* is made durable by the
+//!   manifest swap that follows.
+//! * Each group of a history run begins with an anchor.
+
+use crate::block::BlockBuilder;
+use crate::error::StoreError;
+use crate::filter;
+use crate::group::{self, Group, Tag};
+use crate::part;
+use crate::segment::{Footer, Guide, Half, Meta, index_entry};
+use crate::segment_store::{SegmentSink, SegmentStore};
+use crate::{Csn, Table, key};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vfs::Random;
+
+/// Bytes gathered before they are given to the file.
+const BUFFER: usize = 256 << 10;
+/// An image offered after so many deltas is kept whatever the table says.
+const DELTAS_MAX: u32 = 4096;
+
+/// What every writer needs of the store.
+#[derive(Clone)]
+pub struct Workshop {
+    pub home: Arc<dyn SegmentStore>,
+    pub random: Arc<dyn Random>,
+    /// The next number of a file.
+    pub next: Arc<AtomicU64>,
+    pub segment_bytes: usize,
+    pub current_block_bytes: usize,
+    pub history_block_bytes: usize,
+}
+
+/// The files of one run while they are written.
+pub struct RunWriter {
+    shop: Workshop,
+    half: Half,
+    level: i32,
+    bulk: bool,
+    block: BlockBuilder,
+    raw: Vec<u8>,
+    open: Option<Open>,
+    done: Vec<Meta>,
+    finished: bool,
+    written: u64,
+}
+
+struct Open {
+    meta: Meta,
+    file: String,
+    sink: Box<dyn SegmentSink>,
+    buffer: Vec<u8>,
+    sent: u64,
+    index: Vec<u8>,
+    hashes: Vec<u64>,
+    blocks: u32,
+}
+
+impl Open {
+    fn offset(&self) -> u64 {
+        self.sent + self.buffer.len() as u64
+    }
+
+    fn send(&mut self) -> Result<(), StoreError> {
+        if !self.buffer.is_empty() {
+            self.sink.append(&self.buffer).map_err(StoreError::io("cannot write", self.file.as_str()))?;
+            self.sent += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+impl RunWriter {
+    /// Begins a run; blocks are compressed at `level`.
+    pub fn new(shop: &Workshop, half: Half, level: i32) -> RunWriter {
+        RunWriter {
+            shop: shop.clone(),
+            half,
+            level,
+            bulk: false,
+            block: BlockBuilder::default(),
+            raw: Vec::new(),
+            open: None,
+            done: Vec::new(),
+            finished: false,
+            written: 0,
+        }
+    }
+
+    /// Names the files as those of a bulk load.
+    pub fn for_bulk(mut self) -> RunWriter {
+        self.bulk = true;
+        self
+    }
+
+    /// Adds a group.
+    pub fn push(&mut self, key: &[u8], group: &Group) -> Result<(), StoreError> {
+        let limit = match self.half {
+            Half::Current => self.shop.current_block_bytes,
+            Half::History => self.shop.history_block_bytes,
+        };
+        if !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit {
+            self.end_block()?;
+            if self.open.as_ref().is_some_and(|o| o.offset() >= self.shop.segment_bytes as u64) {
+                self.end_segment()?;
+            }
+        }
+        if self.open.is_none() {
+            self.open = Some(self.begin_segment()?);
+        }
+        if let Some(open) = &mut self.open {
+            let meta = &mut open.meta;
+            if meta.keys == 0 || meta.last_key != key {
+                assert!(meta.keys == 0 || meta.last_key.as_slice() < key, "groups come in key order");
+                meta.keys += 1;
+                meta.last_key.clear();
+                meta.last_key.extend_from_slice(key);
+                open.hashes.push(filter::hash(key));
+            }
+            if meta.entries == 0 {
+                meta.first = (key.to_vec(), group.first());
+                meta.csns = (group.first(), group.tail().csn);
+            }
+            meta.csns = (meta.csns.0.min(group.first()), meta.csns.1.max(group.tail().csn));
+            meta.entries += u64::from(group.len());
+        }
+        self.block.push(key, group);
+        Ok(())
+    }
+
+    fn begin_segment(&self) -> Result<Open, StoreError> {
+        let meta = Meta {
+            number: self.shop.next.fetch_add(1, Ordering::Relaxed),
+            salt: self.shop.random.next_u64(),
+            bytes: 0,
+            shift: 0,
+            bulk: self.bulk,
+            keys: 0,
+            entries: 0,
+            csns: (0, 0),
+            first: (Vec::new(), 0),
+            last_key: Vec::new(),
+        };
+        let file = self.shop.home.describe(&meta.name());
+        let sink = self.shop.home.create(&meta.name()).map_err(StoreError::io("cannot create", file.as_str()))?;
+        Ok(Open { meta, file, sink, buffer: Vec::new(), sent: 0, index: Vec::new(), hashes: Vec::new(), blocks: 0 })
+    }
+
+    fn end_block(&mut self) -> Result<(), StoreError> {
+        let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else { return Ok(()) };
+        let (key, first, csns) = (self.block.first_key().to_vec(), self.block.first(), self.block.csns());
+        self.raw.clear();
+        self.block.finish(&mut self.raw);
+        let offset = open.offset();
+        part::encode(&self.raw, open.meta.salt, offset, self.level, &mut open.buffer);
+        let len = (open.offset() - offset) as u32;
+        index_entry(&mut open.index, &key, first, csns, len);
+        open.blocks += 1;
+        if open.buffer.len() >= BUFFER { open.send() } else { Ok(()) }
+    }
+
+    fn end_segment(&mut self) -> Result<(), StoreError> {
+        let Some(open) = self.open.as_mut() else { return Ok(()) };
+        let start = open.offset();
+        let guide = Guide::encode(&open.index, &filter::build(&open.hashes));
+        part::encode(&guide, open.meta.salt, start, 3, &mut open.buffer);
+        let footer = Footer {
+            half: self.half,
+            salt: open.meta.salt,
+            guide: (start, open.offset() - start),
+            blocks: open.blocks,
+            keys: open.meta.keys,
+            entries: open.meta.entries,
+            csns: open.meta.csns,
+        };
+        open.buffer.extend_from_slice(&footer.encode());
+        open.send()?;
+        open.sink.finish().map_err(StoreError::io("cannot sync", open.file.as_str()))?;
+        open.meta.bytes = open.sent;
+        self.written += open.sent;
+        self.done.extend(self.open.take().map(|o| o.meta));
+        Ok(())
+    }
+
+    /// Bytes written so far, about.
+    pub fn written(&self) -> u64 {
+        self.written + self.open.as_ref().map_or(0, Open::offset)
+    }
+
+    /// Ends the run: its files are whole and durable. Empty where nothing was pushed.
+    pub fn finish(mut self) -> Result<Vec<Meta>, StoreError> {
+        self.end_block()?;
+        self.end_segment()?;
+        self.finished = true;
+        Ok(std::mem::take(&mut self.done))
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        for meta in self.done.iter().chain(self.open.as_ref().map(|o| &o.meta)) {
+            // Where this fails the file is an orphan, and the next opening removes it.
+            let _ = self.shop.home.delete(&meta.name());
+        }
+    }
+}
+
+/// Turns the entries of each key, oldest first, into groups of a history run.
+pub struct HistoryWriter {
+    run: RunWriter,
+    key: Vec<u8>,
+    group: Group,
+    table: Option<Arc<dyn Table>>,
+    /// Since the last anchor.
+    delta_bytes: usize,
+    deltas: u32,
+    last: Option<u64>,
+}
+
+impl HistoryWriter {
+    /// Begins a history run.
+    pub fn new(shop: &Workshop, level: i32) -> HistoryWriter {
+        HistoryWriter {
+            run: RunWriter::new(shop, Half::History, level),
+            key: Vec::new(),
+            group: Group::default(),
+            table: None,
+            delta_bytes: 0,
+            deltas: 0,
+            last: None,
+        }
+    }
+
+    /// Begins a key, above the one before.
+    pub fn begin(&mut self, key: &[u8], table: &Arc<dyn Table>) -> Result<(), StoreError> {
+        self.end()?;
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.table = Some(table.clone());
+        (self.delta_bytes, self.deltas, self.last) = (0, 0, None);
+        Ok(())
+    }
+
+    /// Adds an entry of the key. An image that the deltas before it make redundant is left out.
+    pub fn entry(&mut self, csn: u64, tag: Tag, bytes: &[u8]) -> Result<(), StoreError> {
+        match tag {
+            Tag::Image if self.last == Some(csn) && !self.wants_image(bytes.len()) => return Ok(()),
+            Tag::Delta if self.last.is_none() => {
+                return Err(StoreError::NoBase { table: key::split(&self.key).0, csn: Csn(csn) });
+            }
+            Tag::Delta => {
+                self.delta_bytes += bytes.len();
+                self.deltas += 1;
+            }
+            _ => {}
+        }
+        if tag != Tag::Delta {
+            (self.delta_bytes, self.deltas) = (0, 0);
+            if group::is_full(self.group.len(), self.group.bytes() + bytes.len()) {
+                self.end()?;
+            }
+        }
+        self.group.push(csn, tag, bytes);
+        self.last = Some(csn);
+        Ok(())
+    }
+
+    fn wants_image(&self, image_bytes: usize) -> bool {
+        let asks = |t: &Arc<dyn Table>| t.rebase(image_bytes, self.delta_bytes);
+        self.deltas > 0 && (self.deltas >= DELTAS_MAX || self.table.as_ref().is_some_and(asks))
+    }
+
+    fn end(&mut self) -> Result<(), StoreError> {
+        if !self.group.is_empty() {
+            self.run.push(&self.key, &self.group)?;
+            self.group.clear();
+        }
+        Ok(())
+    }
+
+    /// Bytes written so far, about.
+    pub fn written(&self) -> u64 {
+        self.run.written()
+    }
+
+    /// Ends the run.
+    pub fn finish(mut self) -> Result<Vec<Meta>, StoreError> {
+        self.end()?;
+        self.run.finish()
+    }
+}
