@@ -107,8 +107,12 @@ Examples:
   anywhen get articles/a1 --max-level 2 --pretty")]
     Get(GetArgs),
     /// Change parts of a document: each call is one revision
-    #[command(subcommand_value_name = "CHANGE", subcommand_help_heading = "Changes", after_help = "\
-A path is `title`, `items[3].qty` or `$.items[3].qty`; `#12` is the node with that key.
+    #[command(
+        subcommand_value_name = "CHANGE",
+        subcommand_help_heading = "Changes",
+        after_help = "\
+A path is `title`, `items[3].qty`, `$.items[3].qty` or `/items/3/qty`; `#12` is the node with
+that key.
 A value is JSON; with --text it is taken as a string.
 
 Examples:
@@ -119,7 +123,8 @@ Examples:
   anywhen edit articles/a1 rename title headline
   anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'
   anywhen edit articles/a1 copy author '$' --field editor
-  anywhen edit articles/a1 remove 'tags[0]'")]
+  anywhen edit articles/a1 remove 'tags[0]'"
+    )]
     Edit(EditArgs),
     /// Remove a document; its history stays
     #[command(after_help = "\
@@ -283,7 +288,7 @@ pub(super) struct GetArgs {
     pub max_children: Option<u32>,
     /// Nodes to show in all
     #[arg(long, value_name = "N")]
-    pub nodes: Option<u32>,
+    pub nodes: Option<u64>,
     /// Show the node keys, kinds and counts as well
     #[arg(long)]
     pub metadata: bool,
@@ -416,7 +421,7 @@ pub(super) struct RmArgs {
 pub(super) struct LsArgs {
     /// A collection, or COLLECTION/PREFIX
     pub collection: Option<String>,
-    /// An instant, authored:INSTANT or csn:N
+    /// An instant or csn:N
     #[arg(long, value_name = "MOMENT")]
     pub at: Option<At>,
 }
@@ -437,9 +442,9 @@ pub(super) struct DiffArgs {
     #[arg(value_name = "COLLECTION/DOC")]
     pub target: Target,
     /// From this revision (default: the one before the last)
-    pub from: Option<u32>,
+    pub from: Option<u64>,
     /// To this one (default: the last)
-    pub to: Option<u32>,
+    pub to: Option<u64>,
     /// How to write it
     #[arg(long, value_enum)]
     pub format: Option<DiffFormat>,
@@ -480,7 +485,7 @@ pub(super) struct RevertArgs {
     #[arg(value_name = "COLLECTION/DOC")]
     pub target: Target,
     /// The revision to write again
-    pub revision: u32,
+    pub revision: u64,
     #[command(flatten)]
     pub signed: Signed,
 }
@@ -599,7 +604,7 @@ impl std::fmt::Display for Target {
 /// A part of a document, by path or by node key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Always in full, from `$` on.
+    /// From `$` on, or a JSON pointer from `/` on.
     Path(String),
     Key(u64),
 }
@@ -615,7 +620,8 @@ impl FromStr for Place {
         }
         Ok(Self::Path(match text.as_bytes().first() {
             None => return Err("a path is needed; `$` is the whole document".to_owned()),
-            Some(b'$') => text.to_owned(),
+            // Whole already, or a JSON pointer.
+            Some(b'$' | b'/') => text.to_owned(),
             Some(b'[' | b'.') => format!("${text}"),
             Some(_) => format!("$.{text}"),
         }))
@@ -625,7 +631,7 @@ impl FromStr for Place {
 /// A moment of the past, as the user named it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
-    Revision(u32),
+    Revision(u64),
     /// Microseconds since 1970.
     Time(u64),
     /// Microseconds since 1970, by the time that an import brought along.

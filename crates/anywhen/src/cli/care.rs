@@ -131,7 +131,7 @@ pub(super) fn stats(session: &mut Session) -> Outcome {
         &format!(
             "{}, {}, {}, {} on disk",
             count(names.len() as u64, "collection"),
-            count(documents as u64, "document"),
+            count(documents, "document"),
             count(stats.commits, "commit"),
             bytes(stats.disk_bytes),
         ),

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anywhen::{Collection, Moment, Revision};
+use anywhen::Collection;
 
 use super::args::{At, ExportArgs, Target};
 use super::failure::{Failure, Kind, Outcome};
 use super::json_out::Object;
-use super::read::moment;
+use super::read::{moment, pretty};
 use super::screen::{self, count};
 use super::session::{Session, missing};
 
@@ -31,7 +31,7 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
                 .hint("name a time, authored:TIME or csn:N"));
         }
         (None, Some(at)) => collection.at(moment(at)).keys("")?.collect::<anywhen::Result<_>>()?,
-        (None, None) => collection.keys("")?.collect::<anywhen::Result<_>>()?,
+        (None, None) => collection.keys("").collect::<anywhen::Result<_>>()?,
     };
     let mut written = 0;
     for key in &keys {
@@ -44,9 +44,9 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
             return Err(missing(&target));
         };
         match &a.to {
-            Some(folder) => write_file(folder, key, &document.pretty())?,
+            Some(folder) => write_file(folder, key, &pretty(&document.to_json()?)?)?,
             None => {
-                let line = Object::new().text("key", key).raw("doc", &document.to_json());
+                let line = Object::new().text("key", key).raw("doc", &document.to_json()?);
                 screen::raw(line.end().as_bytes())?;
             }
         }
@@ -60,10 +60,7 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
 
 /// Every revision, oldest first, a line each.
 fn history(collection: &Collection, target: &Target) -> Outcome {
-    let mut revisions = collection.history(&target.key)?.collect::<anywhen::Result<Vec<_>>>()?;
-    if revisions.is_empty() {
-        return Err(missing(target));
-    }
+    let mut revisions = super::read::revisions(collection, target, usize::MAX)?;
     revisions.reverse();
     for info in &revisions {
         let micros = info.authored_us.unwrap_or(info.time_us);
@@ -74,10 +71,9 @@ fn history(collection: &Collection, target: &Target) -> Outcome {
             .text("author", &info.author)
             .text("message", &info.message);
         if !info.deleted {
-            let at = Moment::Revision(Revision(info.revision.0));
-            let document = collection.at(at).get(&target.key)?;
+            let document = collection.at(info.revision).get(&target.key)?;
             let document = document.ok_or_else(|| missing(target))?;
-            line = line.raw("doc", &document.to_json());
+            line = line.raw("doc", &document.to_json()?);
         }
         screen::raw(line.end().as_bytes())?;
     }

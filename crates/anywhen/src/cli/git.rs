@@ -69,6 +69,7 @@ fn version(blobs: &mut Blobs, entry: Entry) -> Outcome<Version> {
             author: entry.author,
             message: entry.message,
             authored_us: Some(entry.authored_us),
+            ..Meta::default()
         },
     })
 }

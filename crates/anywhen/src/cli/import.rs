@@ -285,6 +285,7 @@ fn line_version(number: u64, text: &[u8]) -> Outcome<Version> {
             author: text("author").unwrap_or_default(),
             message: text("message").unwrap_or_default(),
             authored_us,
+            ..Meta::default()
         },
     })
 }
@@ -301,7 +302,7 @@ fn write_history(
     versions: impl Iterator<Item = Outcome<Version>>,
 ) -> Outcome {
     let collection = session.database_or_new()?.collection(&target.collection)?;
-    if collection.history(&target.key)?.next().is_some() {
+    if known(&collection, &target.key)? {
         return Err(Failure::refused(format!("{target} has a history already"))
             .hint("import it under another name: --as COLLECTION/DOC"));
     }
@@ -313,6 +314,11 @@ fn write_history(
     }
     bar.finish_and_clear();
     tally.report(session, target)
+}
+
+/// True where the document has a history, also where it was removed.
+fn known(collection: &Collection, key: &str) -> Outcome<bool> {
+    Ok(collection.at(anywhen::Moment::Csn(anywhen::Csn::MAX)).revision(key)?.is_some())
 }
 
 /// What came of the versions of a history.

@@ -1,6 +1,10 @@
 //! Commands that read: a document, a list, a history, a comparison.
 
-use anywhen::{Collection, Document, Moment, Revision, RevisionInfo, SerializeOptions};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use anywhen::{Collection, Document, Metadata, Moment, Options, Revision, RevisionInfo};
+use json::Tape;
 
 use super::args::{
     At, BlameArgs, DiffArgs, DiffFormat, GetArgs, HistoryArgs, LsArgs, NodeHistoryArgs, Target,
@@ -29,8 +33,8 @@ fn document(collection: &Collection, target: &Target, at: Option<At>) -> Outcome
     if let Some(document) = found {
         return Ok(document);
     }
-    let newest = collection.history(&target.key).ok().and_then(|mut h| h.next());
-    match newest.transpose()? {
+    let newest = collection.at(anywhen::Csn::MAX).revision(&target.key)?;
+    match newest {
         Some(newest) if newest.deleted && at.is_none() => {
             let removed = newest.revision.0;
             let failure = Failure::refused(format!("{target} was removed in revision {removed}"));
@@ -51,15 +55,8 @@ fn document(collection: &Collection, target: &Target, at: Option<At>) -> Outcome
 pub(super) fn get(session: &mut Session, a: &GetArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
     let document = document(&collection, &a.target, a.at)?;
-    let options = SerializeOptions {
-        start: a.path.as_ref().map(node),
-        max_level: a.max_level,
-        max_children: a.max_children,
-        number_of_nodes: a.nodes,
-        metadata: a.metadata,
-        pretty: a.pretty && !session.json,
-    };
-    let text = document.serialize(&options)?;
+    let text = part(&document, a)?;
+    let text = if a.pretty && !session.json { pretty(&text)? } else { text };
     if !session.json {
         return screen::raw(text.as_bytes());
     }
@@ -67,9 +64,39 @@ pub(super) fn get(session: &mut Session, a: &GetArgs) -> Outcome {
         .text("collection", &a.target.collection)
         .text("key", &a.target.key)
         .plain("revision", document.revision().0)
-        .plain("csn", document.csn().0)
         .raw("doc", &text);
     screen::raw(object.end().as_bytes())
+}
+
+/// The document, or the part of it that was asked for, as compact JSON.
+fn part(document: &Document, a: &GetArgs) -> Outcome<String> {
+    let limited = a.max_level.is_some() || a.max_children.is_some() || a.nodes.is_some();
+    let nothing = |place| {
+        let revision = document.revision();
+        Failure::refused(format!("there is no {} in revision {revision}", node(place)))
+    };
+    if let (Some(place), false, false) = (&a.path, limited, a.metadata) {
+        return document.value(node(place))?.ok_or_else(|| nothing(place));
+    }
+    let mut options = Options::default();
+    if let Some(place) = &a.path {
+        options.start = Some(document.find(node(place))?.ok_or_else(|| nothing(place))?);
+    }
+    options.max_level = a.max_level;
+    options.max_children = a.max_children;
+    options.number_of_nodes = a.nodes;
+    if a.metadata {
+        options.metadata = Metadata::NodeKeyAndChildCount;
+    }
+    Ok(document.serialize(&options)?)
+}
+
+/// The same JSON over several lines.
+pub(super) fn pretty(json: &str) -> Outcome<String> {
+    match Tape::parse(json) {
+        Ok(tape) => Ok(tape.pretty()),
+        Err(error) => Err(Failure::refused(format!("what was stored is not JSON: {error}"))),
+    }
 }
 
 pub(super) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
@@ -86,7 +113,7 @@ pub(super) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
         Some(At::Revision(_)) => Err(Failure::refused("revisions are counted for each document")
             .hint("name a time, authored:TIME or csn:N")),
         Some(at) => list(session.json, collection.at(moment(at)).keys(prefix)?),
-        None => list(session.json, collection.keys(prefix)?),
+        None => list(session.json, collection.keys(prefix)),
     }
 }
 
@@ -114,13 +141,16 @@ pub(super) fn history(session: &mut Session, a: &HistoryArgs) -> Outcome {
 }
 
 /// The newest `limit` revisions, newest first.
-fn revisions(collection: &Collection, target: &Target, limit: usize) -> Outcome<Vec<RevisionInfo>> {
-    let revisions =
-        collection.history(&target.key)?.take(limit).collect::<anywhen::Result<Vec<_>>>()?;
-    if revisions.is_empty() && limit > 0 {
-        return Err(missing(target));
+pub(super) fn revisions(
+    collection: &Collection,
+    target: &Target,
+    limit: usize,
+) -> Outcome<Vec<RevisionInfo>> {
+    let known = collection.at(anywhen::Csn::MAX).revision(&target.key)?;
+    match known {
+        Some(_) => Ok(collection.history(&target.key, limit)?),
+        None => Err(missing(target)),
     }
-    Ok(revisions)
 }
 
 pub(super) fn revision_json(revision: &RevisionInfo) -> String {
@@ -144,34 +174,46 @@ pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
         return Err(Failure::refused(format!("{} has one revision so far", a.target))
             .hint("name two revisions to compare"));
     }
-    let diff = collection.diff(&a.target.key, Revision(from), Revision(to))?;
+    let changes = collection.diff(&a.target.key, Revision(from), Revision(to))?;
     let format = a.format.unwrap_or(match session.json {
         true => DiffFormat::Anywhen,
         false => DiffFormat::Text,
     });
     match format {
-        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, diff.changes())),
+        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, &changes)),
         DiffFormat::Anywhen => {
             let object = Object::new()
                 .text("collection", &a.target.collection)
                 .text("key", &a.target.key)
                 .plain("from", from)
                 .plain("to", to)
-                .raw("changes", &array(diff.changes().iter().map(render::change_json)));
+                .raw("changes", &array(changes.iter().map(render::change_json)));
             screen::raw(object.end().as_bytes())
         }
-        DiffFormat::Rfc6902 => screen::raw(diff.to_rfc6902().as_bytes()),
+        DiffFormat::Rfc6902 => {
+            let patch = collection.json_patch(&a.target.key, Revision(from), Revision(to))?;
+            screen::raw(patch.as_bytes())
+        }
     }
 }
 
 pub(super) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
     let document = document(&collection, &a.target, a.at)?;
-    let lines = collection.blame(&a.target.key, Moment::Revision(document.revision()))?;
+    let lines = collection.blame(&a.target.key, Some(document.revision()))?;
+    // Who and when, once for each revision that is named.
+    let mut revisions = BTreeMap::new();
+    for line in &lines {
+        if let Entry::Vacant(vacant) = revisions.entry(line.revision) {
+            let found = collection.history_range(&a.target.key, line.revision, line.revision)?;
+            vacant.insert(found.into_iter().next().ok_or_else(|| missing(&a.target))?);
+        }
+    }
+    let lines: Vec<_> = lines.iter().map(|line| (line, &revisions[&line.revision])).collect();
     if session.json {
         return screen::raw(array(lines.iter().map(render::blame_json)).as_bytes());
     }
-    screen::lines(&render::blame(&document.pretty(), &lines))
+    screen::lines(&render::blame(&pretty(&document.to_json()?)?, &lines))
 }
 
 pub(super) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcome {

@@ -1,7 +1,7 @@
 //! Answers for people: histories, comparisons and blame as aligned text, with
 //! colours that [`super::screen`] takes out again where there is no terminal.
 
-use anywhen::{BlameLine, Change, ChangeOp, NodeVersion, RevisionInfo};
+use anywhen::{BlameLine, Change, ChangeOp, NodeVersion, Position, RevisionInfo};
 use owo_colors::OwoColorize;
 
 use super::args::Target;
@@ -36,83 +36,89 @@ pub(super) fn history(revisions: &[RevisionInfo]) -> String {
 }
 
 /// What changed, a line or three for each change, and a count above.
-pub(super) fn diff(target: &Target, from: u32, to: u32, changes: &[Change]) -> String {
+pub(super) fn diff(target: &Target, from: u64, to: u64, changes: &[Change]) -> String {
     let mut out = String::new();
     let count = super::screen::count(changes.len() as u64, "change");
     line(&mut out, &format!("{}", format!("{target}: revision {from} to {to}, {count}").bold()));
     for change in changes {
-        let path = change.path.as_str();
-        let old = change.old.as_deref().map(|v| short(v, VALUE_WIDTH_MAX));
-        let new = change.new.as_deref().map(|v| short(v, VALUE_WIDTH_MAX));
-        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        match change.op {
-            ChangeOp::Insert => line(&mut out, &format!("{} {path}  {}", "+".green(), new.green())),
-            ChangeOp::Delete => line(&mut out, &format!("{} {path}  {}", "-".red(), old.red())),
-            ChangeOp::Update | ChangeOp::Replace => line(
-                &mut out,
-                &format!(
-                    "{} {path}  {} {} {}",
-                    "~".yellow(),
-                    old.red(),
-                    "->".dimmed(),
-                    new.green()
-                ),
-            ),
-            ChangeOp::Rename => {
-                line(&mut out, &format!("{} {path}  renamed from {}", "=".blue(), old.red()))
+        let path = change.path.to_string();
+        let short = |value: &str| short(value, VALUE_WIDTH_MAX);
+        let text = match &change.op {
+            ChangeOp::Insert { new, .. } => {
+                format!("{} {path}  {}", "+".green(), short(new).green())
             }
-            ChangeOp::Move => line(
-                &mut out,
-                &format!(
-                    "{} {path}  moved from {}",
-                    ">".blue(),
-                    change.old_path.as_deref().unwrap_or("elsewhere").red()
-                ),
+            ChangeOp::Delete { old } => format!("{} {path}  {}", "-".red(), short(old).red()),
+            ChangeOp::Update { old, new, .. } | ChangeOp::Replace { old, new, .. } => format!(
+                "{} {path}  {} {} {}",
+                "~".yellow(),
+                short(old).red(),
+                "->".dimmed(),
+                short(new).green()
             ),
-            _ => line(&mut out, &format!("* {path}  {old} -> {new}")),
-        }
+            ChangeOp::Rename { old, .. } => {
+                format!("{} {path}  renamed from {}", "=".blue(), short(old).red())
+            }
+            ChangeOp::Move { from, .. } => {
+                format!("{} {path}  moved from {}", ">".blue(), from.to_string().red())
+            }
+        };
+        line(&mut out, &text);
     }
     out
 }
 
 pub(super) fn change_json(change: &Change) -> String {
-    let op = match change.op {
-        ChangeOp::Insert => "insert",
-        ChangeOp::Delete => "delete",
-        ChangeOp::Update => "update",
-        ChangeOp::Replace => "replace",
-        ChangeOp::Rename => "rename",
-        ChangeOp::Move => "move",
-        _ => "other",
+    let op = match &change.op {
+        ChangeOp::Insert { .. } => "insert",
+        ChangeOp::Delete { .. } => "delete",
+        ChangeOp::Update { .. } => "update",
+        ChangeOp::Replace { .. } => "replace",
+        ChangeOp::Rename { .. } => "rename",
+        ChangeOp::Move { .. } => "move",
     };
-    let mut object = Object::new()
+    let object = Object::new()
         .text("op", op)
-        .plain("node_key", change.node_key.0)
-        .text("path", &change.path);
-    if let Some(old_path) = &change.old_path {
-        object = object.text("old_path", old_path);
+        .plain("node_key", change.node.0)
+        .text("path", &change.path.to_string());
+    match &change.op {
+        ChangeOp::Insert { new, position, .. } => placed(object.raw("new", new), *position),
+        ChangeOp::Delete { old } => object.raw("old", old),
+        ChangeOp::Update { old, new, .. } => object.raw("old", old).raw("new", new),
+        ChangeOp::Replace { old_node, old, new, .. } => {
+            object.plain("old_node_key", old_node.0).raw("old", old).raw("new", new)
+        }
+        // Names are kept as they stand in JSON, without quotes.
+        ChangeOp::Rename { old, new } => {
+            object.raw("old", &format!("\"{old}\"")).raw("new", &format!("\"{new}\""))
+        }
+        ChangeOp::Move { from, position } => {
+            placed(object.text("from", &from.to_string()), *position)
+        }
     }
-    if let Some(old) = &change.old {
-        object = object.raw("old", old);
+    .end()
+}
+
+/// Says where a node stands among its siblings.
+fn placed(object: Object, position: Position) -> Object {
+    match position {
+        Position::Root => object,
+        Position::FirstChildOf(parent) => object.plain("first_child_of", parent.0),
+        Position::RightSiblingOf(sibling) => object.plain("right_sibling_of", sibling.0),
     }
-    if let Some(new) = &change.new {
-        object = object.raw("new", new);
-    }
-    object.end()
 }
 
 /// The document line by line, and beside each line the revision that last
 /// changed it:
 ///
 /// ```text
-///  1  ada    2026-11-21 │ {
+///  3  grace  2026-11-22 │ {
 ///  3  grace  2026-11-22 │   "counter": 2,
 ///  1  ada    2026-11-21 │   "title": "Anywhen"
 ///                       │ }
 /// ```
-pub(super) fn blame(pretty: &str, lines: &[BlameLine]) -> String {
-    let number_width = widest(lines.iter().map(|l| l.revision.0.to_string()));
-    let author_width = widest(lines.iter().map(|l| short(&l.author, 20)));
+pub(super) fn blame(pretty: &str, lines: &[(&BlameLine, &RevisionInfo)]) -> String {
+    let number_width = widest(lines.iter().map(|(_, r)| r.revision.0.to_string()));
+    let author_width = widest(lines.iter().map(|(_, r)| short(&r.author, 20)));
     let margin = number_width + 2 + author_width + 2 + "2026-11-21".len();
     let mut blamed = lines.iter();
     let mut out = String::new();
@@ -121,11 +127,11 @@ pub(super) fn blame(pretty: &str, lines: &[BlameLine]) -> String {
         // only the lines that close an array or object belong to no node.
         let closes = text.trim_start().starts_with(['}', ']']);
         let side = match (!closes).then(|| blamed.next()).flatten() {
-            Some(l) => format!(
+            Some((_, r)) => format!(
                 "{}  {}  {}",
-                pad_left(&l.revision.0.to_string(), number_width).yellow(),
-                pad(&short(&l.author, 20), author_width).cyan(),
-                time::date(l.time_us).dimmed()
+                pad_left(&r.revision.0.to_string(), number_width).yellow(),
+                pad(&short(&r.author, 20), author_width).cyan(),
+                time::date(r.authored_us.unwrap_or(r.time_us)).dimmed()
             ),
             None => " ".repeat(margin),
         };
@@ -134,15 +140,20 @@ pub(super) fn blame(pretty: &str, lines: &[BlameLine]) -> String {
     out
 }
 
-pub(super) fn blame_json(l: &BlameLine) -> String {
-    Object::new()
-        .plain("node_key", l.node_key.0)
-        .text("path", &l.path)
+pub(super) fn blame_json((l, r): &(&BlameLine, &RevisionInfo)) -> String {
+    let object = Object::new()
+        .plain("node_key", l.node.0)
+        .text("path", &l.path.to_string())
         .plain("revision", l.revision.0)
-        .text("author", &l.author)
-        .text("time", &time::rfc3339(l.time_us))
-        .raw("value", &l.value)
-        .end()
+        .text("author", &r.author)
+        .text("message", &r.message)
+        .text("time", &time::rfc3339(r.time_us))
+        .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref());
+    // Of a container only its opening bracket is told: no value of its own.
+    match l.value.as_str() {
+        "[" | "{" => object.end(),
+        value => object.raw("value", value).end(),
+    }
 }
 
 /// A line for each value that a node had: revisions, when, value.

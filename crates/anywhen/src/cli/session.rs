@@ -83,7 +83,7 @@ pub(super) fn meta(signed: &Signed) -> Meta {
     Meta {
         author: signed.author.clone().unwrap_or_else(system_user),
         message: signed.message.clone().unwrap_or_default(),
-        authored_us: None,
+        ..Meta::default()
     }
 }
 
@@ -96,9 +96,9 @@ fn system_user() -> String {
 }
 
 /// The library's way to name a part of a document.
-pub(super) fn node(place: &Place) -> NodeRef<'_> {
+pub(super) fn node(place: &Place) -> NodeRef {
     match place {
-        Place::Path(path) => NodeRef::Path(path),
+        Place::Path(path) => NodeRef::Path(path.clone()),
         Place::Key(key) => NodeRef::Key(anywhen::NodeKey(*key)),
     }
 }

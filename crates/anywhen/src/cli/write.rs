@@ -90,7 +90,7 @@ pub(super) fn edit(session: &mut Session, a: &EditArgs) -> Outcome {
         return Err(super::session::missing(&a.target));
     }
     let meta = meta(signed(&a.change));
-    let committed = collection.edit_with(&a.target.key, &meta, |document| {
+    let (committed, ()) = collection.edit_with(&a.target.key, &meta, |document| {
         for step in &steps {
             step.apply(document)?;
         }
@@ -112,7 +112,7 @@ enum Step<'a> {
 impl Step<'_> {
     fn apply(&self, document: &mut Edit<'_>) -> anywhen::Result<()> {
         match self {
-            Self::Set(place, value) => document.set(node(place), value),
+            Self::Set(place, value) => document.set(node(place), value).map(drop),
             Self::Insert(place, position, value) => {
                 document.insert(node(place), *position, value).map(drop)
             }
