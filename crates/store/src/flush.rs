@@ -12,7 +12,7 @@
 //!
 //! A Put that was current and is superseded has its only record in current: it moves to history as
 //! itself. An Image that was current has its change in history already: it moves only where the first
-//! new change is a delta that stands on it.
+//! new change is a delta that stands on it, or where retention may have dropped that change.
 //!
 //! # Invariants
 //! * Nothing above the durable commit is written.
@@ -29,7 +29,7 @@ use crate::stats::Counters;
 use crate::store::{Frozen, Shared, State, Store};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::{HistoryWriter, RunWriter};
-use crate::{Checkpoint, Csn, StoreError, Table, TableId};
+use crate::{Checkpoint, Csn, Retention, StoreError, Table, TableId};
 use std::sync::Arc;
 
 /// The compression of what a flush writes: it will be merged again.
@@ -206,7 +206,7 @@ impl Flush<'_> {
             history.entry(e.csn, e.tag, e.bytes)
         };
         if let Some(old) = old
-            && (old.tag == Tag::Put || old.tag == Tag::Image && first_is_delta)
+            && (old.tag == Tag::Put || old.tag == Tag::Image && (first_is_delta || self.forgets(full, table, old.csn)))
         {
             put(&mut self.history, old)?;
         }
@@ -216,6 +216,11 @@ impl Flush<'_> {
             }
         }
         Ok(())
+    }
+
+    /// True where retention may have dropped, or be dropping, the change at `csn` from history.
+    fn forgets(&self, full: &[u8], table: &Arc<dyn Table>, csn: u64) -> bool {
+        table.retention() != Retention::Forever || csn <= self.state.horizon(key::split(full).0).0
     }
 
     /// Writes the newest image.
