@@ -95,6 +95,9 @@ pub trait CommitLog: Send + Sync {
 /// The frames of a part of the log, oldest first.
 pub type Frames<'a> = Box<dyn Iterator<Item = Result<(Lsn, Vec<u8>), LogError>> + 'a>;
 
+/// Shown each frame of a replay: the position just past it, and its payload.
+pub type Visitor<'a> = dyn FnMut(Lsn, &[u8]) -> Result<(), LogError> + 'a;
+
 /// What the log has done and holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
@@ -163,7 +166,7 @@ impl SegmentedLog {
         dir: &Path,
         options: LogOptions,
         replay_from: Lsn,
-        f: &mut dyn FnMut(Lsn, &[u8]) -> Result<(), LogError>,
+        f: &mut Visitor<'_>,
     ) -> Result<SegmentedLog, LogError> {
         let options = options.normalised();
         let recovered = recover::recover(env, dir, &options, replay_from.0, f)?;

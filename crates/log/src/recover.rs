@@ -29,7 +29,7 @@ use crate::error::LogError;
 use crate::frame::{Kind, decode, seed_of, vouched};
 use crate::reserve::Spare;
 use crate::segment::{DATA_START, Found, Header, Segment, VERSION, number_of};
-use crate::{LogOptions, Lsn};
+use crate::{LogOptions, Lsn, Visitor};
 
 /// Zeroes are written in steps of so many bytes.
 const STEP: usize = 64 << 10;
@@ -46,9 +46,6 @@ pub(crate) struct Recovered {
     pub ready: BTreeMap<u64, Arc<dyn File>>,
     pub spare: Option<Spare>,
 }
-
-/// Shown to the visitor: the position past a frame, and its payload.
-type Visitor<'a> = dyn FnMut(Lsn, &[u8]) -> Result<(), LogError> + 'a;
 
 pub(crate) fn recover(
     env: &Env,
@@ -106,7 +103,7 @@ impl Files {
                     files.unused.insert(number, (path, file));
                 }
                 Found::Used(header) => {
-                    files.used.insert(number, Segment { header, path, file });
+                    files.used.insert(number, Segment { header, path: path.into(), file });
                 }
                 Found::Damaged => {
                     files.damaged.insert(number, (path, file));
@@ -126,7 +123,7 @@ impl Files {
             if from > start.limit() || !from.is_multiple_of(8) {
                 let detail = format!("the log ends before position {from}, which was durable");
                 return Err(LogError::Corrupt {
-                    file: start.path.clone(),
+                    file: start.path.to_path_buf(),
                     offset: DATA_START,
                     detail,
                 });
@@ -170,7 +167,11 @@ impl Files {
 
     /// Makes every file after segment `last` reserve, durably.
     fn invalidate_after(&mut self, last: u64) -> Result<(), LogError> {
-        let used = self.used.split_off(&(last + 1)).into_iter().map(|(n, s)| (n, (s.path, s.file)));
+        let used = self
+            .used
+            .split_off(&(last + 1))
+            .into_iter()
+            .map(|(n, s)| (n, (s.path.to_path_buf(), s.file)));
         for (number, (path, file)) in used.chain(self.damaged.split_off(&(last + 1))) {
             file.write_all_at(&[0; DATA_START as usize], 0)
                 .map_err(LogError::io("clear", &path))?;
@@ -210,8 +211,11 @@ impl Files {
     ) -> Result<Recovered, LogError> {
         let oldest = segments.first().map_or(u64::MAX, |s| s.header.number);
         let last = segments.last().map_or(0, |s| s.header.number);
-        let released =
-            self.used.into_iter().filter(|(n, _)| *n < oldest).map(|(n, s)| (n, (s.path, s.file)));
+        let released = self
+            .used
+            .into_iter()
+            .filter(|(n, _)| *n < oldest)
+            .map(|(n, s)| (n, (s.path.to_path_buf(), s.file)));
         let mut recovered =
             Recovered { segments, end, marked, ready: BTreeMap::new(), spare: None };
         for (number, (path, file)) in released.chain(self.unused).chain(self.damaged) {
@@ -307,7 +311,7 @@ impl Walk {
         let here = vouched(rest, self.at, seed_of(last.header.epoch));
         match here.max(files.vouched_from(next)?) {
             Some(durable) if durable > cut => Err(LogError::Corrupt {
-                file: last.path.clone(),
+                file: last.path.to_path_buf(),
                 offset: last.offset_of(self.at),
                 detail: format!(
                     "position {} does not verify, but all below {durable} was durable",

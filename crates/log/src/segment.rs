@@ -96,7 +96,7 @@ impl Header {
 #[derive(Clone)]
 pub(crate) struct Segment {
     pub header: Header,
-    pub path: PathBuf,
+    pub path: Arc<Path>,
     pub file: Arc<dyn File>,
 }
 

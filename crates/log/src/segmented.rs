@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use vfs::{Env, File};
+use vfs::Env;
 
 use crate::error::LogError;
 use crate::group::{Group, SyncError};
@@ -55,8 +55,10 @@ struct Out {
     batch: Batch,
     /// The segment being filled; none in a new log.
     segment: Option<Segment>,
-    /// Earlier segments that were written to since they were last synced.
-    dirty: Vec<Arc<dyn File>>,
+    /// True where it was written to since it was last synced.
+    unsynced: bool,
+    /// Earlier segments of which that is true.
+    dirty: Vec<Segment>,
 }
 
 impl SegmentedLog {
@@ -73,7 +75,12 @@ impl SegmentedLog {
             dir: dir.to_path_buf(),
             opened_at: found.end,
             pending: Mutex::new(Pending::new(found.end, segment.as_ref(), found.marked)),
-            out: Mutex::new(Out { batch: Batch::default(), segment, dirty: Vec::new() }),
+            out: Mutex::new(Out {
+                batch: Batch::default(),
+                segment,
+                unsynced: false,
+                dirty: Vec::new(),
+            }),
             group: Group::new(found.end),
             written: AtomicU64::new(found.end),
             syncs: AtomicU64::new(0),
@@ -121,22 +128,17 @@ impl SegmentedLog {
     }
 
     fn try_flush(&self) -> Result<u64, LogError> {
-        let (end, dirty, segment) = {
+        let (end, earlier, current) = {
             let mut out = self.out.lock();
             self.write_pending(&mut out)?;
-            (
-                self.written.load(Ordering::Relaxed),
-                std::mem::take(&mut out.dirty),
-                out.segment.clone(),
-            )
+            let current =
+                if std::mem::take(&mut out.unsynced) { out.segment.clone() } else { None };
+            (self.written.load(Ordering::Relaxed), std::mem::take(&mut out.dirty), current)
         };
-        for file in &dirty {
-            file.sync_data().map_err(LogError::io("sync", &self.dir))?;
-        }
-        if let Some(segment) = &segment {
+        for segment in earlier.iter().chain(&current) {
             segment.file.sync_data().map_err(LogError::io("sync", &segment.path))?;
+            self.syncs.fetch_add(1, Ordering::Relaxed);
         }
-        self.syncs.fetch_add(1 + dirty.len() as u64, Ordering::Relaxed);
         Ok(end)
     }
 
@@ -161,23 +163,26 @@ impl SegmentedLog {
             out.batch.reset(pending.end());
             std::mem::swap(&mut out.batch, &mut pending.batch);
         }
-        let Out { batch, segment, dirty } = out;
-        debug_assert_eq!(batch.start, self.written.load(Ordering::Relaxed));
+        debug_assert_eq!(out.batch.start, self.written.load(Ordering::Relaxed));
         let mut done = 0;
-        for (index, header) in &batch.rolls {
-            write_part(segment.as_ref(), batch, done..*index)?;
-            done = *index;
-            dirty.extend(segment.replace(self.roll(*header)?).map(|former| former.file));
+        for i in 0..out.batch.rolls.len() {
+            let (index, header) = out.batch.rolls[i];
+            out.write(done..index)?;
+            done = index;
+            let former = out.segment.replace(self.roll(header)?);
+            if std::mem::take(&mut out.unsynced) {
+                out.dirty.extend(former);
+            }
         }
-        write_part(segment.as_ref(), batch, done..batch.bytes.len())?;
-        self.written.store(batch.end(), Ordering::Release);
+        out.write(done..out.batch.bytes.len())?;
+        self.written.store(out.batch.end(), Ordering::Release);
         Ok(())
     }
 
     /// Starts the segment that `header` describes.
     fn roll(&self, header: Header) -> Result<Segment, LogError> {
         let file = self.reserve.take(header.number)?;
-        let path = path_of(&self.dir, header.number);
+        let path: Arc<Path> = path_of(&self.dir, header.number).into();
         file.write_all_at(&header.encode(), 0).map_err(LogError::io("write", &path))?;
         let segment = Segment { header, path, file };
         self.segments.lock().push_back(segment.clone());
@@ -185,20 +190,20 @@ impl SegmentedLog {
     }
 }
 
-fn write_part(
-    segment: Option<&Segment>,
-    batch: &Batch,
-    part: std::ops::Range<usize>,
-) -> Result<(), LogError> {
-    let Some(segment) = segment.filter(|_| !part.is_empty()) else {
-        return Ok(()); // Only the empty part before the very first roll has no segment.
-    };
-    let offset = segment.offset_of(batch.start + part.start as u64);
-    debug_assert!(offset + part.len() as u64 <= segment.header.size);
-    segment
-        .file
-        .write_all_at(&batch.bytes[part], offset)
-        .map_err(LogError::io("write", &segment.path))
+impl Out {
+    /// Writes a part of the batch to the segment it belongs to.
+    fn write(&mut self, part: std::ops::Range<usize>) -> Result<(), LogError> {
+        let Some(segment) = self.segment.as_ref().filter(|_| !part.is_empty()) else {
+            return Ok(()); // Only the empty part before the very first roll has no segment.
+        };
+        let offset = segment.offset_of(self.batch.start + part.start as u64);
+        debug_assert!(offset + part.len() as u64 <= segment.header.size);
+        self.unsynced = true;
+        segment
+            .file
+            .write_all_at(&self.batch.bytes[part], offset)
+            .map_err(LogError::io("write", &segment.path))
+    }
 }
 
 impl CommitLog for SegmentedLog {
@@ -255,7 +260,11 @@ impl CommitLog for SegmentedLog {
                 if segments.get(1).is_some_and(released) { segments.pop_front() } else { None }
             };
             let Some(segment) = freed else { return Ok(()) };
-            let spare = Spare { size: segment.header.size, path: segment.path, file: segment.file };
+            let spare = Spare {
+                size: segment.header.size,
+                path: segment.path.to_path_buf(),
+                file: segment.file,
+            };
             self.reserve.recycle(spare)?;
         }
     }

@@ -81,7 +81,7 @@ impl<'a> Tail<'a> {
         let oldest = self.log.oldest();
         match self.segments.front() {
             Some(segment) if self.at >= oldest => LogError::Corrupt {
-                file: segment.path.clone(),
+                file: segment.path.to_path_buf(),
                 offset: segment.offset_of(self.at),
                 detail: format!(
                     "position {} does not verify, but all below {} was durable",

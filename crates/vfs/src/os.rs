@@ -99,18 +99,13 @@ impl Vfs for OsVfs {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        let path = if path.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            path
-        };
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         fs::File::open(path)?.sync_all()
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
-        let mut paths = fs::read_dir(path)?
-            .map(|entry| Ok(entry?.path()))
-            .collect::<io::Result<Vec<_>>>()?;
+        let mut paths =
+            fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         paths.sort();
         Ok(paths)
     }
@@ -162,9 +157,7 @@ pub struct OsClock {
 impl OsClock {
     /// A clock whose monotonic time starts now.
     pub fn new() -> OsClock {
-        OsClock {
-            start: Instant::now(),
-        }
+        OsClock { start: Instant::now() }
     }
 }
 
@@ -177,9 +170,7 @@ impl Default for OsClock {
 impl Clock for OsClock {
     fn now_us(&self) -> u64 {
         // A clock set before 1970 reads as 0 rather than failing every commit.
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_micros() as u64)
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
     }
 
     fn monotonic_us(&self) -> u64 {
@@ -199,10 +190,7 @@ pub struct OsRandom {
 impl OsRandom {
     /// A source with fresh keys.
     pub fn new() -> OsRandom {
-        OsRandom {
-            keys: RandomState::new(),
-            counter: AtomicU64::new(0),
-        }
+        OsRandom { keys: RandomState::new(), counter: AtomicU64::new(0) }
     }
 }
 
@@ -215,10 +203,7 @@ impl Default for OsRandom {
 impl Random for OsRandom {
     fn next_u64(&self) -> u64 {
         // The time goes in too: the standard library derives further keys of one thread by adding one.
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_nanos() as u64);
-        self.keys
-            .hash_one((self.counter.fetch_add(1, Ordering::Relaxed), now))
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+        self.keys.hash_one((self.counter.fetch_add(1, Ordering::Relaxed), now))
     }
 }

@@ -100,8 +100,7 @@ impl SimVfs {
     /// An empty disk. The seed decides what survives a failed sync.
     pub fn new(seed: u64) -> SimVfs {
         let mut base = State::default();
-        base.dirs
-            .extend([PathBuf::new(), PathBuf::from("/"), PathBuf::from(".")]);
+        base.dirs.extend([PathBuf::new(), PathBuf::from("/"), PathBuf::from(".")]);
         SimVfs::with(base, 0, seed, true)
     }
 
@@ -125,9 +124,7 @@ impl SimVfs {
             recording,
             random: SimRandom::new(seed),
         };
-        SimVfs {
-            disk: Arc::new(Mutex::new(disk)),
-        }
+        SimVfs { disk: Arc::new(Mutex::new(disk)) }
     }
 
     /// How many changes were recorded so far: the moment to note beside an acknowledgement.
@@ -186,10 +183,7 @@ impl SimVfs {
         let path: Arc<Path> = path.as_ref().into();
         match disk.live.names.get(&path).copied() {
             Some(inode) if bit / 8 < disk.live.content_mut(inode).len() => {
-                disk.push(Op {
-                    path,
-                    action: Action::Flip { inode, bit },
-                });
+                disk.push(Op { path, action: Action::Flip { inode, bit } });
                 true
             }
             _ => false,
@@ -200,11 +194,7 @@ impl SimVfs {
     pub fn files(&self) -> Vec<(PathBuf, u64)> {
         let disk = self.disk.lock();
         let len = |inode: &Inode| disk.live.contents.get(inode).map_or(0, |c| c.len());
-        disk.live
-            .names
-            .iter()
-            .map(|(path, inode)| (path.to_path_buf(), len(inode)))
-            .collect()
+        disk.live.names.iter().map(|(path, inode)| (path.to_path_buf(), len(inode))).collect()
     }
 
     /// The bytes of a file, if there is one.
@@ -259,10 +249,7 @@ impl Disk {
         }
         let inode = self.next_inode;
         self.next_inode += 1;
-        self.push(Op {
-            path,
-            action: Action::Create { inode },
-        });
+        self.push(Op { path, action: Action::Create { inode } });
         Ok(inode)
     }
 }
@@ -280,23 +267,14 @@ fn record_of(op: &Op) -> OpRecord {
         Action::Sync { all: true, .. } => (OpKind::SyncAll, 0, 0),
         Action::Flip { bit, .. } => (OpKind::Flip, *bit, 0),
     };
-    OpRecord {
-        kind,
-        path: op.path.to_path_buf(),
-        offset,
-        len,
-    }
+    OpRecord { kind, path: op.path.to_path_buf(), offset, len }
 }
 
 impl Vfs for SimVfs {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let mut disk = self.disk.lock();
         let path: Arc<Path> = path.into();
-        let class = if mode == OpenMode::CreateNew {
-            OpClasses::CREATE
-        } else {
-            OpClasses::OPEN
-        };
+        let class = if mode == OpenMode::CreateNew { OpClasses::CREATE } else { OpClasses::OPEN };
         disk.strike(class)?;
         let found = disk.live.names.get(&path).copied();
         let taken = found.is_some() || disk.live.dirs.contains(&*path);
@@ -317,19 +295,14 @@ impl Vfs for SimVfs {
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         let mut disk = self.disk.lock();
-        let mut missing: Vec<&Path> = path
-            .ancestors()
-            .take_while(|p| !disk.live.dirs.contains(*p))
-            .collect();
+        let mut missing: Vec<&Path> =
+            path.ancestors().take_while(|p| !disk.live.dirs.contains(*p)).collect();
         while let Some(dir) = missing.pop() {
             disk.strike(OpClasses::CREATE)?;
             if disk.live.names.contains_key(dir) {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            disk.push(Op {
-                path: dir.into(),
-                action: Action::CreateDir,
-            });
+            disk.push(Op { path: dir.into(), action: Action::CreateDir });
         }
         Ok(())
     }
@@ -352,14 +325,7 @@ impl Vfs for SimVfs {
         }
         let lies = disk.faults.lies(Mutation::Rename);
         let replaced = disk.live.names.get(to).copied();
-        disk.push(Op {
-            path: from.into(),
-            action: Action::Rename {
-                to: to.into(),
-                inode,
-                lies,
-            },
-        });
+        disk.push(Op { path: from.into(), action: Action::Rename { to: to.into(), inode, lies } });
         replaced.into_iter().for_each(|inode| disk.forget(inode));
         Ok(())
     }
@@ -368,10 +334,7 @@ impl Vfs for SimVfs {
         let mut disk = self.disk.lock();
         disk.strike(OpClasses::REMOVE)?;
         let inode = *disk.live.names.get(path).ok_or(io::ErrorKind::NotFound)?;
-        disk.push(Op {
-            path: path.into(),
-            action: Action::Remove,
-        });
+        disk.push(Op { path: path.into(), action: Action::Remove });
         disk.forget(inode);
         Ok(())
     }
@@ -383,10 +346,7 @@ impl Vfs for SimVfs {
             return Err(io::ErrorKind::NotFound.into());
         }
         let lies = disk.faults.lies(Mutation::SyncDir);
-        disk.push(Op {
-            path: path.into(),
-            action: Action::SyncDir { lies },
-        });
+        disk.push(Op { path: path.into(), action: Action::SyncDir { lies } });
         Ok(())
     }
 
@@ -397,13 +357,7 @@ impl Vfs for SimVfs {
             return Err(io::ErrorKind::NotFound.into());
         }
         let files = disk.live.names.keys().map(|p| p.to_path_buf());
-        let all = files.chain(
-            disk.live
-                .dirs
-                .iter()
-                .filter(|d| !d.as_os_str().is_empty())
-                .cloned(),
-        );
+        let all = files.chain(disk.live.dirs.iter().filter(|d| !d.as_os_str().is_empty()).cloned());
         let mut paths: Vec<PathBuf> = all.filter(|p| p.parent() == Some(path)).collect();
         paths.sort();
         Ok(paths)
@@ -419,21 +373,14 @@ impl Vfs for SimVfs {
         let mut disk = self.disk.lock();
         disk.strike(OpClasses::OPEN)?;
         if disk.locks.contains(path) {
-            let text = format!(
-                "{} is held by process {}",
-                path.display(),
-                std::process::id()
-            );
+            let text = format!("{} is held by process {}", path.display(), std::process::id());
             return Err(io::Error::new(io::ErrorKind::WouldBlock, text));
         }
         if !disk.live.names.contains_key(path) {
             disk.create(path.into())?;
         }
         disk.locks.insert(path.to_path_buf());
-        Ok(Box::new(SimLock {
-            disk: self.disk.clone(),
-            path: path.to_path_buf(),
-        }))
+        Ok(Box::new(SimLock { disk: self.disk.clone(), path: path.to_path_buf() }))
     }
 }
 
@@ -460,18 +407,11 @@ struct SimFile {
 
 impl SimFile {
     fn push(&self, disk: &mut Disk, action: Action) {
-        disk.push(Op {
-            path: self.path.clone(),
-            action,
-        });
+        disk.push(Op { path: self.path.clone(), action });
     }
 
     fn check_writable(&self) -> io::Result<()> {
-        if self.writable {
-            Ok(())
-        } else {
-            Err(io::ErrorKind::PermissionDenied.into())
-        }
+        if self.writable { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
 
     fn sync(&self, all: bool) -> io::Result<()> {
@@ -479,30 +419,12 @@ impl SimFile {
         let inode = self.inode;
         if let Some(kind) = disk.faults.strike(OpClasses::SYNC) {
             let outcome = Outcome::Failed(disk.random.next());
-            self.push(
-                &mut disk,
-                Action::Sync {
-                    inode,
-                    all,
-                    outcome,
-                },
-            );
+            self.push(&mut disk, Action::Sync { inode, all, outcome });
             return Err(kind.error());
         }
-        let lies = disk.faults.lies(if all {
-            Mutation::SyncAll
-        } else {
-            Mutation::SyncData
-        });
+        let lies = disk.faults.lies(if all { Mutation::SyncAll } else { Mutation::SyncData });
         let outcome = if lies { Outcome::Lied } else { Outcome::Done };
-        self.push(
-            &mut disk,
-            Action::Sync {
-                inode,
-                all,
-                outcome,
-            },
-        );
+        self.push(&mut disk, Action::Sync { inode, all, outcome });
         Ok(())
     }
 }
@@ -524,11 +446,7 @@ impl File for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut disk = self.disk.lock();
         disk.strike(OpClasses::READ)?;
-        Ok(disk
-            .live
-            .contents
-            .get(&self.inode)
-            .map_or(0, |c| c.read_at(buf, offset)))
+        Ok(disk.live.contents.get(&self.inode).map_or(0, |c| c.read_at(buf, offset)))
     }
 
     fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
@@ -537,27 +455,13 @@ impl File for SimFile {
         let inode = self.inode;
         match disk.faults.strike(OpClasses::WRITE) {
             None => {
-                self.push(
-                    &mut disk,
-                    Action::Write {
-                        inode,
-                        offset,
-                        data: Data::new(buf),
-                    },
-                );
+                self.push(&mut disk, Action::Write { inode, offset, data: Data::new(buf) });
                 Ok(())
             }
             Some(kind) => {
                 if kind == FaultKind::ShortWrite && buf.len() > 1 {
                     let data = Data::new(&buf[..buf.len() / 2]);
-                    self.push(
-                        &mut disk,
-                        Action::Write {
-                            inode,
-                            offset,
-                            data,
-                        },
-                    );
+                    self.push(&mut disk, Action::Write { inode, offset, data });
                 }
                 Err(kind.error())
             }
@@ -582,13 +486,7 @@ impl File for SimFile {
         self.check_writable()?;
         let mut disk = self.disk.lock();
         disk.strike(OpClasses::WRITE)?;
-        self.push(
-            &mut disk,
-            Action::SetLen {
-                inode: self.inode,
-                len,
-            },
-        );
+        self.push(&mut disk, Action::SetLen { inode: self.inode, len });
         Ok(())
     }
 }

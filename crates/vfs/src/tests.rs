@@ -25,12 +25,10 @@ fn create(disk: &SimVfs, path: &str, bytes: &[u8]) -> Arc<dyn File> {
 /// All the different contents that `path` may have after a power loss now ("-": no such file).
 fn outcomes(disk: &SimVfs, policy: CrashPolicy, path: &str) -> Vec<String> {
     let mut seen: Vec<String> = (0..200)
-        .map(
-            |seed| match disk.image(disk.op_count(), &policy, seed).content(path) {
-                Some(bytes) => String::from_utf8(bytes).unwrap().replace('\0', "."),
-                None => String::from("-"),
-            },
-        )
+        .map(|seed| match disk.image(disk.op_count(), &policy, seed).content(path) {
+            Some(bytes) => String::from_utf8(bytes).unwrap().replace('\0', "."),
+            None => String::from("-"),
+        })
         .collect();
     seen.sort();
     seen.dedup();
@@ -61,10 +59,7 @@ fn a_synced_directory_can_name_a_file_whose_bytes_are_lost() {
     disk.sync_dir(p("/d")).unwrap();
     assert_eq!(outcomes(&disk, CrashPolicy::SyncedOnly, "/d/a"), [""]);
     // Lost, lost with the length kept, or there.
-    assert_eq!(
-        outcomes(&disk, CrashPolicy::Subset, "/d/a"),
-        ["", "...", "one"]
-    );
+    assert_eq!(outcomes(&disk, CrashPolicy::Subset, "/d/a"), ["", "...", "one"]);
 }
 
 #[test]
@@ -75,10 +70,7 @@ fn unsynced_writes_survive_in_any_combination_but_in_their_order() {
     disk.sync_dir(p("/d")).unwrap();
     file.write_all_at(b"11", 0).unwrap();
     file.write_all_at(b"22", 1).unwrap();
-    assert_eq!(
-        outcomes(&disk, CrashPolicy::Subset, "/d/a"),
-        ["0000", "0220", "1100", "1220"]
-    );
+    assert_eq!(outcomes(&disk, CrashPolicy::Subset, "/d/a"), ["0000", "0220", "1100", "1220"]);
 }
 
 #[test]
@@ -90,17 +82,10 @@ fn a_torn_write_breaks_at_sectors_only() {
     file.write_all_at(&[b'b'; 1500], 100).unwrap();
     let (mut torn, mut shapes) = (0, std::collections::BTreeSet::new());
     for seed in 0..200 {
-        let bytes = disk
-            .image(disk.op_count(), &CrashPolicy::Torn512, seed)
-            .content("/d/a")
-            .unwrap();
+        let bytes =
+            disk.image(disk.op_count(), &CrashPolicy::Torn512, seed).content("/d/a").unwrap();
         assert_eq!(bytes.len(), 2000);
-        assert!(
-            bytes[..100]
-                .iter()
-                .chain(&bytes[1600..])
-                .all(|&b| b == b'a')
-        );
+        assert!(bytes[..100].iter().chain(&bytes[1600..]).all(|&b| b == b'a'));
         for (from, to) in [(100, 512), (512, 1024), (1024, 1536), (1536, 1600)] {
             assert!(
                 bytes[from..to].iter().all(|&b| b == bytes[from]),
@@ -110,11 +95,7 @@ fn a_torn_write_breaks_at_sectors_only() {
         torn += usize::from(bytes[100..1600].contains(&b'a') && bytes.contains(&b'b'));
         shapes.insert(bytes);
     }
-    assert!(
-        torn > 50 && shapes.len() > 8,
-        "{torn} torn, {} shapes",
-        shapes.len()
-    );
+    assert!(torn > 50 && shapes.len() > 8, "{torn} torn, {} shapes", shapes.len());
 }
 
 #[test]
@@ -126,10 +107,7 @@ fn a_rename_is_atomic_and_durable_after_sync_dir() {
     disk.rename(p("/d/t"), p("/d/m")).unwrap();
     for policy in CrashPolicy::ALL {
         for outcome in outcomes(&disk, policy, "/d/m") {
-            assert!(
-                outcome == "old" || outcome == "new",
-                "{policy:?} found {outcome}"
-            );
+            assert!(outcome == "old" || outcome == "new", "{policy:?} found {outcome}");
         }
     }
     assert_eq!(outcomes(&disk, CrashPolicy::SyncedOnly, "/d/m"), ["old"]);
@@ -178,34 +156,16 @@ fn images_of_earlier_moments_and_images_of_images_can_be_had() {
     file.write_all_at(b"two", 0).unwrap();
     file.sync_data().unwrap();
     assert_eq!(
-        disk.image(disk.op_count(), &CrashPolicy::SyncedOnly, 0)
-            .content("/d/a")
-            .unwrap(),
+        disk.image(disk.op_count(), &CrashPolicy::SyncedOnly, 0).content("/d/a").unwrap(),
         b"two"
     );
     let image = disk.image(then, &CrashPolicy::SyncedOnly, 0);
     assert_eq!(image.content("/d/a").unwrap(), b"one");
     let again = image.open(p("/d/a"), OpenMode::ReadWrite).unwrap();
     again.write_all_at(b"three", 0).unwrap();
-    assert_eq!(
-        image
-            .image(1, &CrashPolicy::SyncedOnly, 0)
-            .content("/d/a")
-            .unwrap(),
-        b"one"
-    );
-    assert_eq!(
-        image
-            .image(1, &CrashPolicy::Everything, 0)
-            .content("/d/a")
-            .unwrap(),
-        b"three"
-    );
-    assert_eq!(
-        disk.content("/d/a").unwrap(),
-        b"two",
-        "an image shares nothing with its disk"
-    );
+    assert_eq!(image.image(1, &CrashPolicy::SyncedOnly, 0).content("/d/a").unwrap(), b"one");
+    assert_eq!(image.image(1, &CrashPolicy::Everything, 0).content("/d/a").unwrap(), b"three");
+    assert_eq!(disk.content("/d/a").unwrap(), b"two", "an image shares nothing with its disk");
 }
 
 #[test]
@@ -226,12 +186,7 @@ fn the_same_seed_gives_the_same_image() {
 fn the_nth_operation_fails_once_or_for_ever() {
     let disk = disk();
     let file = create(&disk, "/d/a", b"");
-    let plan = FaultPlan {
-        nth: 1,
-        kind: FaultKind::Eio,
-        once: true,
-        on: OpClasses::WRITE,
-    };
+    let plan = FaultPlan { nth: 1, kind: FaultKind::Eio, once: true, on: OpClasses::WRITE };
     disk.fail(plan);
     let errno = |r: io::Result<()>| r.err().and_then(|e| e.raw_os_error());
     assert_eq!(errno(file.write_all_at(b"a", 0)), None);
@@ -244,19 +199,12 @@ fn the_nth_operation_fails_once_or_for_ever() {
         on: OpClasses::WRITE | OpClasses::CREATE,
     });
     assert_eq!(errno(file.write_all_at(b"d", 0)), Some(28));
-    assert_eq!(
-        errno(disk.open(p("/d/b"), OpenMode::CreateNew).map(drop)),
-        Some(28)
-    );
+    assert_eq!(errno(disk.open(p("/d/b"), OpenMode::CreateNew).map(drop)), Some(28));
     assert_eq!(errno(file.sync_data()), None);
     assert_eq!(disk.content("/d/a").unwrap(), b"c");
     assert_eq!(disk.faults_hit(), 3);
     disk.heal();
-    disk.fail(FaultPlan {
-        kind: FaultKind::ShortWrite,
-        nth: 0,
-        ..plan
-    });
+    disk.fail(FaultPlan { kind: FaultKind::ShortWrite, nth: 0, ..plan });
     assert_eq!(errno(file.write_all_at(b"12345678", 0)), Some(28));
     assert_eq!(disk.content("/d/a").unwrap(), b"1234");
 }
@@ -271,12 +219,7 @@ fn after_a_failed_sync_a_second_one_does_not_help() {
         disk.create_dir_all(p("/d")).unwrap();
         let file = create(&disk, "/d/a", b"one");
         disk.sync_dir(p("/d")).unwrap();
-        disk.fail(FaultPlan {
-            nth: 0,
-            kind: FaultKind::Eio,
-            once: true,
-            on: OpClasses::SYNC,
-        });
+        disk.fail(FaultPlan { nth: 0, kind: FaultKind::Eio, once: true, on: OpClasses::SYNC });
         assert!(file.sync_data().is_err());
         file.sync_data().unwrap();
         assert_eq!(
@@ -291,12 +234,9 @@ fn after_a_failed_sync_a_second_one_does_not_help() {
 
 #[test]
 fn syncs_can_lie_all_or_one() {
-    for (which, expected) in [
-        (Which::All, ""),
-        (Which::Nth(1), "one"),
-        (Which::Nth(0), "two"),
-        (Which::Nth(2), "two"),
-    ] {
+    for (which, expected) in
+        [(Which::All, ""), (Which::Nth(1), "one"), (Which::Nth(0), "two"), (Which::Nth(2), "two")]
+    {
         let disk = disk();
         disk.disable(Mutation::SyncData, which);
         let file = create(&disk, "/d/a", b"one");
@@ -304,11 +244,7 @@ fn syncs_can_lie_all_or_one() {
         file.sync_data().unwrap();
         file.write_all_at(b"two", 0).unwrap();
         file.sync_data().unwrap();
-        assert_eq!(
-            outcomes(&disk, CrashPolicy::SyncedOnly, "/d/a"),
-            [expected],
-            "{which:?}"
-        );
+        assert_eq!(outcomes(&disk, CrashPolicy::SyncedOnly, "/d/a"), [expected], "{which:?}");
     }
     let disk = disk();
     disk.disable(Mutation::Rename, Which::All);
@@ -357,35 +293,19 @@ fn the_simulated_file_system_answers_as_the_real_one() {
 fn script(fs: &dyn Vfs, root: &Path) -> Vec<String> {
     let mut log = Vec::new();
     let mut say = |what: &str, answer: io::Result<String>| {
-        log.push(format!(
-            "{what}: {}",
-            answer.unwrap_or_else(|e| format!("{:?}", e.kind()))
-        ));
+        log.push(format!("{what}: {}", answer.unwrap_or_else(|e| format!("{:?}", e.kind()))));
     };
     let names = |dir: &Path| {
         let strip = |p: &std::path::PathBuf| p.strip_prefix(root).unwrap().display().to_string();
-        fs.list(dir)
-            .map(|l| l.iter().map(strip).collect::<Vec<_>>().join(" "))
+        fs.list(dir).map(|l| l.iter().map(strip).collect::<Vec<_>>().join(" "))
     };
     let (dir, a, b) = (root.join("x/y"), root.join("x/y/a"), root.join("x/y/b"));
-    say(
-        "open in no directory",
-        fs.open(&a, OpenMode::CreateNew).map(|_| String::new()),
-    );
+    say("open in no directory", fs.open(&a, OpenMode::CreateNew).map(|_| String::new()));
     say("make", fs.create_dir_all(&dir).map(|()| String::new()));
-    say(
-        "make again",
-        fs.create_dir_all(&dir).map(|()| String::new()),
-    );
-    say(
-        "open missing",
-        fs.open(&a, OpenMode::ReadWrite).map(|_| String::new()),
-    );
+    say("make again", fs.create_dir_all(&dir).map(|()| String::new()));
+    say("open missing", fs.open(&a, OpenMode::ReadWrite).map(|_| String::new()));
     let file = fs.open(&a, OpenMode::CreateNew).unwrap();
-    say(
-        "create twice",
-        fs.open(&a, OpenMode::CreateNew).map(|_| String::new()),
-    );
+    say("create twice", fs.open(&a, OpenMode::CreateNew).map(|_| String::new()));
     let bytes = |file: &dyn File| {
         let mut buf = vec![7; file.len()? as usize + 10];
         let n = file.read_at(&mut buf, 0)?;
@@ -399,10 +319,7 @@ fn script(fs: &dyn Vfs, root: &Path) -> Vec<String> {
     file.set_len(4).unwrap();
     file.set_len(10).unwrap();
     say("cut and grown", bytes(&*file));
-    say(
-        "read past the end",
-        file.read_exact_at(&mut [0; 4], 8).map(|()| String::new()),
-    );
+    say("read past the end", file.read_exact_at(&mut [0; 4], 8).map(|()| String::new()));
     say(
         "sync",
         file.sync_data()
@@ -416,36 +333,17 @@ fn script(fs: &dyn Vfs, root: &Path) -> Vec<String> {
     say("rename", fs.rename(&a, &b).map(|()| String::new()));
     say("the handle follows", bytes(&*reader));
     say("rename missing", fs.rename(&a, &b).map(|()| String::new()));
-    say(
-        "exists",
-        Ok(format!(
-            "{:?} {:?}",
-            fs.exists(&a).unwrap(),
-            fs.exists(&b).unwrap()
-        )),
-    );
+    say("exists", Ok(format!("{:?} {:?}", fs.exists(&a).unwrap(), fs.exists(&b).unwrap())));
     say("remove", fs.remove(&b).map(|()| String::new()));
     say("a handle outlives the name", bytes(&*reader));
     say("remove again", fs.remove(&b).map(|()| String::new()));
     let lock = fs.lock(&root.join("LOCK")).unwrap();
     let second = fs.lock(&root.join("LOCK")).map(|_| String::new());
-    assert!(
-        second
-            .as_ref()
-            .unwrap_err()
-            .to_string()
-            .contains(&std::process::id().to_string())
-    );
+    assert!(second.as_ref().unwrap_err().to_string().contains(&std::process::id().to_string()));
     say("lock twice", second);
     drop(lock);
-    say(
-        "lock after",
-        fs.lock(&root.join("LOCK")).map(|_| String::new()),
-    );
-    say(
-        "sync missing",
-        fs.sync_dir(&root.join("none")).map(|()| String::new()),
-    );
+    say("lock after", fs.lock(&root.join("LOCK")).map(|_| String::new()));
+    say("sync missing", fs.sync_dir(&root.join("none")).map(|()| String::new()));
     log
 }
 

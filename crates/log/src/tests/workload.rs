@@ -67,6 +67,16 @@ impl Truth {
         (entries, acknowledged.map_or(0, |a| a.1), released.map_or(Lsn(0), |r| r.1))
     }
 
+    /// The truth about an image of the disk after its first `at` operations.
+    pub fn frozen(&self, at: usize) -> Truth {
+        let (entries, acknowledged, from) = self.at(at);
+        Truth {
+            lives: vec![Life { since: 0, entries: entries.to_vec() }],
+            acknowledged: vec![(0, acknowledged)],
+            released: vec![(0, from)],
+        }
+    }
+
     pub fn appended(&self) -> usize {
         self.lives.last().map_or(0, |life| life.entries.len())
     }
@@ -108,22 +118,31 @@ impl Run {
         Run { disk, env, truth, options: options(), log: None, random: SimRandom::new(seed) }
     }
 
-    pub fn log(&self) -> &SegmentedLog {
-        self.log.as_ref().expect("the log is open")
+    /// The log, where it is open.
+    pub fn log(&self) -> Option<&SegmentedLog> {
+        self.log.as_ref()
     }
 
     /// Opens the log and compares what it shows with the truth.
     pub fn open(&mut self) -> Result<(), String> {
+        self.try_open()?.map_err(|e| format!("does not open: {e}"))
+    }
+
+    /// As `open`; the inner error is one of the disk.
+    pub fn try_open(&mut self) -> Result<Result<(), LogError>, String> {
         let (entries, acknowledged, from) = self.truth.at(usize::MAX);
-        let (log, shown) =
-            open(&self.env, &self.options, from).map_err(|e| format!("does not open: {e}"))?;
+        let (log, shown) = match open(&self.env, &self.options, from) {
+            Ok(opened) => opened,
+            Err(error @ LogError::Io { .. }) => return Ok(Err(error)),
+            Err(error) => return Err(format!("does not open: {error}")),
+        };
         let known = compare(entries, acknowledged, from, &shown)?;
         let life = Life { since: self.disk.op_count(), entries: entries[..known].to_vec() };
         // What a process was shown it may act on: that counts as acknowledged.
         self.truth.acknowledged.push((life.since, known));
         self.truth.lives.push(life);
         self.log = Some(log);
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Ends the process without closing the log.
@@ -150,16 +169,20 @@ impl Run {
             Step::Close => match self.log.take().map_or(Ok(()), SegmentedLog::close) {
                 Ok(()) => {
                     self.acknowledge();
-                    return self.open().map(Ok);
+                    return self.try_open();
                 }
                 failed => failed,
             },
             Step::Kill => {
                 self.kill();
-                return self.open().map(Ok);
+                return self.try_open();
             }
         };
         Ok(done)
+    }
+
+    fn opened(&self) -> &SegmentedLog {
+        self.log.as_ref().expect("the log is open")
     }
 
     fn append(&mut self, len: usize) -> Result<(), LogError> {
@@ -168,7 +191,7 @@ impl Run {
         for (to, from) in payload.iter_mut().zip(self.random.next().to_le_bytes()) {
             *to = from;
         }
-        let lsn = self.log().append(&payload)?;
+        let lsn = self.opened().append(&payload)?;
         let life = self.truth.lives.last_mut().expect("a log that was opened");
         life.entries.push(Entry { lsn, payload });
         Ok(())
@@ -178,9 +201,9 @@ impl Run {
         let Some(last) = self.truth.lives.last().and_then(|life| life.entries.last()) else {
             return Ok(());
         };
-        self.log().sync(last.lsn, how)?;
+        self.opened().sync(last.lsn, how)?;
         if how != Durability::Os {
-            assert!(self.log().durable() >= last.lsn);
+            assert!(self.opened().durable() >= last.lsn);
             self.acknowledge();
         }
         Ok(())
@@ -195,7 +218,7 @@ impl Run {
         let Some(last) = acknowledged.checked_sub(keep + 1) else { return Ok(()) };
         let upto = entries[last].lsn;
         self.truth.released.push((self.disk.op_count(), upto));
-        self.log().release(upto)
+        self.opened().release(upto)
     }
 }
 
@@ -232,19 +255,14 @@ fn compare(
 /// Holds `image`, found after the first `at` operations of a disk, against the truth of that disk;
 /// then goes on writing there. Returns the run on the image, and the operations of its recovery.
 pub fn check(truth: &Truth, at: usize, image: SimVfs, seed: u64) -> Result<(Run, usize), String> {
-    let (entries, acknowledged, from) = truth.at(at);
-    let truth = Truth {
-        lives: vec![Life { since: 0, entries: entries.to_vec() }],
-        acknowledged: vec![(0, acknowledged)],
-        released: vec![(0, from)],
-    };
-    let mut run = Run::on(image, truth, seed);
+    let mut run = Run::on(image, truth.frozen(at), seed);
+    let from = run.truth.released[0].1;
     run.open()?;
     let recovery = run.disk.op_count();
     // Frames of the lengths of those that may have been cut: what lies behind them would fit on.
     let go_on = [Step::Append(40), Step::Sync, Step::Append(100), Step::Append(40), Step::Sync];
     run.steps(&go_on)?.map_err(|e| format!("cannot go on: {e}"))?;
-    let tail: Result<Vec<_>, _> = run.log().tail(from).and_then(Iterator::collect);
+    let tail: Result<Vec<_>, _> = run.opened().tail(from).and_then(Iterator::collect);
     let tail: Vec<Entry> = tail
         .map_err(|e| format!("no tail: {e}"))?
         .into_iter()

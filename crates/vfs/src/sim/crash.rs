@@ -142,12 +142,7 @@ struct PendingName {
 
 impl Replay {
     pub fn new(base: &State) -> Replay {
-        Replay {
-            at: 0,
-            durable: base.clone(),
-            writes: BTreeMap::new(),
-            names: Vec::new(),
-        }
+        Replay { at: 0, durable: base.clone(), writes: BTreeMap::new(), names: Vec::new() }
     }
 
     /// Walks on until the first `to` operations are in.
@@ -173,35 +168,20 @@ impl Replay {
             Action::Rename { to, lies, .. } => {
                 let mut waits_for = vec![dir_of(&op.path).to_path_buf(), dir_of(to).to_path_buf()];
                 waits_for.dedup();
-                self.names.push(PendingName {
-                    op: number,
-                    waits_for,
-                    lies: *lies,
-                });
+                self.names.push(PendingName { op: number, waits_for, lies: *lies });
             }
             Action::SyncDir { lies: true } => {}
             Action::SyncDir { lies: false } => self.sync_names(ops, &op.path),
             Action::Write { inode, .. } | Action::SetLen { inode, .. } => {
                 self.writes.entry(*inode).or_default().push(number);
             }
-            Action::Sync {
-                outcome: Outcome::Lied,
-                ..
-            } => {}
-            Action::Sync {
-                inode,
-                outcome: Outcome::Done,
-                ..
-            } => {
+            Action::Sync { outcome: Outcome::Lied, .. } => {}
+            Action::Sync { inode, outcome: Outcome::Done, .. } => {
                 for number in self.writes.remove(inode).unwrap_or_default() {
                     apply_content(&mut self.durable, &ops[number]);
                 }
             }
-            Action::Sync {
-                inode,
-                outcome: Outcome::Failed(seed),
-                ..
-            } => {
+            Action::Sync { inode, outcome: Outcome::Failed(seed), .. } => {
                 let random = SimRandom::new(*seed);
                 for number in self.writes.remove(inode).unwrap_or_default() {
                     if random.chance(1, 2) {
@@ -272,11 +252,7 @@ impl Replay {
                 for (place, name) in self.names.iter().enumerate() {
                     let mut cut_of =
                         |dir| *cut.entry(dir).or_insert_with(|| random.below(count + 1));
-                    if name
-                        .waits_for
-                        .iter()
-                        .all(|dir| (place as u64) < cut_of(dir))
-                    {
+                    if name.waits_for.iter().all(|dir| (place as u64) < cut_of(dir)) {
                         apply_name(state, &ops[name.op]);
                     }
                 }
@@ -334,13 +310,9 @@ pub(super) fn apply_name(state: &mut State, op: &Op) {
 /// Brings a change of content into `state`.
 pub(super) fn apply_content(state: &mut State, op: &Op) {
     match &op.action {
-        Action::Write {
-            inode,
-            offset,
-            data,
-        } => state
-            .content_mut(*inode)
-            .write_part(*offset, data, 0..data.len()),
+        Action::Write { inode, offset, data } => {
+            state.content_mut(*inode).write_part(*offset, data, 0..data.len())
+        }
         Action::SetLen { inode, len } => state.content_mut(*inode).set_len(*len),
         Action::Flip { inode, bit } => {
             state.content_mut(*inode).flip(*bit);
@@ -351,24 +323,14 @@ pub(super) fn apply_content(state: &mut State, op: &Op) {
 
 /// The write did not survive, but the length it gave the file did.
 fn apply_length(state: &mut State, op: &Op) {
-    if let Action::Write {
-        inode,
-        offset,
-        data,
-    } = &op.action
-    {
+    if let Action::Write { inode, offset, data } = &op.action {
         state.content_mut(*inode).grow(offset + data.len() as u64);
     }
 }
 
 /// Keeps some sectors of a write: any (shape 0), the first ones (1) or the last ones (2).
 fn tear(state: &mut State, op: &Op, sector: u64, shape: u64, random: &SimRandom) {
-    let Action::Write {
-        inode,
-        offset,
-        data,
-    } = &op.action
-    else {
+    let Action::Write { inode, offset, data } = &op.action else {
         if random.chance(1, 2) {
             apply_content(state, op);
         }

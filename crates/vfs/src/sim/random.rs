@@ -17,10 +17,7 @@ impl SimRandom {
     /// The next number.
     pub fn next(&self) -> u64 {
         const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
-        mix(self
-            .0
-            .fetch_add(GAMMA, Ordering::Relaxed)
-            .wrapping_add(GAMMA))
+        mix(self.0.fetch_add(GAMMA, Ordering::Relaxed).wrapping_add(GAMMA))
     }
 
     /// A number below `n`, all equally likely for the small `n` of tests; 0 where `n` is 0.
@@ -56,10 +53,7 @@ pub struct SimClock {
 impl SimClock {
     /// A clock that starts in the year 2025, at a moment the seed decides.
     pub fn new(seed: u64) -> SimClock {
-        SimClock {
-            now_us: AtomicU64::new(1_750_000_000_000_000 + mix(seed) % 1_000_000),
-            seed,
-        }
+        SimClock { now_us: AtomicU64::new(1_750_000_000_000_000 + mix(seed) % 1_000_000), seed }
     }
 
     /// Lets `us` microseconds pass.
