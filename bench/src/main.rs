@@ -1,2 +1,156 @@
-//! (to be written)
-fn main() {}
+//! Measures Anywhen beside live peers: the same run, the same disk, taking turns.
+//!
+//! ```text
+//!  bench versioned ─┐                    ┌─ peer/postgres    a server of our own, by unix socket
+//!  bench history  ──┤── suite/* ── race ─┼─ ours             Anywhen, embedded
+//!  bench floor      │                    └─ floor            pwrite + fdatasync, nothing else
+//!  bench plot ──────┴── report ── results/SUITE.json ── plot ── results/SUITE.svg, docs/benchmarks.md
+//! ```
+//! This crate is the only place in the project where other engines are dependencies.
+//! `bench/run` fetches the peers and starts it; `docs/benchmarks.md` explains what it prints.
+
+mod document;
+mod floor;
+mod machine;
+mod ours;
+mod peer;
+mod plot;
+mod publish;
+mod report;
+mod suite;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use floor::Floor;
+use machine::Machine;
+use report::{Report, median, number};
+use suite::Context;
+
+/// Any failure ends the run with its message.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Anywhen beside its peers, in the same run on the same disk.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// One JSON document, 5,001 durable versions, at four sizes
+    Versioned(Options),
+    /// 10,000 to 1,000,000 commits on a tiny document
+    History(Options),
+    /// What this disk allows: durable 160-byte records a second
+    Floor(Options),
+    /// Print the suites' document of so many bytes
+    Document {
+        /// Length in bytes, at least 2,404
+        #[arg(default_value_t = 2_404, value_parser = clap::value_parser!(u32).range(2_404..))]
+        bytes: u32,
+    },
+    /// Draw the pictures and fill the tables of docs/benchmarks.md from bench/results
+    Plot,
+}
+
+#[derive(Args)]
+struct Options {
+    /// Small counts, under a minute, only to look: results go to bench/.cache/quick
+    #[arg(long)]
+    quick: bool,
+    /// Folder for the databases under test, on the disk to measure [default: bench/.cache]
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    /// Do not ask for real-time priority
+    #[arg(long)]
+    no_realtime: bool,
+}
+
+/// The folder of this crate, where results and fetched peers live.
+fn home() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Versioned(options) => measure("versioned", &options, suite::versioned::run),
+        Command::History(options) => measure("history", &options, suite::history::run),
+        Command::Floor(options) => floor(&options),
+        Command::Document { bytes } => {
+            anstream::println!("{}", document::generate(bytes as usize));
+            Ok(())
+        }
+        Command::Plot => publish::all(&home()),
+    }
+}
+
+/// Runs one suite from a clean work folder and publishes what it found.
+fn measure(name: &str, options: &Options, suite: fn(&Context) -> Result<Vec<report::Row>>) -> Result<()> {
+    let cache = home().join(".cache");
+    let work = work_folder(options)?;
+    let realtime = !options.no_realtime && machine::take_realtime_priority();
+    let machine = Machine::look(&work, realtime)?;
+    let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed_precise} {wide_msg}")?;
+    let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style).with_prefix(name.to_owned());
+    let context = Context { cache: cache.clone(), work: work.clone(), quick: options.quick, progress };
+
+    let rows = suite(&context)?;
+    context.progress.finish_and_clear();
+    std::fs::remove_dir_all(&work)?;
+
+    let report = Report { suite: name.to_owned(), quick: options.quick, machine, rows };
+    let colour = std::io::stdout().is_terminal();
+    anstream::println!("{}\n{}", report.terminal(colour), report.conditions());
+    if options.quick {
+        let folder = cache.join("quick");
+        publish::results(&report, &folder)?;
+        anstream::println!("\nQuick: nothing was published; the figures are in {}", folder.display());
+    } else {
+        publish::results(&report, &home().join("results"))?;
+        publish::all(&home())?;
+    }
+    Ok(())
+}
+
+/// A new, empty work folder on a real disk.
+fn work_folder(options: &Options) -> Result<PathBuf> {
+    let parent = options.dir.clone().unwrap_or_else(|| home().join(".cache"));
+    std::fs::create_dir_all(&parent)?;
+    machine::refuse_memory_disk(&parent)?;
+    // Only a folder of our own name is ever removed, whatever --dir is.
+    let work = parent.join("anywhen-bench");
+    if work.exists() {
+        peer::postgres::stop_leftover(&home().join(".cache"), &work);
+        std::fs::remove_dir_all(&work)?;
+    }
+    std::fs::create_dir(&work)?;
+    Ok(work)
+}
+
+fn floor(options: &Options) -> Result<()> {
+    let work = work_folder(options)?;
+    let mut floor = Floor::create(&work)?;
+    let slices = if options.quick { 5 } else { 50 };
+    let samples = (0..slices).map(|_| floor.records_per_second(1_000)).collect::<Result<Vec<f64>>>()?;
+    std::fs::remove_dir_all(&work)?;
+    let rate = median(&samples);
+    anstream::println!("{} durable records of {} bytes a second, {:.1} us each", number(rate), floor::RECORD_BYTES, 1e6 / rate);
+    Ok(())
+}

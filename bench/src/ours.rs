@@ -1,0 +1,183 @@
+//! Anywhen, embedded: the only file of the benchmarks that calls it.
+//!
+//! Everything goes through the public API, as a program that embeds the database would use it; one
+//! collection, default settings, every commit durable before it returns, unless said otherwise.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anywhen::{ChangeOp, Collection, Database, Durability, Meta, Moment, Options, Revision};
+
+use crate::Result;
+use crate::peer::Change;
+
+/// A database with one collection.
+pub struct Ours {
+    database: Database,
+    collection: Collection,
+    folder: PathBuf,
+}
+
+/// Bytes that a database uses.
+pub struct Footprint {
+    /// Every file but those of the log.
+    pub files: u64,
+    /// Written to the log since the database was opened.
+    pub log: u64,
+}
+
+impl Ours {
+    /// A new database in `folder`, whatever was there before.
+    pub fn create(folder: &Path) -> Result<Self> {
+        Self::create_with(folder, Options::default())
+    }
+
+    /// As [`Ours::create`], with commits only as durable as the operating system: for histories whose
+    /// making is not timed.
+    pub fn create_relaxed(folder: &Path) -> Result<Self> {
+        Self::create_with(folder, Options { durability: Durability::Os, ..Options::default() })
+    }
+
+    fn create_with(folder: &Path, options: Options) -> Result<Self> {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        Self::over(Database::open_with(folder, Options { create: true, ..options })?, folder)
+    }
+
+    /// A database that is there already.
+    pub fn open(folder: &Path) -> Result<Self> {
+        Self::over(Database::open(folder)?, folder)
+    }
+
+    fn over(database: Database, folder: &Path) -> Result<Self> {
+        let collection = database.collection("bench")?;
+        Ok(Ours { database, collection, folder: folder.to_owned() })
+    }
+
+    /// Closes the database.
+    pub fn close(self) -> Result<()> {
+        drop(self.collection);
+        Ok(self.database.close()?)
+    }
+
+    /// Stores a whole document.
+    pub fn put(&self, key: &str, json: &str) -> Result<()> {
+        self.collection.put(key, json)?;
+        Ok(())
+    }
+
+    /// Sets one value: one commit.
+    pub fn set(&self, key: &str, path: &str, value: &str) -> Result<()> {
+        self.collection.edit(key, |document| document.set(path, value).map(drop))?;
+        Ok(())
+    }
+
+    /// Sets one value: one commit that says who and why.
+    pub fn set_with(&self, key: &str, path: &str, value: &str, author: &str, message: &str) -> Result<()> {
+        self.collection.edit_with(key, &Meta::new(author, message), |document| document.set(path, value).map(drop))?;
+        Ok(())
+    }
+
+    /// Writes a revision as JSON text to the end of `out`.
+    pub fn read(&self, key: &str, revision: u32, out: &mut Vec<u8>) -> Result<()> {
+        self.read_moment(key, Moment::Revision(Revision(u64::from(revision))), out)
+    }
+
+    /// Writes the version of a time, in microseconds since 1970, as JSON text to the end of `out`.
+    pub fn read_at(&self, key: &str, time_us: u64, out: &mut Vec<u8>) -> Result<()> {
+        self.read_moment(key, Moment::Time(time_us), out)
+    }
+
+    fn read_moment(&self, key: &str, moment: Moment, out: &mut Vec<u8>) -> Result<()> {
+        let document = self.collection.at(moment).get(key)?.ok_or("the document is not there")?;
+        Ok(document.write_json(out)?)
+    }
+
+    /// One integer of a revision.
+    pub fn integer_at(&self, key: &str, revision: u32, path: &str) -> Result<i64> {
+        let document = self.collection.at(Revision(u64::from(revision))).get(key)?.ok_or("the document is not there")?;
+        Ok(document.value(path)?.ok_or("the value is not there")?.parse()?)
+    }
+
+    /// The time of every revision, oldest first, in microseconds since 1970.
+    pub fn timestamps(&self, key: &str) -> Result<Vec<u64>> {
+        Ok(self.collection.timestamps(key)?)
+    }
+
+    /// Lists the newest revisions: how many, and the bytes of their authors and messages.
+    pub fn history(&self, key: &str, limit: usize) -> Result<(u32, usize)> {
+        let (mut versions, mut words) = (0, 0);
+        for revision in self.collection.history(key)?.take(limit) {
+            let revision = revision?;
+            versions += 1;
+            words += revision.author.len() + revision.message.len();
+        }
+        Ok((versions, words))
+    }
+
+    /// An integer over all versions: how many times it was set, and the sum.
+    pub fn scan_integers(&self, key: &str, path: &str) -> Result<(i64, i64)> {
+        let (mut count, mut sum) = (0, 0);
+        self.collection.scan_values(key, path, |_, value| {
+            if let Some(value) = value {
+                count += 1;
+                // Counters are short runs of digits: nothing else is in this field.
+                sum += value.text.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+            }
+        })?;
+        Ok((count, sum))
+    }
+
+    /// How many different values a node had, one after another, over all versions.
+    pub fn value_runs(&self, key: &str, path: &str) -> Result<usize> {
+        let mut runs = 0;
+        self.collection.scan_values(key, path, |_, value| runs += usize::from(value.is_some()))?;
+        Ok(runs)
+    }
+
+    /// What changed between two revisions, node by node.
+    pub fn diff(&self, key: &str, from: u32, to: u32) -> Result<Vec<Change>> {
+        let diff = self.collection.diff(key, Revision(u64::from(from)), Revision(u64::from(to)))?;
+        Ok(diff
+            .changes()
+            .iter()
+            .map(|change| {
+                let (old, new) = match &change.op {
+                    ChangeOp::Update { old, new, .. } => (Some(old.clone()), Some(new.clone())),
+                    _ => (None, None),
+                };
+                (change.path.to_string(), old, new)
+            })
+            .collect())
+    }
+
+    /// Writes what is only in memory and in the log to segments.
+    pub fn checkpoint(&self) -> Result<()> {
+        Ok(self.database.checkpoint()?)
+    }
+
+    /// Bytes on disk after a checkpoint.
+    pub fn footprint(&self) -> Result<Footprint> {
+        self.checkpoint()?;
+        Ok(Footprint { files: bytes_below(&self.folder, "log")?, log: self.database.stats()?.log.appended_bytes })
+    }
+}
+
+/// Length of all files in a folder and the folders in it, but for the folder `without`.
+fn bytes_below(folder: &Path, without: &str) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            if entry.file_name() != without {
+                bytes += bytes_below(&entry.path(), without)?;
+            }
+        } else {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    Ok(bytes)
+}

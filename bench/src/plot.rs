@@ -1,0 +1,197 @@
+//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are.
+//!
+//! ```text
+//!  W1 durable commits          0.1x        1x        10x       100x
+//!    one writer, 2.4 KB                     |=====o 1.7x            3,300 | 1,900 commits/s
+//!    32 writers                             |==========o 12x
+//!    lost row                          o====|
+//! ```
+//! A logarithmic axis, because figures differ by thousands; bars grow from 1x, to the right in blue
+//! where we are ahead and to the left in orange where we are behind (a pair that every kind of
+//! colour vision tells apart, and direction says the same). A small mark shows the figure to reach
+//! where it is a multiple of PostgreSQL. Plain SVG, no fonts but the reader's own, light background.
+
+use std::fmt::Write;
+
+use crate::peer::postgres;
+use crate::report::{Report, Row, number, times};
+
+const WIDTH: f64 = 1_060.0;
+/// Where the axis starts and ends.
+const LEFT: f64 = 360.0;
+const RIGHT: f64 = 820.0;
+const ROW: f64 = 24.0;
+const TOP: f64 = 96.0;
+const AHEAD: &str = "#0072b2";
+const BEHIND: &str = "#d55e00";
+const INK: &str = "#1f2933";
+const QUIET: &str = "#66727f";
+const GRID: &str = "#e3e8ed";
+
+/// What the figures of one letter and number have in common.
+fn section(id: &str) -> &'static str {
+    match id.split('-').next().unwrap_or_default() {
+        "w1" => "W1  durable commits",
+        "w2" => "W2  a random version of the whole document",
+        "w3" => "W3  list of 5,001 versions",
+        "w4" => "W4  one field over all versions",
+        "w5" => "W5  bytes a version",
+        "w6" => "W6  what changed between neighbours",
+        "10k" => "10,000 commits",
+        "100k" => "100,000 commits",
+        "1m" => "1,000,000 commits",
+        _ => "",
+    }
+}
+
+/// The picture of a report, SVG.
+pub fn picture(report: &Report) -> String {
+    let rows: Vec<(&Row, f64)> = report.rows.iter().filter_map(|row| Some((row, row.times_peer()?))).filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0).collect();
+    let exponents = rows.iter().map(|(_, ratio)| ratio.log10());
+    // Always some room on the losing side, so that the line at 1x is seen to be a line.
+    let low = exponents.clone().fold(-0.5, f64::min).floor().max(-4.0) as i32;
+    let high = exponents.fold(1.0, f64::max).ceil() as i32;
+    let x = |ratio: f64| LEFT + (ratio.log10() - f64::from(low)) / f64::from(high - low) * (RIGHT - LEFT);
+
+    let mut body = String::new();
+    let mut y = TOP;
+    let mut heading = "";
+    for (row, ratio) in &rows {
+        if section(&row.id) != heading {
+            heading = section(&row.id);
+            y += 14.0;
+            let _ = writeln!(body, r##"<text x="24" y="{:.1}" class="section">{}</text>"##, y + 16.0, escape(heading));
+            y += ROW;
+        }
+        bar(&mut body, row, *ratio, y, &x);
+        y += ROW;
+    }
+    let bottom = y + 6.0;
+    let height = bottom + 76.0;
+
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" aria-label="{}">
+<style>text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:13px;fill:{INK}}}.title{{font-size:20px;font-weight:600}}.section{{font-weight:600}}.quiet{{fill:{QUIET};font-size:12px}}.ratio{{font-weight:600}}</style>
+<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>
+<text x="24" y="36" class="title">{}</text>
+<text x="24" y="58" class="quiet">Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.</text>"##,
+        escape(&title(report)),
+        escape(&title(report))
+    );
+    axis(&mut out, low, high, bottom, &x);
+    out.push_str(&body);
+    for (line, part) in report.conditions().split("; ").collect::<Vec<_>>().chunks(2).enumerate() {
+        let _ = writeln!(out, r##"<text x="24" y="{:.1}" class="quiet">{}</text>"##, height - 58.0 + 16.0 * line as f64, escape(&part.join("; ")));
+    }
+    let _ = writeln!(
+        out,
+        r##"<rect x="24" y="{0:.1}" width="12" height="10" rx="2" fill="{AHEAD}"/><text x="42" y="{1:.1}" class="quiet">ahead</text><rect x="92" y="{0:.1}" width="12" height="10" rx="2" fill="{BEHIND}"/><text x="110" y="{1:.1}" class="quiet">behind</text><path d="M171 {0:.1}v10" stroke="{INK}" stroke-width="2"/><text x="180" y="{1:.1}" class="quiet">figure to reach, where it is a multiple of PostgreSQL</text>"##,
+        height - 23.0,
+        height - 14.0
+    );
+    out.push_str("</svg>\n");
+    out
+}
+
+fn title(report: &Report) -> String {
+    let what = match report.suite.as_str() {
+        "versioned" => "every version of a JSON document",
+        "history" => "long histories of a tiny document",
+        other => other,
+    };
+    format!("Anywhen beside PostgreSQL 17: {what}{}", if report.quick { " (quick run, not to be compared)" } else { "" })
+}
+
+/// Lines at the powers of ten, thin, and the strong one at 1x.
+fn axis(out: &mut String, low: i32, high: i32, bottom: f64, x: &dyn Fn(f64) -> f64) {
+    let step = ((high - low) / 7 + 1).max(1);
+    for exponent in (low..=high).filter(|exponent| exponent % step == 0) {
+        let (at, ratio) = (x(10f64.powi(exponent)), 10f64.powi(exponent));
+        let (colour, width) = if exponent == 0 { (INK, 1.5) } else { (GRID, 1.0) };
+        let label = if exponent < 0 { format!("1/{}", number(10f64.powi(-exponent))) } else { number(ratio).trim_end_matches(".00").trim_end_matches(".0").to_owned() + "×" };
+        let _ = writeln!(out, r##"<path d="M{at:.1} {:.1}V{bottom:.1}" stroke="{colour}" stroke-width="{width}"/>"##, TOP - 4.0);
+        let _ = writeln!(out, r##"<text x="{at:.1}" y="{:.1}" text-anchor="middle" class="quiet">{label}</text>"##, TOP - 10.0);
+    }
+}
+
+/// One row: its name, its bar, its ratio, and both figures in grey.
+fn bar(out: &mut String, row: &Row, ratio: f64, y: f64, x: &dyn Fn(f64) -> f64) {
+    let (one, end) = (x(1.0), x(ratio));
+    let (start, width, colour) = if ratio >= 1.0 { (one, end - one, AHEAD) } else { (end, one - end, BEHIND) };
+    let _ = writeln!(out, r##"<text x="36" y="{:.1}">{}</text>"##, y + 16.0, escape(&label(row)));
+    let _ = writeln!(out, r##"<rect x="{start:.1}" y="{:.1}" width="{:.1}" height="14" rx="2" fill="{colour}"/>"##, y + 4.0, width.max(1.5));
+    // The label stands clear of the mark of the figure to reach.
+    let goal = goal(row).map(x);
+    let clear = |at: f64| if goal.is_some_and(|goal| (at - 4.0..at + 40.0).contains(&goal)) { goal.unwrap_or(at) } else { at };
+    let (at, anchor) = if ratio >= 1.0 { (clear(end) + 6.0, "start") } else { (start - 6.0, "end") };
+    let _ = writeln!(out, r##"<text x="{at:.1}" y="{:.1}" text-anchor="{anchor}" class="ratio">{}</text>"##, y + 16.0, times(ratio));
+    if let Some(goal) = goal {
+        let _ = writeln!(out, r##"<path d="M{goal:.1} {:.1}v18" stroke="{INK}" stroke-width="2"/>"##, y + 2.0);
+    }
+    if let (Some(ours), Some(peer)) = (row.ours, row.peers.get(postgres::NAME)) {
+        let figures = format!("{} : {} {}", number(ours), number(*peer), row.unit);
+        let _ = writeln!(out, r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">{}</text>"##, WIDTH - 24.0, y + 16.0, escape(&figures));
+    }
+}
+
+/// The multiple of PostgreSQL that is to be reached, if the target is one.
+fn goal(row: &Row) -> Option<f64> {
+    let (multiple, _) = row.target.strip_prefix("≥ ")?.split_once(" × PostgreSQL")?;
+    multiple.parse().ok()
+}
+
+/// The row's name without what its section already says.
+fn label(row: &Row) -> String {
+    let text = &row.what;
+    let text = text.split_once(" (PostgreSQL").map_or(text.as_str(), |(before, rest)| if rest.contains(',') { text } else { before });
+    let text = text
+        .replace(" (PostgreSQL: top level only)", "")
+        .replace("W1 durable commits, ", "")
+        .replace("W2 a random version by ", "by ")
+        .replace("W4 a field that ", "")
+        .replace("W5 bytes a version after a checkpoint, ", "")
+        .replace("W5 bytes a version, ", "")
+        .replace("W5 log bytes a version, ", "log, ")
+        .replace("W6 diff of neighbours by node, ", "")
+        .replace(", over all ", ", ")
+        .replace(", whole, ", ", ");
+    text.strip_prefix("W3 ").unwrap_or(&text).to_owned()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::report::Target;
+
+    fn report() -> Report {
+        let rows = vec![
+            Row::new("w1-2k", "W1 durable commits, one writer, 2.4 KB", "commits/s").ours(9_000.0).peer(postgres::NAME, 6_000.0).target("≥ 2 × PostgreSQL", Target::TimesPeer(2.0)),
+            Row::new("w2-2k", "W2 a random version by revision, whole, 2.4 KB", "us").ours(48.0).peer(postgres::NAME, 24.0),
+            Row::new("open", "no peer", "us").ours(1.0),
+        ];
+        Report { suite: "versioned".into(), quick: false, machine: Machine::default(), rows }
+    }
+
+    #[test]
+    fn a_bar_goes_right_where_we_are_ahead_and_left_where_we_are_behind() {
+        let svg = picture(&report());
+        assert_eq!((svg.matches(AHEAD).count(), svg.matches(BEHIND).count()), (2, 2), "one bar each, and the key");
+        assert!(svg.contains("1.50×") && svg.contains("0.50×"), "{svg}");
+        assert!(!svg.contains("no peer"), "a row without a peer has no ratio");
+    }
+
+    #[test]
+    fn the_picture_is_well_formed_and_needs_nothing_from_elsewhere() {
+        let svg = picture(&report());
+        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+        assert_eq!(svg.matches("http").count(), 1, "only the name of the format");
+        assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+    }
+}

@@ -1,0 +1,337 @@
+//! Rows of figures: what was measured, beside whom, what it should be, and whether it is.
+//!
+//! ```text
+//!  samples ── median ──> Row { ours, peers, floor, target, met } ──> terminal table
+//!                                                               ├──> results/SUITE.json
+//!                                                               └──> tables in docs/benchmarks.md
+//! ```
+//! Invariants: `met` is computed from the published numbers and the [`Target`], never typed in; a
+//! row that was not measured has no `ours`, and then `met` is empty too.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::peer::postgres;
+
+/// All figures of one suite.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// Name of the suite: `versioned`.
+    pub suite: String,
+    /// Small counts, for a look only: not to be published.
+    #[serde(default)]
+    pub quick: bool,
+    /// Where and when.
+    pub machine: Machine,
+    /// The figures, in the order of the tables.
+    pub rows: Vec<Row>,
+}
+
+/// One figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Stable name: `w2-100k`.
+    pub id: String,
+    /// What was done, in words.
+    pub what: String,
+    /// `commits/s`, `us`, `ms`, `bytes`, or `ratio`.
+    pub unit: String,
+    /// Anywhen, embedded.
+    pub ours: Option<f64>,
+    /// The others, by name.
+    pub peers: BTreeMap<String, f64>,
+    /// The least that the disk allows, measured in the same rounds.
+    pub floor: Option<f64>,
+    /// The figure to reach, in words.
+    pub target: String,
+    /// Whether it is reached; empty if there is none, or nothing was measured.
+    pub met: Option<bool>,
+}
+
+/// A figure to reach, as a rule.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// At most so many units.
+    AtMost(f64),
+    /// At least so many units.
+    AtLeast(f64),
+    /// At least this share of the floor.
+    OfFloor(f64),
+    /// At least so many times as good as PostgreSQL (faster, smaller).
+    TimesPeer(f64),
+}
+
+impl Row {
+    /// A row without figures yet.
+    pub fn new(id: impl Into<String>, what: impl Into<String>, unit: &str) -> Self {
+        Row { id: id.into(), what: what.into(), unit: unit.to_owned(), ..Row::default() }
+    }
+
+    /// Our figure.
+    pub fn ours(mut self, value: impl Into<Option<f64>>) -> Self {
+        self.ours = value.into().map(rounded);
+        self
+    }
+
+    /// A peer's figure.
+    pub fn peer(mut self, name: &str, value: f64) -> Self {
+        self.peers.insert(name.to_owned(), rounded(value));
+        self
+    }
+
+    /// The disk's floor.
+    pub fn floor(mut self, value: f64) -> Self {
+        self.floor = Some(rounded(value));
+        self
+    }
+
+    /// The figure to reach: the words for people, the rule for `met`. Call it last.
+    pub fn target(mut self, words: &str, target: Target) -> Self {
+        self.target = words.to_owned();
+        self.met = self.ours.and_then(|ours| match target {
+            Target::AtMost(limit) => Some(ours <= limit),
+            Target::AtLeast(limit) => Some(ours >= limit),
+            Target::OfFloor(share) => self.floor.map(|floor| ours >= share * floor),
+            Target::TimesPeer(times) => self.times_peer().map(|ratio| ratio >= times),
+        });
+        self
+    }
+
+    /// More is better: a rate, not a time or a size.
+    pub fn more_is_better(&self) -> bool {
+        self.unit.ends_with("/s")
+    }
+
+    /// How many times as good as PostgreSQL we are; below 1 we lose. Ratios are not compared.
+    pub fn times_peer(&self) -> Option<f64> {
+        if self.unit == "ratio" {
+            return None;
+        }
+        let (ours, peer) = (self.ours?, *self.peers.get(postgres::NAME)?);
+        Some(if self.more_is_better() { ours / peer } else { peer / ours })
+    }
+}
+
+/// Four significant digits: more would pretend.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+/// The middle of the samples, or the mean of the two in the middle; NaN of none.
+pub fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n.is_multiple_of(2) => f64::midpoint(sorted[half - 1], sorted[half]),
+        _ => sorted[half],
+    }
+}
+
+/// A number for people: three digits that count, thousands set apart.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1_000.0 {
+        let whole = format!("{:.0}", magnitude);
+        let mut text = String::new();
+        for (i, digit) in whole.chars().enumerate() {
+            if i > 0 && (whole.len() - i).is_multiple_of(3) {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        if value < 0.0 { format!("-{text}") } else { text }
+    } else if magnitude >= 100.0 {
+        format!("{value:.0}")
+    } else if magnitude >= 10.0 {
+        format!("{value:.1}")
+    } else if magnitude >= 0.995 || magnitude == 0.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+/// A ratio for people: `27x`, `1.4x`, `0.62x`.
+pub fn times(ratio: f64) -> String {
+    if ratio >= 1_000.0 {
+        format!("{}×", number(ratio))
+    } else if ratio >= 10.0 {
+        format!("{ratio:.0}×")
+    } else {
+        format!("{ratio:.2}×")
+    }
+}
+
+const HEADINGS: [&str; 8] = ["", "unit", "Anywhen", "PostgreSQL 17", "by client", "disk's floor", "× PostgreSQL", "to reach"];
+
+impl Report {
+    /// The cells of one row, in the order of the headings, without the verdict.
+    fn cells(row: &Row) -> [String; 8] {
+        let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
+        [
+            row.what.clone(),
+            row.unit.clone(),
+            optional(row.ours),
+            optional(row.peers.get(postgres::NAME).copied()),
+            optional(row.peers.get(postgres::CLIENT).copied()),
+            optional(row.floor),
+            row.times_peer().map_or_else(|| "-".to_owned(), times),
+            row.target.clone(),
+        ]
+    }
+
+    /// The columns that hold anything in this report.
+    fn columns(&self, cells: &[[String; 8]]) -> Vec<usize> {
+        (0..8).filter(|&column| cells.iter().any(|row| row[column] != "-" && !row[column].is_empty())).collect()
+    }
+
+    /// The table for a terminal; `colour` adds green, red and bold.
+    pub fn terminal(&self, colour: bool) -> String {
+        use owo_colors::OwoColorize;
+        let cells: Vec<_> = self.rows.iter().map(Self::cells).collect();
+        let columns = self.columns(&cells);
+        let width = |column: usize| {
+            cells.iter().map(|row| row[column].chars().count()).chain([HEADINGS[column].chars().count()]).max().unwrap_or(0)
+        };
+        let line = |row: &[String; 8]| {
+            let mut text = String::new();
+            for &column in &columns {
+                let width = width(column);
+                let cell = &row[column];
+                // Words to the left, numbers to the right.
+                let _ = if matches!(column, 0 | 1 | 7) { write!(text, "{cell:<width$}  ") } else { write!(text, "{cell:>width$}  ") };
+            }
+            text.trim_end().to_owned()
+        };
+        let mut out = String::new();
+        let heading = line(&HEADINGS.map(str::to_owned));
+        let _ = if colour { writeln!(out, "   {}", heading.bold()) } else { writeln!(out, "   {heading}") };
+        for (row, cells) in self.rows.iter().zip(&cells) {
+            let text = line(cells);
+            let _ = match (row.met, colour) {
+                (Some(true), true) => writeln!(out, " {} {text}", "✓".green()),
+                (Some(false), true) => writeln!(out, " {} {text}", "✗".red()),
+                (Some(true), false) => writeln!(out, " ✓ {text}"),
+                (Some(false), false) => writeln!(out, " ✗ {text}"),
+                (None, _) => writeln!(out, "   {text}"),
+            };
+        }
+        out
+    }
+
+    /// The table for Markdown, with a line on the machine below it.
+    pub fn markdown(&self) -> String {
+        let cells: Vec<_> = self.rows.iter().map(Self::cells).collect();
+        let columns = self.columns(&cells);
+        let line = |row: &[String; 8], verdict: &str| {
+            let mut text = String::from("|");
+            for &column in &columns {
+                let _ = write!(text, " {} |", row[column].replace('|', "\\|"));
+            }
+            text + " " + verdict + " |\n"
+        };
+        let mut out = line(&HEADINGS.map(str::to_owned), "reached");
+        out.push('|');
+        for &column in &columns {
+            out.push_str(if matches!(column, 0 | 1 | 7) { "---|" } else { "---:|" });
+        }
+        out.push_str("---|\n");
+        for (row, cells) in self.rows.iter().zip(&cells) {
+            out.push_str(&line(cells, row.met.map_or("", |met| if met { "yes" } else { "**no**" })));
+        }
+        let _ = write!(out, "\n{}\n", self.conditions());
+        out
+    }
+
+    /// Where and when, in one line.
+    pub fn conditions(&self) -> String {
+        let Machine { cpu, cores, memory, disk, kernel, date, realtime, load } = &self.machine;
+        let priority = if *realtime { "both sides under real-time priority" } else { "normal priority" };
+        let quick = if self.quick { "Quick run with small counts: not to be compared. " } else { "" };
+        format!("{quick}{cpu}, {cores} cores, {memory}, {disk}, Linux {kernel}; {date}; {priority}; load {load:.1} before the run.")
+    }
+}
+
+/// Puts `table` between `<!-- NAME -->` and `<!-- /NAME -->` in `page`; empty if they are not there.
+pub fn between_markers(page: &str, name: &str, table: &str) -> Option<String> {
+    let (open, close) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
+    let start = page.find(&open)? + open.len();
+    let end = start + page[start..].find(&close)?;
+    Some(format!("{}\n{}\n{}", &page[..start], table.trim_end(), &page[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Row {
+        Row::new("w2", "whole document", "us").ours(2.0).peer(postgres::NAME, 24.0)
+    }
+
+    #[test]
+    fn a_time_is_met_when_it_is_small_enough_and_a_rate_when_it_is_large_enough() {
+        assert_eq!(row().target("<= 3", Target::AtMost(3.0)).met, Some(true));
+        assert_eq!(row().target("<= 1", Target::AtMost(1.0)).met, Some(false));
+        assert_eq!(row().target(">= 10 x", Target::TimesPeer(10.0)).met, Some(true));
+        let rate = Row::new("w1", "commits", "commits/s").ours(9_000.0).peer(postgres::NAME, 6_000.0).floor(10_000.0);
+        assert_eq!(rate.times_peer(), Some(1.5));
+        assert_eq!(rate.clone().target(">= 90 %", Target::OfFloor(0.9)).met, Some(true));
+        assert_eq!(rate.target(">= 2 x", Target::TimesPeer(2.0)).met, Some(false));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_neither_met_nor_missed() {
+        assert_eq!(Row::new("x", "x", "us").target("<= 3", Target::AtMost(3.0)).met, None);
+        assert_eq!(Row::new("x", "x", "us").ours(1.0).target(">= 2 x", Target::TimesPeer(2.0)).met, None);
+    }
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        let text: Vec<_> = [0.0, 0.0421, 1.0, 12.34, 123.4, 1234.0, 12_502_500.0].map(number).into();
+        assert_eq!(text, ["0.00", "0.042", "1.00", "12.3", "123", "1,234", "12,502,500"]);
+        assert_eq!([0.62, 1.4, 27.2, 1_234.0].map(times), ["0.62×", "1.40×", "27×", "1,234×"]);
+        assert_eq!(rounded(12_345.678), 12_350.0);
+        assert_eq!(rounded(0.001_234_56), 0.001_235);
+    }
+
+    #[test]
+    fn a_report_survives_being_written_and_read() {
+        let report = Report { suite: "versioned".into(), quick: true, machine: Machine::default(), rows: vec![row()] };
+        let text = serde_json::to_string(&report).expect("a report is JSON");
+        let back: Report = serde_json::from_str(&text).expect("what was written can be read");
+        assert_eq!(back.rows, report.rows);
+        assert!(back.quick);
+    }
+
+    #[test]
+    fn tables_show_only_columns_that_hold_something() {
+        let report = Report { suite: "x".into(), quick: false, machine: Machine::default(), rows: vec![row()] };
+        let text = report.terminal(false);
+        assert!(text.contains("whole document  us") && text.contains("12×"), "{text}");
+        assert!(!text.contains("floor") && !text.contains("to reach"), "{text}");
+        assert!(report.markdown().starts_with("|  | unit | Anywhen | PostgreSQL 17 | × PostgreSQL | reached |\n|---|---|---:|"));
+    }
+
+    #[test]
+    fn a_table_replaces_only_what_is_between_its_markers() {
+        let page = "a\n<!-- t -->\nold\n<!-- /t -->\nb\n";
+        assert_eq!(between_markers(page, "t", "new\n").as_deref(), Some("a\n<!-- t -->\nnew\n<!-- /t -->\nb\n"));
+        assert_eq!(between_markers(page, "u", "new"), None);
+    }
+}

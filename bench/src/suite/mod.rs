@@ -1,0 +1,117 @@
+//! What the suites share: the run's folders and progress, and the race.
+//!
+//! ```text
+//! race:  round 1   ours  server  client  floor
+//!        round 2   server  client  floor  ours        rotated: nobody is always first
+//!        round 3   client  floor  ours  server
+//!                    |
+//!                  median of each column
+//! ```
+//! A disk that shares its machine drifts within minutes. Contenders therefore take turns in short
+//! slices, so that a slow minute is slow for everybody, and the median of many slices is published.
+
+pub mod history;
+pub mod versioned;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+
+use crate::Result;
+
+/// Where and how a suite runs.
+pub struct Context {
+    /// Fetched programs of peers.
+    pub cache: PathBuf,
+    /// Databases under test: on the measured disk.
+    pub work: PathBuf,
+    /// Small counts.
+    pub quick: bool,
+    /// On stderr, so that stdout holds the result alone.
+    pub progress: ProgressBar,
+}
+
+impl Context {
+    /// `full`, or `quick` in a quick run.
+    pub fn count<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// Says what is being measured now.
+    pub fn step(&self, what: impl Into<String>) {
+        self.progress.set_message(what.into());
+        self.progress.tick();
+    }
+}
+
+/// One side of a race: does its slice of work and returns the figure in the unit of the row.
+pub type Contender<'a> = &'a mut dyn FnMut() -> Result<f64>;
+
+/// Lets contenders take turns for `rounds` rounds; returns the samples of each.
+pub fn take_turns(rounds: u32, contenders: &mut [Contender<'_>]) -> Result<Vec<Vec<f64>>> {
+    let mut samples = vec![Vec::new(); contenders.len()];
+    for round in 0..rounds as usize {
+        for turn in 0..contenders.len() {
+            let who = (round + turn) % contenders.len();
+            samples[who].push(contenders[who]()?);
+        }
+    }
+    Ok(samples)
+}
+
+/// [`take_turns`] of a known number of contenders.
+pub fn race<const N: usize>(rounds: u32, mut contenders: [Contender<'_>; N]) -> Result<[Vec<f64>; N]> {
+    let samples = take_turns(rounds, &mut contenders)?;
+    samples.try_into().map_err(|_| "one list of samples for each contender".into())
+}
+
+/// Like [`race`] for reads: one round beforehand warms everybody up and is not counted.
+pub fn warm_race<const N: usize>(rounds: u32, mut contenders: [Contender<'_>; N]) -> Result<[Vec<f64>; N]> {
+    take_turns(1, &mut contenders)?;
+    race(rounds, contenders)
+}
+
+/// Microseconds for each of `count` repetitions that `work` does.
+pub fn micros_each(count: u32, work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64() * 1e6 / f64::from(count))
+}
+
+/// Repetitions a second of `count` that `work` does.
+pub fn per_second(count: u32, work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let start = Instant::now();
+    work()?;
+    Ok(f64::from(count) / start.elapsed().as_secs_f64())
+}
+
+/// Fails the run, loudly, when two things that must be equal are not.
+pub fn must_equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("CROSS-CHECK FAILED: {what}: found {found:?}, expected {expected:?}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn contenders_take_turns_and_nobody_is_always_first() {
+        let order = RefCell::new(String::new());
+        let mut first = || { order.borrow_mut().push('a'); Ok(1.0) };
+        let mut second = || { order.borrow_mut().push('b'); Ok(2.0) };
+        let [a, b] = race(3, [&mut first, &mut second]).expect("nobody fails");
+        assert_eq!((a, b), (vec![1.0; 3], vec![2.0; 3]));
+        assert_eq!(order.into_inner(), "abbaab");
+    }
+
+    #[test]
+    fn a_failed_cross_check_says_what_differs() {
+        let error = must_equal("versions", 5_000, 5_001).expect_err("they differ").to_string();
+        assert!(error.contains("versions") && error.contains("5000") && error.contains("5001"), "{error}");
+    }
+}
