@@ -19,7 +19,8 @@
 //! equal value (a rename); elements along a longest common subsequence of equal values, then by
 //! equal value out of order (a move), by an identifying field, and by likeness in order. What is
 //! left over on both sides is looked up by hash across the whole document (a move from elsewhere),
-//! and fields left over in one object are matched by likeness (a rename with changes).
+//! and what is then left over in one container is matched by likeness (a rename or a move, with
+//! changes inside).
 //!
 //! # Invariants
 //! * Every old node is continued at most once; containers continue containers of their own kind,
@@ -31,12 +32,18 @@
 //! * Work is bounded: the steps that are not linear are counted, and beyond [`budget`] coarser,
 //!   near-linear ways are taken.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
-use std::ops::Range;
+
+mod align;
+#[cfg(test)]
+mod tests;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use json::{Kind, Tape};
+
+use align::Aligner;
 
 /// Stands for "continues nothing" in [`Matching::olds`].
 pub const NONE: u32 = u32::MAX;
@@ -45,15 +52,12 @@ pub const NONE: u32 = u32::MAX;
 const IDENTITY_NAMES: [&[u8]; 8] =
     [b"id", b"_id", b"uuid", b"key", b"name", b"path", b"title", b"slug"];
 
-/// Differences up to which two arrays are compared exactly (Myers).
-const DIFFERENCES_MAX: usize = 128;
-
 /// Likeness, in thousandths, from which two containers are taken for versions of one.
 const ALIKE: u32 = 400;
 /// The same where an identifying field says that they are two.
 const ALIKE_DESPITE_IDENTITY: u32 = 650;
-/// The same for fields of another name.
-const ALIKE_DESPITE_NAME: u32 = 650;
+/// The same for fields of another name and elements in another order.
+const ALIKE_ELSEWHERE: u32 = 800;
 
 /// Bytes of text and nodes together that make a subtree worth moving within one array, or from one
 /// matched parent to another.
@@ -135,7 +139,7 @@ pub fn match_trees(old: &Tape, new: &Tape) -> Matching {
     matcher.pair(0, 0);
     matcher.descend();
     matcher.move_equals();
-    matcher.rename_alike();
+    matcher.match_leftovers();
     if !matcher.work.is_empty() {
         matcher.descend();
         matcher.move_equals();
@@ -275,7 +279,7 @@ struct Matcher<'a> {
     whole: Vec<bool>,
     /// Matched containers whose children are still to be matched.
     work: Vec<(u32, u32)>,
-    /// Matched objects with fields left over on both sides.
+    /// Matched containers with children left over on both sides.
     leftovers: Vec<(u32, u32)>,
     steps: u64,
     budget: u64,
@@ -299,19 +303,19 @@ impl Matcher<'_> {
     }
 
     /// Matches two nodes if they may be, and then what is in them, now or later.
-    fn pair(&mut self, old: u32, new: u32) -> bool {
-        if self.pair_equal(old, new) {
-            return true;
-        }
-        if !self.fits(old, new) {
-            return false;
+    fn pair(&mut self, old: u32, new: u32) {
+        if !self.is_free(old)
+            || !self.is_open(new)
+            || self.pair_equal(old, new)
+            || !self.fits(old, new)
+        {
+            return;
         }
         self.olds[new as usize] = old;
         self.news[old as usize] = new;
         if self.new.kind(new).is_container() {
             self.work.push((old, new));
         }
-        true
     }
 
     /// Matches two subtrees node by node if they are equal and free of other matches.
@@ -448,6 +452,9 @@ impl Matcher<'_> {
             (i, j) = (next_i + 1, next_j + 1);
         }
         self.match_by_value(&olds, &news, 0);
+        if olds.iter().any(|&old| self.is_free(old)) && news.iter().any(|&new| self.is_open(new)) {
+            self.leftovers.push((old, new));
+        }
     }
 
     /// Matches elements that say who they are, where only one on each side says so.
@@ -474,9 +481,7 @@ impl Matcher<'_> {
         }
         for (identity, new) in claims {
             match owners.get(&identity) {
-                Some(&(old, claimant)) if old != NONE && claimant == new => {
-                    drop(self.pair(old, new))
-                }
+                Some(&(old, claimant)) if old != NONE && claimant == new => self.pair(old, new),
                 _ => {}
             }
         }
@@ -511,7 +516,8 @@ impl Matcher<'_> {
         let mut score = vec![0u32; olds.len() * news.len()];
         for i in (0..olds.len()).rev() {
             for j in (0..news.len()).rev() {
-                let alike = old_traits[i].alike(&new_traits[j]);
+                // Squared, so that one close pair outweighs two faint ones.
+                let alike = old_traits[i].alike(&new_traits[j]).pow(2) / 1000;
                 score[i * news.len() + j] = alike;
                 let skip = best[(i + 1) * width + j].max(best[i * width + j + 1]);
                 let take = if alike > 0 { alike + best[(i + 1) * width + j + 1] } else { 0 };
@@ -532,61 +538,58 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches equal subtrees that nothing has claimed, wherever they are.
+    /// Matches equal subtrees that nothing has claimed, wherever they are; roots stay roots.
     fn move_equals(&mut self) {
-        let mut places: Map<Vec<u32>> = Map::default();
-        let mut old = 0;
-        while old < self.news.len() {
-            if self.is_free(old as u32) && self.old.weight(old as u32) >= MOVE_WEIGHT_MIN {
-                places.entry(self.old.values[old]).or_default().push(old as u32);
+        let mut places: Map<VecDeque<u32>> = Map::default();
+        for old in 1..self.news.len() as u32 {
+            if self.is_free(old) && self.old.weight(old) >= MOVE_WEIGHT_MIN {
+                places.entry(self.old.values[old as usize]).or_default().push_back(old);
             }
-            old += 1;
         }
         self.steps += (self.olds.len() + self.news.len()) as u64;
-        let mut new = 0;
-        while new < self.olds.len() && !places.is_empty() {
-            let node = new as u32;
-            if self.whole[new] {
-                new += self.new.extent(node);
+        let mut new = 1;
+        while new < self.olds.len() as u32 && !places.is_empty() && self.steps < self.budget {
+            if self.whole[new as usize] {
+                new += self.new.extent(new) as u32;
                 continue;
             }
-            new += 1;
-            if self.is_open(node)
-                && let Some(places) = places.get_mut(&self.new.values[node as usize])
+            if self.is_open(new)
+                && let Some(places) = places.get_mut(&self.new.values[new as usize])
             {
-                places.retain(|&old| self.news[old as usize] == NONE);
-                self.steps += places.len() as u64;
-                self.take_from(places, node);
+                while places.front().is_some_and(|&old| !self.is_free(old)) {
+                    places.pop_front();
+                }
+                self.take_from(places, new);
             }
+            new += 1;
         }
     }
 
     /// Matches `new` with the best of some equal places: of the same name, or else the first.
-    fn take_from(&mut self, places: &[u32], new: u32) {
-        let new_parent = self.new.tape.parent(new as usize);
-        let inserted_alone = new_parent.is_none_or(|parent| self.olds[parent] != NONE);
-        let worth = |old: u32| {
-            let deleted_alone =
-                self.old.tape.parent(old as usize).is_none_or(|parent| self.news[parent] != NONE);
-            let weight_min = if inserted_alone && deleted_alone {
-                MOVE_WEIGHT_MIN
-            } else {
-                NESTED_MOVE_WEIGHT_MIN
-            };
-            self.new.weight(new) >= weight_min
+    fn take_from(&mut self, places: &VecDeque<u32>, new: u32) {
+        let alone = |parent: Option<usize>, matches: &[u32]| {
+            parent.is_none_or(|parent| matches[parent] != NONE)
+        };
+        let inserted_alone = alone(self.new.tape.parent(new as usize), &self.olds);
+        let weight = self.new.weight(new);
+        let worth = |&old: &u32| {
+            let plain = inserted_alone && alone(self.old.tape.parent(old as usize), &self.news);
+            weight >= if plain { MOVE_WEIGHT_MIN } else { NESTED_MOVE_WEIGHT_MIN }
         };
         let mut found: Vec<u32> =
-            places.iter().copied().take(CANDIDATES_MAX).filter(|&old| worth(old)).collect();
+            places.iter().copied().take(CANDIDATES_MAX).filter(worth).collect();
+        self.steps += places.len().min(CANDIDATES_MAX) as u64;
         found.sort_by_key(|&old| self.old.names[old as usize] != self.new.names[new as usize]);
         for old in found {
-            if self.pair_equal(old, new) {
+            if self.is_free(old) && self.pair_equal(old, new) {
                 return;
             }
         }
     }
 
-    /// Matches containers left over in one object that are much alike.
-    fn rename_alike(&mut self) {
+    /// Matches containers left over in one container that are much alike, whatever their names and
+    /// their order.
+    fn match_leftovers(&mut self) {
         for (old, new) in std::mem::take(&mut self.leftovers) {
             let mut olds = self.old.children(old);
             let mut news = self.new.children(new);
@@ -601,7 +604,7 @@ impl Matcher<'_> {
                     return;
                 }
                 self.steps += cost as u64;
-                let mut best = (ALIKE_DESPITE_NAME - 1, None);
+                let mut best = (ALIKE_ELSEWHERE - 1, None);
                 for (&old, old_traits) in olds.iter().zip(&old_traits) {
                     let alike = old_traits.alike(&traits);
                     if self.is_free(old) && alike > best.0 {
@@ -656,7 +659,8 @@ impl<'a> Traits<'a> {
                 Traits::Container { kind: b, identity: you, features: yours },
             ) if a == b => {
                 let alike = shared(mine, yours);
-                let two = matches!((me, you), (Some(me), Some(you)) if me != you);
+                let two =
+                    matches!((me, you), (Some(me), Some(you)) if me.0 == you.0 && me.1 != you.1);
                 if alike >= if two { ALIKE_DESPITE_IDENTITY } else { ALIKE } { alike } else { 0 }
             }
             _ => 0,
@@ -689,163 +693,4 @@ fn shared(a: &[(u64, u64)], b: &[(u64, u64)]) -> u32 {
         points += labelled + equal;
     }
     (1000 * points / (a.len() + b.len())) as u32
-}
-
-/// Finds equal elements in the same order in two lists of hashes.
-struct Aligner<'a> {
-    a: &'a [u64],
-    b: &'a [u64],
-    /// The pairs found, ascending in both.
-    pairs: &'a mut Vec<(usize, usize)>,
-    steps: &'a mut u64,
-    budget: u64,
-}
-
-impl Aligner<'_> {
-    /// Aligns `a[i]` and `b[j]`: equal ends; exactly where there are few differences; else around
-    /// the elements that are unique on both sides; else the k-th with the k-th of each value.
-    fn align(&mut self, mut i: Range<usize>, mut j: Range<usize>) {
-        while !i.is_empty() && !j.is_empty() && self.a[i.start] == self.b[j.start] {
-            self.pairs.push((i.start, j.start));
-            (i.start, j.start) = (i.start + 1, j.start + 1);
-        }
-        let (i_end, j_end) = (i.end, j.end);
-        while !i.is_empty() && !j.is_empty() && self.a[i.end - 1] == self.b[j.end - 1] {
-            (i.end, j.end) = (i.end - 1, j.end - 1);
-        }
-        *self.steps += (i_end - i.end + i.len() + j.len()) as u64;
-        if !i.is_empty() && !j.is_empty() && !self.few_differences(i.clone(), j.clone()) {
-            let unique = self.in_order(i.clone(), j.clone(), true);
-            if unique.is_empty() {
-                let all = self.in_order(i.clone(), j.clone(), false);
-                self.pairs.extend(all);
-            } else {
-                let (mut from_i, mut from_j) = (i.start, j.start);
-                for (at_i, at_j) in unique {
-                    self.align(from_i..at_i, from_j..at_j);
-                    self.pairs.push((at_i, at_j));
-                    (from_i, from_j) = (at_i + 1, at_j + 1);
-                }
-                self.align(from_i..i.end, from_j..j.end);
-            }
-        }
-        self.pairs.extend((i.end..i_end).zip(j.end..j_end));
-    }
-
-    /// Myers' greedy algorithm (An O(ND) Difference Algorithm, 1986) up to [`DIFFERENCES_MAX`];
-    /// false if there are more, and nothing is added.
-    fn few_differences(&mut self, i: Range<usize>, j: Range<usize>) -> bool {
-        let (a, b) = (&self.a[i.clone()], &self.b[j.clone()]);
-        let (n, m) = (a.len() as isize, b.len() as isize);
-        let most = DIFFERENCES_MAX.min(a.len() + b.len()) as isize;
-        if n.abs_diff(m) as isize > most {
-            return false;
-        }
-        // How far each diagonal x - y = k reaches, at k + most + 1; and a copy for each round.
-        let mut reach = vec![0isize; 2 * most as usize + 3];
-        let mut rounds: Vec<Vec<isize>> = Vec::new();
-        let at = |k: isize| (k + most + 1) as usize;
-        for d in 0..=most {
-            rounds.push(reach[at(-d - 1)..=at(d + 1)].to_vec());
-            for k in (-d..=d).step_by(2) {
-                let down = k == -d || (k != d && reach[at(k - 1)] < reach[at(k + 1)]);
-                let mut x = if down { reach[at(k + 1)] } else { reach[at(k - 1)] + 1 };
-                let start = x;
-                while x < n && x - k < m && a[x as usize] == b[(x - k) as usize] {
-                    x += 1;
-                }
-                *self.steps += 1 + (x - start) as u64;
-                reach[at(k)] = x;
-                if x >= n && x - k >= m {
-                    self.trace(&rounds, (i, j), (n, m));
-                    return true;
-                }
-            }
-            if *self.steps > self.budget {
-                return false;
-            }
-        }
-        false
-    }
-
-    /// Walks Myers' rounds backwards from the end and adds the diagonals on the way.
-    fn trace(
-        &mut self,
-        rounds: &[Vec<isize>],
-        (i, j): (Range<usize>, Range<usize>),
-        end: (isize, isize),
-    ) {
-        let mut pairs = Vec::new();
-        let (mut x, mut y) = end;
-        for (d, reach) in rounds.iter().enumerate().rev() {
-            let d = d as isize;
-            let k = x - y;
-            let at = |k: isize| reach[(k + d + 1) as usize];
-            let down = k == -d || (k != d && at(k - 1) < at(k + 1));
-            let (from_x, from_k) = if down { (at(k + 1), k + 1) } else { (at(k - 1), k - 1) };
-            let start = if d == 0 { 0 } else { from_x + !down as isize };
-            while x > start {
-                (x, y) = (x - 1, y - 1);
-                pairs.push((i.start + x as usize, j.start + y as usize));
-            }
-            (x, y) = (from_x, from_x - from_k);
-        }
-        self.pairs.extend(pairs.into_iter().rev());
-    }
-
-    /// Pairs equal elements, the first of a value with the first, the second with the second, and
-    /// keeps the longest run of pairs that ascends on both sides. `unique`: only values that are
-    /// there once on both sides.
-    fn in_order(&mut self, i: Range<usize>, j: Range<usize>, unique: bool) -> Vec<(usize, usize)> {
-        *self.steps += (i.len() + j.len()) as u64;
-        let mut places: Map<(Vec<usize>, usize)> = Map::default();
-        for at in j.clone() {
-            places.entry(self.b[at]).or_default().0.push(at);
-        }
-        let mut seconds: Map<()> = Map::default();
-        if unique {
-            let mut firsts: Map<()> = Map::default();
-            for at in i.clone() {
-                if firsts.insert(self.a[at], ()).is_some() {
-                    seconds.insert(self.a[at], ());
-                }
-            }
-        }
-        let mut pairs = Vec::new();
-        for at in i {
-            if let Some((places, used)) = places.get_mut(&self.a[at])
-                && (!unique || (places.len() == 1 && !seconds.contains_key(&self.a[at])))
-                && let Some(&place) = places.get(*used)
-            {
-                *used += 1;
-                pairs.push((at, place));
-            }
-        }
-        longest_ascent(&pairs)
-    }
-}
-
-/// The longest subsequence of `pairs` whose second parts ascend (patience sorting).
-fn longest_ascent(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // tails[l]: the pair with the smallest end of all ascents of length l + 1.
-    let mut tails: Vec<usize> = Vec::new();
-    let mut before = vec![usize::MAX; pairs.len()];
-    for (i, pair) in pairs.iter().enumerate() {
-        let length = tails.partition_point(|&tail| pairs[tail].1 < pair.1);
-        if length > 0 {
-            before[i] = tails[length - 1];
-        }
-        match tails.get_mut(length) {
-            Some(tail) => *tail = i,
-            None => tails.push(i),
-        }
-    }
-    let mut ascent = Vec::with_capacity(tails.len());
-    let mut at = tails.last().copied().unwrap_or(usize::MAX);
-    while at != usize::MAX {
-        ascent.push(pairs[at]);
-        at = before[at];
-    }
-    ascent.reverse();
-    ascent
 }

@@ -95,7 +95,10 @@ impl TapeBuilder {
 
     /// The finished document. Panics unless exactly one value was given.
     pub fn finish(mut self) -> Tape {
-        assert!(!self.tape.kinds.is_empty() && self.open.is_empty(), "a tape holds exactly one value");
+        assert!(
+            !self.tape.kinds.is_empty() && self.open.is_empty(),
+            "a tape holds exactly one value"
+        );
         if !self.settled.is_empty() {
             self.settled.sort_unstable();
             self.tape = settle(&self.tape, &self.settled);
@@ -212,14 +215,22 @@ impl TapeBuilder {
                 up = node as u32 - parent;
                 self.tape.counts[parent as usize] += 1;
                 let in_object = self.tape.kinds[parent as usize] == Kind::Object;
-                assert_eq!(in_object, name_len != NO_NAME, "fields have names and elements have none");
+                assert_eq!(
+                    in_object,
+                    name_len != NO_NAME,
+                    "fields have names and elements have none"
+                );
                 if in_object {
                     let name_at = self.tape.heap.len() - name_len as usize;
                     let fingerprint = fingerprint(&self.tape.heap[name_at..]);
                     if self.fields.len() == self.fields.capacity() {
                         self.fields.reserve_exact(self.fields.len() / 4 + 32);
                     }
-                    self.fields.push(Field { fingerprint, node: node as u32, name_at: name_at as u64 });
+                    self.fields.push(Field {
+                        fingerprint,
+                        node: node as u32,
+                        name_at: name_at as u64,
+                    });
                     self.pending = NO_NAME;
                     text_len += name_len;
                 }
@@ -260,7 +271,9 @@ impl TapeBuilder {
     fn note_duplicates(&mut self, from: usize) {
         let fields = &mut self.fields[from..];
         if fields.len() <= PAIRWISE_FIELDS_MAX {
-            let same = |i: usize| fields[..i].iter().any(|other| other.fingerprint == fields[i].fingerprint);
+            let same = |i: usize| {
+                fields[..i].iter().any(|other| other.fingerprint == fields[i].fingerprint)
+            };
             if !(1..fields.len()).any(same) {
                 return;
             }
@@ -332,7 +345,8 @@ fn fingerprint(name: &[u8]) -> u32 {
         }
         len => (word(&name[..8]), word(&name[len - 8..])),
     };
-    let mixed = (head ^ tail.rotate_left(23) ^ (name.len() as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (head ^ tail.rotate_left(23) ^ (name.len() as u64) << 56)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 32) as u32
 }
 

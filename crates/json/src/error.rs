@@ -68,7 +68,9 @@ impl JsonError {
     /// Where the text is wrong, where it is the text that is wrong.
     pub fn place(&self) -> Option<Place> {
         match self {
-            JsonError::Syntax { at, .. } | JsonError::Limit { at, .. } | JsonError::Stopped { at } => Some(*at),
+            JsonError::Syntax { at, .. }
+            | JsonError::Limit { at, .. }
+            | JsonError::Stopped { at } => Some(*at),
             JsonError::Read { .. } => None,
         }
     }
@@ -105,7 +107,9 @@ impl Fault {
         passed.advance(&window[..self.at]);
         let at = passed.place();
         match self.what {
-            What::Expected(expected) => JsonError::Syntax { at, expected, found: describe(&window[self.at..]) },
+            What::Expected(expected) => {
+                JsonError::Syntax { at, expected, found: describe(&window[self.at..]) }
+            }
             What::Limit(what, limit) => JsonError::Limit { at, what, limit },
             What::Stopped => JsonError::Stopped { at },
         }

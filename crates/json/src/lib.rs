@@ -44,7 +44,6 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
-
 pub use build::TapeBuilder;
 pub use error::{JsonError, Place};
 pub use parse::{Limits, Parser, Sink, Stopped, parse_slice};

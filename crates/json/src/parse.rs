@@ -142,7 +142,9 @@ impl<R: io::Read> Parser<R> {
                 }
                 Ok(n) => filled += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(JsonError::Read { offset: before + filled as u64, source }),
+                Err(source) => {
+                    return Err(JsonError::Read { offset: before + filled as u64, source });
+                }
             }
         }
         window.truncate(filled);
@@ -203,7 +205,9 @@ impl<'a> Machine<'a> {
         loop {
             let byte = match window.get(at) {
                 Some(&byte) => byte,
-                None if last && self.state != State::Done => return Err(Fault::expected(at, self.state.expected())),
+                None if last && self.state != State::Done => {
+                    return Err(Fault::expected(at, self.state.expected()));
+                }
                 None => return Ok(at),
             };
             if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
@@ -223,7 +227,9 @@ impl<'a> Machine<'a> {
                         self.state = self.after();
                     }
                     b'-' | b'0'..=b'9' => {
-                        let Scan::Whole(end) = scan::number(window, at, last)? else { return Ok(at) };
+                        let Scan::Whole(end) = scan::number(window, at, last)? else {
+                            return Ok(at);
+                        };
                         self.count(at)?;
                         stop(at, sink.scalar(Kind::Number, &window[at..end]))?;
                         at = end;
@@ -243,7 +249,9 @@ impl<'a> Machine<'a> {
                             b'f' => (Kind::False, b"false"),
                             _ => (Kind::Null, b"null"),
                         };
-                        let Scan::Whole(end) = literal(window, at, word, last)? else { return Ok(at) };
+                        let Scan::Whole(end) = literal(window, at, word, last)? else {
+                            return Ok(at);
+                        };
                         self.count(at)?;
                         stop(at, sink.scalar(kind, &[]))?;
                         at = end;
@@ -277,7 +285,8 @@ impl<'a> Machine<'a> {
                 }
                 State::AfterElement | State::AfterField if byte == b',' => {
                     at += 1;
-                    self.state = if self.state == State::AfterField { State::Name } else { State::Value };
+                    self.state =
+                        if self.state == State::AfterField { State::Name } else { State::Value };
                 }
                 State::AfterElement if byte == b']' => {
                     self.close(at, sink)?;
@@ -294,7 +303,12 @@ impl<'a> Machine<'a> {
 
     /// The canonical text of a string: a part of the window where it is that already.
     #[inline]
-    fn text<'t>(&'t mut self, window: &'t [u8], from: usize, token: &scan::StringToken) -> Result<&'t [u8], Fault> {
+    fn text<'t>(
+        &'t mut self,
+        window: &'t [u8],
+        from: usize,
+        token: &scan::StringToken,
+    ) -> Result<&'t [u8], Fault> {
         if !token.escaped {
             return Ok(&window[from..token.end]);
         }
@@ -319,8 +333,11 @@ impl<'a> Machine<'a> {
         if self.open.len() == self.limits.depth {
             return Err(Fault::limit(at, "containers inside each other", self.limits.depth as u64));
         }
-        let (kind, state) =
-            if byte == b'{' { (Kind::Object, State::FirstName) } else { (Kind::Array, State::FirstElement) };
+        let (kind, state) = if byte == b'{' {
+            (Kind::Object, State::FirstName)
+        } else {
+            (Kind::Array, State::FirstElement)
+        };
         self.open.push(kind);
         self.state = state;
         stop(at, sink.open(kind))

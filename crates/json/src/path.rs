@@ -68,9 +68,10 @@ impl JsonPath {
             let root = path.is_empty().then(JsonPath::root);
             return root.ok_or_else(|| Reader { path, at: 0 }.fault("`/`"));
         };
-        if let Some(tilde) = path.char_indices().find(|&(at, c)| {
-            c == '~' && !matches!(path.as_bytes().get(at + 1), Some(b'0' | b'1'))
-        }) {
+        if let Some(tilde) = path
+            .char_indices()
+            .find(|&(at, c)| c == '~' && !matches!(path.as_bytes().get(at + 1), Some(b'0' | b'1')))
+        {
             return Err(Reader { path, at: tilde.0 + 1 }.fault("`0` or `1` after `~`"));
         }
         let part = |part: &str| Step::Either(part.replace("~1", "/").replace("~0", "~"));
@@ -143,7 +144,8 @@ impl Step {
 
 /// A position as RFC 6901 writes it: digits without a leading zero.
 fn position(digits: &str) -> Option<usize> {
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0'));
     if plain { digits.parse().ok() } else { None }
 }
 
@@ -209,7 +211,11 @@ impl Reader<'_> {
             let step = match c {
                 '.' => {
                     self.at += 1;
-                    Step::Field(if self.peek() == Some('"') { self.quoted('"')? } else { self.word()? })
+                    Step::Field(if self.peek() == Some('"') {
+                        self.quoted('"')?
+                    } else {
+                        self.word()?
+                    })
                 }
                 '[' => {
                     self.at += 1;
@@ -230,7 +236,11 @@ impl Reader<'_> {
     /// A bare name: anything but punctuation of paths, white space and control characters.
     fn word(&mut self) -> Result<String, PathError> {
         let rest = &self.path[self.at..];
-        let ends = |c: char| matches!(c, '.' | '[' | ']' | '"' | '\'' | '*' | '?' | '(' | ')') || c.is_whitespace() || c.is_control();
+        let ends = |c: char| {
+            matches!(c, '.' | '[' | ']' | '"' | '\'' | '*' | '?' | '(' | ')')
+                || c.is_whitespace()
+                || c.is_control()
+        };
         let len = rest.find(ends).unwrap_or(rest.len());
         if len == 0 {
             return Err(self.fault("a field name"));
@@ -279,7 +289,10 @@ impl Reader<'_> {
             }
         }
         json.push('"');
-        let tape = Tape::parse(&json).map_err(|_| PathError { offset: from, ..self.fault("a field name with JSON's escapes") })?;
+        let tape = Tape::parse(&json).map_err(|_| PathError {
+            offset: from,
+            ..self.fault("a field name with JSON's escapes")
+        })?;
         Ok(tape.root().as_str().unwrap_or_default().into_owned())
     }
 }

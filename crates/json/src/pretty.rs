@@ -35,7 +35,8 @@ impl Node<'_> {
                 Kind::String => drop(write!(out, "\"{value}\"")),
                 Kind::Number => out.push_str(&value),
                 kind @ (Kind::Array | Kind::Object) => {
-                    let (opening, closing) = if kind == Kind::Array { ('[', ']') } else { ('{', '}') };
+                    let (opening, closing) =
+                        if kind == Kind::Array { ('[', ']') } else { ('{', '}') };
                     out.push(opening);
                     if tape.counts[node] > 0 {
                         open.push((tape.counts[node], closing));

@@ -36,7 +36,8 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 fn specials(word: u64) -> u64 {
     let quote = word ^ (ONES * b'"' as u64);
     let backslash = word ^ (ONES * b'\\' as u64);
-    let hits = quote.wrapping_sub(ONES) | backslash.wrapping_sub(ONES) | word.wrapping_sub(ONES * 0x20);
+    let hits =
+        quote.wrapping_sub(ONES) | backslash.wrapping_sub(ONES) | word.wrapping_sub(ONES * 0x20);
     // `!word` keeps bytes of other characters (0x80 and up) from being taken for anything.
     hits & !word & HIGHS
 }
@@ -69,7 +70,9 @@ pub(crate) fn string(window: &[u8], from: usize) -> Result<Scan<StringToken>, Fa
                 }
                 at += 2;
             }
-            0..0x20 => return Err(Fault::expected(at, "control characters to be escaped in a string")),
+            0..0x20 => {
+                return Err(Fault::expected(at, "control characters to be escaped in a string"));
+            }
             _ => {
                 seen |= byte as u64;
                 at += 1;
@@ -85,7 +88,12 @@ pub(crate) fn string(window: &[u8], from: usize) -> Result<Scan<StringToken>, Fa
 }
 
 /// Appends the canonical form of the string at `window[from..end]` to `out`.
-pub(crate) fn canonical(window: &[u8], from: usize, end: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
+pub(crate) fn canonical(
+    window: &[u8],
+    from: usize,
+    end: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
     let mut at = from;
     while let Some(step) = memchr::memchr(b'\\', &window[at..end]) {
         out.extend_from_slice(&window[at..at + step]);
@@ -130,7 +138,7 @@ fn unicode(window: &[u8], at: usize, end: usize) -> Result<(char, usize), Fault>
 fn hex4(window: &[u8], at: usize, end: usize) -> Result<u32, Fault> {
     let mut code = 0;
     for place in at..at + 4 {
-        let digit = (place < end).then(|| (window[place] as char).to_digit(16)).flatten();
+        let digit = window[..end].get(place).and_then(|&byte| (byte as char).to_digit(16));
         let Some(digit) = digit else {
             return Err(Fault::expected(place, "four hexadecimal digits after `\\u`"));
         };

@@ -38,7 +38,8 @@ impl Node<'_> {
     pub fn to_json(self) -> String {
         let mut out = Vec::new();
         self.write_json(&mut out);
-        String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        String::from_utf8(out)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
     /// Appends the value as compact JSON text; a name of its own is not part of it.

@@ -272,18 +272,22 @@ impl Tape {
             if (self.text_lens[node] as usize) < name {
                 return fault(node, "the name is longer than the text");
             }
-            if !matches!(kind, Kind::Number | Kind::String) && self.text_lens[node] as usize != name {
+            if !matches!(kind, Kind::Number | Kind::String) && self.text_lens[node] as usize != name
+            {
                 return fault(node, "a value text where there can be none");
             }
             let end = text_bytes + self.text_lens[node] as usize;
-            let cut = |at: usize| at <= self.heap.len() && (at == self.heap.len() || self.heap[at] & 0xc0 != 0x80);
+            let cut = |at: usize| {
+                at <= self.heap.len() && (at == self.heap.len() || self.heap[at] & 0xc0 != 0x80)
+            };
             if !cut(text_bytes + name) || !cut(end) {
                 return fault(node, "a text that is cut inside a character or runs over the heap");
             }
             text_bytes = end;
             if kind.is_container() {
                 open.push((node, node + self.extents[node] as usize, self.counts[node]));
-                if self.extents[node] == 0 || (self.extents[node] == 1) != (self.counts[node] == 0) {
+                if self.extents[node] == 0 || (self.extents[node] == 1) != (self.counts[node] == 0)
+                {
                     return fault(node, "extent and count do not agree");
                 }
             } else if self.extents[node] != 1 || self.counts[node] != 0 {
@@ -293,7 +297,11 @@ impl Tape {
         if open.iter().any(|&(_, end, missing)| end != nodes || missing != 0) {
             return fault(nodes - 1, "an open container at the end");
         }
-        if text_bytes != self.heap.len() { fault(nodes - 1, "a heap of another length") } else { Ok(()) }
+        if text_bytes != self.heap.len() {
+            fault(nodes - 1, "a heap of another length")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -397,7 +405,11 @@ impl<'a> Node<'a> {
     /// The container it is in.
     pub fn parent(self) -> Option<Node<'a>> {
         let index = self.tape.parent(self.index)?;
-        Some(Node { index, text_at: self.text_at - self.tape.text_bytes(index, self.index), ..self })
+        Some(Node {
+            index,
+            text_at: self.text_at - self.tape.text_bytes(index, self.index),
+            ..self
+        })
     }
 
     /// Its children in order.

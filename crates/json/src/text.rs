@@ -167,7 +167,8 @@ impl<'a> Decimal<'a> {
         let last = mantissa.iter().rposition(digit).unwrap_or(first);
         let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
         // Digits before the point count up, zeroes behind it count down.
-        let shift = if first < point { (point - first) as i64 } else { -((first - point - 1) as i64) };
+        let shift =
+            if first < point { (point - first) as i64 } else { -((first - point - 1) as i64) };
         let top = exponent_value(exponent).saturating_add(shift);
         Decimal { sign: if negative { -1 } else { 1 }, top, significant: &mantissa[first..=last] }
     }

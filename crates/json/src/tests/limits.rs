@@ -54,7 +54,9 @@ fn sizes_are_limited() {
 /// A number of a million digits is a number, and comes back digit for digit.
 #[test]
 fn huge_numbers_are_kept() {
-    for text in ["9".repeat(1_000_000), format!("0.{}1e-{}", "0".repeat(500_000), "9".repeat(100_000))] {
+    for text in
+        ["9".repeat(1_000_000), format!("0.{}1e-{}", "0".repeat(500_000), "9".repeat(100_000))]
+    {
         assert_eq!(Tape::parse(&text).unwrap().to_json(), text);
     }
 }
@@ -70,7 +72,8 @@ fn duplicates_are_found_at_every_size() {
         };
         let distinct = object(&mut (0..fields).map(|i| (i, i)));
         assert_eq!(super::compact(&distinct).unwrap(), distinct);
-        let twice = object(&mut (0..fields).map(|i| (i, 0)).chain((0..fields).rev().map(|i| (i, i))));
+        let twice =
+            object(&mut (0..fields).map(|i| (i, 0)).chain((0..fields).rev().map(|i| (i, i))));
         assert_eq!(super::compact(&twice).unwrap(), distinct);
         let same = object(&mut (0..fields).map(|i| (0, i)));
         assert_eq!(super::compact(&same).unwrap(), object(&mut std::iter::once((0, fields - 1))));
@@ -95,7 +98,14 @@ fn builder_and_parser_agree() {
     let mut builder = TapeBuilder::new();
     builder.object(|o| {
         o.field("n").null().field("t").bool(true).field("f").bool(false);
-        o.field("i").int(i64::MIN).field("x").float(1.5e300).field("one").float(1.0).field("nan").float(f64::NAN);
+        o.field("i")
+            .int(i64::MIN)
+            .field("x")
+            .float(1.5e300)
+            .field("one")
+            .float(1.0)
+            .field("nan")
+            .float(f64::NAN);
         o.field("odd \"name\"").string("line\nbreak \u{1} 😀");
         o.field("list").array(|a| {
             a.string("").array(|_| {}).object(|_| {});

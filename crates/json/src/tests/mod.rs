@@ -19,7 +19,8 @@ fn compact(text: impl AsRef<[u8]>) -> Result<String, JsonError> {
 
 /// The seed of a random test: `ANYWHEN_SEED`, or a fixed one. Printed, so that a failure names it.
 fn seed() -> u64 {
-    let seed = std::env::var("ANYWHEN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
+    let seed =
+        std::env::var("ANYWHEN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
     println!("ANYWHEN_SEED={seed}");
     seed
 }

@@ -21,9 +21,32 @@ fn found(path: &str) -> String {
 #[test]
 fn paths_name_values() {
     let paths = [
-        "$.a.b[0]", "$.a.b[1].\"odd name\"", "$['a']['b'][1]['odd name']", "$[\"a\"].b[2]", "$.a.x", "$.a.0", "$.a.b.c",
-        "$['']", "$.\"\"", "$['it\\'s']", "$.\"it's\"", "$['q\"']", "$.\"q\\\"\"", "$.é", "$.\"\\u00e9\"", "$.$ref", "$.a-b",
-        "$['a.b']", "/a/b/0", "/a/b/1/odd name", "/a/0", "/m~0n~1o", "/", "/a/b/00", "/a/b/-", "/q\"",
+        "$.a.b[0]",
+        "$.a.b[1].\"odd name\"",
+        "$['a']['b'][1]['odd name']",
+        "$[\"a\"].b[2]",
+        "$.a.x",
+        "$.a.0",
+        "$.a.b.c",
+        "$['']",
+        "$.\"\"",
+        "$['it\\'s']",
+        "$.\"it's\"",
+        "$['q\"']",
+        "$.\"q\\\"\"",
+        "$.é",
+        "$.\"\\u00e9\"",
+        "$.$ref",
+        "$.a-b",
+        "$['a.b']",
+        "/a/b/0",
+        "/a/b/1/odd name",
+        "/a/0",
+        "/m~0n~1o",
+        "/",
+        "/a/b/00",
+        "/a/b/-",
+        "/q\"",
     ];
     let table: Vec<_> = paths.into_iter().map(found).collect();
     expect![[r#"
@@ -52,7 +75,8 @@ fn paths_name_values() {
         /                        /                    1
         /a/b/00                  /a/b/00              nothing
         /a/b/-                   /a/b/-               nothing
-        /q"                      /q"                  3"#]].assert_eq(&table.join("\n"));
+        /q"                      /q"                  3"#]]
+    .assert_eq(&table.join("\n"));
     let tape = Tape::parse(DOCUMENT).unwrap();
     for root in [JsonPath::parse("$").unwrap(), JsonPath::pointer("").unwrap(), JsonPath::root()] {
         assert_eq!(root.find(&tape).unwrap().index(), 0);
@@ -64,10 +88,36 @@ fn paths_name_values() {
 #[test]
 fn errors_are_clear() {
     let paths = [
-        "", "a", " $", "$a", "$.", "$..a", "$.a.", "$[", "$[]", "$[1", "$[-1]", "$[01]", "$[x]", "$[*]", "$.*", "$['a",
-        "$['a'", "$.\"a", "$.\"a\\\"", "$.\"\\x\"", "$.\"\\ud800\"", "$ .a", "$.a b", "$.a]", "/~", "/a~2", "$[99999999999999999999]",
+        "",
+        "a",
+        " $",
+        "$a",
+        "$.",
+        "$..a",
+        "$.a.",
+        "$[",
+        "$[]",
+        "$[1",
+        "$[-1]",
+        "$[01]",
+        "$[x]",
+        "$[*]",
+        "$.*",
+        "$['a",
+        "$['a'",
+        "$.\"a",
+        "$.\"a\\\"",
+        "$.\"\\x\"",
+        "$.\"\\ud800\"",
+        "$ .a",
+        "$.a b",
+        "$.a]",
+        "/~",
+        "/a~2",
+        "$[99999999999999999999]",
     ];
-    let table: Vec<_> = paths.into_iter().map(|path| JsonPath::parse(path).unwrap_err().to_string()).collect();
+    let table: Vec<_> =
+        paths.into_iter().map(|path| JsonPath::parse(path).unwrap_err().to_string()).collect();
     expect![[r#"
         not a path: ``: expected `$` or `/` at byte 0
         not a path: `a`: expected `$` or `/` at byte 0
@@ -105,6 +155,9 @@ fn paths_are_built() {
     assert_eq!(path.to_string(), r#"$.items[3]."odd \"name\"""#);
     assert_eq!(path.to_pointer(), r#"/items/3/odd "name""#);
     let (parent, last) = path.split_last().unwrap();
-    assert_eq!((parent.to_string().as_str(), last), ("$.items[3]", &crate::Step::Field("odd \"name\"".into())));
+    assert_eq!(
+        (parent.to_string().as_str(), last),
+        ("$.items[3]", &crate::Step::Field("odd \"name\"".into()))
+    );
     assert!(JsonPath::root().split_last().is_none());
 }

@@ -9,7 +9,8 @@ use crate::{JsonPath, Node, Tape, TapeBuilder};
 fn documents() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_filter_map("finite", |x| serde_json::Number::from_f64(x).map(Value::Number)),
+        any::<f64>()
+            .prop_filter_map("finite", |x| serde_json::Number::from_f64(x).map(Value::Number)),
         "-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,9})?([eE][+-]?[0-9]{1,4})?"
             .prop_map(|digits| serde_json::from_str(&digits).expect("a number")),
     ];
@@ -32,9 +33,9 @@ fn documents() -> impl Strategy<Value = Value> {
 fn to_serde(node: Node<'_>) -> Value {
     match node.kind() {
         crate::Kind::Array => Value::Array(node.children().map(to_serde).collect()),
-        crate::Kind::Object => {
-            Value::Object(node.children().map(|c| (c.field().unwrap().into_owned(), to_serde(c))).collect())
-        }
+        crate::Kind::Object => Value::Object(
+            node.children().map(|c| (c.field().unwrap().into_owned(), to_serde(c))).collect(),
+        ),
         crate::Kind::String => Value::String(node.as_str().unwrap().into_owned()),
         crate::Kind::Number => serde_json::from_str(node.as_number().unwrap()).unwrap(),
         literal => serde_json::from_str(literal.literal()).unwrap(),
@@ -43,15 +44,29 @@ fn to_serde(node: Node<'_>) -> Value {
 
 fn from_serde(value: &Value, builder: &mut TapeBuilder) {
     match value {
-        Value::Null => drop(builder.null()),
-        Value::Bool(value) => drop(builder.bool(*value)),
-        Value::Number(number) => drop(builder.copy(Tape::parse(number.to_string()).unwrap().root())),
-        Value::String(string) => drop(builder.string(string)),
-        Value::Array(items) => drop(builder.array(|b| items.iter().for_each(|item| from_serde(item, b)))),
-        Value::Object(fields) => drop(builder.object(|b| {
+        Value::Null => builder.null(),
+        Value::Bool(value) => builder.bool(*value),
+        Value::Number(number) => builder.copy(Tape::parse(number.to_string()).unwrap().root()),
+        Value::String(string) => builder.string(string),
+        Value::Array(items) => builder.array(|b| items.iter().for_each(|item| from_serde(item, b))),
+        Value::Object(fields) => builder.object(|b| {
             fields.iter().for_each(|(name, value)| from_serde(value, b.field(name)));
-        })),
-    }
+        }),
+    };
+}
+
+/// Texts of documents whose objects name fields again and again.
+fn texts_with_duplicates() -> impl Strategy<Value = String> {
+    "[0-9]".prop_recursive(6, 80, 6, |inner| {
+        let fields = prop::collection::vec(("[ab]", inner.clone()), 0..6);
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(","))),
+            fields.prop_map(|fields| {
+                let field = |(name, value)| format!("\"{name}\":{value}");
+                format!("{{{}}}", fields.into_iter().map(field).collect::<Vec<_>>().join(","))
+            }),
+        ]
+    })
 }
 
 proptest! {
@@ -70,6 +85,13 @@ proptest! {
         let mut builder = TapeBuilder::new();
         from_serde(&value, &mut builder);
         prop_assert_eq!(&builder.finish(), &tape);
+    }
+
+    /// Where fields are named twice both readers keep the last value at the place of the first.
+    #[test]
+    fn duplicates_agree(text in texts_with_duplicates()) {
+        let theirs: Value = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(compact(&text).unwrap(), serde_json::to_string(&theirs).unwrap());
     }
 
     /// Every node is found again by its path, by the text of its path, and by its pointer.

@@ -31,7 +31,12 @@ fn streamed(text: &[u8], window: usize, piece: usize) -> Result<Tape, JsonError>
 fn assert_same(text: &[u8], window: usize, piece: usize) {
     let told = |result: Result<Tape, JsonError>| result.map_err(|error| error.to_string());
     let (whole, stream) = (told(Tape::parse(text)), told(streamed(text, window, piece)));
-    assert_eq!(stream, whole, "{:?} in windows of {window}, pieces of {piece}", String::from_utf8_lossy(text));
+    assert_eq!(
+        stream,
+        whole,
+        "{:?} in windows of {window}, pieces of {piece}",
+        String::from_utf8_lossy(text)
+    );
 }
 
 /// The sample, in windows and pieces of every size.
@@ -81,7 +86,10 @@ fn endless_streams_end() {
     let limits = Limits { bytes: 100_000, ..Limits::default() };
     let mut builder = TapeBuilder::new();
     let error = Parser::new(io::repeat(b' ')).limits(limits).parse_into(&mut builder).unwrap_err();
-    assert_eq!(error.to_string(), "line 1, column 100001 (byte 100000): more than 100000 bytes of text");
+    assert_eq!(
+        error.to_string(),
+        "line 1, column 100001 (byte 100000): more than 100000 bytes of text"
+    );
 }
 
 /// A failing reader is told with the place it failed at.
@@ -93,7 +101,9 @@ fn read_errors_are_kept() {
             Err(io::Error::other("the cable"))
         }
     }
-    let error = Parser::new(b"[1,".as_slice().chain(Failing)).parse_into(&mut TapeBuilder::new()).unwrap_err();
+    let error = Parser::new(b"[1,".as_slice().chain(Failing))
+        .parse_into(&mut TapeBuilder::new())
+        .unwrap_err();
     assert_eq!(error.to_string(), "reading JSON failed after byte 3");
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "the cable");
 }

@@ -30,7 +30,11 @@ fn numbers_are_ordered_by_value() {
         for (j, other) in ascending.iter().enumerate() {
             for a in *row {
                 for b in *other {
-                    assert_eq!(compare_numbers(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a} and {b}");
+                    assert_eq!(
+                        compare_numbers(a.as_bytes(), b.as_bytes()),
+                        i.cmp(&j),
+                        "{a} and {b}"
+                    );
                 }
             }
         }
@@ -40,8 +44,12 @@ fn numbers_are_ordered_by_value() {
 /// Doubles are written in their shortest form, as JSON.
 #[test]
 fn doubles_are_short() {
-    let told: Vec<_> = [0.1, 1.0, -0.0, 1e16, 1e300, f64::MIN_POSITIVE, f64::MAX].into_iter().map(number_from_f64).collect();
-    let want = ["0.1", "1", "-0", "1e16", "1e300", "2.2250738585072014e-308", "1.7976931348623157e308"];
+    let told: Vec<_> = [0.1, 1.0, -0.0, 1e16, 1e300, f64::MIN_POSITIVE, f64::MAX]
+        .into_iter()
+        .map(number_from_f64)
+        .collect();
+    let want =
+        ["0.1", "1", "-0", "1e16", "1e300", "2.2250738585072014e-308", "1.7976931348623157e308"];
     assert_eq!(told, want.map(|text| Some(text.to_owned())));
     assert_eq!([f64::NAN, f64::INFINITY].map(number_from_f64), [None, None]);
 }
@@ -49,7 +57,17 @@ fn doubles_are_short() {
 /// Text that is not canonical, as from a damaged file, is read without a panic.
 #[test]
 fn broken_text_is_read_without_panic() {
-    for text in [&b"\\"[..], b"\\u", b"\\u00", b"\\uzzzz", b"\\u00\xff\xff", b"\xff", b"\\x", b"a\\", b"\\ud800"] {
+    for text in [
+        &b"\\"[..],
+        b"\\u",
+        b"\\u00",
+        b"\\uzzzz",
+        b"\\u00\xff\xff",
+        b"\xff",
+        b"\\x",
+        b"a\\",
+        b"\\ud800",
+    ] {
         let _ = unescape(text);
         let _ = compare_strings(text, b"\\n");
     }
