@@ -3,7 +3,7 @@
 
 use vfs::{CrashPolicy, SimVfs};
 
-use super::workload::{Run, Truth, check, run, seed, workloads};
+use super::workload::{Run, Step, Truth, check, run, seed, workloads};
 
 /// Images for each moment and policy, so that the random policies show several faces.
 const FACES: u64 = 2;
@@ -81,4 +81,30 @@ fn crash_again(disk: &SimVfs, truth: &Truth, salt: u64) -> Result<usize, String>
             .map_err(|e| format!("{e} (second crash at {at}, {policy:?})"))?;
     }
     Ok(disk.op_count() + 1)
+}
+
+/// A batch of three frames is torn in its first; the others are whole, but cut with it. The next
+/// process appends a frame as long as the first, and loses power: the old second and third, which
+/// now follow a sound frame, must not be back.
+#[test]
+fn what_was_cut_never_comes_back() {
+    let mut run = Run::new(seed());
+    run.options.first_bytes = 4096;
+    run.open().expect("opens");
+    let batch = [Step::Append(1000), Step::Append(40), Step::Append(90), Step::Write];
+    run.steps(&batch).expect("sound").expect("sound");
+    let mut cut = 0;
+    for face in 0..400 {
+        let image = run.disk.image(run.disk.op_count(), &CrashPolicy::Torn512, face);
+        let mut next = Run::on(image, run.truth.frozen(usize::MAX), face);
+        next.options = run.options.clone();
+        let outcome = next.open().and_then(|()| {
+            cut += usize::from(next.truth.appended() == 0);
+            let again = [Step::Append(1000), Step::Sync];
+            next.steps(&again)?.map_err(|e| format!("cannot go on: {e}"))?;
+            check_all(&next, &[CrashPolicy::SyncedOnly, CrashPolicy::Torn512], 4)
+        });
+        outcome.unwrap_or_else(|e| panic!("{e}, face {face}, ANYWHEN_SEED={}", seed()));
+    }
+    assert!(cut > 100, "only {cut} images were cut");
 }
