@@ -1,1 +1,382 @@
-//! (to be written)
+//! Anywhen: a database that keeps every version of everything, in a process.
+//!
+//! ```
+//! # fn main() -> anywhen::Result<()> {
+//! use anywhen::{Database, Revision};
+//!
+//! let db = Database::open_in_memory()?;
+//! let articles = db.collection("articles")?;
+//! articles.put("a1", r#"{"title": "Anywhen", "counter": 0}"#)?;
+//! articles.edit("a1", |doc| doc.set("$.counter", "1"))?;
+//!
+//! let now = articles.get("a1")?.expect("it was put");
+//! assert_eq!(now.to_json()?, r#"{"title":"Anywhen","counter":1}"#);
+//! let then = articles.at(Revision(1)).get("a1")?.expect("it was there");
+//! assert_eq!(then.to_json()?, r#"{"title":"Anywhen","counter":0}"#);
+//!
+//! let runs = articles.node_history("a1", "$.counter")?;
+//! assert_eq!(runs.iter().map(|run| run.value.as_str()).collect::<Vec<_>>(), ["0", "1"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Database`] is a folder: a log that orders commits and makes them durable, and immutable files
+//! that hold what the log has been through. It belongs to one process at a time and may be used from
+//! any number of its threads: readers never wait, writers wait for those who write the same document.
+//!
+//! ```text
+//!   Database ── Collection ── Document        put, get, edit, at(moment), history, diff, node_history ...
+//!       │            │
+//!       │         document                    trees of nodes with stable keys
+//!     catalog        │
+//!       └───── txn ──┴── log, store           one commit, one log record; every version kept
+//! ```
+
+mod backup;
+mod catalog;
+mod error;
+mod stats;
+mod verify;
+
+pub use catalog::NAME_BYTES_MAX;
+pub use document::{
+    BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions, Committed, Diff,
+    Document, DocumentError, DocumentSavepoint as Savepoint, Edit, Keys, Meta, Metadata, Moment,
+    NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, Place, Position, Revision,
+    RevisionInfo, Scalar, Tree, digest, limits, subtree_hash, type_name,
+};
+pub use error::{Error, Result};
+pub use json;
+pub use stats::Stats;
+pub use store::Csn;
+pub use log::Durability;
+pub use txn::CommitInfo;
+pub use verify::VerifyReport;
+
+use catalog::{Catalog, CatalogTable};
+use document::{DocumentTable, DocumentTransaction, Documents};
+use parking_lot::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::TableId;
+use txn::{Engine, EngineOptions};
+use vfs::Env;
+
+/// How a database is opened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Blocks of files kept in memory, in bytes.
+    pub cache_bytes: usize,
+    /// Newest versions of documents kept in memory, in bytes.
+    pub document_cache_bytes: usize,
+    /// Changes gathered in memory before they are written to files, in bytes.
+    pub memtable_bytes: usize,
+    /// What a commit waits for.
+    pub durability: Durability,
+    /// What to do where there is a database, or where there is none.
+    pub create: Create,
+}
+
+/// Whether opening may make a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// It must be there.
+    Never,
+    /// It is made where it is not there.
+    IfMissing,
+    /// It must not be there yet.
+    New,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            cache_bytes: 256 << 20,
+            document_cache_bytes: 64 << 20,
+            memtable_bytes: 32 << 20,
+            durability: Durability::Sync,
+            create: Create::IfMissing,
+        }
+    }
+}
+
+/// A database. Cheap to clone; may be used from many threads.
+#[derive(Clone)]
+pub struct Database {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    env: Env,
+    path: PathBuf,
+    documents: Arc<Documents>,
+    catalog: Catalog,
+    /// One at a time: backup, compaction, verification.
+    care: Mutex<()>,
+}
+
+impl Database {
+    /// Opens the database in a folder. Fails with [`Error::NoDatabase`] where there is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(path, Options { create: Create::Never, ..Options::default() })
+    }
+
+    /// Makes a database in a folder that is empty or does not exist yet.
+    pub fn create(path: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(path, Options { create: Create::New, ..Options::default() })
+    }
+
+    /// Opens the database in a folder, making it where there is none.
+    pub fn open_or_create(path: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(path, Options::default())
+    }
+
+    /// Makes a database that lives in memory and is gone when it is dropped.
+    pub fn open_in_memory() -> Result<Database> {
+        let disk = vfs::SimVfs::unrecorded();
+        Database::open_env(
+            &Env { fs: Arc::new(disk), ..Env::os() },
+            Path::new("/anywhen"),
+            Options::default(),
+        )
+    }
+
+    /// Opens a database as the options say.
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Database> {
+        Database::open_env(&Env::os(), path.as_ref(), options)
+    }
+
+    /// [`open_with`](Database::open_with), on the given files, clock and randomness.
+    pub fn open_env(env: &Env, path: &Path, options: Options) -> Result<Database> {
+        let found = Found::at(env, path)?;
+        match (found, options.create) {
+            (Found::Nothing, Create::Never) => return Err(Error::NoDatabase(path.to_owned())),
+            (Found::SomethingElse, Create::Never) => {
+                return Err(Error::NoDatabase(path.to_owned()));
+            }
+            (Found::SomethingElse, _) => return Err(Error::NotADatabase(path.to_owned())),
+            (Found::Database, Create::New) => return Err(Error::Exists(path.to_owned())),
+            _ => {}
+        }
+        let mut engine_options = EngineOptions::default();
+        engine_options.durability = options.durability;
+        engine_options.store.cache_bytes = options.cache_bytes;
+        engine_options.store.memtable_bytes = options.memtable_bytes;
+        let engine = Engine::open(env, path, engine_options, Arc::new(table_of))?;
+        let catalog = Catalog::load(&engine)?;
+        let documents = Documents::new(engine, options.document_cache_bytes);
+        let shared = Shared {
+            env: env.clone(),
+            path: path.to_owned(),
+            documents,
+            catalog,
+            care: Mutex::new(()),
+        };
+        Ok(Database { shared: Arc::new(shared) })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        self.shared.documents.engine()
+    }
+
+    // --- collections -----------------------------------------------------------------------------
+
+    /// The collection of that name, made where there is none.
+    pub fn collection(&self, name: &str) -> Result<Collection> {
+        let entry = self.shared.catalog.find_or_create(self.engine(), name, None)?;
+        Ok(self.shared.documents.collection(entry.table, entry.options))
+    }
+
+    /// The collection of that name and those options, made where there is none. Fails where it
+    /// exists with others.
+    pub fn collection_with(&self, name: &str, options: CollectionOptions) -> Result<Collection> {
+        let entry = self.shared.catalog.find_or_create(self.engine(), name, Some(options))?;
+        Ok(self.shared.documents.collection(entry.table, entry.options))
+    }
+
+    /// The collection of that name, `None` where there is none.
+    pub fn find_collection(&self, name: &str) -> Option<Collection> {
+        let entry = self.shared.catalog.find(name)?;
+        Some(self.shared.documents.collection(entry.table, entry.options))
+    }
+
+    /// The names of the collections, in order.
+    pub fn collections(&self) -> Result<Vec<String>> {
+        Ok(self.shared.catalog.names())
+    }
+
+    /// Removes a collection and its documents; false where there is none.
+    pub fn drop_collection(&self, name: &str) -> Result<bool> {
+        self.shared.catalog.drop_collection(self.engine(), name)
+    }
+
+    // --- transactions and commits ----------------------------------------------------------------
+
+    /// Begins a transaction over documents of any collections. It sees the database as of now; the
+    /// first to change a document wins.
+    pub fn begin(&self) -> Result<Txn> {
+        Ok(Txn { database: self.clone(), inner: self.shared.documents.begin(false) })
+    }
+
+    /// Begins a transaction that commits only if it could have run alone.
+    pub fn begin_serializable(&self) -> Result<Txn> {
+        Ok(Txn { database: self.clone(), inner: self.shared.documents.begin(true) })
+    }
+
+    /// The newest commit.
+    pub fn newest(&self) -> Csn {
+        self.engine().visible()
+    }
+
+    /// The newest commit at or before a time, in microseconds since 1970 UTC; 0 where all came later.
+    pub fn csn_at(&self, time_us: u64) -> Result<Csn> {
+        Ok(self.engine().csn_at(time_us)?)
+    }
+
+    /// The commits numbered `from` to `to`, in order or newest first.
+    pub fn commits(
+        &self,
+        from: Csn,
+        to: Csn,
+        newest_first: bool,
+    ) -> impl Iterator<Item = Result<CommitInfo>> + '_ {
+        self.engine().commits(from, to, newest_first).map(|info| Ok(info?))
+    }
+
+    // --- care ------------------------------------------------------------------------------------
+
+    /// Writes everything committed to files and frees the log.
+    pub fn checkpoint(&self) -> Result<()> {
+        Ok(self.engine().checkpoint()?)
+    }
+
+    /// Merges all files, dropping what nothing needs and compressing what is old more tightly.
+    pub fn compact(&self) -> Result<()> {
+        let _one = self.shared.care.lock();
+        self.engine().checkpoint()?;
+        self.engine().store().compact()?;
+        Ok(())
+    }
+
+    /// Forgets the newest versions of documents kept in memory, so that the next reads are cold.
+    pub fn clear_document_cache(&self) {
+        self.shared.documents.clear_cache();
+    }
+
+    /// Closes the database. Other clones of it must be gone; otherwise it stays open until they are,
+    /// and this fails.
+    pub fn close(self) -> Result<()> {
+        let shared = Arc::try_unwrap(self.shared).map_err(|shared| {
+            Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&shared) - 1 })
+        })?;
+        let documents = Arc::try_unwrap(shared.documents).map_err(|documents| {
+            Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&documents) - 1 })
+        })?;
+        Ok(documents.into_engine().close()?)
+    }
+}
+
+/// What stands at a path.
+enum Found {
+    Nothing,
+    Database,
+    SomethingElse,
+}
+
+impl Found {
+    fn at(env: &Env, path: &Path) -> Result<Found> {
+        let io = |source| Error::Io { path: path.to_owned(), source };
+        if !env.fs.exists(path).map_err(io)? {
+            return Ok(Found::Nothing);
+        }
+        let files = env.fs.list(path).map_err(io)?;
+        if files.is_empty() {
+            return Ok(Found::Nothing);
+        }
+        let is_ours = |file: &PathBuf| file.file_name().is_some_and(|name| name == "LOCK");
+        Ok(if files.iter().any(is_ours) { Found::Database } else { Found::SomethingElse })
+    }
+}
+
+fn table_of(table: TableId) -> Arc<dyn store::Table> {
+    match table {
+        TableId(0) => Arc::new(CatalogTable),
+        _ => Arc::new(DocumentTable::default()),
+    }
+}
+
+/// A transaction over documents of any collections. Dropping it takes everything back.
+pub struct Txn {
+    database: Database,
+    inner: DocumentTransaction,
+}
+
+impl Txn {
+    /// A collection inside the transaction. It is made at once, not by the commit, where there is
+    /// none.
+    pub fn collection(&mut self, name: &str) -> Result<TxnCollection<'_>> {
+        let collection = self.database.collection(name)?;
+        Ok(TxnCollection { collection, inner: &mut self.inner })
+    }
+
+    /// Marks the present state.
+    pub fn savepoint(&self) -> Savepoint {
+        self.inner.savepoint()
+    }
+
+    /// Takes back what was done since the savepoint, which can be used again.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) {
+        self.inner.rollback_to(savepoint);
+    }
+
+    /// Makes all changes durable and visible, as one commit; returns its number.
+    pub fn commit(self) -> Result<Csn> {
+        self.commit_with(&Meta::default())
+    }
+
+    /// [`commit`](Txn::commit), saying who and why.
+    pub fn commit_with(self, meta: &Meta) -> Result<Csn> {
+        Ok(self.inner.commit(meta)?.csn)
+    }
+
+    /// Takes everything back.
+    pub fn rollback(self) {}
+}
+
+/// A collection inside a transaction.
+pub struct TxnCollection<'a> {
+    collection: Collection,
+    inner: &'a mut DocumentTransaction,
+}
+
+impl TxnCollection<'_> {
+    /// The document as the transaction sees it, `None` where there is none.
+    pub fn get(&mut self, key: &str) -> Result<Option<Document>> {
+        Ok(self.inner.get(&self.collection, key)?)
+    }
+
+    /// Gives the document this value; returns the revision that it will have.
+    pub fn put(&mut self, key: &str, json: impl AsRef<[u8]>) -> Result<Revision> {
+        Ok(self.inner.put(&self.collection, key, json)?)
+    }
+
+    /// Edits the document; where `f` fails it stays as it was before.
+    pub fn edit<R>(
+        &mut self,
+        key: &str,
+        f: impl FnOnce(&mut Edit<'_>) -> document::Result<R>,
+    ) -> Result<R> {
+        Ok(self.inner.edit(&self.collection, key, f)?)
+    }
+
+    /// Removes the document; its history stays.
+    pub fn remove(&mut self, key: &str) -> Result<()> {
+        Ok(self.inner.remove(&self.collection, key)?)
+    }
+}

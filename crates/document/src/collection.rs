@@ -120,6 +120,11 @@ impl Documents {
         self.cache.clear();
     }
 
+    /// Gives the engine back, for closing it.
+    pub fn into_engine(self) -> Arc<Engine> {
+        self.engine
+    }
+
     pub(crate) fn cache(&self) -> &Arc<Cache> {
         &self.cache
     }

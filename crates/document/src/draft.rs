@@ -13,7 +13,9 @@
 //! Invariants: a chunk's buffer equals its stored version with its delta applied; node keys are
 //! handed out in order and never twice; the header counts nodes and placed nodes exactly.
 
-use crate::chunk::{Chunk, ChunkBuf, Header, Node, Op};
+use crate::chunk::{Chunk, Header, Node};
+use crate::chunk_buf::ChunkBuf;
+use crate::delta::Op;
 use crate::error::{Damaged, DocumentError};
 use crate::order::Label;
 use crate::tree::{DEPTH_MAX, Look, Nodes, Tree};
@@ -29,7 +31,7 @@ const KEYS_MAX: u64 = 1 << 39;
 const VALUE_BYTES_MAX: usize = 1 << 28;
 
 /// A chunk that a draft changed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Work {
     buf: ChunkBuf,
     delta: Vec<u8>,
@@ -64,6 +66,7 @@ pub enum Place<'a> {
 }
 
 /// A document being edited.
+#[derive(Clone)]
 pub(crate) struct Draft {
     base: Arc<Tree>,
     header: Header,

@@ -13,9 +13,10 @@
 //!
 //! A node that never changed since its document was first put costs one look-up.
 
-use crate::chunk::{Chunk, Op, read_set};
+use crate::chunk::Chunk;
 use crate::codec::Reader;
 use crate::collection::{Collection, no_document};
+use crate::delta::{Op, read_set};
 use crate::edit::{NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};

@@ -18,8 +18,10 @@
 //! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
 
 mod chunk;
+mod chunk_buf;
 mod codec;
 mod collection;
+mod delta;
 mod diff;
 mod draft;
 mod edit;
@@ -35,6 +37,7 @@ mod rewrite;
 mod serialize;
 mod state;
 mod table;
+mod transaction;
 mod tree;
 mod working;
 
@@ -50,6 +53,7 @@ pub use history::{BlameLine, NodeVersion, RevisionInfo, Scalar};
 pub use key::KEY_BYTES_MAX;
 pub use serialize::{Metadata, Options, type_name, write_part};
 pub use table::DocumentTable;
+pub use transaction::{DocumentSavepoint, DocumentTransaction};
 pub use tree::{DEPTH_MAX, Nodes, Tree};
 
 /// The result of an operation on documents.

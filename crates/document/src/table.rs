@@ -1,6 +1,6 @@
 //! What a collection's table tells the store about its values: how deltas merge into images.
 
-use crate::chunk::ChunkBuf;
+use crate::chunk_buf::ChunkBuf;
 use crate::error::Damaged;
 use crate::key::{Record, record_of};
 use crate::revisions;

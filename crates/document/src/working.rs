@@ -16,6 +16,7 @@ use store::{Csn, TableId};
 use txn::Transaction;
 
 /// What a transaction has made of a document so far.
+#[derive(Clone)]
 enum Now {
     /// As it was found.
     Found,
@@ -24,6 +25,7 @@ enum Now {
 }
 
 /// A document inside a transaction.
+#[derive(Clone)]
 pub(crate) struct Working {
     found: State,
     now: Now,
@@ -35,6 +37,11 @@ pub(crate) struct Working {
 impl Working {
     pub fn new(found: State, hashes: bool) -> Working {
         Working { found, now: Now::Found, recreated: false, hashes }
+    }
+
+    /// The same document with nothing done to it.
+    pub fn as_found(&self) -> Working {
+        Working::new(self.found.clone(), self.hashes)
     }
 
     /// The state it was found in.

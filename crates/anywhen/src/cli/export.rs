@@ -30,8 +30,8 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
             return Err(Failure::refused("revisions are counted for each document")
                 .hint("name a time, authored:TIME or csn:N"));
         }
-        (None, Some(at)) => collection.at(moment(at)).keys("")?.collect::<anywhen::Result<_>>()?,
-        (None, None) => collection.keys("").collect::<anywhen::Result<_>>()?,
+        (None, Some(at)) => collection.at(moment(at)).keys("")?.collect::<Result<_, _>>()?,
+        (None, None) => collection.keys("").collect::<Result<_, _>>()?,
     };
     let mut written = 0;
     for key in &keys {

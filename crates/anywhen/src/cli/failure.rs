@@ -10,7 +10,10 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anywhen::{DocumentError, Error};
 use owo_colors::OwoColorize;
+use store::StoreError;
+use txn::{EngineError, TxnError};
 
 use super::json_out::Object;
 
@@ -108,11 +111,76 @@ impl Failure {
     }
 }
 
-impl From<anywhen::Error> for Failure {
-    fn from(error: anywhen::Error) -> Self {
-        let kind = if error.is_damage() || error.is_io() { Kind::Broken } else { Kind::Refused };
-        Self::new(kind, chain(&error))
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let failure = Self::new(kind_of(&error), chain(&error));
+        match error {
+            Error::Engine(EngineError::InUse { .. }) => {
+                failure.hint("another process has this folder open: end it, or use its shell")
+            }
+            _ => failure,
+        }
     }
+}
+
+impl From<DocumentError> for Failure {
+    fn from(error: DocumentError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+/// What the caller can put right is refused; everything else is the disk's or
+/// the data's.
+fn kind_of(error: &Error) -> Kind {
+    let refused = match error {
+        Error::NoDatabase(_)
+        | Error::Exists(_)
+        | Error::NotADatabase(_)
+        | Error::BadName { .. }
+        | Error::OptionsDiffer { .. } => true,
+        Error::Io { path, source } => return Failure::file(path, source).kind,
+        Error::Document(error) => document_refused(error),
+        Error::Engine(error) => engine_refused(error),
+        Error::Txn(error) => txn_refused(error),
+        Error::Store(error) => store_refused(error),
+        _ => false,
+    };
+    if refused { Kind::Refused } else { Kind::Broken }
+}
+
+fn document_refused(error: &DocumentError) -> bool {
+    match error {
+        DocumentError::Damaged(_) => false,
+        DocumentError::Store(error) => store_refused(error),
+        DocumentError::Txn(error) => txn_refused(error),
+        DocumentError::Engine(error) => engine_refused(error),
+        _ => true,
+    }
+}
+
+fn engine_refused(error: &EngineError) -> bool {
+    match error {
+        EngineError::InUse { .. } => true,
+        EngineError::Txn(error) => txn_refused(error),
+        EngineError::Store(error) => store_refused(error),
+        _ => false,
+    }
+}
+
+fn txn_refused(error: &TxnError) -> bool {
+    match error {
+        TxnError::Serialization { .. }
+        | TxnError::Deadlock
+        | TxnError::LockTimeout
+        | TxnError::TooLarge { .. }
+        | TxnError::NoSuchCommit { .. } => true,
+        TxnError::Store(error) => store_refused(error),
+        _ => false,
+    }
+}
+
+fn store_refused(error: &StoreError) -> bool {
+    matches!(error, StoreError::TooLarge { .. } | StoreError::Forgotten { .. })
 }
 
 /// Writing the answer failed: a closed pipe is no error of ours.

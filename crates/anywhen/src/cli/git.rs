@@ -54,8 +54,8 @@ fn version(blobs: &mut Blobs, entry: Entry) -> Outcome<Version> {
         None => None,
         Some(blob) => {
             let text = blobs.read(blob)?;
-            match Tape::parse(&text) {
-                Ok(tape) => Some(tape.to_json()),
+            match Tape::parse_with(&text, &anywhen::limits()) {
+                Ok(tape) => Some(tape),
                 Err(error) => {
                     let commit = entry.commit.get(..10).unwrap_or(&entry.commit);
                     return Ok(Version::Unreadable(format!("{commit}: {error}")));

@@ -21,6 +21,7 @@ use super::failure::{Failure, Kind, Outcome};
 use super::json_out::Object;
 use super::screen::{self, count};
 use super::session::{Session, meta};
+use super::write::parse;
 use super::{git, progress};
 
 /// Documents in one commit of an import of many.
@@ -79,14 +80,13 @@ fn one(session: &mut Session, a: &ImportArgs, path: &Path) -> Outcome {
         Some(collection) => Target { collection: collection.clone(), key: stem(path) },
         None => Target { collection: "documents".to_owned(), key: stem(path) },
     };
+    let tape = parse(&json).map_err(|failure| failure.at(path.display()))?;
     let collection = session.database_or_new()?.collection(&target.collection)?;
     let mut meta = meta(&a.signed);
     if meta.message.is_empty() {
         meta.message = format!("import {}", path.display());
     }
-    let committed = collection
-        .put_with(&target.key, &json, &meta)
-        .map_err(|error| Failure::from(error).at(path.display()))?;
+    let committed = collection.put_tape(&target.key, &tape, &meta)?;
     super::write::committed_line(session, &target, &committed)
 }
 
@@ -251,13 +251,9 @@ fn collection_name(a: &ImportArgs, path: &Path) -> Outcome<String> {
 /// One version of a document's history.
 pub(super) enum Version {
     /// `None`: the document was removed here.
-    Document { doc: Option<String>, meta: Meta },
+    Document { doc: Option<Tape>, meta: Meta },
     /// What was there is no JSON; the text says which and why.
     Unreadable(String),
-}
-
-fn parse(text: &[u8]) -> Outcome<Tape> {
-    Tape::parse(text).map_err(|error| Failure::refused(format!("not JSON: {error}")))
 }
 
 /// A line of a history file.
@@ -280,7 +276,7 @@ fn line_version(number: u64, text: &[u8]) -> Outcome<Version> {
             })?),
         };
     Ok(Version::Document {
-        doc: root.get("doc").map(|doc| doc.to_json()),
+        doc: root.get("doc").map(|doc| doc.to_tape()),
         meta: Meta {
             author: text("author").unwrap_or_default(),
             message: text("message").unwrap_or_default(),
@@ -341,7 +337,7 @@ impl Tally {
             Version::Document { doc: None, .. } if !self.present => return Ok(()),
             Version::Document { doc: Some(doc), meta } => {
                 self.present = true;
-                collection.put_with(&target.key, doc, &meta)?
+                collection.put_tape(&target.key, &doc, &meta)?
             }
             Version::Document { doc: None, meta } => {
                 self.present = false;

@@ -44,7 +44,10 @@ use session::Session;
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut session = Session::new(&arguments.global);
-    let outcome = run(&mut session, &arguments.command).and_then(|()| session.close());
+    let outcome = run(&mut session, &arguments.command);
+    // Closed in any case; what went wrong first is what is told.
+    let closed = session.close();
+    let outcome = outcome.and(closed);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use anywhen::{Collection, Document, Metadata, Moment, Options, Revision, RevisionInfo};
+use anywhen::{Collection, Document, DocumentError, Metadata, Moment, PartOptions, Revision, RevisionInfo};
 use json::Tape;
 
 use super::args::{
@@ -78,7 +78,7 @@ fn part(document: &Document, a: &GetArgs) -> Outcome<String> {
     if let (Some(place), false, false) = (&a.path, limited, a.metadata) {
         return document.value(node(place))?.ok_or_else(|| nothing(place));
     }
-    let mut options = Options::default();
+    let mut options = PartOptions::default();
     if let Some(place) = &a.path {
         options.start = Some(document.find(node(place))?.ok_or_else(|| nothing(place))?);
     }
@@ -118,8 +118,8 @@ pub(super) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
 }
 
 /// Prints names as they come: a line each, or an array.
-fn list(json: bool, names: impl Iterator<Item = anywhen::Result<String>>) -> Outcome {
-    let names = names.collect::<anywhen::Result<Vec<String>>>()?;
+fn list(json: bool, names: impl Iterator<Item = anywhen::Result<String, DocumentError>>) -> Outcome {
+    let names = names.collect::<Result<Vec<String>, _>>()?;
     if json {
         return screen::raw(array(names.iter().map(|name| quoted(name))).as_bytes());
     }
@@ -174,26 +174,23 @@ pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
         return Err(Failure::refused(format!("{} has one revision so far", a.target))
             .hint("name two revisions to compare"));
     }
-    let changes = collection.diff(&a.target.key, Revision(from), Revision(to))?;
+    let diff = collection.diff(&a.target.key, Revision(from), Revision(to))?;
     let format = a.format.unwrap_or(match session.json {
         true => DiffFormat::Anywhen,
         false => DiffFormat::Text,
     });
     match format {
-        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, &changes)),
+        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, &diff.changes)),
         DiffFormat::Anywhen => {
             let object = Object::new()
                 .text("collection", &a.target.collection)
                 .text("key", &a.target.key)
                 .plain("from", from)
                 .plain("to", to)
-                .raw("changes", &array(changes.iter().map(render::change_json)));
+                .raw("changes", &array(diff.changes.iter().map(render::change_json)));
             screen::raw(object.end().as_bytes())
         }
-        DiffFormat::Rfc6902 => {
-            let patch = collection.json_patch(&a.target.key, Revision(from), Revision(to))?;
-            screen::raw(patch.as_bytes())
-        }
+        DiffFormat::Rfc6902 => screen::raw(diff.to_rfc6902()?.as_bytes()),
     }
 }
 

@@ -55,12 +55,10 @@ impl Session {
 
     /// A collection that must exist.
     pub(super) fn collection(&mut self, name: &str) -> Outcome<Collection> {
-        let database = self.database()?;
-        if !database.collections()?.iter().any(|known| known == name) {
-            return Err(Failure::refused(format!("there is no collection {name:?}"))
-                .hint("`anywhen ls` shows the collections"));
-        }
-        Ok(database.collection(name)?)
+        self.database()?.find_collection(name).ok_or_else(|| {
+            Failure::refused(format!("there is no collection {name:?}"))
+                .hint("`anywhen ls` shows the collections")
+        })
     }
 
     /// Ends the use of the database, so that the next opening has nothing to

@@ -3,7 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use anywhen::{Committed, Edit, Place as Position, Revision};
+use anywhen::{Committed, DocumentError, Edit, Place as Position, Revision};
+use json::Tape;
 
 use super::args::{Change, EditArgs, Place, PutArgs, RevertArgs, RmArgs, Signed, Target, Where};
 use super::failure::{Failure, Outcome};
@@ -13,9 +14,10 @@ use super::session::{Session, meta, node};
 use super::time;
 
 pub(super) fn put(session: &mut Session, a: &PutArgs) -> Outcome {
-    let json = read_source(&a.source)?;
+    // What is no JSON makes no database and no collection.
+    let tape = parse(&read_source(&a.source)?)?;
     let collection = session.database_or_new()?.collection(&a.target.collection)?;
-    let committed = collection.put_with(&a.target.key, &json, &meta(&a.signed))?;
+    let committed = collection.put_tape(&a.target.key, &tape, &meta(&a.signed))?;
     committed_line(session, &a.target, &committed)
 }
 
@@ -38,6 +40,12 @@ fn read_source(source: &str) -> Outcome<Vec<u8>> {
     std::fs::read(path).map_err(|error| {
         Failure::file(path, &error).hint("give a file, `-` for standard input, or JSON in quotes")
     })
+}
+
+/// Reads JSON within the limits of documents.
+pub(super) fn parse(text: &[u8]) -> Outcome<Tape> {
+    Tape::parse_with(text, &anywhen::limits())
+        .map_err(|error| Failure::refused(format!("not JSON: {error}")))
 }
 
 /// Says which revision a write made, or that nothing differed.
@@ -110,7 +118,7 @@ enum Step<'a> {
 }
 
 impl Step<'_> {
-    fn apply(&self, document: &mut Edit<'_>) -> anywhen::Result<()> {
+    fn apply(&self, document: &mut Edit<'_>) -> Result<(), DocumentError> {
         match self {
             Self::Set(place, value) => document.set(node(place), value).map(drop),
             Self::Insert(place, position, value) => {
@@ -181,7 +189,7 @@ fn value(value: &str, text: bool) -> Outcome<String> {
     if text {
         return Ok(quoted(value));
     }
-    match json::Tape::parse(value.as_bytes()) {
+    match Tape::parse(value.as_bytes()) {
         Ok(_) => Ok(value.to_owned()),
         Err(error) => Err(Failure::refused(format!("{value:?} is not JSON: {error}"))
             .hint("a text is written '\"so\"', or plainly with --text")),

@@ -1,0 +1,73 @@
+//! What can go wrong with a database, told so that a caller can act on it.
+
+use document::DocumentError;
+use std::path::PathBuf;
+
+/// Why an operation failed. Nothing was changed, except where the source says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no database at that place.
+    #[error("there is no database in {}; `anywhen init` makes one", .0.display())]
+    NoDatabase(PathBuf),
+    /// There is a database already at that place.
+    #[error("there is a database in {} already", .0.display())]
+    Exists(PathBuf),
+    /// A folder that holds something else.
+    #[error("{} is not empty and holds no database", .0.display())]
+    NotADatabase(PathBuf),
+    /// A collection's name that cannot be used.
+    #[error("a collection cannot be called {name:?}: {why}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A collection was made with other options.
+    #[error("collection {name:?} exists, with other options")]
+    OptionsDiffer {
+        /// The collection.
+        name: String,
+    },
+    /// The catalog does not decode.
+    #[error("the catalog does not decode: {0}; restore the database from a backup")]
+    Catalog(&'static str),
+    /// A file or folder could not be used.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Documents that do not agree with what is stored beside them.
+    #[error(
+        "document {key:?} of collection {collection:?} is damaged at revision {revision}: {what}"
+    )]
+    Inconsistent {
+        /// The collection.
+        collection: String,
+        /// The document.
+        key: String,
+        /// The revision.
+        revision: u64,
+        /// What does not fit.
+        what: &'static str,
+    },
+    /// From documents.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// From the engine, on opening or closing.
+    #[error(transparent)]
+    Engine(#[from] txn::EngineError),
+    /// From a transaction.
+    #[error(transparent)]
+    Txn(#[from] txn::TxnError),
+    /// From the store.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+}
+
+/// The result of an operation on a database.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,111 @@
+//! Verification: is everything that the database says of itself true?
+//!
+//! First every block of every file is read and its checksum computed; then every document is walked
+//! and compared with what is stored beside it: how many nodes it has, how many of them are placed,
+//! that each is found by its parent, and, where the collection keeps hashes, the digest. The newest
+//! revision of each document is walked, and with it the first and one in the middle.
+
+use crate::{Collection, Database, Result, Revision};
+use document::{Nodes, Tree};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a verification looked at and found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Files read.
+    pub files: u64,
+    /// Blocks whose checksum was computed.
+    pub blocks: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Documents walked.
+    pub documents: u64,
+    /// Revisions that they have in all.
+    pub revisions: u64,
+    /// What is wrong; empty where all is well.
+    pub problems: Vec<String>,
+}
+
+impl Database {
+    /// Reads everything and checks it. `progress` is told now and then how many bytes and documents
+    /// have been looked at. Fails only where the check itself cannot go on; what is wrong is in the
+    /// report.
+    pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<VerifyReport> {
+        let _one = self.shared.care.lock();
+        self.engine().checkpoint()?;
+        let read = AtomicU64::new(0);
+        let stored = self.engine().store().verify(&mut |bytes| {
+            read.store(bytes, Ordering::Relaxed);
+            progress(bytes);
+        })?;
+        let mut report = VerifyReport {
+            files: stored.segments,
+            blocks: stored.blocks,
+            bytes: stored.bytes,
+            problems: stored.problems,
+            ..VerifyReport::default()
+        };
+        let mut done = read.into_inner();
+        for name in self.collections()? {
+            let Some(collection) = self.find_collection(&name) else { continue };
+            for key in collection.keys("") {
+                let key = key?;
+                if let Err(error) = check_document(&collection, &key, &mut report) {
+                    report.problems.push(format!("{name}/{key}: {error}"));
+                }
+                done += 1;
+                progress(done);
+            }
+        }
+        Ok(report)
+    }
+}
+
+fn check_document(collection: &Collection, key: &str, report: &mut VerifyReport) -> Result<()> {
+    let newest = collection.newest(key)?;
+    report.documents += 1;
+    report.revisions += newest.0;
+    let times = collection.timestamps(key)?;
+    if times.len() as u64 != newest.0 || !times.is_sorted() {
+        report.problems.push(format!("{key}: its list of revisions does not add up"));
+    }
+    let mut samples = vec![newest, Revision(1), Revision(newest.0.div_ceil(2))];
+    samples.dedup();
+    for revision in samples {
+        if let Some(document) = collection.at(revision).get(key)? {
+            for problem in check_tree(document.tree(), collection.options().hashes)? {
+                report.problems.push(format!("{key} at revision {revision}: {problem}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares a document's nodes with its header.
+fn check_tree(tree: &Tree, hashes: bool) -> Result<Vec<&'static str>> {
+    let mut problems = Vec::new();
+    let header = tree.header();
+    let keys = tree.subtree(tree.root())?;
+    if keys.len() as u64 != header.nodes {
+        problems.push("it has more or fewer nodes than its header says");
+    }
+    if keys.iter().any(|key| key.0 >= header.next_key) {
+        problems.push("it has a node whose key is still to come");
+    }
+    let mut placed = 0;
+    for key in &keys {
+        let node = tree.expect(*key)?;
+        placed += tree.place(*key)?.is_some() as u64;
+        if node.kind.is_container() && tree.children(*key)?.count() != node.count as usize {
+            problems.push("a container has more or fewer children than it says");
+        }
+    }
+    if placed != header.placed {
+        problems.push("it has more or fewer placed nodes than its header says");
+    }
+    if hashes && document::digest(tree)? != header.digest {
+        problems.push("its digest is not that of its nodes");
+    }
+    Ok(problems)
+}

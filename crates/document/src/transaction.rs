@@ -1,0 +1,140 @@
+//! Transactions over many documents of many collections: all of it happens, or none.
+//!
+//! A transaction sees the database as of its beginning, and its own changes. The first to change a
+//! document wins: whoever comes later, with a transaction that began earlier, gets
+//! [`DocumentError::Conflict`] and starts anew.
+
+use crate::collection::{Collection, Document, Documents, Meta, no_document};
+use crate::edit::Edit;
+use crate::error::DocumentError;
+use crate::key::{Prefix, Record};
+use crate::working::Working;
+use crate::{Result, Revision};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::{Csn, TableId};
+use txn::{Commit, Isolation, Transaction};
+
+/// A transaction over documents. Dropping it takes everything back.
+pub struct DocumentTransaction {
+    txn: Transaction,
+    documents: Arc<Documents>,
+    working: BTreeMap<(TableId, String), Working>,
+}
+
+/// A state of a transaction, to go back to.
+pub struct DocumentSavepoint(BTreeMap<(TableId, String), Working>);
+
+impl Documents {
+    /// Begins a transaction at REPEATABLE READ or SERIALIZABLE.
+    pub fn begin(self: &Arc<Self>, serializable: bool) -> DocumentTransaction {
+        let isolation = match serializable {
+            true => Isolation::Serializable,
+            false => Isolation::RepeatableRead,
+        };
+        DocumentTransaction { txn: self.engine().begin(isolation), documents: Arc::clone(self), working: BTreeMap::new() }
+    }
+}
+
+impl DocumentTransaction {
+    /// The commit that the transaction reads at.
+    pub fn reads_at(&self) -> Csn {
+        self.txn.snapshot().csn()
+    }
+
+    /// The document as this transaction sees it, `None` where there is none.
+    pub fn get(&mut self, collection: &Collection, key: &str) -> Result<Option<Document>> {
+        let id = (collection.table(), key.to_owned());
+        if let Some(working) = self.working.get(&id) {
+            let revision = if working.is_changed() { working.next_revision() } else { working.found().revision };
+            return Ok(working.tree()?.map(|tree| Document::new(revision, tree)));
+        }
+        let prefix = Prefix::new(key)?;
+        let state = collection.state(&prefix, self.reads_at())?;
+        self.note_read(collection.table(), &prefix, state.revision)?;
+        Ok(state.tree.map(|tree| Document::new(state.revision, tree)))
+    }
+
+    /// Tells a serializable transaction that it has read a document: every later revision writes the
+    /// page that its entry falls into.
+    fn note_read(&self, table: TableId, prefix: &Prefix, newest: Revision) -> Result<()> {
+        if self.txn.isolation() == Isolation::Serializable {
+            let page = (newest.0 / crate::revisions::PAGE) as u32;
+            self.txn.read(table, &prefix.record(Record::Revisions(page)))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the document this value; returns the revision that it will have.
+    pub fn put(&mut self, collection: &Collection, key: &str, json: impl AsRef<[u8]>) -> Result<Revision> {
+        let tape = crate::edit::parse(json.as_ref())?;
+        let working = self.working(collection, key)?;
+        working.put_tape(&tape)?;
+        Ok(if working.is_changed() { working.next_revision() } else { working.found().revision })
+    }
+
+    /// Edits the document. Where `f` fails, the document stays as it was before.
+    pub fn edit<R>(&mut self, collection: &Collection, key: &str, f: impl FnOnce(&mut Edit<'_>) -> Result<R>) -> Result<R> {
+        let working = self.working(collection, key)?;
+        let before = working.clone();
+        let result = working.edit(f).and_then(|done| done.ok_or_else(|| no_document(key)));
+        if result.is_err() {
+            *working = before;
+        }
+        result
+    }
+
+    /// Removes the document.
+    pub fn remove(&mut self, collection: &Collection, key: &str) -> Result<()> {
+        match self.working(collection, key)?.remove() {
+            true => Ok(()),
+            false => Err(no_document(key)),
+        }
+    }
+
+    fn working(&mut self, collection: &Collection, key: &str) -> Result<&mut Working> {
+        let id = (collection.table(), key.to_owned());
+        if !self.working.contains_key(&id) {
+            let prefix = Prefix::new(key)?;
+            self.txn.lock(collection.table(), &prefix.record(Record::Revisions(0)))?;
+            // The lock's own key is written by the first 1,024 revisions alone: ask for the document.
+            let newest = collection.state(&prefix, self.documents.engine().visible())?;
+            if newest.csn > self.reads_at() {
+                return Err(DocumentError::Conflict { key: key.to_owned(), revision: newest.revision });
+            }
+            self.note_read(collection.table(), &prefix, newest.revision)?;
+            self.working.insert(id.clone(), Working::new(newest, collection.options().hashes));
+        }
+        Ok(self.working.get_mut(&id).expect("was there or was put there"))
+    }
+
+    /// Marks the present state.
+    pub fn savepoint(&self) -> DocumentSavepoint {
+        DocumentSavepoint(self.working.clone())
+    }
+
+    /// Takes back what was done since the savepoint, which can be used again. Documents stay locked
+    /// until the end.
+    pub fn rollback_to(&mut self, savepoint: &DocumentSavepoint) {
+        let found = std::mem::replace(&mut self.working, savepoint.0.clone());
+        for (id, working) in found {
+            self.working.entry(id).or_insert_with(|| working.as_found());
+        }
+    }
+
+    /// Makes all changes durable and visible, as one commit.
+    pub fn commit(mut self, meta: &Meta) -> Result<Commit> {
+        let cache = Arc::clone(self.documents.cache());
+        for ((table, key), working) in std::mem::take(&mut self.working) {
+            if working.is_changed() {
+                working.write(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
+            } else if meta.keep_unchanged && working.found().revision.0 > 0 {
+                working.write_empty(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
+            }
+        }
+        Ok(self.txn.commit(meta.commit())?)
+    }
+
+    /// Takes everything back.
+    pub fn rollback(self) {}
+}
