@@ -3,15 +3,18 @@
 //! ```text
 //! cargo run --release -p anywhen-log --example floor [directory] [seconds]
 //! ```
-//! One writer: rounds of raw `pwrite` + `fdatasync` into a pre-zeroed file, rounds of append + sync,
-//! in turns, so that the disk's moods hit both alike. Then 32 writers together.
+//! One writer: raw `pwrite` + `fdatasync` into a pre-zeroed file and append + sync, in turns, so
+//! that the disk's moods hit both alike. The same on a disk that does nothing at all, where what is
+//! left is our own work. Then several writers together.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use log::{CommitLog, Durability, LogOptions, Lsn, SegmentedLog};
-use vfs::{Env, OpenMode};
+use vfs::{DirLock, Env, File, OpenMode, Vfs};
 
 const PAYLOAD: [u8; 160] = [0x5a; 160];
 /// What a frame with that payload occupies.
@@ -24,7 +27,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = root.join(format!("floor-{}", std::process::id()));
     let env = Env::os();
     env.fs.create_dir_all(&dir)?;
+    let nothing = Env { fs: Arc::new(Nothing), ..Env::os() };
+    println!("1 writer, payloads of {} bytes, the floor and the log in turns", PAYLOAD.len());
     let result = one_writer(&env, &dir, seconds).and_then(|()| {
+        println!("the same on a disk that does nothing");
+        one_writer(&nothing, &dir, 1)?;
+        println!("on the real disk");
         for threads in [1, 2, 8, 32] {
             many_writers(&env, &dir, threads, seconds)?;
         }
@@ -34,11 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     result
 }
 
-fn one_writer(
-    env: &Env,
-    dir: &std::path::Path,
-    seconds: u64,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn one_writer(env: &Env, dir: &Path, seconds: u64) -> Result<(), Box<dyn std::error::Error>> {
     let raw = env.fs.open(&dir.join("raw"), OpenMode::CreateNew)?;
     let size = 16u64 << 20;
     for at in (0..size).step_by(1 << 20) {
@@ -57,27 +61,19 @@ fn one_writer(
     let mut at = 0;
     let end = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < end {
-        for _ in 0..50 {
-            let start = Instant::now();
-            raw.write_all_at(&frame, at)?;
-            raw.sync_data()?;
-            floor.push(start.elapsed());
-            at = (at + FRAME as u64) % (size - FRAME as u64);
-        }
-        for _ in 0..50 {
-            let start = Instant::now();
-            let lsn = log.append(&PAYLOAD)?;
-            appends.push(start.elapsed());
-            log.sync(lsn, Durability::Sync)?;
-            commits.push(start.elapsed());
-        }
+        let start = Instant::now();
+        raw.write_all_at(&frame, at)?;
+        raw.sync_data()?;
+        floor.push(start.elapsed());
+        at = (at + FRAME as u64) % (size - FRAME as u64);
+
+        let start = Instant::now();
+        let lsn = log.append(&PAYLOAD)?;
+        appends.push(start.elapsed());
+        log.sync(lsn, Durability::Sync)?;
+        commits.push(start.elapsed());
     }
     log.close()?;
-    println!(
-        "1 writer, {} commits of {} bytes, interleaved with the floor",
-        commits.len(),
-        PAYLOAD.len()
-    );
     report("pwrite + fdatasync", &mut floor);
     report("append + sync", &mut commits);
     report("append alone", &mut appends);
@@ -100,7 +96,7 @@ fn report(what: &str, times: &mut [Duration]) {
 
 fn many_writers(
     env: &Env,
-    dir: &std::path::Path,
+    dir: &Path,
     threads: usize,
     seconds: u64,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -142,4 +138,55 @@ fn many_writers(
     );
     log.close()?;
     Ok(())
+}
+
+/// A disk without a disk: one empty file under every name.
+struct Nothing;
+
+impl File for Nothing {
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+    fn write_all_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_all(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn len(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Vfs for Nothing {
+    fn open(&self, _: &Path, _: OpenMode) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(Nothing))
+    }
+    fn create_dir_all(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn remove(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn list(&self, _: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+    fn exists(&self, _: &Path) -> io::Result<bool> {
+        Ok(false)
+    }
+    fn lock(&self, _: &Path) -> io::Result<Box<dyn DirLock>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

@@ -130,7 +130,7 @@ impl Group {
     }
 
     /// Refuses everything from now on that is not durable yet, and tells those who wait.
-    pub fn fail(&self) {
+    fn fail(&self) {
         let waiting = {
             let mut state = lock(&self.state);
             state.failed = true;

@@ -4,7 +4,8 @@
 //! written* before. So one file ahead is kept ready, either filled with real zeroes or recycled from
 //! a segment that was released. A background thread does this in small synced steps with pauses, so
 //! that the commits going on beside it do not queue behind megabytes. Should the writer come before
-//! the thread is done it waits; should nobody be at work it does the work itself.
+//! the thread is done it waits, and the thread hurries; should nobody be at work it does the work
+//! itself.
 //!
 //! # Invariants
 //! * A file is handed out only when its length, its name and its contents (zeroes, or frames of an
@@ -49,6 +50,8 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
+    /// Set while the writer waits for the background thread.
+    hurry: AtomicBool,
 }
 
 #[derive(Default)]
@@ -79,6 +82,7 @@ impl Reserve {
             state: Mutex::new(state),
             changed: Condvar::new(),
             stop: AtomicBool::new(false),
+            hurry: AtomicBool::new(false),
         });
         let thread = options.background.then(|| {
             let shared = shared.clone();
@@ -101,7 +105,9 @@ impl Reserve {
                 return Ok(file);
             }
             if state.busy {
+                shared.hurry.store(true, Ordering::Relaxed);
                 shared.changed.wait(&mut state);
+                shared.hurry.store(false, Ordering::Relaxed);
                 continue;
             }
             state.busy = true;
@@ -236,8 +242,10 @@ impl Shared {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(false);
                 }
-                file.sync_data().map_err(LogError::io("sync", path))?;
-                std::thread::sleep(pause);
+                if !self.hurry.load(Ordering::Relaxed) {
+                    file.sync_data().map_err(LogError::io("sync", path))?;
+                    std::thread::sleep(pause);
+                }
             }
         }
         file.sync_all().map_err(LogError::io("sync", path))?;

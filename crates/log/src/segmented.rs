@@ -118,7 +118,6 @@ impl SegmentedLog {
 
     fn poison(&self, cause: &str) {
         let _ = self.poison.set(cause.into()); // The first cause stands.
-        self.group.fail();
     }
 
     /// Writes and syncs everything appended so far; returns its end.

@@ -191,6 +191,18 @@ fn the_error_of_a_visitor_ends_the_replay() {
     assert_eq!((seen, error.to_string()), (2, String::from("replaying the log failed: enough")));
 }
 
+/// A position inside a payload of several pieces is no position that the log ever returned.
+#[test]
+fn a_replay_from_the_middle_of_a_payload_shows_no_part_of_it() {
+    let (_, env, log) = fresh();
+    put(&log, &[7; 5000]);
+    put(&log, b"after");
+    let middle = Lsn(512); // The second segment starts here, and in it the second piece.
+    drop(log);
+    assert!(matches!(open(&env, &options(), middle), Err(LogError::Corrupt { .. })));
+    assert!(matches!(open(&env, &options(), Lsn(516)), Err(LogError::Corrupt { .. })));
+}
+
 #[test]
 fn a_lost_shortened_or_foreign_segment_is_found_and_nothing_is_changed() {
     let steps: Vec<Step> = [Step::Append(100), Step::Sync].repeat(40);
