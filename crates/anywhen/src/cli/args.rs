@@ -286,7 +286,7 @@ pub(super) struct GetArgs {
     /// Children to show in each array or object
     #[arg(long, value_name = "N")]
     pub max_children: Option<u32>,
-    /// Nodes to show in all
+    /// Nodes to show in all, the document itself counted as one
     #[arg(long, value_name = "N")]
     pub nodes: Option<u64>,
     /// Show the node keys, kinds and counts as well

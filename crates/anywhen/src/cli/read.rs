@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use anywhen::{Collection, Document, DocumentError, Metadata, Moment, PartOptions, Revision, RevisionInfo};
+use anywhen::{
+    Collection, Document, DocumentError, Metadata, Moment, PartOptions, Revision, RevisionInfo,
+};
 use json::Tape;
 
 use super::args::{
@@ -118,7 +120,10 @@ pub(super) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
 }
 
 /// Prints names as they come: a line each, or an array.
-fn list(json: bool, names: impl Iterator<Item = anywhen::Result<String, DocumentError>>) -> Outcome {
+fn list(
+    json: bool,
+    names: impl Iterator<Item = anywhen::Result<String, DocumentError>>,
+) -> Outcome {
     let names = names.collect::<Result<Vec<String>, _>>()?;
     if json {
         return screen::raw(array(names.iter().map(|name| quoted(name))).as_bytes());

@@ -18,16 +18,20 @@ pub(super) fn history(revisions: &[RevisionInfo]) -> String {
     let mut out = String::new();
     for r in revisions {
         let shown = time::show(r.authored_us.unwrap_or(r.time_us));
-        let author = short(&r.author, 24);
-        let message = r.message.lines().next().unwrap_or("");
+        let mut author = short(&r.author, 24);
         let gone = if r.deleted { "(removed) " } else { "" };
+        let message = r.message.lines().next().unwrap_or("");
+        if r.deleted || !message.is_empty() {
+            // Padded only where something follows: lines end without spaces.
+            author = pad(&author, author_width + 2);
+        }
         line(
             &mut out,
             &format!(
-                "{}  {}  {}  {}{message}",
+                "{}  {}  {}{}{message}",
                 pad_left(&r.revision.0.to_string(), number_width).yellow(),
                 shown.dimmed(),
-                pad(&author, author_width).cyan(),
+                author.cyan(),
                 gone.red(),
             ),
         );

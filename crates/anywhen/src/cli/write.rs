@@ -32,10 +32,13 @@ fn read_source(source: &str) -> Outcome<Vec<u8>> {
         return Ok(bytes);
     }
     let path = Path::new(source);
-    // Arrays, objects and strings cannot be mistaken for the name of a file
-    // that is there.
-    if !path.exists() && source.trim_start().starts_with(['{', '[', '"']) {
-        return Ok(source.as_bytes().to_vec());
+    if !path.exists() {
+        // What is no file may be JSON, or look so much like it that what is
+        // wrong with it is worth telling.
+        let like_json = source.trim_start().starts_with(['{', '[', '"']);
+        if like_json || Tape::parse(source).is_ok() {
+            return Ok(source.as_bytes().to_vec());
+        }
     }
     std::fs::read(path).map_err(|error| {
         Failure::file(path, &error).hint("give a file, `-` for standard input, or JSON in quotes")

@@ -76,7 +76,7 @@ fn get_shows_parts_of_a_document() {
     assert!(pretty.lines().count() > 8 && pretty.contains("\n  \"counter\": 2,\n"), "{pretty}");
     let metadata = world.run(&["get", "articles/a1", "--metadata", "--max-level", "1"]);
     assert!(metadata.contains("\"nodeKey\":1"), "{metadata}");
-    let nodes = world.run(&["get", "articles/a1", "--nodes", "2"]);
+    let nodes = world.run(&["get", "articles/a1", "--nodes", "3"]);
     assert_eq!(nodes, "{\"title\":\"Anywhen\"}\n");
 }
 
@@ -174,7 +174,7 @@ fn diff_speaks_three_languages() {
     assert!(!text.lines().any(|line| line.starts_with(['+', '-'])), "{text}");
     let json = world.json(&["diff", "articles/a1", "1", "2"]);
     let change = json.root().get("changes").unwrap().at(0).unwrap();
-    assert_eq!(change.to_json().contains("\"op\":\"update\""), true, "{}", change.to_json());
+    assert_eq!(change.get("op").unwrap().as_str().as_deref(), Some("update"));
     assert_eq!(change.get("old").unwrap().as_i64(), Some(0));
     let patch = world.run(&["diff", "articles/a1", "1", "2", "--format", "rfc6902"]);
     assert!(

@@ -127,12 +127,12 @@ fn git(world: &World, time: u64, words: &[&str]) {
 #[test]
 fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
     let world = World::new();
-    let mut time = 1_700_000_000;
-    let mut commit = |name: &str, text: &str, message: &str| {
+    let clock = std::cell::Cell::new(1_700_000_000);
+    let commit = |name: &str, text: &str, message: &str| {
         world.file(&format!("repository/{name}"), text);
-        time += 60;
-        git(&world, time, &["add", "-A"]);
-        git(&world, time, &["commit", "-q", "-m", message]);
+        clock.set(clock.get() + 60);
+        git(&world, clock.get(), &["add", "-A"]);
+        git(&world, clock.get(), &["commit", "-q", "-m", message]);
     };
     world.file("repository/readme", "x");
     git(&world, 1, &["init", "-q"]);
@@ -144,7 +144,7 @@ fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
     commit("old.json", "{ broken", "a mistake");
     commit("old.json", &body(2), "put right again");
     commit("readme", "y", "nothing to do with it");
-    git(&world, time, &["mv", "old.json", "new name.json"]);
+    git(&world, clock.get(), &["mv", "old.json", "new name.json"]);
     commit("readme", "z", "renamed");
     commit("new name.json", &body(3), "third");
 
@@ -166,8 +166,8 @@ fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
     let json = world.json(&["node-history", "c/d", "n"]);
     assert_eq!(json.root().count(), 3);
     // Removed from git: removed here.
-    git(&world, time + 90, &["rm", "-q", "new name.json"]);
-    git(&world, time + 90, &["commit", "-q", "-m", "gone"]);
+    git(&world, clock.get() + 90, &["rm", "-q", "new name.json"]);
+    git(&world, clock.get() + 90, &["commit", "-q", "-m", "gone"]);
     world.run(&["import", "git", "repository", "new name.json"]);
     assert!(world.fails(1, &["get", "git/new name.json"]).contains("removed in revision 4"));
     world.run(&["import", "git", "repository", "new name.json", "--first-parent", "--as", "c/e"]);
