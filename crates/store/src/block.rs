@@ -24,6 +24,8 @@ use std::cmp::Ordering;
 /// A decoded block.
 pub struct Block {
     bytes: Vec<u8>,
+    /// The first bytes of each group's suffix as a number: most steps of a search look no further.
+    tastes: Box<[u32]>,
     prefix: (u32, u32),
     directory: u32,
     count: u32,
@@ -51,14 +53,19 @@ impl Block {
         if count == 0 || 2 + prefix_len > directory {
             return None;
         }
-        let block = Block {
+        let mut block = Block {
+            tastes: Box::default(),
             prefix: (2, 2 + prefix_len as u32),
             directory: directory as u32,
             count,
             shift,
             bytes,
         };
-        block.check().then_some(block)
+        if !block.check() {
+            return None;
+        }
+        block.tastes = (0..count).map(|i| taste(block.suffix(&block.place(i)))).collect();
+        Some(block)
     }
 
     fn check(&self) -> bool {
@@ -102,19 +109,13 @@ impl Block {
 
     /// Bytes held in memory.
     pub fn size(&self) -> usize {
-        self.bytes.len() + size_of::<Block>()
+        self.bytes.len() + 4 * self.tastes.len() + size_of::<Block>()
     }
 
     /// The bytes that [`Place`] points into.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
-    }
-
-    /// What is added to the first commit number of each group.
-    #[inline]
-    pub fn shift(&self) -> u64 {
-        self.shift
     }
 
     /// The beginning that all keys share.
@@ -177,16 +178,15 @@ impl Block {
             Err(Ordering::Less) => return 0,
             Err(_) => return self.count,
         };
+        let sought = taste(rest);
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = (low + high) / 2;
-            let place = self.place(middle);
-            let left = match self.suffix(&place).cmp(rest) {
-                Ordering::Less => true,
-                Ordering::Greater => false,
-                Ordering::Equal => self.group(&place).first_csn() < from,
-            };
-            if left { low = middle + 1 } else { high = middle }
+            let order = self.tastes[middle as usize].cmp(&sought).then_with(|| {
+                let place = self.place(middle);
+                self.suffix(&place).cmp(rest).then_with(|| self.group(&place).first_csn().cmp(&from))
+            });
+            if order == Ordering::Less { low = middle + 1 } else { high = middle }
         }
         low
     }
@@ -298,6 +298,15 @@ impl BlockBuilder {
         self.data.clear();
         self.groups.clear();
         self.bytes = 0;
+    }
+}
+
+/// The first four bytes, missing ones as zero: never out of order with the whole.
+#[inline]
+fn taste(suffix: &[u8]) -> u32 {
+    match suffix.first_chunk::<4>() {
+        Some(four) => u32::from_be_bytes(*four),
+        None => suffix.iter().enumerate().fold(0, |sum, (i, &b)| sum | u32::from(b) << (24 - 8 * i)),
     }
 }
 

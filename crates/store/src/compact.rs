@@ -246,9 +246,15 @@ impl Shared {
         metas: Vec<Meta>,
         raised: &[(TableId, Csn)],
     ) -> Result<(), StoreError> {
-        let merged = if metas.is_empty() { None } else { Some(self.open_run(half, metas)?) };
+        let merged = match self.open_run(half, metas.clone()) {
+            Ok(run) => (!metas.is_empty()).then_some(run),
+            Err(e) => {
+                self.discard(&metas);
+                return Err(e);
+            }
+        };
         let written = merged.as_ref().map_or(0, |run| run.bytes);
-        self.install(|state| {
+        let installed = self.install(|state| {
             let runs = match half {
                 Half::Current => &mut state.current,
                 Half::History => &mut state.history,
@@ -262,7 +268,8 @@ impl Shared {
                     None => state.horizons.push((*table, *csn)),
                 }
             }
-        })?;
+        });
+        self.unless_installed(installed, merged.iter())?;
         Counters::add(&self.counters.compactions, 1);
         Counters::add(&self.counters.written, written);
         Ok(())

@@ -24,7 +24,7 @@ use crate::group::{Entry, Group, Tag};
 use crate::key;
 use crate::memtable::Chain;
 use crate::run::Run;
-use crate::segment::Half;
+use crate::segment::{Half, Meta};
 use crate::stats::Counters;
 use crate::store::{Frozen, Shared, State, Store};
 use crate::versioned::{Gather, Step, Versioned};
@@ -57,7 +57,7 @@ impl Shared {
         let state = self.state();
         if durable > state.checkpoint.csn && state.memtables().all(|m| m.first() > durable.0) {
             let checkpoint = Checkpoint { csn: durable, note };
-            self.install(|state| state.checkpoint = checkpoint.clone())?;
+            self.install(|state| state.cover(&checkpoint))?;
         }
         Ok(())
     }
@@ -95,16 +95,18 @@ impl Shared {
             Arc::new(Frozen { mem: Arc::new(mem), note: checkpoint.note.clone() })
         });
         let written: u64 = current.iter().chain(&history).map(|run| run.bytes).sum();
-        self.install(|state| {
+        let installed = self.install(|state| {
             assert!(Arc::ptr_eq(&state.frozen[0], &frozen), "memtables are flushed oldest first");
             state.frozen.remove(0);
             if let Some(rest) = &rest {
                 state.frozen.insert(0, rest.clone());
             }
+            // A bulk load that is covered now lies below what later commits did to its keys.
+            state.cover(&checkpoint);
             state.current.extend(current.clone());
             state.history.extend(history.clone());
-            state.checkpoint = checkpoint.clone();
-        })?;
+        });
+        self.unless_installed(installed, current.iter().chain(&history))?;
         Counters::add(&self.counters.flushes, 1);
         Counters::add(&self.counters.written, written);
         self.background.flushed(self.state().frozen.len());
@@ -137,14 +139,31 @@ impl Shared {
         }
         let (current, history) = (flush.current.finish()?, flush.history.finish());
         let history = history.inspect_err(|_| self.discard(&current))?;
-        let open = |half, metas: Vec<_>| {
-            if metas.is_empty() { Ok(None) } else { self.open_run(half, metas).map(Some) }
+        let open = |half, metas: &[Meta]| {
+            if metas.is_empty() { Ok(None) } else { self.open_run(half, metas.to_vec()).map(Some) }
         };
-        Ok((open(Half::Current, current)?, open(Half::History, history)?))
+        let opened = open(Half::Current, &current).and_then(|c| Ok((c, open(Half::History, &history)?)));
+        opened.inspect_err(|_| {
+            self.discard(&current);
+            self.discard(&history);
+        })
+    }
+
+    /// After an installation that failed before the manifest was touched, no manifest will ever name the
+    /// new runs. After a failed swap the one on disk may: then their files stay.
+    pub(crate) fn unless_installed<'a>(
+        &self,
+        installed: Result<(), StoreError>,
+        runs: impl Iterator<Item = &'a Arc<Run>>,
+    ) -> Result<(), StoreError> {
+        if installed.is_err() && self.check_poison().is_ok() {
+            runs.flat_map(|run| &run.segments).for_each(|s| s.doom());
+        }
+        installed
     }
 
     /// Removes finished files that no manifest will name.
-    pub(crate) fn discard(&self, metas: &[crate::segment::Meta]) {
+    pub(crate) fn discard(&self, metas: &[Meta]) {
         for meta in metas {
             // Where this fails the file is an orphan, and the next opening removes it.
             let _ = self.shop.home.delete(&meta.name());

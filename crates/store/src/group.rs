@@ -25,7 +25,8 @@
 //! * An `Image` at commit c equals the anchor before it merged with the deltas up to c.
 
 use crate::varint;
-use std::ops::{ControlFlow, Range};
+use smallvec::SmallVec;
+use std::ops::ControlFlow;
 
 /// What an entry is; the low two bits of its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +240,7 @@ impl DoubleEndedIterator for Deltas<'_> {
 /// A group that grows: in a memtable, and in a segment writer before its block is full.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    heads: Vec<u8>,
+    heads: SmallVec<[u8; 24]>,
     body: Vec<u8>,
     first: u64,
     entries: u32,
@@ -348,11 +349,6 @@ pub const GROUP_BYTES: usize = 4096;
 #[inline]
 pub fn slice(bytes: &[u8], range: (u32, u32)) -> &[u8] {
     &bytes[range.0 as usize..range.1 as usize]
-}
-
-/// A range as two positions.
-pub fn span(range: Range<usize>) -> (u32, u32) {
-    (range.start as u32, range.end as u32)
 }
 
 #[cfg(test)]

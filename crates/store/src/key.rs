@@ -21,7 +21,7 @@ pub const TABLE_LEN: usize = 4;
 pub const KEY_MAX: usize = 65_000;
 
 /// A full key that lives on the stack where it is short.
-pub type FullKey = SmallVec<[u8; 64]>;
+pub type FullKey = SmallVec<[u8; 32]>;
 
 /// Joins table and key.
 #[inline]

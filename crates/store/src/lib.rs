@@ -48,6 +48,7 @@
 
 mod background;
 mod block;
+mod bulk;
 mod cache;
 mod compact;
 mod error;
@@ -68,14 +69,17 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod varint;
+mod verify;
 mod versioned;
 mod writer;
 
+pub use bulk::{Bulk, Loaded};
 pub use error::{MergeError, StoreError};
 pub use scan::Scan;
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
+pub use verify::{Files, VerifyReport};
 pub use versioned::Versioned;
 
 /// The number of a commit: dense, ascending, 0 before everything.

@@ -49,10 +49,7 @@ impl Manifest {
         }
         for runs in [&self.current, &self.history] {
             varint::put(&mut out, runs.len() as u64);
-            for run in runs {
-                varint::put(&mut out, run.len() as u64);
-                run.iter().for_each(|meta| put_meta(&mut out, meta));
-            }
+            runs.iter().for_each(|run| put_metas(&mut out, run));
         }
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -76,6 +73,19 @@ impl Manifest {
         let mut reader = Reader { bytes: &bytes[12..body], pos: 0 };
         reader.manifest().ok_or_else(|| bad("the manifest is malformed"))
     }
+}
+
+/// Appends what a manifest says of some segments.
+pub fn put_metas(out: &mut Vec<u8>, metas: &[Meta]) {
+    varint::put(out, metas.len() as u64);
+    metas.iter().for_each(|meta| put_meta(out, meta));
+}
+
+/// Reads back what [`put_metas`] wrote; `None` where the bytes are anything else.
+pub fn get_metas(bytes: &[u8]) -> Option<Vec<Meta>> {
+    let mut reader = Reader { bytes, pos: 0 };
+    let metas = reader.metas()?;
+    (reader.pos == bytes.len()).then_some(metas)
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -129,13 +139,17 @@ impl<'a> Reader<'a> {
     fn runs(&mut self) -> Option<Vec<Vec<Meta>>> {
         let mut runs = Vec::new();
         for _ in 0..self.number()? {
-            let mut run = Vec::new();
-            for _ in 0..self.number()? {
-                run.push(self.meta()?);
-            }
-            runs.push(run);
+            runs.push(self.metas()?);
         }
         Some(runs)
+    }
+
+    fn metas(&mut self) -> Option<Vec<Meta>> {
+        let mut metas = Vec::new();
+        for _ in 0..self.number()? {
+            metas.push(self.meta()?);
+        }
+        Some(metas)
     }
 
     fn meta(&mut self) -> Option<Meta> {

@@ -18,7 +18,7 @@
 //! * A frozen memtable never changes.
 
 use crate::group::{self, Found, Group, Tag};
-use crate::key::Range;
+use crate::key::{FullKey, Range};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -90,8 +90,8 @@ impl Chain {
     }
 }
 
-/// All chains since the last flush.
-pub type Map = BTreeMap<Box<[u8]>, Chain>;
+/// All chains since the last flush. Short keys lie in the tree's own nodes.
+pub type Map = BTreeMap<FullKey, Chain>;
 
 /// A memtable.
 pub struct Memtable {
@@ -161,7 +161,7 @@ impl Memtable {
     pub fn batch(&self, range: &Range, reverse: bool, at: u64, count: usize, out: &mut Vec<Hit>) {
         let map = self.map.read();
         let bounds = (as_slice(&range.0), as_slice(&range.1));
-        let hit = |(key, chain): (&Box<[u8]>, &Chain)| Hit {
+        let hit = |(key, chain): (&FullKey, &Chain)| Hit {
             key: key.to_vec(),
             state: chain.find(at).map(|(g, f)| (g.clone(), f)),
         };
@@ -243,7 +243,7 @@ mod tests {
     fn above_keeps_the_rest() {
         let mem = Memtable::default();
         for csn in 1..=10u64 {
-            let key: Box<[u8]> = vec![csn as u8 % 3].into();
+            let key = FullKey::from_slice(&[csn as u8 % 3]);
             let bytes = mem.write().entry(key).or_default().push(csn, Tag::Put, &[csn as u8]);
             mem.added(csn, bytes);
         }

@@ -29,7 +29,7 @@ impl State {
     /// The newest current entry of a key.
     #[inline]
     pub fn find_current(&self, full: &[u8], hash: u64) -> Result<Option<Located>, StoreError> {
-        for run in self.current.iter().rev() {
+        for run in self.images() {
             if let Some(located) = run.find(full, hash, u64::MAX)? {
                 return Ok(Some(located));
             }

@@ -116,7 +116,7 @@ impl Scan {
             let mem = mem.clone();
             Source::Memtable(MemCursor { mem, hits: Vec::new(), rest: None, batch: BATCHES.start })
         });
-        let current = state.current.iter().rev().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        let current = state.images().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));

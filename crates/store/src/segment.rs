@@ -289,9 +289,9 @@ impl Segment {
         self.home.describe(&self.meta.name())
     }
 
-    /// The footer, as checked at opening.
-    pub fn footer(&self) -> &Footer {
-        &self.footer
+    /// Opens the file anew and checks its footer as it is now.
+    pub fn reopen(&self, half: Half) -> Result<Segment, StoreError> {
+        Segment::open(&self.home, &self.cache, half, self.meta.clone())
     }
 
     /// The file is removed as soon as nobody holds the segment.

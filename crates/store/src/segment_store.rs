@@ -25,6 +25,8 @@ pub trait SegmentStore: Send + Sync + 'static {
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentSink>>;
     /// Opens the segment `name` for reading.
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>>;
+    /// Makes the names of all finished segments durable.
+    fn sync_names(&self) -> io::Result<()>;
     /// Removes the segment `name`.
     fn delete(&self, name: &str) -> io::Result<()>;
     /// The names of all segments, whole or not.
@@ -96,6 +98,10 @@ impl SegmentStore for DirectoryStore {
         self.env.fs.open(&self.dir.join(name), OpenMode::Read)
     }
 
+    fn sync_names(&self) -> io::Result<()> {
+        self.env.fs.sync_dir(&self.dir)
+    }
+
     fn delete(&self, name: &str) -> io::Result<()> {
         self.env.fs.remove(&self.dir.join(name))
     }
@@ -126,7 +132,7 @@ impl SegmentStore for DirectoryStore {
         file.write_all_at(bytes, 0)?;
         file.sync_all()?;
         // The names of the segments must be durable before a manifest that names them can be.
-        self.env.fs.sync_dir(&self.dir)
+        self.sync_names()
     }
 
     fn swap_manifest(&self) -> io::Result<()> {

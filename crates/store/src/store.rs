@@ -30,6 +30,7 @@ use crate::stats::Counters;
 use crate::writer::Workshop;
 use crate::{Checkpoint, Csn, Op, StoreError, StoreOptions, Table, TableId, Write};
 use parking_lot::{Mutex, RwLock};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,6 +61,8 @@ pub(crate) struct State {
     pub frozen: Vec<Arc<Frozen>>,
     pub current: Vec<Arc<Run>>,
     pub history: Vec<Arc<Run>>,
+    /// Bulk loads that the checkpoint does not cover yet, with their commits: current runs in waiting.
+    pub bulk: Vec<(Csn, Arc<Run>)>,
     pub checkpoint: Checkpoint,
     pub horizons: Vec<(TableId, Csn)>,
     /// No current run holds a commit below this one.
@@ -77,9 +80,27 @@ impl State {
         self.horizons.iter().find(|h| h.0 == table).map_or(Csn::ZERO, |h| h.1)
     }
 
+    /// The runs that hold current images, newest first.
+    pub fn images(&self) -> impl Iterator<Item = &Arc<Run>> {
+        self.bulk.iter().rev().map(|b| &b.1).chain(self.current.iter().rev())
+    }
+
+    /// Covers all commits up to that of `checkpoint`: bulk loads among them count as current from now on.
+    pub fn cover(&mut self, checkpoint: &Checkpoint) {
+        let (covered, rest) = std::mem::take(&mut self.bulk).into_iter().partition(|b| b.0 <= checkpoint.csn);
+        self.bulk = rest;
+        self.current.extend(Vec::into_iter(covered).map(|b: (Csn, Arc<Run>)| b.1));
+        self.checkpoint = checkpoint.clone();
+    }
+
+    /// Notes what reads rely on after runs have changed.
+    pub fn settle(&mut self) {
+        self.current_from = self.images().map(|r| r.csns.0).min().unwrap_or(u64::MAX);
+    }
+
     /// All segments.
     pub fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
-        self.current.iter().chain(&self.history).flat_map(|run| &run.segments)
+        self.images().chain(&self.history).flat_map(|run| &run.segments)
     }
 
     /// The manifest that tells of these runs; `next` is the next number of a file.
@@ -109,7 +130,7 @@ pub(crate) struct Shared {
     pub holds: Mutex<BTreeMap<Csn, usize>>,
     pub flushing: Mutex<()>,
     pub compacting: Mutex<()>,
-    installing: Mutex<()>,
+    pub installing: Mutex<()>,
     poison: OnceLock<Arc<StoreError>>,
     pub time_floor: RwLock<Option<TimeFloor>>,
     pub background: Background,
@@ -193,12 +214,28 @@ impl Shared {
             let mut state = self.state.write();
             let mut now = (**state).clone();
             edit(&mut now);
-            now.current_from = now.current.iter().map(|r| r.csns.0).min().unwrap_or(u64::MAX);
+            now.settle();
             *state = Arc::new(now);
         }
         let after = self.state();
         let kept: HashSet<u64> = after.segments().map(|s| s.meta.number).collect();
         before.segments().filter(|s| !kept.contains(&s.meta.number)).for_each(|s| s.doom());
+        Ok(())
+    }
+
+    /// Shows a bulk load to readers, as commit `csn`.
+    pub fn ingest(&self, csn: Csn, run: Arc<Run>) -> Result<(), StoreError> {
+        self.check_poison()?;
+        let mut last = self.writer.lock();
+        if csn.0 <= *last || csn == Csn::MAX {
+            return Err(StoreError::Order { csn, last: Csn(*last) });
+        }
+        let mut state = self.state.write();
+        let mut next = (**state).clone();
+        next.bulk.push((csn, run));
+        next.settle();
+        *state = Arc::new(next);
+        *last = csn.0;
         Ok(())
     }
 
@@ -218,11 +255,6 @@ impl Shared {
         next.frozen.push(Arc::new(Frozen { mem: std::mem::take(&mut next.active), note }));
         *state = Arc::new(next);
         self.background.set_frozen(state.frozen.len());
-    }
-
-    /// The last commit applied.
-    pub fn applied(&self) -> u64 {
-        *self.writer.lock()
     }
 
     fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
@@ -248,11 +280,11 @@ impl Shared {
         let mut weigh = Vec::new();
         for write in writes {
             let full = key::full(write.table, &write.key);
-            let chain = match map.get_mut(full.as_slice()) {
-                Some(chain) => chain,
-                None => {
-                    bytes += full.len() + ENTRY_BYTES;
-                    map.entry(full.as_slice().into()).or_insert_with(Chain::default)
+            let chain = match map.entry(full) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    bytes += new.key().len() + ENTRY_BYTES;
+                    new.insert(Chain::default())
                 }
             };
             let delta = match &write.op {
@@ -275,15 +307,15 @@ impl Shared {
             }
             let (image, deltas) = chain.weight();
             match (image, &table) {
-                (Some(image), Some((_, table))) if table.rebase(image, deltas) => weigh.push(full),
-                (None, _) if deltas > WEIGH_FROM => weigh.push(full),
+                (Some(image), Some((_, table))) if table.rebase(image, deltas) => weigh.push(write),
+                (None, _) if deltas > WEIGH_FROM => weigh.push(write),
                 _ => {}
             }
         }
         drop(map);
         state.active.added(csn.0, bytes);
         *last = csn.0;
-        weigh.iter().for_each(|full| self.rebase(&state, full));
+        weigh.iter().for_each(|w| self.rebase(&state, &key::full(w.table, &w.key)));
         if self.options.background && state.active.bytes() > self.options.memtable_bytes {
             self.freeze_locked();
         }
@@ -379,15 +411,17 @@ impl Store {
         let current = open(Half::Current, manifest.current)?;
         let history = open(Half::History, manifest.history)?;
         let checkpoint = manifest.checkpoint;
-        let state = State {
+        let mut state = State {
             active: Arc::default(),
             frozen: Vec::new(),
-            current_from: current.iter().map(|r| r.csns.0).min().unwrap_or(u64::MAX),
+            current_from: 0,
             current,
             history,
+            bulk: Vec::new(),
             checkpoint: checkpoint.clone(),
             horizons: manifest.horizons,
         };
+        state.settle();
         let named = state.segments().map(|s| s.meta.name()).collect();
         remove_orphans(&home, &named, false)?;
         let shop = Workshop {
@@ -420,7 +454,8 @@ impl Store {
         Ok(Store { shared, threads })
     }
 
-    /// The log has been replayed: files of bulk loads whose commit never happened are removed.
+    /// The log has been replayed, and no bulk load has begun: files of bulk loads whose commit never
+    /// happened are removed.
     pub fn recovered(&self) -> Result<(), StoreError> {
         let state = self.shared.state();
         let named = state.segments().map(|s| s.meta.name()).collect();

@@ -9,12 +9,12 @@
 
 /// Appends `value`.
 #[inline]
-pub fn put(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+pub fn put(out: &mut impl Extend<u8>, value: u64) {
+    let len = if value == 0 { 1 } else { (70 - value.leading_zeros() as usize) / 7 };
+    out.extend((0..len).map(|i| {
+        let more = if i + 1 < len { 0x80 } else { 0 };
+        (value >> (7 * i)) as u8 & 0x7f | more
+    }));
 }
 
 /// Reads the number at `pos` of bytes that were checked before (see [`try_get`]).

@@ -54,7 +54,6 @@ pub struct RunWriter {
     open: Option<Open>,
     done: Vec<Meta>,
     finished: bool,
-    written: u64,
 }
 
 struct Open {
@@ -96,7 +95,6 @@ impl RunWriter {
             open: None,
             done: Vec::new(),
             finished: false,
-            written: 0,
         }
     }
 
@@ -190,14 +188,8 @@ impl RunWriter {
         open.send()?;
         open.sink.finish().map_err(StoreError::io("cannot sync", open.file.as_str()))?;
         open.meta.bytes = open.sent;
-        self.written += open.sent;
         self.done.extend(self.open.take().map(|o| o.meta));
         Ok(())
-    }
-
-    /// Bytes written so far, about.
-    pub fn written(&self) -> u64 {
-        self.written + self.open.as_ref().map_or(0, Open::offset)
     }
 
     /// Ends the run: its files are whole and durable. Empty where nothing was pushed.
@@ -292,11 +284,6 @@ impl HistoryWriter {
             self.group.clear();
         }
         Ok(())
-    }
-
-    /// Bytes written so far, about.
-    pub fn written(&self) -> u64 {
-        self.run.written()
     }
 
     /// Ends the run.

@@ -1,0 +1,185 @@
+//! Checking everything, and handing out the files for a backup.
+//!
+//! ```text
+//!   manifest ─names─> segments ─index─> blocks ─> groups ─> entries
+//!      checksum         footer   order    checksum   order    commits ascend, anchors first,
+//!      same names       counts   bounds              filter   inside the bounds of block and segment
+//! ```
+//!
+//! # Invariants
+//! * Verification reads past the cache, and finds every damaged byte of a file that counts.
+
+use crate::error::StoreError;
+use crate::filter;
+use crate::group::Tag;
+use crate::manifest::Manifest;
+use crate::part::corrupt;
+use crate::run::Run;
+use crate::segment::{Half, Segment};
+use crate::segment_store::MANIFEST;
+use crate::store::{State, Store};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a verification found.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Segments read.
+    pub segments: u64,
+    /// Blocks read.
+    pub blocks: u64,
+    /// Keys met, once for each segment.
+    pub keys: u64,
+    /// Entries met.
+    pub entries: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// What is wrong; empty where all is well.
+    pub problems: Vec<StoreError>,
+}
+
+/// The files that make the store at one moment, for a backup: they stay while this lives.
+pub struct Files {
+    state: Arc<State>,
+    manifest: Vec<u8>,
+}
+
+impl Files {
+    /// The name and the bytes of the manifest: to be written last.
+    pub fn manifest(&self) -> (&'static str, &[u8]) {
+        (MANIFEST, &self.manifest)
+    }
+
+    /// Name and length in bytes of each segment file in the store's directory.
+    pub fn segments(&self) -> impl Iterator<Item = (String, u64)> {
+        self.covered().map(|s| (s.meta.name(), s.meta.bytes))
+    }
+
+    /// What these files cover: a log to go with them begins at this note.
+    pub fn checkpoint(&self) -> crate::Checkpoint {
+        self.state.checkpoint.clone()
+    }
+
+    fn covered(&self) -> impl Iterator<Item = &Arc<Segment>> {
+        self.state.current.iter().chain(&self.state.history).flat_map(|run| &run.segments)
+    }
+}
+
+impl Store {
+    /// The files that make the store as of its checkpoint, pinned.
+    pub fn files(&self) -> Files {
+        let state = self.shared.state();
+        let manifest = state.manifest(self.shared.shop.next.load(Ordering::Relaxed)).encode();
+        Files { state, manifest }
+    }
+
+    /// Reads everything and checks it; `progress` is told (bytes done, bytes in all). Fails only where it
+    /// cannot go on; damage is in the report.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport, StoreError> {
+        let mut report = VerifyReport::default();
+        let state = {
+            let _still = self.shared.installing.lock();
+            let state = self.shared.state();
+            report.problems.extend(self.check_manifest(&state).err());
+            state
+        };
+        let total = state.segments().map(|s| s.meta.bytes).sum();
+        for run in state.images().chain(&state.history) {
+            let mut walk = Walk::default();
+            for segment in &run.segments {
+                if let Err(problem) = walk.segment(run, segment, &mut report) {
+                    report.problems.push(problem);
+                }
+                report.segments += 1;
+                report.bytes += segment.meta.bytes;
+                progress(report.bytes, total);
+            }
+        }
+        Ok(report)
+    }
+
+    fn check_manifest(&self, state: &State) -> Result<(), StoreError> {
+        let home = &self.shared.shop.home;
+        let name = home.describe(MANIFEST);
+        let bytes = home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))?;
+        let found = Manifest::decode(&bytes.ok_or(StoreError::Missing { file: name.clone() })?, &name)?;
+        let expected = state.manifest(found.next);
+        if found == expected { Ok(()) } else { Err(corrupt(&name, 0)("the manifest on disk is not the one in force")) }
+    }
+}
+
+/// The walk along a run.
+#[derive(Default)]
+struct Walk {
+    key: Vec<u8>,
+    /// The last group's first commit.
+    first: u64,
+    /// The last entry's commit.
+    last: u64,
+    begun: bool,
+}
+
+impl Walk {
+    fn segment(&mut self, run: &Run, segment: &Segment, report: &mut VerifyReport) -> Result<(), StoreError> {
+        let file = segment.describe();
+        let bad = |offset: u64, what| Err(corrupt(&file, offset)(what));
+        let at = segment.meta.bytes;
+        // The file as it is on disk now, not as it was when opened.
+        let segment = segment.reopen(run.half)?;
+        let guide = segment.load_guide()?;
+        let (mut keys, mut entries, mut csns) = (0, 0, (u64::MAX, 0));
+        let mut key = Vec::new();
+        for info in guide.blocks() {
+            let block = segment.load_block(info)?;
+            report.blocks += 1;
+            for i in 0..block.count() {
+                block.key_into(i, &mut key);
+                let group = block.group(&block.place(i));
+                let first = group.first_csn();
+                if i == 0 && (guide.key(info), info.first) != (key.as_slice(), first) {
+                    return bad(info.offset, "the index tells another first key");
+                }
+                if entries == 0 && (&segment.meta.first.0, segment.meta.first.1) != (&key, first) {
+                    return bad(info.offset, "the manifest tells another first key");
+                }
+                if !guide.may_hold(filter::hash(&key)) {
+                    return bad(info.offset, "the filter leaves out a key");
+                }
+                let same = self.begun && self.key == key;
+                keys += u64::from(!same || entries == 0);
+                if self.begun && (&self.key, self.first) > (&key, first) || same && self.last > first {
+                    return bad(info.offset, "groups are out of order");
+                }
+                if same && run.half == Half::Current {
+                    return bad(info.offset, "a current run has a key twice");
+                }
+                if !same {
+                    std::mem::swap(&mut self.key, &mut key);
+                }
+                (self.begun, self.first) = (true, first);
+                let mut begins = true;
+                for e in group.entries() {
+                    if e.csn < info.csns.0 || e.csn > info.csns.1 {
+                        return bad(info.offset, "an entry lies outside the bounds of its block");
+                    }
+                    if std::mem::take(&mut begins) && e.tag == Tag::Delta {
+                        return bad(info.offset, "a group begins with a delta");
+                    }
+                    csns = (csns.0.min(e.csn), csns.1.max(e.csn));
+                    entries += 1;
+                    self.last = e.csn;
+                }
+            }
+        }
+        report.keys += keys;
+        report.entries += entries;
+        if (keys, entries, csns) != (segment.meta.keys, segment.meta.entries, segment.meta.csns) {
+            return bad(at, "the footer counts other keys, entries or commits");
+        }
+        if self.key != segment.meta.last_key {
+            return bad(at, "the manifest tells another last key");
+        }
+        Ok(())
+    }
+}
