@@ -283,6 +283,9 @@ pub fn seed() -> u64 {
 pub fn workloads() -> Vec<(&'static str, Vec<Step>)> {
     use Step::*;
     let times = |n: usize, steps: &[Step]| steps.repeat(n);
+    // Frames of 128 bytes fill segments to the byte; the next segment is begun, but not synced.
+    let fill = |n| [times(n, &[Append(104)]), vec![Sync, Append(104), Write, Release(0)]].concat();
+    let edge = [4, 3, 11, 11, 11].map(fill).concat();
     vec![
         ("group commit", times(8, &[Append(40), Append(100), Append(0), Sync])),
         ("segments roll", times(14, &[Append(300), Sync, Append(90), Append(200), Sync])),
@@ -302,6 +305,7 @@ pub fn workloads() -> Vec<(&'static str, Vec<Step>)> {
                 &[Append(40), Write, Append(600), Kill, Append(40), Sync, Append(500), Write, Kill],
             ),
         ),
+        ("released up to the edge of a segment", edge),
         ("a bit of everything", random_steps(seed(), 120)),
         ("a bit more", random_steps(seed() + 1, 120)),
     ]
