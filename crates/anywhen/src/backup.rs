@@ -21,21 +21,21 @@ impl Database {
         let store = folder.join("store");
         prepare(env, &store)?;
         self.engine().checkpoint()?;
-        let pinned = self.engine().store().pin()?;
+        let files = self.engine().store().files();
         let mut copied = 0;
-        for name in pinned.names() {
-            copy(env, &self.path().join("store").join(name), &store.join(name), |bytes| {
+        for (name, _) in files.segments() {
+            copy(env, &self.path().join("store").join(&name), &store.join(&name), |bytes| {
                 copied += bytes;
                 progress(copied);
             })?;
         }
         // The copy has a log of its own, which begins empty.
-        write(env, &store.join("MANIFEST"), &pinned.manifest(Vec::new()))?;
+        write(env, &store.join(files.manifest().0), &files.manifest_with(Vec::new()))?;
         write(env, &folder.join("LOCK"), &[])?;
         for folder in [&store, folder] {
             env.fs.sync_dir(folder).map_err(io(folder))?;
         }
-        Ok(pinned.csn())
+        Ok(files.checkpoint().csn)
     }
 
     /// Copies a backup into an empty or missing folder and opens the copy.

@@ -47,9 +47,9 @@ pub use document::{
 };
 pub use error::{Error, Result};
 pub use json;
+pub use log::Durability;
 pub use stats::Stats;
 pub use store::Csn;
-pub use log::Durability;
 pub use txn::CommitInfo;
 pub use verify::VerifyReport;
 

@@ -7,7 +7,6 @@
 
 use crate::{Collection, Database, Result, Revision};
 use document::{Nodes, Tree};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a verification looked at and found.
 #[derive(Clone, Debug, Default)]
@@ -34,19 +33,18 @@ impl Database {
     pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<VerifyReport> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;
-        let read = AtomicU64::new(0);
-        let stored = self.engine().store().verify(&mut |bytes| {
-            read.store(bytes, Ordering::Relaxed);
+        let mut done = 0;
+        let stored = self.engine().store().verify(&mut |bytes, _| {
+            done = bytes;
             progress(bytes);
         })?;
         let mut report = VerifyReport {
             files: stored.segments,
             blocks: stored.blocks,
             bytes: stored.bytes,
-            problems: stored.problems,
+            problems: stored.problems.iter().map(ToString::to_string).collect(),
             ..VerifyReport::default()
         };
-        let mut done = read.into_inner();
         for name in self.collections()? {
             let Some(collection) = self.find_collection(&name) else { continue };
             for key in collection.keys("") {

@@ -261,6 +261,15 @@ impl Cache {
         shard.insert(key, state, self.shard_bytes);
     }
 
+    /// Forgets a document whose commit is about to become visible: the next reader asks the store.
+    pub fn publish_unknown(&self, key: &Key, csn: Csn) {
+        let mut shard = self.shard(key).lock();
+        shard.published = shard.published.max(csn);
+        if let Some(held) = shard.entries.remove(key) {
+            shard.bytes -= held.bytes;
+        }
+    }
+
     /// Offers a state read from the store at `at`; not taken where something was published since.
     pub fn offer(&self, key: Key, state: State, at: Csn) {
         let mut shard = self.shard(&key).lock();

@@ -42,6 +42,7 @@ pub struct VerifyReport {
 /// The files that make the store at one moment, for a backup: they stay while this lives.
 pub struct Files {
     state: Arc<State>,
+    next: u64,
     manifest: Vec<u8>,
 }
 
@@ -49,6 +50,14 @@ impl Files {
     /// The name and the bytes of the manifest: to be written last.
     pub fn manifest(&self) -> (&'static str, &[u8]) {
         (MANIFEST, &self.manifest)
+    }
+
+    /// The bytes of a manifest that names the same files and carries another note: for a copy that
+    /// goes with another log.
+    pub fn manifest_with(&self, note: Vec<u8>) -> Vec<u8> {
+        let mut manifest = self.state.manifest(self.next);
+        manifest.checkpoint.note = note;
+        manifest.encode()
     }
 
     /// Name and length in bytes of each segment file in the store's directory.
@@ -70,8 +79,9 @@ impl Store {
     /// The files that make the store as of its checkpoint, pinned.
     pub fn files(&self) -> Files {
         let state = self.shared.state();
-        let manifest = state.manifest(self.shared.shop.next.load(Ordering::Relaxed)).encode();
-        Files { state, manifest }
+        let next = self.shared.shop.next.load(Ordering::Relaxed);
+        let manifest = state.manifest(next).encode();
+        Files { state, next, manifest }
     }
 
     /// Reads everything and checks it; `progress` is told (bytes done, bytes in all). Fails only where it
