@@ -99,8 +99,8 @@ impl Shared {
     fn open_loaded(&self, csn: Csn, loaded: &Loaded) -> Result<Arc<crate::run::Run>, StoreError> {
         let shifted = loaded.metas.iter().cloned().map(|mut meta| {
             meta.shift = csn.0;
-            meta.csns = (meta.csns.0 + csn.0, meta.csns.1 + csn.0);
-            meta.first.1 += csn.0;
+            meta.csns = (meta.csns.0.wrapping_add(csn.0), meta.csns.1.wrapping_add(csn.0));
+            meta.first.1 = meta.first.1.wrapping_add(csn.0);
             meta
         });
         self.open_run(Half::Current, shifted.collect())
@@ -119,7 +119,7 @@ impl Store {
     pub fn ingest(&self, csn: Csn, loaded: &Loaded) -> Result<(), StoreError> {
         let run = self.shared.open_loaded(csn, loaded)?;
         // Numbers of files are never used twice, also where the manifest has not seen these yet.
-        let above = loaded.metas.iter().map(|m| m.number + 1).max().unwrap_or(0);
+        let above = loaded.metas.iter().map(|m| m.number.saturating_add(1)).max().unwrap_or(0);
         self.shared.shop.next.fetch_max(above, std::sync::atomic::Ordering::Relaxed);
         self.shared.ingest(csn, run)
     }

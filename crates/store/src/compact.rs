@@ -51,13 +51,16 @@ impl Store {
         let shared = &self.shared;
         shared.flush()?;
         let _one = shared.compacting.lock();
-        let state = shared.state();
-        if state.current.len() > 1 {
-            shared.merge_current(&state, 0..state.current.len())?;
+        {
+            let state = shared.state();
+            if state.current.len() > 1 {
+                shared.merge_current(&state, 0..state.current.len())?;
+            }
         }
+        let state = shared.state();
         let horizons = shared.horizons(&state);
         if state.history.len() > 1 || !state.history.is_empty() && !horizons.is_trivial() {
-            shared.merge_history(&shared.state(), 0..state.history.len(), horizons, LEVEL_FULL)?;
+            shared.merge_history(&state, 0..state.history.len(), horizons, LEVEL_FULL)?;
         }
         Ok(())
     }

@@ -9,5 +9,6 @@
 //! Every random test prints its seed when it fails; `ANYWHEN_SEED=<seed>` runs that one case.
 
 mod corners;
+mod crash;
 mod model;
 mod world;
