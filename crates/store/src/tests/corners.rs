@@ -1,13 +1,33 @@
 //! Each rule on its own.
 
+use super::model::any_writes;
 use super::world::*;
+use crate::segment_store::MANIFEST;
 use crate::*;
-use vfs::SimVfs;
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use vfs::{Env, OpenMode, SimVfs};
+
+fn world() -> World {
+    World::new(1, SimVfs::unrecorded(), small_options())
+}
+
+fn segments(disk: &SimVfs) -> Vec<PathBuf> {
+    disk.files().into_iter().map(|f| f.0).filter(|p| p.extension().is_some_and(|e| e == "seg")).collect()
+}
+
+fn keys(scan: Scan) -> Vec<Vec<u8>> {
+    scan.map(|item| item.expect("scans succeed").0).collect()
+}
+
+const ALL: (Bound<Vec<u8>>, Bound<Vec<u8>>) = (Bound::Unbounded, Bound::Unbounded);
 
 /// A key that is deleted and put again has all three states at their commits, before and after a flush.
 #[test]
 fn deleted_and_put_again() {
-    let mut world = World::new(1, SimVfs::unrecorded(), small_options());
+    let mut world = world();
     world.commit_durably(vec![put(PLAIN, b"k", b"one")]);
     world.commit_durably(vec![delete(PLAIN, b"k")]);
     world.commit_durably(vec![put(PLAIN, b"k", b"two")]);
@@ -19,4 +39,488 @@ fn deleted_and_put_again() {
     world.store.compact().unwrap();
     world.check_all();
     world.reopen().check_all();
+}
+
+/// A delta right after a flush stands on the image in the current runs, whatever lies between.
+#[test]
+fn a_delta_after_a_flush_finds_its_base() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"k", b"base")]);
+    world.store.flush().unwrap();
+    world.commit_durably(vec![delta(PLAIN, b"k", b"+1")]);
+    world.store.shared.freeze();
+    world.commit_durably(vec![delta(PLAIN, b"k", b"+2")]);
+    let now = world.store.read(PLAIN, b"k", Csn::MAX).unwrap().unwrap();
+    assert_eq!((now.base(), now.base_csn(), now.csn(), now.delta_count()), (&b"base"[..], Csn(1), Csn(3), 2));
+    let forth: Vec<_> = now.deltas().map(|d| d.0.0).collect();
+    let back: Vec<_> = now.deltas().rev().map(|d| d.0.0).collect();
+    assert_eq!((forth, back), (vec![2, 3], vec![3, 2]));
+    world.check_all();
+    world.store.flush().unwrap();
+    world.check_all();
+}
+
+/// A delta without a live version is refused: at once where the memtable shows it, else by whoever looks.
+#[test]
+fn a_delta_on_nothing_is_loud() {
+    let store = world().store;
+    store.apply(Csn(1), &[delete(PLAIN, b"k")]).unwrap();
+    assert!(matches!(store.apply(Csn(2), &[delta(PLAIN, b"k", b"x")]), Err(StoreError::Poisoned { .. })));
+    let store = world().store;
+    store.apply(Csn(1), &[delta(PLAIN, b"k", b"x")]).unwrap();
+    assert!(matches!(store.read(PLAIN, b"k", Csn::MAX), Err(StoreError::NoBase { csn: Csn(1), .. })));
+    store.set_durable(Csn(1), Vec::new);
+    assert!(matches!(store.flush(), Err(StoreError::NoBase { .. })));
+}
+
+/// Of a key without history only the newest image survives a flush; an older reader gets it too.
+#[test]
+fn keys_without_history_keep_the_newest_image() {
+    let mut world = world();
+    world.commit_durably(vec![put(PAGES, b"p", b"1"), put(PAGES, b"other", b"1")]);
+    world.commit_durably(vec![delta(PAGES, b"p", b"2"), put(PAGES, b"other", b"2")]);
+    world.store.flush().unwrap();
+    world.commit_durably(vec![delta(PAGES, b"p", b"3")]);
+    let read = |at| {
+        let mut value = Vec::new();
+        world.store.get(PAGES, b"p", Csn(at), &mut value).unwrap().map(|csn| (csn.0, value))
+    };
+    assert_eq!(read(2), Some((2, b"12\x02".to_vec())), "the newest at or below");
+    assert_eq!(read(1), read(3), "else the newest there is");
+    assert_eq!(world.store.stats().history_entries, 1, "only the other key has a past");
+    let mut seen = Vec::new();
+    let visit = |v: Version<'_>| {
+        seen.push((v.csn.0, v.kind));
+        ControlFlow::Continue(())
+    };
+    world.store.versions(PAGES, b"p", Csn(0), Csn::MAX, visit).unwrap();
+    assert_eq!(seen, [(2, Kind::Put), (3, Kind::Delta)]);
+    world.check_all();
+}
+
+/// Tables do not see each other's keys, and nothing is there before its first commit.
+#[test]
+fn tables_are_apart_and_nothing_is_there_before_its_time() {
+    let mut world = world();
+    world.commit_durably(vec![put(EAGER, b"\xff", b"1")]);
+    world.commit_durably(vec![put(PLAIN, b"", b"2"), put(TableId(u32::MAX), b"z", b"3")]);
+    for _ in 0..2 {
+        let scan = |table, at| keys(world.store.scan(table, ALL.0, ALL.1, Csn(at), false));
+        assert_eq!(scan(EAGER, 2), [b"\xff"]);
+        assert_eq!(scan(PLAIN, 2), [b""]);
+        assert_eq!(keys(world.store.scan(TableId(u32::MAX), ALL.0, ALL.1, Csn::MAX, true)), [b"z"]);
+        assert!(scan(PLAIN, 1).is_empty() && scan(EAGER, 0).is_empty());
+        assert!(world.store.read(PLAIN, b"", Csn(1)).unwrap().is_none());
+        world.store.flush().unwrap();
+    }
+}
+
+/// A key deleted now but alive then is scanned then, from memtables, runs and compacted runs alike.
+#[test]
+fn what_is_deleted_now_was_alive_then() {
+    let mut world = world();
+    for i in 0..9u8 {
+        world.commit_durably(vec![put(PLAIN, &[b'a' + i], b"x")]);
+    }
+    world.store.flush().unwrap();
+    for i in (0..9u8).step_by(2) {
+        world.commit_durably(vec![delete(PLAIN, &[b'a' + i])]);
+    }
+    for round in 0..3 {
+        let scan = |at, reverse| keys(world.store.scan(PLAIN, ALL.0, ALL.1, Csn(at), reverse));
+        assert_eq!(scan(9, false).len(), 9, "round {round}");
+        assert_eq!(scan(14, true), [b"h", b"f", b"d", b"b"]);
+        let mut sought = world.store.scan(PLAIN, ALL.0, ALL.1, Csn(9), true);
+        sought.seek(b"e");
+        assert_eq!(sought.next().unwrap().unwrap().0, b"e");
+        sought.seek(b"g");
+        assert_eq!(sought.next().unwrap().unwrap().0, b"d", "a seek never goes back");
+        if round == 0 { world.store.flush().unwrap() } else { world.store.compact().unwrap() }
+    }
+    assert_eq!(world.store.stats().current_entries, 4, "tombstones go at the bottom");
+}
+
+/// A hold keeps its state through compaction; without it, retention forgets, and says so.
+#[test]
+fn holds_keep_what_retention_would_drop() {
+    let mut world = world();
+    for i in 0..10u8 {
+        world.commit_durably(vec![put(BRIEF, b"k", &[i]), put(PLAIN, b"k", &[i])]);
+    }
+    let hold = world.store.hold(Csn(4));
+    world.store.compact().unwrap();
+    assert_eq!((hold.csn(), world.store.horizon(BRIEF)), (Csn(4), Csn(4)));
+    for at in 4..=10 {
+        assert_eq!(world.store.read(BRIEF, b"k", Csn(at)).unwrap().unwrap().base(), [at as u8 - 1]);
+    }
+    let forgotten = |result: Result<_, StoreError>| matches!(result, Err(StoreError::Forgotten { at: Csn(3), .. }));
+    assert!(forgotten(world.store.read(BRIEF, b"k", Csn(3)).map(|_| ())));
+    assert!(forgotten(world.store.scan(BRIEF, ALL.0, ALL.1, Csn(3), false).next().unwrap().map(|_| ())));
+    drop(hold);
+    world.store.compact().unwrap();
+    assert_eq!(world.store.horizon(BRIEF), Csn(10));
+    assert_eq!(world.store.horizon(PLAIN), Csn(0), "other tables keep everything");
+    world.check_all();
+    world.reopen().check_all();
+}
+
+/// Retention by age asks the caller which commit a time means, and keeps the state current at that time.
+#[test]
+fn retention_by_age() {
+    struct Aged;
+    impl Table for Aged {
+        fn merge(
+            &self,
+            key: &[u8],
+            base_csn: Csn,
+            base: &[u8],
+            deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+            out: &mut Vec<u8>,
+        ) -> Result<(), MergeError> {
+            Texts(PLAIN).merge(key, base_csn, base, deltas, out)
+        }
+        fn retention(&self) -> Retention {
+            Retention::Since(1_000)
+        }
+    }
+    let disk = SimVfs::unrecorded();
+    let env = Env::sim(&disk, 1);
+    let store = Store::open(&env, Path::new(DIR), small_options(), Arc::new(|_| Arc::new(Aged))).unwrap();
+    store.apply(Csn(1), &[put(PLAIN, b"k", b"a")]).unwrap();
+    (2..=20).for_each(|csn| store.apply(Csn(csn), &[delta(PLAIN, b"k", b"d")]).unwrap());
+    store.set_durable(Csn(20), Vec::new);
+    store.compact().unwrap();
+    assert_eq!(store.horizon(PLAIN), Csn(0), "without a clock everything stays");
+    store.set_time_floor(Arc::new(|_| Csn(12)));
+    let before = store.read(PLAIN, b"k", Csn(12)).unwrap().unwrap().image(&Aged, b"k").unwrap().into_owned();
+    store.compact().unwrap();
+    assert_eq!(store.horizon(PLAIN), Csn(12));
+    let after = store.read(PLAIN, b"k", Csn(12)).unwrap().unwrap();
+    assert!(after.is_image() && after.base() == before, "the state at the horizon is whole");
+    let mut seen = Vec::new();
+    let visit = |v: Version<'_>| {
+        seen.push((v.csn.0, v.kind));
+        if v.csn.0 < 14 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    store.versions(PLAIN, b"k", Csn(0), Csn::MAX, visit).unwrap();
+    assert_eq!(seen, [(12, Kind::Put), (13, Kind::Delta), (14, Kind::Delta)], "the past begins with a Put");
+}
+
+/// A flush writes what is durable and keeps the rest in memory; a crash then loses only the rest.
+#[test]
+fn nothing_above_the_durable_commit_is_written() {
+    let mut world = world();
+    for i in 0..10u8 {
+        world.commit(vec![put(PLAIN, b"k", &[i]), put(PLAIN, &[i], b"x")]);
+    }
+    world.store.flush().unwrap();
+    assert_eq!(world.store.checkpoint(), Checkpoint::default());
+    world.sync(6);
+    world.store.flush().unwrap();
+    assert_eq!(world.store.checkpoint().csn, Csn(6));
+    world.check_all();
+    let world = world.reopen();
+    assert_eq!(world.last(), 6);
+    world.check_all();
+}
+
+/// Commits come in order, above the checkpoint, and within the limits.
+#[test]
+fn apply_refuses_what_it_must() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"k", b"v")]);
+    world.store.flush().unwrap();
+    let world = world.reopen();
+    assert!(matches!(world.store.apply(Csn(1), &[]), Err(StoreError::Order { last: Csn(1), .. })));
+    assert!(matches!(world.store.apply(Csn::MAX, &[]), Err(StoreError::Order { .. })));
+    let long = put(PLAIN, &vec![0; 65_001], b"");
+    assert!(matches!(world.store.apply(Csn(2), &[long]), Err(StoreError::TooLarge { key: 65_001, .. })));
+    world.store.apply(Csn(2), &[put(PLAIN, &vec![7; 65_000], b"long key")]).unwrap();
+    world.store.set_durable(Csn(2), Vec::new);
+    world.store.flush().unwrap();
+    assert_eq!(world.store.latest(PLAIN, &vec![7; 65_000]).unwrap(), Some(Csn(2)));
+}
+
+/// Two changes of one key in one commit: the last one is the state, and both are visited.
+#[test]
+fn one_commit_may_change_a_key_twice() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"k", b"a"), delta(PLAIN, b"k", b"b"), delta(PLAIN, b"k", b"c")]);
+    for _ in 0..3 {
+        world.check_all();
+        world.store.compact().unwrap();
+        world.commit_durably((0..150).map(|i| put(PLAIN, b"k", &[i])).collect());
+    }
+    world.check_all();
+}
+
+/// A file that no manifest names is removed at opening; one that is named and missing, or a missing
+/// manifest, or one of a newer format, is refused by name.
+#[test]
+fn leftovers_and_missing_files() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"k", b"v")]);
+    world.store.flush().unwrap();
+    let (disk, env) = (world.disk.clone(), world.env.clone());
+    let open = || Store::open(&env, Path::new(DIR), small_options(), resolve());
+    let orphan = Path::new(DIR).join("0000000009-0123456789abcdef.seg");
+    env.fs.open(&orphan, OpenMode::CreateNew).unwrap().write_all_at(b"half a segment", 0).unwrap();
+    drop(world);
+    drop(open().unwrap());
+    assert!(disk.content(&orphan).is_none());
+
+    let manifest = Path::new(DIR).join(MANIFEST);
+    let good = disk.content(&manifest).unwrap();
+    let replace = |bytes: &[u8]| {
+        env.fs.remove(&manifest).unwrap();
+        env.fs.open(&manifest, OpenMode::CreateNew).unwrap().write_all_at(bytes, 0).unwrap();
+    };
+    let mut newer = good.clone();
+    newer[8] = 9;
+    let body = newer.len() - 4;
+    let crc = crc32c::crc32c(&newer[..body]);
+    newer[body..].copy_from_slice(&crc.to_le_bytes());
+    replace(&newer);
+    assert!(matches!(open(), Err(StoreError::Version { found: 9, .. })));
+    env.fs.remove(&manifest).unwrap();
+    assert!(matches!(open(), Err(StoreError::Missing { file }) if file.ends_with(MANIFEST)));
+    env.fs.open(&manifest, OpenMode::CreateNew).unwrap().write_all_at(&good, 0).unwrap();
+    let segment = segments(&disk).remove(0);
+    env.fs.remove(&segment).unwrap();
+    assert!(matches!(open(), Err(StoreError::Missing { file }) if Path::new(&file) == segment));
+}
+
+/// Files that a merge replaced stay while a scan or a backup reads them, and go with the last of these.
+#[test]
+fn files_stay_while_they_are_read() {
+    let mut world = world();
+    for i in 0..20u8 {
+        world.commit_durably(vec![put(PLAIN, &[i], &[i; 50])]);
+        world.store.flush().unwrap();
+    }
+    let before = segments(&world.disk);
+    let mut scan = world.store.scan(PLAIN, ALL.0, ALL.1, Csn(20), false);
+    let files = world.store.files();
+    scan.next().unwrap().unwrap();
+    world.store.compact().unwrap();
+    assert!(before.iter().all(|p| world.disk.content(p).is_some()), "pinned");
+    assert_eq!(scan.count(), 19);
+    assert_eq!(files.segments().count(), before.len());
+    drop(files);
+    assert!(before.iter().all(|p| world.disk.content(p).is_none()), "gone with the last reader");
+    assert_eq!(segments(&world.disk).len(), 1);
+}
+
+/// A copy of the pinned files is a store with everything up to the checkpoint.
+#[test]
+fn pinned_files_are_a_backup() {
+    let mut world = world();
+    let mut dice = Dice(3);
+    for i in 0..30 {
+        let writes = any_writes(&mut dice, &world.model);
+        world.commit_durably(writes);
+        if i % 7 == 0 {
+            world.store.flush().unwrap();
+        }
+    }
+    let files = world.store.files();
+    let env = Env::sim(&SimVfs::unrecorded(), 2);
+    env.fs.create_dir_all(Path::new(DIR)).unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        env.fs.open(&Path::new(DIR).join(name), OpenMode::CreateNew).unwrap().write_all_at(bytes, 0).unwrap();
+    };
+    for (name, len) in files.segments() {
+        let bytes = world.disk.content(Path::new(DIR).join(&name)).unwrap();
+        assert_eq!(bytes.len() as u64, len);
+        write(&name, &bytes);
+    }
+    write(files.manifest().0, files.manifest().1);
+    let copy = Store::open(&env, Path::new(DIR), small_options(), resolve()).unwrap();
+    assert_eq!(copy.checkpoint(), files.checkpoint());
+    replay(&copy, &world.log, world.durable);
+    world.store = copy;
+    world.check_all();
+}
+
+/// A bulk load is invisible until its commit, then there from that commit on; a crash before the commit
+/// leaves nothing, one after it loses nothing, wherever the checkpoint stands.
+#[test]
+fn bulk_loads() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"old", b"x")]);
+    let load = |world: &World, tag: u8| {
+        let mut bulk = world.store.bulk();
+        (0..200u8).for_each(|i| bulk.put(PLAIN, &[b'B', tag, i], &[i; 20]).unwrap());
+        bulk.finish().unwrap()
+    };
+    let never = load(&world, 1);
+    assert_eq!(world.store.latest(PLAIN, &[b'B', 1, 0]).unwrap(), None);
+    world = world.reopen();
+    world.store.recovered().unwrap();
+    assert!(segments(&world.disk).is_empty(), "a load without a commit is removed");
+    assert!(matches!(world.store.ingest(Csn(2), &never), Err(StoreError::Missing { .. })));
+
+    let loaded = load(&world, 2);
+    assert_eq!(Loaded::from_bytes(&loaded.to_bytes()).as_ref(), Some(&loaded));
+    world.store.ingest(Csn(2), &loaded).unwrap();
+    world.store.apply(Csn(3), &[delta(PLAIN, &[b'B', 2, 7], b"!"), delete(PLAIN, &[b'B', 2, 8])]).unwrap();
+    let check = |store: &Store| {
+        assert!(store.read(PLAIN, &[b'B', 2, 7], Csn(1)).unwrap().is_none());
+        let then = store.read(PLAIN, &[b'B', 2, 7], Csn(2)).unwrap().unwrap();
+        assert_eq!((then.base(), then.csn()), (&[7; 20][..], Csn(2)));
+        let now = store.read(PLAIN, &[b'B', 2, 7], Csn(3)).unwrap().unwrap();
+        assert!(now.image(&Texts(PLAIN), b"").unwrap().ends_with(b"!\x03"));
+        let count = |at| keys(store.scan(PLAIN, ALL.0, ALL.1, Csn(at), false)).len();
+        assert_eq!((count(1), count(2), count(3)), (1, 201, 200));
+        assert_eq!(store.latest(PLAIN, &[b'B', 2, 9]).unwrap(), Some(Csn(2)));
+    };
+    check(&world.store);
+    let again = |world: World| {
+        let World { store, env, .. } = world;
+        drop(store);
+        Store::open(&env, Path::new(DIR), small_options(), resolve()).unwrap()
+    };
+    let env = world.env.clone();
+    let store = again(world);
+    assert_eq!(store.checkpoint().csn, Csn(0));
+    store.apply(Csn(1), &[put(PLAIN, b"old", b"x")]).unwrap();
+    store.ingest(Csn(2), &loaded).unwrap();
+    store.apply(Csn(3), &[delta(PLAIN, &[b'B', 2, 7], b"!"), delete(PLAIN, &[b'B', 2, 8])]).unwrap();
+    store.recovered().unwrap();
+    check(&store);
+    for durable in [1, 2, 3] {
+        store.set_durable(Csn(durable), Vec::new);
+        store.flush().unwrap();
+        assert_eq!(store.checkpoint().csn, Csn(durable));
+        check(&store);
+    }
+    drop(store);
+    let store = Store::open(&env, Path::new(DIR), small_options(), resolve()).unwrap();
+    store.recovered().unwrap();
+    check(&store);
+    store.compact().unwrap();
+    check(&store);
+    assert!(store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
+}
+
+/// A bulk load takes new keys in order only, and leaves nothing when it is dropped.
+#[test]
+fn bulk_loads_refuse_old_and_unordered_keys() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"old", b"x")]);
+    let mut bulk = world.store.bulk();
+    bulk.put(PLAIN, b"b", b"1").unwrap();
+    assert!(matches!(bulk.put(PLAIN, b"a", b"2"), Err(StoreError::Bulk { .. })));
+    assert!(matches!(bulk.put(PLAIN, b"old", b"3"), Err(StoreError::Bulk { .. })));
+    drop(bulk);
+    assert!(segments(&world.disk).is_empty());
+}
+
+/// What was once answered for a commit is answered for ever: 10,000 pairs of commit and question, asked
+/// again after later commits, merges and reopenings, byte for byte.
+#[test]
+fn history_is_immutable() {
+    seeds(500, 4, |seed| {
+        let mut dice = Dice(seed);
+        let mut world = World::new(seed, SimVfs::unrecorded(), small_options());
+        let mut asked = Vec::new();
+        let ask = |world: &World, table, key: &[u8], at: u64| -> Vec<u8> {
+            let mut answer = Vec::new();
+            let csn = world.store.get(table, key, Csn(at), &mut answer).unwrap();
+            for item in world.store.scan(table, Bound::Included(key.to_vec()), Bound::Unbounded, Csn(at), false).take(2) {
+                let (key, value) = item.unwrap();
+                answer.extend(key);
+                answer.extend(value.csn().0.to_le_bytes());
+                answer.extend_from_slice(&value.image(&Texts(table), b"").unwrap());
+            }
+            let visit = |v: Version<'_>| {
+                answer.extend(v.csn.0.to_le_bytes());
+                answer.extend_from_slice(v.bytes);
+                ControlFlow::Continue(())
+            };
+            world.store.versions(table, key, Csn(at / 2), Csn(at), visit).unwrap();
+            answer.extend(csn.unwrap_or_default().0.to_le_bytes());
+            answer
+        };
+        while asked.len() < 2_500 {
+            for _ in 0..20 {
+                let writes: Vec<Write> = any_writes(&mut dice, &world.model)
+                    .into_iter()
+                    .filter(|w| [EAGER, PLAIN].contains(&w.table))
+                    .collect();
+                world.commit_durably(writes);
+            }
+            for _ in 0..50 {
+                let table = [EAGER, PLAIN][dice.below(2) as usize];
+                let key = [b"a".as_slice(), b"aa", b"b", b"", b"customer/0001"][dice.below(5) as usize].to_vec();
+                let at = 1 + dice.below(world.last());
+                let answer = ask(&world, table, &key, at);
+                asked.push((table, key, at, answer));
+            }
+            match dice.below(6) {
+                0 => world = world.reopen(),
+                1 => world.store.compact().unwrap(),
+                2 => world.store.maintain().unwrap(),
+                _ => world.store.flush().unwrap(),
+            }
+        }
+        world.store.compact().unwrap();
+        for round in 0..2 {
+            for (table, key, at, answer) in &asked {
+                assert!(&ask(&world, *table, key, *at) == answer, "round {round}: commit {at} answers otherwise");
+            }
+            world = world.reopen();
+        }
+    });
+}
+
+/// With threads flushing and merging behind them, readers at a commit see all of it and nothing later.
+#[test]
+fn readers_beside_writer_and_threads() {
+    let env = Env::sim(&SimVfs::unrecorded(), 1);
+    let options = StoreOptions { background: true, memtable_bytes: 20_000, ..small_options() };
+    let store = Store::open(&env, Path::new(DIR), options, resolve()).unwrap();
+    let published = std::sync::atomic::AtomicU64::new(0);
+    const COMMITS: u64 = 6_000;
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (store, published) = (&store, &published);
+            scope.spawn(move || {
+                let mut dice = Dice(reader);
+                loop {
+                    let newest = published.load(std::sync::atomic::Ordering::Acquire);
+                    let at = if dice.chance(50) { newest } else { dice.below(newest + 1) };
+                    let value = |key: &[u8]| store.read(PLAIN, key, Csn(at)).unwrap().map(|v| v.base().to_vec());
+                    let expected = (at > 0).then(|| at.to_be_bytes().to_vec());
+                    assert_eq!((value(b"a"), value(b"z")), (expected.clone(), expected), "at {at}");
+                    if dice.chance(5) {
+                        assert_eq!(keys(store.scan(PLAIN, ALL.0, ALL.1, Csn(at), dice.chance(50))).len(), 2 + (at.min(50)) as usize - usize::from(at == 0) * 2);
+                    }
+                    if newest == COMMITS {
+                        return;
+                    }
+                }
+            });
+        }
+        for csn in 1..=COMMITS {
+            let value = csn.to_be_bytes();
+            let writes = [put(PLAIN, b"a", &value), put(PLAIN, &[b'm', (csn % 50) as u8], &value), put(PLAIN, b"z", &value)];
+            store.apply(Csn(csn), &writes).unwrap();
+            store.set_durable(Csn(csn), Vec::new);
+            published.store(csn, std::sync::atomic::Ordering::Release);
+        }
+    });
+    store.flush().unwrap();
+    let mut counts = BTreeMap::new();
+    for key in [b"a", b"z"] {
+        let visit = |_: Version<'_>| {
+            *counts.entry(key).or_insert(0) += 1;
+            ControlFlow::Continue(())
+        };
+        store.versions(PLAIN, key, Csn(0), Csn::MAX, visit).unwrap();
+    }
+    assert_eq!(counts.into_values().collect::<Vec<_>>(), [COMMITS, COMMITS]);
+    let stats = store.stats();
+    assert!(stats.flushes > 5, "{stats:?}");
+    assert!(store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
 }
