@@ -13,6 +13,7 @@ anywhen=${ANYWHEN:-${CARGO_TARGET_DIR:-target}/release/anywhen}
 repository=${GIT_REPO:-.}
 path=${GIT_PATH:-samples/settings.json}
 field=${FIELD:-}
+to=
 data=${STORY_DATA:-target/story}
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
@@ -43,6 +44,8 @@ versions=$(git -C "$repository" log --oneline --follow -- "$path" 2>/dev/null | 
 if [ "$repository" = . ] && [ "$path" = samples/settings.json ]; then
     field=${field:-limits.requests_per_minute}
     doc=git/samples/settings.json
+    # The revision of the sample that moves things about.
+    to=7
 else
     doc=git/$path
 fi
@@ -60,12 +63,13 @@ fi
 
 newest=$("$anywhen" history "$doc" -n 1 --json | sed 's/.*"revision":\([0-9]*\).*/\1/')
 middle=$(((newest + 1) / 2))
+to=${to:-$newest}
 
 say "2. History: who changed it, when, and why"
 show history "$doc" -n 8
 
-say "3. Diff: what the last change did; moves are moves, not a removal and an insertion"
-show diff "$doc" $((newest - 1)) "$newest"
+say "3. Diff: what one change did; moves are moves, not a removal and an insertion"
+show diff "$doc" $((to - 1)) "$to"
 
 say "4. Blame: which revision each line comes from"
 "$anywhen" blame "$doc" >"$data.blame"
@@ -97,7 +101,7 @@ say "Go on from here"
 cat <<END
   export ANYWHEN_DATA=$data PATH="\$PATH:$(dirname "$anywhen")"
   anywhen diff $doc 1 $newest
-  anywhen get $doc --at authored:$("$anywhen" history "$doc" --json | sed 's/.*"authored":"\([0-9-]*\)T.*/\1/')
+  anywhen get $doc --at authored:$("$anywhen" history "$doc" -n 1 --json | sed 's/.*"authored":"\([^"]*\)".*/\1/')
   anywhen edit $doc set note '"hello"' --message 'my first change'
   anywhen revert $doc 1 && anywhen diff $doc
   anywhen --help

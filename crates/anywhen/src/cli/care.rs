@@ -127,13 +127,15 @@ pub(super) fn stats(session: &mut Session) -> Outcome {
             .plain("collections", names.len())
             .plain("documents", documents)
             .plain("commits", stats.commits)
-            .plain("bytes", stats.disk_bytes),
+            .plain("bytes", stats.disk_bytes)
+            .plain("log_bytes", stats.log_bytes),
         &format!(
-            "{}, {}, {}, {} on disk",
+            "{}, {}, {}\n{} on disk, of which {} is the log, which is used again and again",
             count(names.len() as u64, "collection"),
             count(documents, "document"),
             count(stats.commits, "commit"),
             bytes(stats.disk_bytes),
+            bytes(stats.log_bytes),
         ),
     )
 }

@@ -75,7 +75,7 @@ fn part(document: &Document, a: &GetArgs) -> Outcome<String> {
     let limited = a.max_level.is_some() || a.max_children.is_some() || a.nodes.is_some();
     let nothing = |place| {
         let revision = document.revision();
-        Failure::refused(format!("there is no {} in revision {revision}", node(place)))
+        Failure::refused(format!("there is no node {} in revision {revision}", node(place)))
     };
     if let (Some(place), false, false) = (&a.path, limited, a.metadata) {
         return document.value(node(place))?.ok_or_else(|| nothing(place));
@@ -203,14 +203,7 @@ pub(super) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
     let document = document(&collection, &a.target, a.at)?;
     let lines = collection.blame(&a.target.key, Some(document.revision()))?;
-    // Who and when, once for each revision that is named.
-    let mut revisions = BTreeMap::new();
-    for line in &lines {
-        if let Entry::Vacant(vacant) = revisions.entry(line.revision) {
-            let found = collection.history_range(&a.target.key, line.revision, line.revision)?;
-            vacant.insert(found.into_iter().next().ok_or_else(|| missing(&a.target))?);
-        }
-    }
+    let revisions = known(&collection, &a.target, lines.iter().map(|line| line.revision))?;
     let lines: Vec<_> = lines.iter().map(|line| (line, &revisions[&line.revision])).collect();
     if session.json {
         return screen::raw(array(lines.iter().map(render::blame_json)).as_bytes());
@@ -221,8 +214,27 @@ pub(super) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
 pub(super) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
     let versions = collection.node_history(&a.target.key, node(&a.place))?;
+    let revisions = known(&collection, &a.target, versions.iter().map(|version| version.from))?;
+    let versions: Vec<_> =
+        versions.iter().map(|version| (version, &revisions[&version.from])).collect();
     if session.json {
         return screen::raw(array(versions.iter().map(render::node_version_json)).as_bytes());
     }
     screen::lines(&render::node_history(&versions))
+}
+
+/// Who made each of the revisions, when and why; each is looked up once.
+fn known(
+    collection: &Collection,
+    target: &Target,
+    revisions: impl Iterator<Item = Revision>,
+) -> Outcome<BTreeMap<Revision, RevisionInfo>> {
+    let mut known = BTreeMap::new();
+    for revision in revisions {
+        if let Entry::Vacant(vacant) = known.entry(revision) {
+            let found = collection.history_range(&target.key, revision, revision)?;
+            vacant.insert(found.into_iter().next().ok_or_else(|| missing(target))?);
+        }
+    }
+    Ok(known)
 }

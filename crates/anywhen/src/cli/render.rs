@@ -11,14 +11,17 @@ use super::time;
 /// The widest a value is shown in one line of text, in characters.
 const VALUE_WIDTH_MAX: usize = 100;
 
+/// The widest an author is shown, in characters.
+const AUTHOR_WIDTH_MAX: usize = 24;
+
 /// A line for each revision: number, time, author, first line of the message.
 pub(super) fn history(revisions: &[RevisionInfo]) -> String {
     let number_width = widest(revisions.iter().map(|r| r.revision.0.to_string()));
-    let author_width = widest(revisions.iter().map(|r| short(&r.author, 24)));
+    let author_width = widest(revisions.iter().map(|r| name(&r.author)));
     let mut out = String::new();
     for r in revisions {
         let shown = time::show(r.authored_us.unwrap_or(r.time_us));
-        let mut author = short(&r.author, 24);
+        let mut author = name(&r.author);
         let gone = if r.deleted { "(removed) " } else { "" };
         let message = r.message.lines().next().unwrap_or("");
         if r.deleted || !message.is_empty() {
@@ -122,7 +125,7 @@ fn placed(object: Object, position: Position) -> Object {
 /// ```
 pub(super) fn blame(pretty: &str, lines: &[(&BlameLine, &RevisionInfo)]) -> String {
     let number_width = widest(lines.iter().map(|(_, r)| r.revision.0.to_string()));
-    let author_width = widest(lines.iter().map(|(_, r)| short(&r.author, 20)));
+    let author_width = widest(lines.iter().map(|(_, r)| name(&r.author)));
     let margin = number_width + 2 + author_width + 2 + "2026-11-21".len();
     let mut blamed = lines.iter();
     let mut out = String::new();
@@ -134,7 +137,7 @@ pub(super) fn blame(pretty: &str, lines: &[(&BlameLine, &RevisionInfo)]) -> Stri
             Some((_, r)) => format!(
                 "{}  {}  {}",
                 pad_left(&r.revision.0.to_string(), number_width).yellow(),
-                pad(&short(&r.author, 20), author_width).cyan(),
+                pad(&name(&r.author), author_width).cyan(),
                 time::date(r.authored_us.unwrap_or(r.time_us)).dimmed()
             ),
             None => " ".repeat(margin),
@@ -160,21 +163,24 @@ pub(super) fn blame_json((l, r): &(&BlameLine, &RevisionInfo)) -> String {
     }
 }
 
-/// A line for each value that a node had: revisions, when, value.
-pub(super) fn node_history(versions: &[NodeVersion]) -> String {
+/// A line for each value that a node had: revisions, when, by whom, value.
+pub(super) fn node_history(versions: &[(&NodeVersion, &RevisionInfo)]) -> String {
     let range = |v: &NodeVersion| match v.to {
-        Some(to) => format!("{}-{}", v.from.0, to.0),
-        None => format!("{}-", v.from.0),
+        Some(to) if to == v.from => v.from.to_string(),
+        Some(to) => format!("{}-{to}", v.from),
+        None => format!("{}-", v.from),
     };
-    let width = widest(versions.iter().map(range));
+    let range_width = widest(versions.iter().map(|(v, _)| range(v)));
+    let author_width = widest(versions.iter().map(|(_, r)| name(&r.author)));
     let mut out = String::new();
-    for v in versions {
+    for (v, r) in versions {
         line(
             &mut out,
             &format!(
-                "{}  {}  {}",
-                pad(&range(v), width).yellow(),
-                time::show(v.from_us).dimmed(),
+                "{}  {}  {}  {}",
+                pad(&range(v), range_width).yellow(),
+                time::show(r.authored_us.unwrap_or(r.time_us)).dimmed(),
+                pad(&name(&r.author), author_width).cyan(),
                 short(&v.value, VALUE_WIDTH_MAX)
             ),
         );
@@ -182,7 +188,7 @@ pub(super) fn node_history(versions: &[NodeVersion]) -> String {
     out
 }
 
-pub(super) fn node_version_json(v: &NodeVersion) -> String {
+pub(super) fn node_version_json((v, r): &(&NodeVersion, &RevisionInfo)) -> String {
     let object = Object::new().plain("from_revision", v.from.0);
     let object = match v.to {
         Some(to) => object.plain("to_revision", to.0),
@@ -191,8 +197,17 @@ pub(super) fn node_version_json(v: &NodeVersion) -> String {
     object
         .text("from_time", &time::rfc3339(v.from_us))
         .text_or_null("to_time", v.to_us.map(time::rfc3339).as_deref())
+        .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref())
+        .text("author", &r.author)
+        .text("message", &r.message)
         .raw("value", &v.value)
         .end()
+}
+
+/// An author's name without the address, and not too long.
+fn name(author: &str) -> String {
+    let name = author.split(" <").next().unwrap_or(author);
+    short(name, AUTHOR_WIDTH_MAX)
 }
 
 /// Adds a line, without the spaces that an empty last column leaves behind.
