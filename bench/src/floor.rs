@@ -30,7 +30,12 @@ pub struct Floor {
 impl Floor {
     /// Makes the file in `dir`, writes it full of zeroes and syncs it.
     pub fn create(dir: &Path) -> Result<Self> {
-        let file = OpenOptions::new().create(true).truncate(true).read(true).write(true).open(dir.join("floor"))?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .read(true)
+            .write(true)
+            .open(dir.join("floor"))?;
         let zeroes = vec![0u8; 1 << 20];
         for offset in (0..FILE_BYTES).step_by(zeroes.len()) {
             file.write_all_at(&zeroes, offset)?;

@@ -34,13 +34,17 @@ pub struct Machine {
 impl Machine {
     /// Looks at the machine; `work` is the folder whose disk is measured.
     pub fn look(work: &Path, realtime: bool) -> Result<Machine> {
-        let (kind, device) = mount_of(&fs::read_to_string("/proc/self/mountinfo")?, &work.canonicalize()?);
+        let (kind, device) =
+            mount_of(&fs::read_to_string("/proc/self/mountinfo")?, &work.canonicalize()?);
         Ok(Machine {
             cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".into()),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: field("/proc/meminfo", "MemTotal").and_then(|text| gibibytes(&text)).unwrap_or_else(|| "unknown".into()),
+            memory: field("/proc/meminfo", "MemTotal")
+                .and_then(|text| gibibytes(&text))
+                .unwrap_or_else(|| "unknown".into()),
             disk: format!("{kind} on {device}"),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".into(), |s| s.trim().into()),
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
+                .map_or_else(|_| "unknown".into(), |s| s.trim().into()),
             date: utc(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs()),
             realtime,
             load: load(),
@@ -52,7 +56,11 @@ impl Machine {
 pub fn refuse_memory_disk(work: &Path) -> Result<()> {
     let (kind, _) = mount_of(&fs::read_to_string("/proc/self/mountinfo")?, &work.canonicalize()?);
     if ["tmpfs", "ramfs", "devtmpfs"].contains(&kind.as_str()) {
-        return Err(format!("{} is on {kind}, which is memory; give a folder on a real disk with --dir", work.display()).into());
+        return Err(format!(
+            "{} is on {kind}, which is memory; give a folder on a real disk with --dir",
+            work.display()
+        )
+        .into());
     }
     Ok(())
 }
@@ -76,7 +84,8 @@ fn load() -> f64 {
 /// The value of `name : value` in a file of such lines.
 fn field(file: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
-    let (_, value) = text.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == name)?;
+    let (_, value) =
+        text.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == name)?;
     Some(value.trim().to_owned())
 }
 
@@ -90,9 +99,12 @@ fn mount_of(mountinfo: &str, path: &Path) -> (String, String) {
     let mut best = (0, "unknown".to_owned(), "unknown".to_owned());
     for line in mountinfo.lines() {
         let Some((before, after)) = line.split_once(" - ") else { continue };
-        let (Some(point), mut after) = (before.split(' ').nth(4), after.split(' ')) else { continue };
+        let (Some(point), mut after) = (before.split(' ').nth(4), after.split(' ')) else {
+            continue;
+        };
         if path.starts_with(point) && point.len() >= best.0 {
-            let (kind, device) = (after.next().unwrap_or("unknown"), after.next().unwrap_or("unknown"));
+            let (kind, device) =
+                (after.next().unwrap_or("unknown"), after.next().unwrap_or("unknown"));
             best = (point.len(), kind.to_owned(), device.to_owned());
         }
     }
@@ -103,7 +115,8 @@ fn mount_of(mountinfo: &str, path: &Path) -> (String, String) {
 fn utc(seconds: u64) -> String {
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;

@@ -102,14 +102,21 @@ fn run(command: Command) -> Result<()> {
 }
 
 /// Runs one suite from a clean work folder and publishes what it found.
-fn measure(name: &str, options: &Options, suite: fn(&Context) -> Result<Vec<report::Row>>) -> Result<()> {
+fn measure(
+    name: &str,
+    options: &Options,
+    suite: fn(&Context) -> Result<Vec<report::Row>>,
+) -> Result<()> {
     let cache = home().join(".cache");
     let work = work_folder(options)?;
     let realtime = !options.no_realtime && machine::take_realtime_priority();
     let machine = Machine::look(&work, realtime)?;
     let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed_precise} {wide_msg}")?;
-    let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style).with_prefix(name.to_owned());
-    let context = Context { cache: cache.clone(), work: work.clone(), quick: options.quick, progress };
+    let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+        .with_style(style)
+        .with_prefix(name.to_owned());
+    let context =
+        Context { cache: cache.clone(), work: work.clone(), quick: options.quick, progress };
 
     let rows = suite(&context)?;
     context.progress.finish_and_clear();
@@ -121,7 +128,10 @@ fn measure(name: &str, options: &Options, suite: fn(&Context) -> Result<Vec<repo
     if options.quick {
         let folder = cache.join("quick");
         publish::results(&report, &folder)?;
-        anstream::println!("\nQuick: nothing was published; the figures are in {}", folder.display());
+        anstream::println!(
+            "\nQuick: nothing was published; the figures are in {}",
+            folder.display()
+        );
     } else {
         publish::results(&report, &home().join("results"))?;
         publish::all(&home())?;
@@ -148,9 +158,15 @@ fn floor(options: &Options) -> Result<()> {
     let work = work_folder(options)?;
     let mut floor = Floor::create(&work)?;
     let slices = if options.quick { 5 } else { 50 };
-    let samples = (0..slices).map(|_| floor.records_per_second(1_000)).collect::<Result<Vec<f64>>>()?;
+    let samples =
+        (0..slices).map(|_| floor.records_per_second(1_000)).collect::<Result<Vec<f64>>>()?;
     std::fs::remove_dir_all(&work)?;
     let rate = median(&samples);
-    anstream::println!("{} durable records of {} bytes a second, {:.1} us each", number(rate), floor::RECORD_BYTES, 1e6 / rate);
+    anstream::println!(
+        "{} durable records of {} bytes a second, {:.1} us each",
+        number(rate),
+        floor::RECORD_BYTES,
+        1e6 / rate
+    );
     Ok(())
 }

@@ -7,7 +7,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anywhen::{ChangeOp, Collection, Database, Durability, Meta, Moment, Options, Revision};
+use anywhen::{
+    ChangeOp, Collection, Create, Database, Durability, Meta, Moment, Options, Revision,
+};
 
 use crate::Result;
 use crate::peer::Change;
@@ -30,21 +32,24 @@ pub struct Footprint {
 impl Ours {
     /// A new database in `folder`, whatever was there before.
     pub fn create(folder: &Path) -> Result<Self> {
-        Self::create_with(folder, Options::default())
+        Self::create_with(folder, Durability::Sync)
     }
 
     /// As [`Ours::create`], with commits only as durable as the operating system: for histories whose
     /// making is not timed.
     pub fn create_relaxed(folder: &Path) -> Result<Self> {
-        Self::create_with(folder, Options { durability: Durability::Os, ..Options::default() })
+        Self::create_with(folder, Durability::Os)
     }
 
-    fn create_with(folder: &Path, options: Options) -> Result<Self> {
+    fn create_with(folder: &Path, durability: Durability) -> Result<Self> {
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        Self::over(Database::open_with(folder, Options { create: true, ..options })?, folder)
+        let mut options = Options::default();
+        options.create = Create::New;
+        options.durability = durability;
+        Self::over(Database::open_with(folder, options)?, folder)
     }
 
     /// A database that is there already.
@@ -76,8 +81,17 @@ impl Ours {
     }
 
     /// Sets one value: one commit that says who and why.
-    pub fn set_with(&self, key: &str, path: &str, value: &str, author: &str, message: &str) -> Result<()> {
-        self.collection.edit_with(key, &Meta::new(author, message), |document| document.set(path, value).map(drop))?;
+    pub fn set_with(
+        &self,
+        key: &str,
+        path: &str,
+        value: &str,
+        author: &str,
+        message: &str,
+    ) -> Result<()> {
+        self.collection.edit_with(key, &Meta::new(author, message), |document| {
+            document.set(path, value).map(drop)
+        })?;
         Ok(())
     }
 
@@ -98,7 +112,11 @@ impl Ours {
 
     /// One integer of a revision.
     pub fn integer_at(&self, key: &str, revision: u32, path: &str) -> Result<i64> {
-        let document = self.collection.at(Revision(u64::from(revision))).get(key)?.ok_or("the document is not there")?;
+        let document = self
+            .collection
+            .at(Revision(u64::from(revision)))
+            .get(key)?
+            .ok_or("the document is not there")?;
         Ok(document.value(path)?.ok_or("the value is not there")?.parse()?)
     }
 
@@ -110,8 +128,7 @@ impl Ours {
     /// Lists the newest revisions: how many, and the bytes of their authors and messages.
     pub fn history(&self, key: &str, limit: usize) -> Result<(u32, usize)> {
         let (mut versions, mut words) = (0, 0);
-        for revision in self.collection.history(key)?.take(limit) {
-            let revision = revision?;
+        for revision in self.collection.history(key, limit)? {
             versions += 1;
             words += revision.author.len() + revision.message.len();
         }
@@ -125,7 +142,10 @@ impl Ours {
             if let Some(value) = value {
                 count += 1;
                 // Counters are short runs of digits: nothing else is in this field.
-                sum += value.text.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+                sum += value
+                    .text
+                    .iter()
+                    .fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
             }
         })?;
         Ok((count, sum))
@@ -142,7 +162,7 @@ impl Ours {
     pub fn diff(&self, key: &str, from: u32, to: u32) -> Result<Vec<Change>> {
         let diff = self.collection.diff(key, Revision(u64::from(from)), Revision(u64::from(to)))?;
         Ok(diff
-            .changes()
+            .changes
             .iter()
             .map(|change| {
                 let (old, new) = match &change.op {
@@ -162,7 +182,10 @@ impl Ours {
     /// Bytes on disk after a checkpoint.
     pub fn footprint(&self) -> Result<Footprint> {
         self.checkpoint()?;
-        Ok(Footprint { files: bytes_below(&self.folder, "log")?, log: self.database.stats()?.log.appended_bytes })
+        Ok(Footprint {
+            files: bytes_below(&self.folder, "log")?,
+            log: self.database.stats().log_appended_bytes,
+        })
     }
 }
 

@@ -14,7 +14,7 @@
 use std::fmt::Write;
 
 use crate::peer::postgres;
-use crate::report::{Report, Row, number, times};
+use crate::report::{Report, Row, number, times, unit};
 
 const WIDTH: f64 = 1_060.0;
 /// Where the axis starts and ends.
@@ -28,46 +28,63 @@ const INK: &str = "#1f2933";
 const QUIET: &str = "#66727f";
 const GRID: &str = "#e3e8ed";
 
-/// What the figures of one letter and number have in common.
-fn section(id: &str) -> &'static str {
-    match id.split('-').next().unwrap_or_default() {
+/// What the figures under one heading have in common.
+fn section(row: &Row) -> String {
+    let log = row.id.ends_with("-log");
+    let known = match row.id.split('-').next().unwrap_or_default() {
         "w1" => "W1  durable commits",
         "w2" => "W2  a random version of the whole document",
-        "w3" => "W3  list of 5,001 versions",
+        "w3" => "W3  the list of all versions",
         "w4" => "W4  one field over all versions",
+        "w5" if log => "W5  bytes of log a version",
         "w5" => "W5  bytes a version",
         "w6" => "W6  what changed between neighbours",
-        "10k" => "10,000 commits",
-        "100k" => "100,000 commits",
-        "1m" => "1,000,000 commits",
-        _ => "",
+        _ => row.what.split_once(", N = ").map_or("", |(_, commits)| commits),
+    };
+    if known.starts_with('W') || known.is_empty() {
+        known.into()
+    } else {
+        format!("{known} commits")
     }
 }
 
 /// The picture of a report, SVG.
 pub fn picture(report: &Report) -> String {
-    let rows: Vec<(&Row, f64)> = report.rows.iter().filter_map(|row| Some((row, row.times_peer()?))).filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0).collect();
+    let rows: Vec<(&Row, f64)> = report
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.times_peer()?)))
+        .filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0)
+        .collect();
     let exponents = rows.iter().map(|(_, ratio)| ratio.log10());
     // Always some room on the losing side, so that the line at 1x is seen to be a line.
     let low = exponents.clone().fold(-0.5, f64::min).floor().max(-4.0) as i32;
     let high = exponents.fold(1.0, f64::max).ceil() as i32;
-    let x = |ratio: f64| LEFT + (ratio.log10() - f64::from(low)) / f64::from(high - low) * (RIGHT - LEFT);
+    let x = |ratio: f64| {
+        LEFT + (ratio.log10() - f64::from(low)) / f64::from(high - low) * (RIGHT - LEFT)
+    };
 
     let mut body = String::new();
     let mut y = TOP;
-    let mut heading = "";
+    let mut heading = String::new();
     for (row, ratio) in &rows {
-        if section(&row.id) != heading {
-            heading = section(&row.id);
+        if section(row) != heading {
+            heading = section(row);
             y += 14.0;
-            let _ = writeln!(body, r##"<text x="24" y="{:.1}" class="section">{}</text>"##, y + 16.0, escape(heading));
+            let _ = writeln!(
+                body,
+                r##"<text x="24" y="{:.1}" class="section">{}</text>"##,
+                y + 16.0,
+                escape(&heading)
+            );
             y += ROW;
         }
         bar(&mut body, row, *ratio, y, &x);
         y += ROW;
     }
-    let bottom = y + 6.0;
-    let height = bottom + 76.0;
+    let axis_bottom = y + 6.0;
+    y = held(&mut body, report, axis_bottom);
+    let height = y + 76.0;
 
     let mut out = String::new();
     let _ = writeln!(
@@ -76,14 +93,23 @@ pub fn picture(report: &Report) -> String {
 <style>text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:13px;fill:{INK}}}.title{{font-size:20px;font-weight:600}}.section{{font-weight:600}}.quiet{{fill:{QUIET};font-size:12px}}.ratio{{font-weight:600}}</style>
 <rect width="{WIDTH}" height="{height}" fill="#ffffff"/>
 <text x="24" y="36" class="title">{}</text>
-<text x="24" y="58" class="quiet">Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.</text>"##,
-        escape(&title(report)),
-        escape(&title(report))
+<text x="24" y="58" class="quiet">{}Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.</text>
+<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">Anywhen : PostgreSQL</text>"##,
+        escape(title(report)),
+        escape(title(report)),
+        if report.quick { "QUICK RUN, small counts, not to be compared. " } else { "" },
+        WIDTH - 24.0,
+        TOP - 10.0,
     );
-    axis(&mut out, low, high, bottom, &x);
+    axis(&mut out, low, high, axis_bottom, &x);
     out.push_str(&body);
     for (line, part) in report.conditions().split("; ").collect::<Vec<_>>().chunks(2).enumerate() {
-        let _ = writeln!(out, r##"<text x="24" y="{:.1}" class="quiet">{}</text>"##, height - 58.0 + 16.0 * line as f64, escape(&part.join("; ")));
+        let _ = writeln!(
+            out,
+            r##"<text x="24" y="{:.1}" class="quiet">{}</text>"##,
+            height - 58.0 + 16.0 * line as f64,
+            escape(&part.join("; "))
+        );
     }
     let _ = writeln!(
         out,
@@ -95,13 +121,65 @@ pub fn picture(report: &Report) -> String {
     out
 }
 
-fn title(report: &Report) -> String {
-    let what = match report.suite.as_str() {
-        "versioned" => "every version of a JSON document",
-        "history" => "long histories of a tiny document",
-        other => other,
-    };
-    format!("Anywhen beside PostgreSQL 17: {what}{}", if report.quick { " (quick run, not to be compared)" } else { "" })
+fn title(report: &Report) -> &'static str {
+    match report.suite.as_str() {
+        "versioned" => "Anywhen beside PostgreSQL 17: every version of a JSON document",
+        "history" => "Anywhen beside PostgreSQL 17: long histories of a tiny document",
+        _ => "Anywhen beside PostgreSQL 17",
+    }
+}
+
+/// The panel of ratios that should stay near 1, below the others, on a scale of its own; returns
+/// where it ends.
+fn held(out: &mut String, report: &Report, top: f64) -> f64 {
+    let rows: Vec<(&Row, f64)> = report
+        .rows
+        .iter()
+        .filter(|row| row.unit == "ratio")
+        .filter_map(|row| Some((row, row.ours?)))
+        .collect();
+    if rows.is_empty() {
+        return top;
+    }
+    const SCALE_MAX: f64 = 2.0;
+    let x = |ratio: f64| LEFT + ratio.clamp(0.0, SCALE_MAX) / SCALE_MAX * (RIGHT - LEFT);
+    let (mut y, first) = (top + 60.0, top + 56.0);
+    let bottom = y + rows.len() as f64 * ROW + 6.0;
+    let _ = writeln!(
+        out,
+        r##"<text x="24" y="{:.1}" class="section">Does it stay as it was?  The longest against the shortest (1 = the same)</text>"##,
+        top + 28.0
+    );
+    for (at, label) in [(0.0, "0"), (0.5, "0.5"), (1.0, "1"), (1.5, "1.5"), (2.0, "2 or more")] {
+        let (colour, width) = if at == 1.0 { (INK, 1.5) } else { (GRID, 1.0) };
+        let at = x(at);
+        let _ = writeln!(
+            out,
+            r##"<path d="M{at:.1} {first:.1}V{bottom:.1}" stroke="{colour}" stroke-width="{width}"/><text x="{at:.1}" y="{:.1}" text-anchor="middle" class="quiet">{label}</text>"##,
+            first - 6.0
+        );
+    }
+    for (row, ratio) in rows {
+        let colour = if row.met == Some(false) { BEHIND } else { AHEAD };
+        let name = row.what.split(": time at").next().unwrap_or(&row.what);
+        let _ = writeln!(out, r##"<text x="36" y="{:.1}">{}</text>"##, y + 16.0, escape(name));
+        let _ = writeln!(
+            out,
+            r##"<circle cx="{:.1}" cy="{:.1}" r="6" fill="{colour}"/>"##,
+            x(ratio),
+            y + 12.0
+        );
+        let _ = writeln!(
+            out,
+            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">{} (to reach: {})</text>"##,
+            WIDTH - 24.0,
+            y + 16.0,
+            number(ratio),
+            escape(&row.target)
+        );
+        y += ROW;
+    }
+    bottom
 }
 
 /// Lines at the powers of ten, thin, and the strong one at 1x.
@@ -110,29 +188,69 @@ fn axis(out: &mut String, low: i32, high: i32, bottom: f64, x: &dyn Fn(f64) -> f
     for exponent in (low..=high).filter(|exponent| exponent % step == 0) {
         let (at, ratio) = (x(10f64.powi(exponent)), 10f64.powi(exponent));
         let (colour, width) = if exponent == 0 { (INK, 1.5) } else { (GRID, 1.0) };
-        let label = if exponent < 0 { format!("1/{}", number(10f64.powi(-exponent))) } else { number(ratio).trim_end_matches(".00").trim_end_matches(".0").to_owned() + "×" };
-        let _ = writeln!(out, r##"<path d="M{at:.1} {:.1}V{bottom:.1}" stroke="{colour}" stroke-width="{width}"/>"##, TOP - 4.0);
-        let _ = writeln!(out, r##"<text x="{at:.1}" y="{:.1}" text-anchor="middle" class="quiet">{label}</text>"##, TOP - 10.0);
+        let label = if exponent < 0 {
+            format!("1/{}", 10u64.pow(exponent.unsigned_abs()))
+        } else {
+            number(ratio).trim_end_matches(".00").trim_end_matches(".0").to_owned() + "×"
+        };
+        let _ = writeln!(
+            out,
+            r##"<path d="M{at:.1} {:.1}V{bottom:.1}" stroke="{colour}" stroke-width="{width}"/>"##,
+            TOP - 4.0
+        );
+        let _ = writeln!(
+            out,
+            r##"<text x="{at:.1}" y="{:.1}" text-anchor="middle" class="quiet">{label}</text>"##,
+            TOP - 10.0
+        );
     }
 }
 
 /// One row: its name, its bar, its ratio, and both figures in grey.
 fn bar(out: &mut String, row: &Row, ratio: f64, y: f64, x: &dyn Fn(f64) -> f64) {
     let (one, end) = (x(1.0), x(ratio));
-    let (start, width, colour) = if ratio >= 1.0 { (one, end - one, AHEAD) } else { (end, one - end, BEHIND) };
+    let (start, width, colour) =
+        if ratio >= 1.0 { (one, end - one, AHEAD) } else { (end, one - end, BEHIND) };
     let _ = writeln!(out, r##"<text x="36" y="{:.1}">{}</text>"##, y + 16.0, escape(&label(row)));
-    let _ = writeln!(out, r##"<rect x="{start:.1}" y="{:.1}" width="{:.1}" height="14" rx="2" fill="{colour}"/>"##, y + 4.0, width.max(1.5));
+    let _ = writeln!(
+        out,
+        r##"<rect x="{start:.1}" y="{:.1}" width="{:.1}" height="14" rx="2" fill="{colour}"/>"##,
+        y + 4.0,
+        width.max(1.5)
+    );
     // The label stands clear of the mark of the figure to reach.
     let goal = goal(row).map(x);
-    let clear = |at: f64| if goal.is_some_and(|goal| (at - 4.0..at + 40.0).contains(&goal)) { goal.unwrap_or(at) } else { at };
-    let (at, anchor) = if ratio >= 1.0 { (clear(end) + 6.0, "start") } else { (start - 6.0, "end") };
-    let _ = writeln!(out, r##"<text x="{at:.1}" y="{:.1}" text-anchor="{anchor}" class="ratio">{}</text>"##, y + 16.0, times(ratio));
+    let clear = |at: f64| {
+        if goal.is_some_and(|goal| (at - 4.0..at + 40.0).contains(&goal)) {
+            goal.unwrap_or(at)
+        } else {
+            at
+        }
+    };
+    let (at, anchor) =
+        if ratio >= 1.0 { (clear(end) + 6.0, "start") } else { (start - 6.0, "end") };
+    let _ = writeln!(
+        out,
+        r##"<text x="{at:.1}" y="{:.1}" text-anchor="{anchor}" class="ratio">{}</text>"##,
+        y + 16.0,
+        times(ratio)
+    );
     if let Some(goal) = goal {
-        let _ = writeln!(out, r##"<path d="M{goal:.1} {:.1}v18" stroke="{INK}" stroke-width="2"/>"##, y + 2.0);
+        let _ = writeln!(
+            out,
+            r##"<path d="M{goal:.1} {:.1}v18" stroke="{INK}" stroke-width="2"/>"##,
+            y + 2.0
+        );
     }
     if let (Some(ours), Some(peer)) = (row.ours, row.peers.get(postgres::NAME)) {
-        let figures = format!("{} : {} {}", number(ours), number(*peer), row.unit);
-        let _ = writeln!(out, r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">{}</text>"##, WIDTH - 24.0, y + 16.0, escape(&figures));
+        let figures = format!("{} : {} {}", number(ours), number(*peer), unit(row));
+        let _ = writeln!(
+            out,
+            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">{}</text>"##,
+            WIDTH - 24.0,
+            y + 16.0,
+            escape(&figures)
+        );
     }
 }
 
@@ -144,20 +262,25 @@ fn goal(row: &Row) -> Option<f64> {
 
 /// The row's name without what its section already says.
 fn label(row: &Row) -> String {
-    let text = &row.what;
-    let text = text.split_once(" (PostgreSQL").map_or(text.as_str(), |(before, rest)| if rest.contains(',') { text } else { before });
-    let text = text
-        .replace(" (PostgreSQL: top level only)", "")
-        .replace("W1 durable commits, ", "")
-        .replace("W2 a random version by ", "by ")
-        .replace("W4 a field that ", "")
-        .replace("W5 bytes a version after a checkpoint, ", "")
-        .replace("W5 bytes a version, ", "")
-        .replace("W5 log bytes a version, ", "log, ")
-        .replace("W6 diff of neighbours by node, ", "")
-        .replace(", over all ", ", ")
-        .replace(", whole, ", ", ");
-    text.strip_prefix("W3 ").unwrap_or(&text).to_owned()
+    let text = row.what.split_once(", N = ").map_or(row.what.as_str(), |(before, _)| before);
+    let mut text = text.to_owned();
+    for said in [
+        " (PostgreSQL: top level only)",
+        " (PostgreSQL: without)",
+        "W1 durable commits, ",
+        "W2 a random version ",
+        "W3 ",
+        "W4 a field that ",
+        "W5 bytes a version after a checkpoint, ",
+        "W5 bytes a version, ",
+        "W5 log bytes a version, ",
+        "W6 diff of neighbours by node, ",
+        "over all ",
+        "whole, ",
+    ] {
+        text = text.replace(said, "");
+    }
+    text
 }
 
 fn escape(text: &str) -> String {
@@ -172,8 +295,13 @@ mod tests {
 
     fn report() -> Report {
         let rows = vec![
-            Row::new("w1-2k", "W1 durable commits, one writer, 2.4 KB", "commits/s").ours(9_000.0).peer(postgres::NAME, 6_000.0).target("≥ 2 × PostgreSQL", Target::TimesPeer(2.0)),
-            Row::new("w2-2k", "W2 a random version by revision, whole, 2.4 KB", "us").ours(48.0).peer(postgres::NAME, 24.0),
+            Row::new("w1-2k", "W1 durable commits, one writer, 2.4 KB", "commits/s")
+                .ours(9_000.0)
+                .peer(postgres::NAME, 6_000.0)
+                .target("≥ 2 × PostgreSQL", Target::TimesPeer(2.0)),
+            Row::new("w2-2k", "W2 a random version by revision, whole, 2.4 KB", "us")
+                .ours(48.0)
+                .peer(postgres::NAME, 24.0),
             Row::new("open", "no peer", "us").ours(1.0),
         ];
         Report { suite: "versioned".into(), quick: false, machine: Machine::default(), rows }
@@ -182,7 +310,11 @@ mod tests {
     #[test]
     fn a_bar_goes_right_where_we_are_ahead_and_left_where_we_are_behind() {
         let svg = picture(&report());
-        assert_eq!((svg.matches(AHEAD).count(), svg.matches(BEHIND).count()), (2, 2), "one bar each, and the key");
+        assert_eq!(
+            (svg.matches(AHEAD).count(), svg.matches(BEHIND).count()),
+            (2, 2),
+            "one bar each, and the key"
+        );
         assert!(svg.contains("1.50×") && svg.contains("0.50×"), "{svg}");
         assert!(!svg.contains("no peer"), "a row without a peer has no ratio");
     }

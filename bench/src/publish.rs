@@ -23,11 +23,15 @@ pub fn all(home: &Path) -> Result<()> {
     let page_path = home.join("../docs/benchmarks.md");
     let mut page = fs::read_to_string(&page_path)?;
     for suite in SUITES {
-        let Ok(text) = fs::read_to_string(home.join("results").join(format!("{suite}.json"))) else { continue };
+        let Ok(text) = fs::read_to_string(home.join("results").join(format!("{suite}.json")))
+        else {
+            continue;
+        };
         let report: Report = serde_json::from_str(&text)?;
         fs::write(home.join("results").join(format!("{suite}.svg")), plot::picture(&report))?;
-        page = between_markers(&page, suite, &report.markdown())
-            .ok_or_else(|| format!("{} has no place for the table of {suite}", page_path.display()))?;
+        page = between_markers(&page, suite, &report.markdown()).ok_or_else(|| {
+            format!("{} has no place for the table of {suite}", page_path.display())
+        })?;
     }
     Ok(fs::write(page_path, page)?)
 }

@@ -160,10 +160,16 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A ratio for people: `27x`, `1.4x`, `0.62x`.
+/// The unit of a row for people.
+pub fn unit(row: &Row) -> &str {
+    if row.unit == "us" { "µs" } else { &row.unit }
+}
+
+/// A ratio for people, three digits that count: `27x`, `1.4x`, `0.62x`.
 pub fn times(ratio: f64) -> String {
     if ratio >= 1_000.0 {
-        format!("{}×", number(ratio))
+        let scale = 10f64.powi(ratio.log10().floor() as i32 - 2);
+        format!("{}×", number((ratio / scale).round() * scale))
     } else if ratio >= 10.0 {
         format!("{ratio:.0}×")
     } else {
@@ -171,7 +177,16 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-const HEADINGS: [&str; 8] = ["", "unit", "Anywhen", "PostgreSQL 17", "by client", "disk's floor", "× PostgreSQL", "to reach"];
+const HEADINGS: [&str; 8] = [
+    "",
+    "unit",
+    "Anywhen",
+    "PostgreSQL 17",
+    "by client",
+    "disk's floor",
+    "× PostgreSQL",
+    "to reach",
+];
 
 impl Report {
     /// The cells of one row, in the order of the headings, without the verdict.
@@ -179,7 +194,7 @@ impl Report {
         let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
         [
             row.what.clone(),
-            row.unit.clone(),
+            unit(row).to_owned(),
             optional(row.ours),
             optional(row.peers.get(postgres::NAME).copied()),
             optional(row.peers.get(postgres::CLIENT).copied()),
@@ -191,7 +206,9 @@ impl Report {
 
     /// The columns that hold anything in this report.
     fn columns(&self, cells: &[[String; 8]]) -> Vec<usize> {
-        (0..8).filter(|&column| cells.iter().any(|row| row[column] != "-" && !row[column].is_empty())).collect()
+        (0..8)
+            .filter(|&column| cells.iter().any(|row| row[column] != "-" && !row[column].is_empty()))
+            .collect()
     }
 
     /// The table for a terminal; `colour` adds green, red and bold.
@@ -200,7 +217,12 @@ impl Report {
         let cells: Vec<_> = self.rows.iter().map(Self::cells).collect();
         let columns = self.columns(&cells);
         let width = |column: usize| {
-            cells.iter().map(|row| row[column].chars().count()).chain([HEADINGS[column].chars().count()]).max().unwrap_or(0)
+            cells
+                .iter()
+                .map(|row| row[column].chars().count())
+                .chain([HEADINGS[column].chars().count()])
+                .max()
+                .unwrap_or(0)
         };
         let line = |row: &[String; 8]| {
             let mut text = String::new();
@@ -208,13 +230,21 @@ impl Report {
                 let width = width(column);
                 let cell = &row[column];
                 // Words to the left, numbers to the right.
-                let _ = if matches!(column, 0 | 1 | 7) { write!(text, "{cell:<width$}  ") } else { write!(text, "{cell:>width$}  ") };
+                let _ = if matches!(column, 0 | 1 | 7) {
+                    write!(text, "{cell:<width$}  ")
+                } else {
+                    write!(text, "{cell:>width$}  ")
+                };
             }
             text.trim_end().to_owned()
         };
         let mut out = String::new();
         let heading = line(&HEADINGS.map(str::to_owned));
-        let _ = if colour { writeln!(out, "   {}", heading.bold()) } else { writeln!(out, "   {heading}") };
+        let _ = if colour {
+            writeln!(out, "   {}", heading.bold())
+        } else {
+            writeln!(out, "   {heading}")
+        };
         for (row, cells) in self.rows.iter().zip(&cells) {
             let text = line(cells);
             let _ = match (row.met, colour) {
@@ -246,7 +276,10 @@ impl Report {
         }
         out.push_str("---|\n");
         for (row, cells) in self.rows.iter().zip(&cells) {
-            out.push_str(&line(cells, row.met.map_or("", |met| if met { "yes" } else { "**no**" })));
+            out.push_str(&line(
+                cells,
+                row.met.map_or("", |met| if met { "yes" } else { "**no**" }),
+            ));
         }
         let _ = write!(out, "\n{}\n", self.conditions());
         out
@@ -255,9 +288,13 @@ impl Report {
     /// Where and when, in one line.
     pub fn conditions(&self) -> String {
         let Machine { cpu, cores, memory, disk, kernel, date, realtime, load } = &self.machine;
-        let priority = if *realtime { "both sides under real-time priority" } else { "normal priority" };
-        let quick = if self.quick { "Quick run with small counts: not to be compared. " } else { "" };
-        format!("{quick}{cpu}, {cores} cores, {memory}, {disk}, Linux {kernel}; {date}; {priority}; load {load:.1} before the run.")
+        let priority =
+            if *realtime { "both sides under real-time priority" } else { "normal priority" };
+        let quick =
+            if self.quick { "Quick run with small counts: not to be compared. " } else { "" };
+        format!(
+            "{quick}{cpu}, {cores} cores, {memory}, {disk}, Linux {kernel}; {date}; {priority}; load {load:.1} before the run."
+        )
     }
 }
 
@@ -282,7 +319,10 @@ mod tests {
         assert_eq!(row().target("<= 3", Target::AtMost(3.0)).met, Some(true));
         assert_eq!(row().target("<= 1", Target::AtMost(1.0)).met, Some(false));
         assert_eq!(row().target(">= 10 x", Target::TimesPeer(10.0)).met, Some(true));
-        let rate = Row::new("w1", "commits", "commits/s").ours(9_000.0).peer(postgres::NAME, 6_000.0).floor(10_000.0);
+        let rate = Row::new("w1", "commits", "commits/s")
+            .ours(9_000.0)
+            .peer(postgres::NAME, 6_000.0)
+            .floor(10_000.0);
         assert_eq!(rate.times_peer(), Some(1.5));
         assert_eq!(rate.clone().target(">= 90 %", Target::OfFloor(0.9)).met, Some(true));
         assert_eq!(rate.target(">= 2 x", Target::TimesPeer(2.0)).met, Some(false));
@@ -291,7 +331,10 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_neither_met_nor_missed() {
         assert_eq!(Row::new("x", "x", "us").target("<= 3", Target::AtMost(3.0)).met, None);
-        assert_eq!(Row::new("x", "x", "us").ours(1.0).target(">= 2 x", Target::TimesPeer(2.0)).met, None);
+        assert_eq!(
+            Row::new("x", "x", "us").ours(1.0).target(">= 2 x", Target::TimesPeer(2.0)).met,
+            None
+        );
     }
 
     #[test]
@@ -303,16 +346,22 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        let text: Vec<_> = [0.0, 0.0421, 1.0, 12.34, 123.4, 1234.0, 12_502_500.0].map(number).into();
+        let text: Vec<_> =
+            [0.0, 0.0421, 1.0, 12.34, 123.4, 1234.0, 12_502_500.0].map(number).into();
         assert_eq!(text, ["0.00", "0.042", "1.00", "12.3", "123", "1,234", "12,502,500"]);
-        assert_eq!([0.62, 1.4, 27.2, 1_234.0].map(times), ["0.62×", "1.40×", "27×", "1,234×"]);
+        assert_eq!([0.62, 1.4, 27.2, 1_234.0].map(times), ["0.62×", "1.40×", "27×", "1,230×"]);
         assert_eq!(rounded(12_345.678), 12_350.0);
         assert_eq!(rounded(0.001_234_56), 0.001_235);
     }
 
     #[test]
     fn a_report_survives_being_written_and_read() {
-        let report = Report { suite: "versioned".into(), quick: true, machine: Machine::default(), rows: vec![row()] };
+        let report = Report {
+            suite: "versioned".into(),
+            quick: true,
+            machine: Machine::default(),
+            rows: vec![row()],
+        };
         let text = serde_json::to_string(&report).expect("a report is JSON");
         let back: Report = serde_json::from_str(&text).expect("what was written can be read");
         assert_eq!(back.rows, report.rows);
@@ -321,17 +370,27 @@ mod tests {
 
     #[test]
     fn tables_show_only_columns_that_hold_something() {
-        let report = Report { suite: "x".into(), quick: false, machine: Machine::default(), rows: vec![row()] };
+        let report = Report {
+            suite: "x".into(),
+            quick: false,
+            machine: Machine::default(),
+            rows: vec![row()],
+        };
         let text = report.terminal(false);
-        assert!(text.contains("whole document  us") && text.contains("12×"), "{text}");
+        assert!(text.contains("whole document  µs") && text.contains("12×"), "{text}");
         assert!(!text.contains("floor") && !text.contains("to reach"), "{text}");
-        assert!(report.markdown().starts_with("|  | unit | Anywhen | PostgreSQL 17 | × PostgreSQL | reached |\n|---|---|---:|"));
+        assert!(report.markdown().starts_with(
+            "|  | unit | Anywhen | PostgreSQL 17 | × PostgreSQL | reached |\n|---|---|---:|"
+        ));
     }
 
     #[test]
     fn a_table_replaces_only_what_is_between_its_markers() {
         let page = "a\n<!-- t -->\nold\n<!-- /t -->\nb\n";
-        assert_eq!(between_markers(page, "t", "new\n").as_deref(), Some("a\n<!-- t -->\nnew\n<!-- /t -->\nb\n"));
+        assert_eq!(
+            between_markers(page, "t", "new\n").as_deref(),
+            Some("a\n<!-- t -->\nnew\n<!-- /t -->\nb\n")
+        );
         assert_eq!(between_markers(page, "u", "new"), None);
     }
 }

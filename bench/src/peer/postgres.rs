@@ -48,10 +48,9 @@ pub struct Postgres {
 impl Postgres {
     /// Makes a new cluster in `work` and starts it; `cache` holds the server's programs.
     pub fn start(cache: &Path, work: &Path) -> Result<Self> {
-        let binaries = cache
-            .join(PROGRAMS)
-            .canonicalize()
-            .map_err(|error| format!("PostgreSQL is not in {} ({error}); bench/run fetches it", cache.display()))?;
+        let binaries = cache.join(PROGRAMS).canonicalize().map_err(|error| {
+            format!("PostgreSQL is not in {} ({error}); bench/run fetches it", cache.display())
+        })?;
         let user = if fs::metadata("/proc/self")?.uid() == 0 { Some(system_user()?) } else { None };
         let home = work.canonicalize()?.join("postgres");
         let (data, socket) = (home.join("data"), home.join("socket"));
@@ -64,7 +63,13 @@ impl Postgres {
         let log = fs::File::create(home.join("log"))?;
 
         let made = command(&binaries, "initdb", user)
-            .args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--pgdata"])
+            .args([
+                "--username=postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--no-locale",
+                "--pgdata",
+            ])
             .arg(&data)
             .stdout(log.try_clone()?)
             .stderr(log.try_clone()?)
@@ -72,7 +77,9 @@ impl Postgres {
         if !made.is_ok_and(|status| status.success()) {
             let user = user.map_or("this user".to_owned(), |_| format!("user {USER}"));
             let log = fs::read_to_string(home.join("log")).unwrap_or_default();
-            return Err(format!("initdb failed; can {user} reach {}?\n{log}", data.display()).into());
+            return Err(
+                format!("initdb failed; can {user} reach {}?\n{log}", data.display()).into()
+            );
         }
         let server = command(&binaries, "postgres", user)
             .arg("-D")
@@ -95,7 +102,11 @@ impl Postgres {
 
     /// A new connection over the unix socket.
     pub fn connect(&self) -> Result<Client> {
-        Ok(Config::new().host_path(&self.socket).user("postgres").dbname("postgres").connect(NoTls)?)
+        Ok(Config::new()
+            .host_path(&self.socket)
+            .user("postgres")
+            .dbname("postgres")
+            .connect(NoTls)?)
     }
 }
 
@@ -144,13 +155,25 @@ fn stop(binaries: &Path, data: &Path, user: Option<(u32, u32)>, mode: &str) -> R
 fn system_user() -> Result<(u32, u32)> {
     let find = || -> Option<(u32, u32)> {
         let users = fs::read_to_string("/etc/passwd").ok()?;
-        let mut fields = users.lines().find(|line| line.starts_with(&format!("{USER}:")))?.split(':').skip(2);
+        let mut fields =
+            users.lines().find(|line| line.starts_with(&format!("{USER}:")))?.split(':').skip(2);
         Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
     };
     if find().is_none() {
-        Command::new("useradd").args(["--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", USER]).status()?;
+        Command::new("useradd")
+            .args([
+                "--system",
+                "--user-group",
+                "--no-create-home",
+                "--shell",
+                "/usr/sbin/nologin",
+                USER,
+            ])
+            .status()?;
     }
-    find().ok_or_else(|| format!("PostgreSQL does not run as root, and the user {USER} could not be made").into())
+    find().ok_or_else(|| {
+        format!("PostgreSQL does not run as root, and the user {USER} could not be made").into()
+    })
 }
 
 /// One document and its versions in the usual PostgreSQL pattern, in a schema of its own.
@@ -171,8 +194,10 @@ pub struct Footprint {
     pub log: u64,
 }
 
-const READ: &str = "SELECT doc::text FROM doc_history WHERE valid_from <= $1 ORDER BY valid_from DESC LIMIT 1";
-const UPDATE: &str = "UPDATE doc SET doc = jsonb_set(doc, '{counter}', to_jsonb($1::int)) WHERE id = $2";
+const READ: &str =
+    "SELECT doc::text FROM doc_history WHERE valid_from <= $1 ORDER BY valid_from DESC LIMIT 1";
+const UPDATE: &str =
+    "UPDATE doc SET doc = jsonb_set(doc, '{counter}', to_jsonb($1::int)) WHERE id = $2";
 
 impl Versions {
     /// Makes the schema new, and stores the first version of documents `1..=documents`.
@@ -289,7 +314,9 @@ impl Versions {
 
     /// A string field over all versions: how many and the sum of their lengths.
     pub fn scan_string(&mut self, field: &str) -> Result<(i64, i64)> {
-        let scan = format!("SELECT count(c), sum(length(c))::bigint FROM (SELECT doc->>'{field}' AS c FROM doc_history ORDER BY valid_from) s");
+        let scan = format!(
+            "SELECT count(c), sum(length(c))::bigint FROM (SELECT doc->>'{field}' AS c FROM doc_history ORDER BY valid_from) s"
+        );
         let row = self.one(&scan, &[])?;
         Ok((row.get(0), row.get(1)))
     }

@@ -61,13 +61,19 @@ pub fn take_turns(rounds: u32, contenders: &mut [Contender<'_>]) -> Result<Vec<V
 }
 
 /// [`take_turns`] of a known number of contenders.
-pub fn race<const N: usize>(rounds: u32, mut contenders: [Contender<'_>; N]) -> Result<[Vec<f64>; N]> {
+pub fn race<const N: usize>(
+    rounds: u32,
+    mut contenders: [Contender<'_>; N],
+) -> Result<[Vec<f64>; N]> {
     let samples = take_turns(rounds, &mut contenders)?;
     samples.try_into().map_err(|_| "one list of samples for each contender".into())
 }
 
 /// Like [`race`] for reads: one round beforehand warms everybody up and is not counted.
-pub fn warm_race<const N: usize>(rounds: u32, mut contenders: [Contender<'_>; N]) -> Result<[Vec<f64>; N]> {
+pub fn warm_race<const N: usize>(
+    rounds: u32,
+    mut contenders: [Contender<'_>; N],
+) -> Result<[Vec<f64>; N]> {
     take_turns(1, &mut contenders)?;
     race(rounds, contenders)
 }
@@ -102,8 +108,14 @@ mod tests {
     #[test]
     fn contenders_take_turns_and_nobody_is_always_first() {
         let order = RefCell::new(String::new());
-        let mut first = || { order.borrow_mut().push('a'); Ok(1.0) };
-        let mut second = || { order.borrow_mut().push('b'); Ok(2.0) };
+        let mut first = || {
+            order.borrow_mut().push('a');
+            Ok(1.0)
+        };
+        let mut second = || {
+            order.borrow_mut().push('b');
+            Ok(2.0)
+        };
         let [a, b] = race(3, [&mut first, &mut second]).expect("nobody fails");
         assert_eq!((a, b), (vec![1.0; 3], vec![2.0; 3]));
         assert_eq!(order.into_inner(), "abbaab");
@@ -112,6 +124,9 @@ mod tests {
     #[test]
     fn a_failed_cross_check_says_what_differs() {
         let error = must_equal("versions", 5_000, 5_001).expect_err("they differ").to_string();
-        assert!(error.contains("versions") && error.contains("5000") && error.contains("5001"), "{error}");
+        assert!(
+            error.contains("versions") && error.contains("5000") && error.contains("5001"),
+            "{error}"
+        );
     }
 }
