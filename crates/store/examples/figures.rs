@@ -25,7 +25,8 @@ impl Table for Patches {
         let start = out.len();
         out.extend_from_slice(base);
         for (_, delta) in deltas {
-            let (place, bytes) = delta.split_first_chunk::<4>().ok_or_else(|| MergeError::new("short delta"))?;
+            let (place, bytes) =
+                delta.split_first_chunk::<4>().ok_or_else(|| MergeError::new("short delta"))?;
             let place = start + u32::from_le_bytes(*place) as usize;
             out[place..place + bytes.len()].copy_from_slice(bytes);
         }
@@ -76,7 +77,9 @@ fn document(dice: &mut Dice) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < 5000 {
         let (a, b) = (dice.below(1_000_000), dice.below(10_000));
-        text.extend_from_slice(format!("{{\"item\":{a},\"quantity\":{b},\"note\":\"row {a}\"}},").as_bytes());
+        text.extend_from_slice(
+            format!("{{\"item\":{a},\"quantity\":{b},\"note\":\"row {a}\"}},").as_bytes(),
+        );
     }
     text.truncate(5000);
     text
@@ -131,16 +134,22 @@ fn measure(env: &Env, timer: &Timer, dir: &Path, resolve: &Resolve) -> Result<()
     let rows: Vec<[u64; 3]> = (0..33_333).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
     let start = env.clock.monotonic_us();
     rows.iter().try_for_each(|&keys| next(&store, keys).map(|_| ()))?;
-    println!("apply of 3 new keys, 1 a commit of 3     {:8.3} us", (env.clock.monotonic_us() - start) as f64 / rows.len() as f64);
+    println!(
+        "apply of 3 new keys, 1 a commit of 3     {:8.3} us",
+        (env.clock.monotonic_us() - start) as f64 / rows.len() as f64
+    );
     let again: Vec<[u64; 3]> = (0..33_333).map(|_| [0; 3].map(|_| dice.below(99_999))).collect();
     let start = env.clock.monotonic_us();
     let mut last = 0;
     for &keys in &again {
         last = next(&store, keys)?;
     }
-    println!("apply of 3 random keys again             {:8.3} us", (env.clock.monotonic_us() - start) as f64 / again.len() as f64);
+    println!(
+        "apply of 3 random keys again             {:8.3} us",
+        (env.clock.monotonic_us() - start) as f64 / again.len() as f64
+    );
     let keys: Vec<Vec<u8>> = (0..99_999).map(|_| row(dice.below(99_999))).collect();
-    let mut point = |name: &str, at: Csn| -> Result<(), Box<dyn Error>> {
+    let point = |name: &str, at: Csn| -> Result<(), Box<dyn Error>> {
         let mut failed = None;
         let us = timer.best(99_999, |i| match store.read(ROWS, &keys[i as usize], at) {
             Ok(found) => drop(black_box(found)),
@@ -153,7 +162,10 @@ fn measure(env: &Env, timer: &Timer, dir: &Path, resolve: &Resolve) -> Result<()
     store.set_durable(Csn(last), Vec::new);
     let start = env.clock.monotonic_us();
     store.flush()?;
-    println!("flush of 200,000 row versions            {:8.1} ms", (env.clock.monotonic_us() - start) as f64 / 1e3);
+    println!(
+        "flush of 200,000 row versions            {:8.1} ms",
+        (env.clock.monotonic_us() - start) as f64 / 1e3
+    );
     point("point read of now, cached blocks", Csn::MAX)?;
     point("point read of the past, cached blocks", Csn(VERSIONS + 40_000))?;
     let us = timer.best(1, |_| {
@@ -163,14 +175,18 @@ fn measure(env: &Env, timer: &Timer, dir: &Path, resolve: &Resolve) -> Result<()
     println!("scan of now, a row                       {:8.4} us", us / 99_999.0);
     store.compact()?;
     let us = timer.best(1, |_| {
-        let scan = store.scan(ROWS, Bound::Unbounded, Bound::Unbounded, Csn(VERSIONS + 40_000), true);
+        let scan =
+            store.scan(ROWS, Bound::Unbounded, Bound::Unbounded, Csn(VERSIONS + 40_000), true);
         black_box(scan.filter(|item| item.is_ok()).count());
     });
     println!("scan of the past, a row                  {:8.4} us", us / 99_999.0);
     drop(store);
     let start = env.clock.monotonic_us();
     let store = Store::open(env, dir, options, resolve.clone())?;
-    println!("open                                     {:8.1} us", (env.clock.monotonic_us() - start) as f64);
+    println!(
+        "open                                     {:8.1} us",
+        (env.clock.monotonic_us() - start) as f64
+    );
     println!("{:?}", store.stats());
     Ok(())
 }

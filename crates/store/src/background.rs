@@ -7,13 +7,15 @@
 //! ```
 //!
 //! A flush that fails (a full disk) is tried again every second, and the writers are told why once they
-//! would have to wait; reads go on. A failed manifest swap poisons the store, and the threads end.
+//! would have to wait; reads go on. A failed manifest swap, or a panic in a table's merge, poisons the
+//! store, and the threads end.
 
 use crate::error::StoreError;
 use crate::store::Shared;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -152,7 +154,15 @@ fn run(shared: &Shared, work: Work) {
         if background.is_stopping() || shared.check_poison().is_err() {
             return;
         }
-        if let Err(error) = work(shared) {
+        let result = catch_unwind(AssertUnwindSafe(|| work(shared))).unwrap_or_else(|_| {
+            // A table's merge may have panicked. Nobody waits for a thread that is gone.
+            let gone = std::io::Error::other("the thread panicked");
+            Err(shared
+                .poison(StoreError::io("cannot go on in", if flushes { FLUSH } else { COMPACT })(
+                    gone,
+                )))
+        });
+        if let Err(error) = result {
             let mut signals = background.signals.lock();
             if flushes {
                 signals.flush_error = Some(Arc::new(error));

@@ -72,7 +72,11 @@ impl Block {
         let mut start = self.prefix.1;
         for i in 0..self.count {
             let end = self.end(i);
-            if self.offset(i) != start || end < start || end > self.directory || self.check_group(start, end).is_none() {
+            if self.offset(i) != start
+                || end < start
+                || end > self.directory
+                || self.check_group(start, end).is_none()
+            {
                 return false;
             }
             start = end;
@@ -87,13 +91,20 @@ impl Block {
         pos = pos.checked_add(suffix).filter(|&p| p <= bytes.len())?;
         let heads = varint::try_get(bytes, &mut pos)? as usize;
         let body = pos.checked_add(heads).filter(|&p| p <= bytes.len())?;
-        GroupRef { heads: &bytes[pos..body], body: &bytes[body..], shift: self.shift }.check().map(|_| ())
+        GroupRef { heads: &bytes[pos..body], body: &bytes[body..], shift: self.shift }
+            .check()
+            .map(|_| ())
     }
 
     #[inline]
     fn offset(&self, i: u32) -> u32 {
         let at = (self.directory + 4 * i) as usize;
-        u32::from_le_bytes([self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]])
+        u32::from_le_bytes([
+            self.bytes[at],
+            self.bytes[at + 1],
+            self.bytes[at + 2],
+            self.bytes[at + 3],
+        ])
     }
 
     #[inline]
@@ -184,7 +195,9 @@ impl Block {
             let middle = (low + high) / 2;
             let order = self.tastes[middle as usize].cmp(&sought).then_with(|| {
                 let place = self.place(middle);
-                self.suffix(&place).cmp(rest).then_with(|| self.group(&place).first_csn().cmp(&from))
+                self.suffix(&place)
+                    .cmp(rest)
+                    .then_with(|| self.group(&place).first_csn().cmp(&from))
             });
             if order == Ordering::Less { low = middle + 1 } else { high = middle }
         }
@@ -240,7 +253,11 @@ impl BlockBuilder {
         self.keys.extend_from_slice(key);
         self.data.extend_from_slice(group.heads());
         self.data.extend_from_slice(group.body());
-        self.groups.push(Pending { key_end: self.keys.len(), heads: group.heads().len(), end: self.data.len() });
+        self.groups.push(Pending {
+            key_end: self.keys.len(),
+            heads: group.heads().len(),
+            end: self.data.len(),
+        });
         self.bytes += Self::cost(key, group);
     }
 
@@ -277,7 +294,8 @@ impl BlockBuilder {
     /// Appends the encoded block to `out` and empties the builder.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let start = out.len();
-        let last_start = if self.groups.len() > 1 { self.groups[self.groups.len() - 2].key_end } else { 0 };
+        let last_start =
+            if self.groups.len() > 1 { self.groups[self.groups.len() - 2].key_end } else { 0 };
         let prefix = shared(self.first_key(), &self.keys[last_start..]).min(usize::from(u16::MAX));
         out.extend_from_slice(&(prefix as u16).to_le_bytes());
         out.extend_from_slice(&self.keys[..prefix]);
@@ -306,7 +324,9 @@ impl BlockBuilder {
 fn taste(suffix: &[u8]) -> u32 {
     match suffix.first_chunk::<4>() {
         Some(four) => u32::from_be_bytes(*four),
-        None => suffix.iter().enumerate().fold(0, |sum, (i, &b)| sum | u32::from(b) << (24 - 8 * i)),
+        None => {
+            suffix.iter().enumerate().fold(0, |sum, (i, &b)| sum | u32::from(b) << (24 - 8 * i))
+        }
     }
 }
 
@@ -335,7 +355,8 @@ mod tests {
     /// Each key is found at each commit, keys between and around are not, and a shift moves commits.
     #[test]
     fn finds_by_key_and_commit() {
-        let bytes = build(&[("app", &[5, 9]), ("app", &[12]), ("apple", &[1]), ("apricot", &[3, 40])]);
+        let bytes =
+            build(&[("app", &[5, 9]), ("app", &[12]), ("apple", &[1]), ("apricot", &[3, 40])]);
         let block = Block::decode(bytes.clone(), 0).unwrap();
         assert_eq!(block.prefix(), b"ap");
         let csn = |b: &Block, key: &str, at| b.find(key.as_bytes(), at).map(|(_, f)| f.csn);

@@ -185,7 +185,8 @@ mod tests {
     use crate::group::{Group, Tag};
 
     fn block(bytes: usize) -> Cached {
-        let (mut builder, mut group, mut out) = (BlockBuilder::default(), Group::default(), Vec::new());
+        let (mut builder, mut group, mut out) =
+            (BlockBuilder::default(), Group::default(), Vec::new());
         group.push(1, Tag::Put, &vec![0; bytes]);
         builder.push(b"k", &group);
         builder.finish(&mut out);

@@ -103,7 +103,9 @@ impl Horizons<'_> {
                 Retention::Forever => Csn::ZERO,
                 Retention::None => self.limit,
                 Retention::Since(us) => match &*self.shared.time_floor.read() {
-                    Some(floor) => floor(self.shared.clock.now_us().saturating_sub(us)).min(self.limit),
+                    Some(floor) => {
+                        floor(self.shared.clock.now_us().saturating_sub(us)).min(self.limit)
+                    }
                     None => Csn::ZERO,
                 },
             };
@@ -124,7 +126,11 @@ impl Horizons<'_> {
 
     /// The horizons to write down: those of tables of which something was dropped.
     fn raised(&self) -> Vec<(TableId, Csn)> {
-        self.tables.iter().filter(|(_, known)| known.1).map(|(table, known)| (*table, known.0)).collect()
+        self.tables
+            .iter()
+            .filter(|(_, known)| known.1)
+            .map(|(table, known)| (*table, known.0))
+            .collect()
     }
 }
 
@@ -205,7 +211,14 @@ impl Shared {
         let inputs = &state.history[range.clone()];
         let bottom = range.start == 0;
         let runs = self.apart(inputs);
-        let mut fold = Fold { state, out: HistoryWriter::new(&self.shop, level), kept: Group::default(), horizon: 0, pending: false, dropped: false };
+        let mut fold = Fold {
+            state,
+            out: HistoryWriter::new(&self.shop, level),
+            kept: Group::default(),
+            horizon: 0,
+            pending: false,
+            dropped: false,
+        };
         let mut positions = runs.iter().map(|run| run.start()).collect::<Result<Vec<_>, _>>()?;
         let (mut full, mut next) = (Vec::new(), Vec::new());
         for count in 0.. {
@@ -228,7 +241,10 @@ impl Shared {
             fold.begin(&full, &table, horizon)?;
             for (run, position) in runs.iter().zip(&mut positions) {
                 while let Some(p) = position.take_if(|p| p.block.is_key(&p.place(), &full)) {
-                    p.block.group(&p.place()).entries().try_for_each(|e| fold.entry(&full, &table, e))?;
+                    p.block
+                        .group(&p.place())
+                        .entries()
+                        .try_for_each(|e| fold.entry(&full, &table, e))?;
                     *position = Position::next(p, run)?;
                 }
             }
@@ -262,8 +278,14 @@ impl Shared {
                 Half::Current => &mut state.current,
                 Half::History => &mut state.history,
             };
-            let start = runs.iter().position(|run| Arc::ptr_eq(run, &inputs[0])).expect("inputs stay installed");
-            assert!(runs[start..].iter().zip(inputs).all(|(a, b)| Arc::ptr_eq(a, b)), "only this merge moves them");
+            let start = runs
+                .iter()
+                .position(|run| Arc::ptr_eq(run, &inputs[0]))
+                .expect("inputs stay installed");
+            assert!(
+                runs[start..].iter().zip(inputs).all(|(a, b)| Arc::ptr_eq(a, b)),
+                "only this merge moves them"
+            );
             runs.splice(start..start + inputs.len(), merged.clone());
             for (table, csn) in raised {
                 match state.horizons.iter_mut().find(|h| h.0 == *table) {
@@ -291,14 +313,24 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    fn begin(&mut self, full: &[u8], table: &Arc<dyn Table>, horizon: u64) -> Result<(), StoreError> {
+    fn begin(
+        &mut self,
+        full: &[u8],
+        table: &Arc<dyn Table>,
+        horizon: u64,
+    ) -> Result<(), StoreError> {
         self.horizon = horizon;
         self.pending = true;
         self.kept.clear();
         self.out.begin(full, table)
     }
 
-    fn entry(&mut self, full: &[u8], table: &Arc<dyn Table>, e: Entry<'_>) -> Result<(), StoreError> {
+    fn entry(
+        &mut self,
+        full: &[u8],
+        table: &Arc<dyn Table>,
+        e: Entry<'_>,
+    ) -> Result<(), StoreError> {
         if e.csn > self.horizon {
             self.settle(full, table, false)?;
             return self.out.entry(e.csn, e.tag, e.bytes);
@@ -316,7 +348,12 @@ impl Fold<'_> {
     }
 
     /// Writes the state at the horizon, once. `last`: nothing of the key's history is above it.
-    fn settle(&mut self, full: &[u8], table: &Arc<dyn Table>, last: bool) -> Result<(), StoreError> {
+    fn settle(
+        &mut self,
+        full: &[u8],
+        table: &Arc<dyn Table>,
+        last: bool,
+    ) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.pending) || self.kept.is_empty() {
             return Ok(());
         }
@@ -344,9 +381,11 @@ impl Fold<'_> {
             crate::versioned::Step::Below => None,
         };
         let Some(known) = end(full, gather, known)? else { return Ok(()) };
-        let image = known
-            .image(&**table, key)
-            .map_err(|source| StoreError::Merge { table: id, csn: known.csn(), source })?;
+        let image = known.image(&**table, key).map_err(|source| StoreError::Merge {
+            table: id,
+            csn: known.csn(),
+            source,
+        })?;
         self.out.entry(tail.csn, Tag::Image, &image)
     }
 }

@@ -81,7 +81,9 @@ pub enum StoreError {
         last: Csn,
     },
     /// A key or value is larger than the store takes.
-    #[error("a key of {key} bytes with a value of {value} bytes is too large (limits: 65,000 and 1 GiB)")]
+    #[error(
+        "a key of {key} bytes with a value of {value} bytes is too large (limits: 65,000 and 1 GiB)"
+    )]
     TooLarge {
         /// Bytes of the key.
         key: usize,
@@ -123,7 +125,10 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn io(what: &'static str, file: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
+    pub(crate) fn io(
+        what: &'static str,
+        file: impl Into<String>,
+    ) -> impl FnOnce(io::Error) -> StoreError {
         let file = file.into();
         move |source| StoreError::Io { what, file, source }
     }

@@ -22,7 +22,11 @@ pub fn hash(key: &[u8]) -> u64 {
     let mut h = K0 ^ (key.len() as u64).wrapping_mul(K1);
     let mut chunks = key.chunks_exact(8);
     for chunk in &mut chunks {
-        h = fold(h ^ u64::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7]]));
+        h = fold(
+            h ^ u64::from_le_bytes([
+                chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
+            ]),
+        );
     }
     let mut tail = [0; 8];
     tail[..chunks.remainder().len()].copy_from_slice(chunks.remainder());

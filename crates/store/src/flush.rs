@@ -35,6 +35,9 @@ use std::sync::Arc;
 /// The compression of what a flush writes: it will be merged again.
 const LEVEL: i32 = 3;
 
+/// A current and a history run, where there is anything in them.
+type Runs = (Option<Arc<Run>>, Option<Arc<Run>>);
+
 impl Store {
     /// Writes everything durable to segment files and waits until it is there. What is not durable yet
     /// stays in memory. After an error nothing has changed and the call may be repeated, unless the store
@@ -91,9 +94,10 @@ impl Shared {
             Checkpoint { csn: Csn(cutoff), note: frozen.note.clone() }
         };
         let (current, history) = self.write_runs(&state, &frozen, cutoff)?;
-        let rest = frozen.mem.above(cutoff).map(|mem| {
-            Arc::new(Frozen { mem: Arc::new(mem), note: checkpoint.note.clone() })
-        });
+        let rest = frozen
+            .mem
+            .above(cutoff)
+            .map(|mem| Arc::new(Frozen { mem: Arc::new(mem), note: checkpoint.note.clone() }));
         let written: u64 = current.iter().chain(&history).map(|run| run.bytes).sum();
         let installed = self.install(|state| {
             assert!(Arc::ptr_eq(&state.frozen[0], &frozen), "memtables are flushed oldest first");
@@ -114,12 +118,7 @@ impl Shared {
     }
 
     /// Writes the entries of a memtable up to `cutoff`, durably; the runs are not installed yet.
-    fn write_runs(
-        &self,
-        state: &State,
-        frozen: &Frozen,
-        cutoff: u64,
-    ) -> Result<(Option<Arc<Run>>, Option<Arc<Run>>), StoreError> {
+    fn write_runs(&self, state: &State, frozen: &Frozen, cutoff: u64) -> Result<Runs, StoreError> {
         let mut flush = Flush {
             state,
             cutoff,
@@ -142,7 +141,8 @@ impl Shared {
         let open = |half, metas: &[Meta]| {
             if metas.is_empty() { Ok(None) } else { self.open_run(half, metas.to_vec()).map(Some) }
         };
-        let opened = open(Half::Current, &current).and_then(|c| Ok((c, open(Half::History, &history)?)));
+        let opened =
+            open(Half::Current, &current).and_then(|c| Ok((c, open(Half::History, &history)?)));
         opened.inspect_err(|_| {
             self.discard(&current);
             self.discard(&history);
@@ -182,12 +182,18 @@ struct Flush<'a> {
 }
 
 impl Flush<'_> {
-    fn key(&mut self, full: &[u8], chain: &Chain, table: &Arc<dyn Table>) -> Result<(), StoreError> {
+    fn key(
+        &mut self,
+        full: &[u8],
+        chain: &Chain,
+        table: &Arc<dyn Table>,
+    ) -> Result<(), StoreError> {
         let Some((group, found)) = chain.find(self.cutoff) else { return Ok(()) };
         let old = self.state.find_current(full, filter::hash(full))?;
         let keeps = table.keeps_history(key::split(full).1);
         if keeps {
-            let old = old.as_ref().and_then(|(block, place, _)| block.group(place).entries().next());
+            let old =
+                old.as_ref().and_then(|(block, place, _)| block.group(place).entries().next());
             self.past(full, chain, table, old)?;
         }
         let mut gather = Gather::default();
@@ -205,17 +211,26 @@ impl Flush<'_> {
         let known = crate::read::end(full, gather, known)?;
         let is_put = found.deltas == 0 && found.anchor.is_some_and(|a| a.tag == Tag::Put);
         match known {
-            Some(known) => self.now(full, &known, table, if is_put || !keeps { Tag::Put } else { Tag::Image }),
+            Some(known) => {
+                self.now(full, &known, table, if is_put || !keeps { Tag::Put } else { Tag::Image })
+            }
             None if old.is_none() => Ok(()),
             None => self.write(full, found.csn, Tag::Delete),
         }
     }
 
     /// Writes what the newest change superseded, and the newest change itself unless it is a Put.
-    fn past(&mut self, full: &[u8], chain: &Chain, table: &Arc<dyn Table>, old: Option<Entry<'_>>) -> Result<(), StoreError> {
+    fn past(
+        &mut self,
+        full: &[u8],
+        chain: &Chain,
+        table: &Arc<dyn Table>,
+        old: Option<Entry<'_>>,
+    ) -> Result<(), StoreError> {
         let cutoff = self.cutoff;
         let groups = chain.groups().iter().take_while(|g| g.first() <= cutoff);
-        let mut entries = groups.flat_map(|g| g.view().entries()).take_while(|e| e.csn <= cutoff).peekable();
+        let mut entries =
+            groups.flat_map(|g| g.view().entries()).take_while(|e| e.csn <= cutoff).peekable();
         let first_is_delta = entries.peek().is_some_and(|e| e.tag == Tag::Delta);
         let mut begun = false;
         let mut put = |history: &mut HistoryWriter, e: Entry<'_>| {
@@ -225,7 +240,8 @@ impl Flush<'_> {
             history.entry(e.csn, e.tag, e.bytes)
         };
         if let Some(old) = old
-            && (old.tag == Tag::Put || old.tag == Tag::Image && (first_is_delta || self.forgets(full, table, old.csn)))
+            && (old.tag == Tag::Put
+                || old.tag == Tag::Image && (first_is_delta || self.forgets(full, table, old.csn)))
         {
             put(&mut self.history, old)?;
         }
@@ -243,13 +259,21 @@ impl Flush<'_> {
     }
 
     /// Writes the newest image.
-    fn now(&mut self, full: &[u8], known: &Versioned, table: &Arc<dyn Table>, tag: Tag) -> Result<(), StoreError> {
+    fn now(
+        &mut self,
+        full: &[u8],
+        known: &Versioned,
+        table: &Arc<dyn Table>,
+        tag: Tag,
+    ) -> Result<(), StoreError> {
         let (id, key) = key::split(full);
         self.image.clear();
         let mut image = std::mem::take(&mut self.image);
-        known
-            .image_into(&**table, key, &mut image)
-            .map_err(|source| StoreError::Merge { table: id, csn: known.csn(), source })?;
+        known.image_into(&**table, key, &mut image).map_err(|source| StoreError::Merge {
+            table: id,
+            csn: known.csn(),
+            source,
+        })?;
         self.image = image;
         self.write(full, known.csn().0, tag)
     }

@@ -138,7 +138,12 @@ impl<'a> GroupRef<'a> {
 
     /// Calls `f` for each entry with a commit in `from..=to`, oldest first, until it breaks.
     #[inline(always)]
-    pub fn visit(self, from: u64, to: u64, mut f: impl FnMut(Entry<'a>) -> ControlFlow<()>) -> ControlFlow<()> {
+    pub fn visit(
+        self,
+        from: u64,
+        to: u64,
+        mut f: impl FnMut(Entry<'a>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let (mut pos, mut body, mut csn) = (0usize, 0usize, self.shift);
         while pos < self.heads.len() {
             csn += varint::get(self.heads, &mut pos);
@@ -289,7 +294,11 @@ impl Group {
     /// The state at `at`.
     #[inline]
     pub fn find(&self, at: u64) -> Option<Found> {
-        if at >= self.tail.csn { (self.entries > 0).then_some(self.tail) } else { self.view().find(at) }
+        if at >= self.tail.csn {
+            (self.entries > 0).then_some(self.tail)
+        } else {
+            self.view().find(at)
+        }
     }
 
     /// The group as readers see it.
@@ -376,7 +385,8 @@ mod tests {
             assert_eq!(format!("{f:?}"), format!("{walked:?}"), "the tail and a walk agree");
             let a = f.anchor.unwrap();
             let base = slice(g.body(), (a.start, a.start + a.len));
-            let d = || Deltas::new(slice(g.heads(), f.heads), slice(g.body(), f.body), f.before, f.csn);
+            let d =
+                || Deltas::new(slice(g.heads(), f.heads), slice(g.body(), f.body), f.before, f.csn);
             let forth: Vec<u64> = d().map(|(c, _)| c).collect();
             let mut back: Vec<u64> = d().rev().map(|(c, _)| c).collect();
             back.reverse();

@@ -65,7 +65,9 @@ pub fn range(table: TableId, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>) -> Ra
 pub fn is_empty(range: &Range) -> bool {
     match range {
         (Bound::Included(a), Bound::Included(b)) => a > b,
-        (Bound::Included(a), Bound::Excluded(b)) | (Bound::Excluded(a), Bound::Included(b)) => a >= b,
+        (Bound::Included(a), Bound::Excluded(b)) | (Bound::Excluded(a), Bound::Included(b)) => {
+            a >= b
+        }
         (Bound::Excluded(a), Bound::Excluded(b)) => a >= b,
         _ => false,
     }
@@ -102,7 +104,10 @@ mod tests {
         assert!(full(TableId(256), b"a") < full(TableId(256), b"ab"));
         assert_eq!(split(&full(TableId(9), b"xy")), (TableId(9), b"xy".as_slice()));
         let (lower, upper) = range(TableId(u32::MAX), Bound::Unbounded, Bound::Unbounded);
-        assert!(above(&lower, &full(TableId(u32::MAX), b"")) && below(&upper, &full(TableId(u32::MAX), b"z")));
+        assert!(
+            above(&lower, &full(TableId(u32::MAX), b""))
+                && below(&upper, &full(TableId(u32::MAX), b"z"))
+        );
         let (lower, upper) = range(TableId(3), Bound::Unbounded, Bound::Unbounded);
         assert!(!above(&lower, &full(TableId(2), b"z")) && !below(&upper, &full(TableId(4), b"")));
     }

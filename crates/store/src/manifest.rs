@@ -59,8 +59,14 @@ impl Manifest {
     /// Reads the bytes of `file`.
     pub fn decode(bytes: &[u8], file: &str) -> Result<Manifest, StoreError> {
         let bad = |what| corrupt(file, 0)(what);
-        let body = bytes.len().checked_sub(4).filter(|&n| n >= 12).ok_or_else(|| bad("the manifest is cut short"))?;
-        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let body = bytes
+            .len()
+            .checked_sub(4)
+            .filter(|&n| n >= 12)
+            .ok_or_else(|| bad("the manifest is cut short"))?;
+        let u32_at = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
         if &bytes[..8] != MAGIC {
             return Err(bad("the manifest has no magic number"));
         }
@@ -68,7 +74,11 @@ impl Manifest {
             return Err(bad("the checksum of the manifest does not match"));
         }
         if u32_at(8) != FORMAT {
-            return Err(StoreError::Version { file: file.to_string(), found: u32_at(8), known: FORMAT });
+            return Err(StoreError::Version {
+                file: file.to_string(),
+                found: u32_at(8),
+                known: FORMAT,
+            });
         }
         let mut reader = Reader { bytes: &bytes[12..body], pos: 0 };
         reader.manifest().ok_or_else(|| bad("the manifest is malformed"))
@@ -96,7 +106,16 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 fn put_meta(out: &mut Vec<u8>, meta: &Meta) {
     varint::put(out, meta.number);
     out.extend_from_slice(&meta.salt.to_le_bytes());
-    for n in [u64::from(meta.bulk), meta.bytes, meta.shift, meta.keys, meta.entries, meta.csns.0, meta.csns.1, meta.first.1] {
+    for n in [
+        u64::from(meta.bulk),
+        meta.bytes,
+        meta.shift,
+        meta.keys,
+        meta.entries,
+        meta.csns.0,
+        meta.csns.1,
+        meta.first.1,
+    ] {
         varint::put(out, n);
     }
     put_bytes(out, &meta.first.0);
@@ -133,7 +152,13 @@ impl<'a> Reader<'a> {
         }
         let current = self.runs()?;
         let history = self.runs()?;
-        (self.pos == self.bytes.len()).then_some(Manifest { checkpoint, next, horizons, current, history })
+        (self.pos == self.bytes.len()).then_some(Manifest {
+            checkpoint,
+            next,
+            horizons,
+            current,
+            history,
+        })
     }
 
     fn runs(&mut self) -> Option<Vec<Vec<Meta>>> {
@@ -160,11 +185,23 @@ impl<'a> Reader<'a> {
             1 => true,
             _ => return None,
         };
-        let (bytes, shift, keys, entries) = (self.number()?, self.number()?, self.number()?, self.number()?);
+        let (bytes, shift, keys, entries) =
+            (self.number()?, self.number()?, self.number()?, self.number()?);
         let csns = (self.number()?, self.number()?);
         let first_csn = self.number()?;
         let first = (self.block()?, first_csn);
-        Some(Meta { number, salt, bytes, shift, bulk, keys, entries, csns, first, last_key: self.block()? })
+        Some(Meta {
+            number,
+            salt,
+            bytes,
+            shift,
+            bulk,
+            keys,
+            entries,
+            csns,
+            first,
+            last_key: self.block()?,
+        })
     }
 }
 

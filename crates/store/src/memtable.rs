@@ -48,7 +48,9 @@ impl Chain {
     /// Appends an entry and returns the bytes that memory grew by, about.
     pub fn push(&mut self, csn: u64, tag: Tag, bytes: &[u8]) -> usize {
         let fits = match self.groups.last() {
-            Some(last) => tag == Tag::Delta || !group::is_full(last.len(), last.bytes() + bytes.len()),
+            Some(last) => {
+                tag == Tag::Delta || !group::is_full(last.len(), last.bytes() + bytes.len())
+            }
             None => false,
         };
         if fits && let Some(last) = self.groups.last_mut() {
@@ -248,7 +250,8 @@ mod tests {
             mem.added(csn, bytes);
         }
         let rest = mem.above(8).unwrap();
-        let keys: Vec<_> = rest.read().iter().map(|(k, c)| (k[0], c.find(u64::MAX).unwrap().1.csn)).collect();
+        let keys: Vec<_> =
+            rest.read().iter().map(|(k, c)| (k[0], c.find(u64::MAX).unwrap().1.csn)).collect();
         assert_eq!((keys, rest.first(), rest.last()), (vec![(0, 9), (1, 10)], 9, 10));
         assert!(mem.above(10).is_none());
     }

@@ -24,7 +24,8 @@ const RAW_MAX: usize = 3 << 30;
 pub fn encode(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
     assert!(raw.len() <= RAW_MAX, "a part larger than what is read back");
     let start = out.len();
-    let packed = zstd::bulk::compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
+    let packed =
+        zstd::bulk::compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
     out.extend_from_slice(&[0; 4]);
     out.push(if packed.is_some() { ZSTD } else { RAW });
     out.extend_from_slice(&(raw.len() as u32).to_le_bytes());

@@ -39,7 +39,12 @@ impl State {
 
     /// The newest history entry of a key at or below `at`.
     #[inline]
-    pub fn find_history(&self, full: &[u8], hash: u64, at: u64) -> Result<Option<Located>, StoreError> {
+    pub fn find_history(
+        &self,
+        full: &[u8],
+        hash: u64,
+        at: u64,
+    ) -> Result<Option<Located>, StoreError> {
         for run in self.history.iter().rev().filter(|run| run.csns.0 <= at) {
             if let Some(located) = run.find(full, hash, at)? {
                 return Ok(Some(located));
@@ -52,7 +57,12 @@ impl State {
 impl Shared {
     /// The state of a key at `at`.
     #[inline]
-    pub fn read_in(&self, state: &State, full: &[u8], at: Csn) -> Result<Option<Versioned>, StoreError> {
+    pub fn read_in(
+        &self,
+        state: &State,
+        full: &[u8],
+        at: Csn,
+    ) -> Result<Option<Versioned>, StoreError> {
         let mut gather = Gather::default();
         for mem in state.memtables().filter(|mem| !mem.is_empty()) {
             let map = mem.read();
@@ -115,7 +125,11 @@ impl Shared {
 
 /// Ends a descent: deltas must have found their base.
 #[inline]
-pub(crate) fn end(full: &[u8], gather: Gather, known: Option<Versioned>) -> Result<Option<Versioned>, StoreError> {
+pub(crate) fn end(
+    full: &[u8],
+    gather: Gather,
+    known: Option<Versioned>,
+) -> Result<Option<Versioned>, StoreError> {
     match gather.dangling() {
         Some(csn) => Err(StoreError::NoBase { table: key::split(full).0, csn }),
         None => Ok(known),
@@ -125,13 +139,24 @@ pub(crate) fn end(full: &[u8], gather: Gather, known: Option<Versioned>) -> Resu
 impl Store {
     /// The state of `key` at `at`, unmerged; `None` where it was absent or deleted.
     #[inline]
-    pub fn read(&self, table: TableId, key: &[u8], at: Csn) -> Result<Option<Versioned>, StoreError> {
+    pub fn read(
+        &self,
+        table: TableId,
+        key: &[u8],
+        at: Csn,
+    ) -> Result<Option<Versioned>, StoreError> {
         let state = self.shared.state();
         self.shared.read_in(&state, &key::full(table, key), at)
     }
 
     /// Appends the merged value at `at` to `out` and returns the commit of its newest change.
-    pub fn get(&self, table: TableId, key: &[u8], at: Csn, out: &mut Vec<u8>) -> Result<Option<Csn>, StoreError> {
+    pub fn get(
+        &self,
+        table: TableId,
+        key: &[u8],
+        at: Csn,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Csn>, StoreError> {
         let Some(found) = self.read(table, key, at)? else { return Ok(None) };
         let csn = found.csn();
         if found.is_image() {
@@ -163,7 +188,14 @@ impl Store {
     }
 
     /// The live keys of a range at `at`, in order, or in reverse.
-    pub fn scan(&self, table: TableId, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>, at: Csn, reverse: bool) -> Scan {
+    pub fn scan(
+        &self,
+        table: TableId,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        at: Csn,
+        reverse: bool,
+    ) -> Scan {
         Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
     }
 
@@ -174,7 +206,14 @@ impl Store {
     /// dropped the change itself, the oldest state kept stands for it, as a [`Kind::Put`]. Of a key without
     /// history only what has not been flushed and the newest image are there to visit.
     #[inline]
-    pub fn versions<F>(&self, table: TableId, key: &[u8], from: Csn, to: Csn, mut f: F) -> Result<(), StoreError>
+    pub fn versions<F>(
+        &self,
+        table: TableId,
+        key: &[u8],
+        from: Csn,
+        to: Csn,
+        mut f: F,
+    ) -> Result<(), StoreError>
     where
         F: FnMut(Version<'_>) -> ControlFlow<()>,
     {
@@ -201,13 +240,17 @@ impl Store {
         }
         if let Some((block, place, _)) = state.find_current(&full, hash)? {
             // A deletion is in history already: only whole values stand for a change here.
-            let mut values = |e: Entry<'_>| if e.tag == Tag::Delete { ControlFlow::Continue(()) } else { visit(e) };
+            let mut values = |e: Entry<'_>| {
+                if e.tag == Tag::Delete { ControlFlow::Continue(()) } else { visit(e) }
+            };
             if block.group(&place).visit(from.0, to.0, &mut values).is_break() {
                 return Ok(());
             }
         }
         for mem in state.frozen.iter().map(|f| &f.mem).chain([&state.active]) {
-            let Some(groups) = mem.read().get(full.as_slice()).map(|c| c.groups().to_vec()) else { continue };
+            let Some(groups) = mem.read().get(full.as_slice()).map(|c| c.groups().to_vec()) else {
+                continue;
+            };
             for group in groups.iter().filter(|g| g.tail().csn >= from.0) {
                 if group.view().visit(from.0, to.0, &mut visit).is_break() {
                     return Ok(());

@@ -45,14 +45,23 @@ impl Run {
 
     #[inline]
     fn segment_before(&self, key: &[u8], from: u64) -> Option<usize> {
-        self.segments.partition_point(|s| (s.meta.first.0.as_slice(), s.meta.first.1) < (key, from)).checked_sub(1)
+        self.segments
+            .partition_point(|s| (s.meta.first.0.as_slice(), s.meta.first.1) < (key, from))
+            .checked_sub(1)
     }
 
     /// The state of `key` at `at`, where a group of it here begins at or below that.
     #[inline]
-    pub fn find(&self, key: &[u8], hash: u64, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+    pub fn find(
+        &self,
+        key: &[u8],
+        hash: u64,
+        at: u64,
+    ) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
         match self.segment_before(key, at.saturating_add(1)) {
-            Some(i) if key <= self.segments[i].meta.last_key.as_slice() => self.segments[i].find(key, hash, at),
+            Some(i) if key <= self.segments[i].meta.last_key.as_slice() => {
+                self.segments[i].find(key, hash, at)
+            }
             _ => Ok(None),
         }
     }
@@ -60,7 +69,10 @@ impl Run {
     /// True where the filters do not rule the key out.
     pub fn may_hold(&self, key: &[u8], hash: u64) -> Result<bool, StoreError> {
         for s in &self.segments {
-            if s.meta.first.0.as_slice() <= key && key <= s.meta.last_key.as_slice() && s.guide()?.may_hold(hash) {
+            if s.meta.first.0.as_slice() <= key
+                && key <= s.meta.last_key.as_slice()
+                && s.guide()?.may_hold(hash)
+            {
                 return Ok(true);
             }
         }
@@ -99,7 +111,14 @@ impl Run {
 
     /// Calls `f` for each entry of `key` with a commit in `from..=to`, oldest first.
     #[inline]
-    pub fn visit<F>(&self, key: &[u8], hash: u64, from: u64, to: u64, f: &mut F) -> Result<ControlFlow<()>, StoreError>
+    pub fn visit<F>(
+        &self,
+        key: &[u8],
+        hash: u64,
+        from: u64,
+        to: u64,
+        f: &mut F,
+    ) -> Result<ControlFlow<()>, StoreError>
     where
         F: FnMut(Entry<'_>) -> ControlFlow<()>,
     {
@@ -237,7 +256,8 @@ impl RunCursor {
     /// Goes to the next key in the direction of the cursor.
     pub fn advance(&mut self) -> Result<(), StoreError> {
         let Some(position) = self.position.take() else { return Ok(()) };
-        let step = if self.reverse { position.previous(&self.run)? } else { position.next(&self.run)? };
+        let step =
+            if self.reverse { position.previous(&self.run)? } else { position.next(&self.run)? };
         self.position = match step {
             Some(p) if p.block.is_key(&p.place(), &self.key) => {
                 // A key with many groups: jump over the rest of them.
@@ -258,12 +278,15 @@ impl RunCursor {
         let Some(p) = &self.position else { return Ok(None) };
         let place = p.place();
         let group = p.block.group(&place);
-        let only = p.group + 1 < p.block.count() && !p.block.is_key(&p.block.place(p.group + 1), &self.key);
+        let only = p.group + 1 < p.block.count()
+            && !p.block.is_key(&p.block.place(p.group + 1), &self.key);
         let begins = group.first_csn() <= at;
         match (self.reverse, begins, only || self.run.half == Half::Current) {
             // Forward it is the key's first group, so all others begin later still; in reverse its last.
             (false, false, _) => Ok(None),
-            (true, true, _) | (false, true, true) => Ok(group.find(at).map(|found| (p.block.clone(), place, found))),
+            (true, true, _) | (false, true, true) => {
+                Ok(group.find(at).map(|found| (p.block.clone(), place, found)))
+            }
             _ => self.run.find(&self.key, crate::filter::hash(&self.key), at),
         }
     }

@@ -64,7 +64,11 @@ impl MemCursor {
         self.mem.batch(&range, reverse, at, self.batch, &mut self.hits);
         if self.hits.len() == self.batch {
             let last = self.hits[self.batch - 1].key.clone();
-            self.rest = Some(if reverse { (range.0, Bound::Excluded(last)) } else { (Bound::Excluded(last), range.1) });
+            self.rest = Some(if reverse {
+                (range.0, Bound::Excluded(last))
+            } else {
+                (Bound::Excluded(last), range.1)
+            });
         }
         self.hits.reverse();
         self.batch = (self.batch * 2).min(BATCHES.end);
@@ -89,11 +93,13 @@ impl Source {
                 m.fill(reverse, at);
                 Ok(())
             }
-            Source::Current(c) | Source::History(c) => match if reverse { &range.1 } else { &range.0 } {
-                Bound::Unbounded => c.seek(None, false),
-                Bound::Included(key) => c.seek(Some(key), false),
-                Bound::Excluded(key) => c.seek(Some(key), true),
-            },
+            Source::Current(c) | Source::History(c) => {
+                match if reverse { &range.1 } else { &range.0 } {
+                    Bound::Unbounded => c.seek(None, false),
+                    Bound::Included(key) => c.seek(Some(key), false),
+                    Bound::Excluded(key) => c.seek(Some(key), true),
+                }
+            }
         }
     }
 
@@ -110,7 +116,13 @@ impl Source {
 }
 
 impl Scan {
-    pub(crate) fn new(shared: Arc<Shared>, table: TableId, range: Range, at: Csn, reverse: bool) -> Scan {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        table: TableId,
+        range: Range,
+        at: Csn,
+        reverse: bool,
+    ) -> Scan {
         let state = shared.state();
         let mems = state.memtables().filter(|mem| !mem.is_empty()).map(|mem| {
             let mem = mem.clone();
@@ -122,7 +134,18 @@ impl Scan {
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
         let sources = mems.chain(current).chain(history).collect();
         let ended = key::is_empty(&range);
-        Scan { shared, state, table, range, at: at.0, reverse, sources, full: Vec::new(), begun: false, ended }
+        Scan {
+            shared,
+            state,
+            table,
+            range,
+            at: at.0,
+            reverse,
+            sources,
+            full: Vec::new(),
+            begun: false,
+            ended,
+        }
     }
 
     /// Jumps to `key`, in the direction of the scan: the next item is the first at or after it (at or
@@ -162,7 +185,11 @@ impl Scan {
         let Some(next) = (if self.reverse { keys.max() } else { keys.min() }) else { return false };
         self.full.clear();
         self.full.extend_from_slice(next);
-        if self.reverse { key::above(&self.range.0, &self.full) } else { key::below(&self.range.1, &self.full) }
+        if self.reverse {
+            key::above(&self.range.0, &self.full)
+        } else {
+            key::below(&self.range.1, &self.full)
+        }
     }
 
     /// The state of the key reached; moves every source that stands on it to its next key.

@@ -117,7 +117,9 @@ impl Footer {
 
     pub fn decode(bytes: &[u8; FOOTER], file: &str, offset: u64) -> Result<Footer, StoreError> {
         let bad = |what| Err(corrupt(file, offset)(what));
-        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let u32_at = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
         let word = |i: usize| {
             let mut eight = [0; 8];
             eight.copy_from_slice(&bytes[16 + 8 * i..24 + 8 * i]);
@@ -130,7 +132,11 @@ impl Footer {
             return bad("the checksum of the footer does not match");
         }
         if u32_at(8) != FORMAT {
-            return Err(StoreError::Version { file: file.to_string(), found: u32_at(8), known: FORMAT });
+            return Err(StoreError::Version {
+                file: file.to_string(),
+                found: u32_at(8),
+                known: FORMAT,
+            });
         }
         let half = match bytes[12] {
             0 => Half::Current,
@@ -246,7 +252,12 @@ pub struct Segment {
 
 impl Segment {
     /// Opens the segment that a manifest names, and checks its footer against it.
-    pub fn open(home: &Arc<dyn SegmentStore>, cache: &Arc<Cache>, half: Half, meta: Meta) -> Result<Segment, StoreError> {
+    pub fn open(
+        home: &Arc<dyn SegmentStore>,
+        cache: &Arc<Cache>,
+        half: Half,
+        meta: Meta,
+    ) -> Result<Segment, StoreError> {
         let name = home.describe(&meta.name());
         let file = home.open(&meta.name()).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => StoreError::Missing { file: name.clone() },
@@ -269,7 +280,14 @@ impl Segment {
         if footer.guide.0.checked_add(footer.guide.1) != Some(at) {
             return Err(bad("the guide does not end at the footer"));
         }
-        Ok(Segment { meta, footer, file, home: home.clone(), cache: cache.clone(), doomed: AtomicBool::new(false) })
+        Ok(Segment {
+            meta,
+            footer,
+            file,
+            home: home.clone(),
+            cache: cache.clone(),
+            doomed: AtomicBool::new(false),
+        })
     }
 
     /// The same file, read through another cache.
@@ -305,14 +323,16 @@ impl Segment {
         self.file
             .read_exact_at(&mut bytes, offset)
             .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
-        part::decode(&bytes, self.meta.salt, offset).map_err(|what| corrupt(&self.describe(), offset)(what))
+        part::decode(&bytes, self.meta.salt, offset)
+            .map_err(|what| corrupt(&self.describe(), offset)(what))
     }
 
     /// Reads the guide past the cache.
     pub fn load_guide(&self) -> Result<Guide, StoreError> {
         let (offset, len) = self.footer.guide;
         let guide = Guide::decode(self.part(offset, len)?, self.footer.blocks, self.meta.shift);
-        let guide = guide.ok_or_else(|| corrupt(&self.describe(), offset)("the guide is malformed"))?;
+        let guide =
+            guide.ok_or_else(|| corrupt(&self.describe(), offset)("the guide is malformed"))?;
         let end = guide.blocks.last().map_or(0, |b| b.offset + u64::from(b.len));
         if end != offset {
             return Err(corrupt(&self.describe(), offset)("the blocks do not end at the guide"));
@@ -352,12 +372,19 @@ impl Segment {
 
     /// The state of `key` (whose hash is `hash`) at `at`, where a group of it here begins at or below.
     #[inline]
-    pub fn find(&self, key: &[u8], hash: u64, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+    pub fn find(
+        &self,
+        key: &[u8],
+        hash: u64,
+        at: u64,
+    ) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
         let guide = self.guide()?;
         if !guide.may_hold(hash) {
             return Ok(None);
         }
-        let Some(i) = guide.before(key, at.saturating_add(1)).checked_sub(1) else { return Ok(None) };
+        let Some(i) = guide.before(key, at.saturating_add(1)).checked_sub(1) else {
+            return Ok(None);
+        };
         let block = self.block(&guide, i)?;
         Ok(block.find(key, at).map(|(place, found)| (block, place, found)))
     }

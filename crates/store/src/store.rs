@@ -87,7 +87,8 @@ impl State {
 
     /// Covers all commits up to that of `checkpoint`: bulk loads among them count as current from now on.
     pub fn cover(&mut self, checkpoint: &Checkpoint) {
-        let (covered, rest) = std::mem::take(&mut self.bulk).into_iter().partition(|b| b.0 <= checkpoint.csn);
+        let (covered, rest) =
+            std::mem::take(&mut self.bulk).into_iter().partition(|b| b.0 <= checkpoint.csn);
         self.bulk = rest;
         self.current.extend(Vec::into_iter(covered).map(|b: (Csn, Arc<Run>)| b.1));
         self.checkpoint = checkpoint.clone();
@@ -105,7 +106,8 @@ impl State {
 
     /// The manifest that tells of these runs; `next` is the next number of a file.
     pub fn manifest(&self, next: u64) -> Manifest {
-        let metas = |runs: &[Arc<Run>]| runs.iter().map(|run| run.metas().cloned().collect()).collect();
+        let metas =
+            |runs: &[Arc<Run>]| runs.iter().map(|run| run.metas().cloned().collect()).collect();
         Manifest {
             checkpoint: self.checkpoint.clone(),
             next,
@@ -204,7 +206,10 @@ impl Shared {
         assert!(after.checkpoint.csn >= before.checkpoint.csn, "a checkpoint never goes back");
         let manifest = after.manifest(self.shop.next.load(Ordering::Relaxed)).encode();
         let name = || self.shop.home.describe(MANIFEST);
-        self.shop.home.stage_manifest(&manifest).map_err(|e| StoreError::io("cannot write", name())(e))?;
+        self.shop
+            .home
+            .stage_manifest(&manifest)
+            .map_err(|e| StoreError::io("cannot write", name())(e))?;
         if let Err(e) = self.shop.home.swap_manifest() {
             // Either manifest may be the one on disk: the files of both must stay.
             return Err(self.poison(StoreError::io("cannot replace", name())(e)));
@@ -259,7 +264,11 @@ impl Shared {
 
     fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
         self.check_poison()?;
-        self.background.stall(self)?;
+        match self.background.stall(self) {
+            // The commit is in the log already: memory takes it, and `admit` stops the next one.
+            Ok(()) | Err(StoreError::Full { .. }) => {}
+            Err(e) => return Err(e),
+        }
         let mut last = self.writer.lock();
         if csn.0 <= *last || csn == Csn::MAX {
             return Err(StoreError::Order { csn, last: Csn(*last) });
@@ -355,7 +364,11 @@ fn open_run(
     let segments = metas.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let ordered = segments.windows(2).all(|w| w[0].meta.last_key <= w[1].meta.first.0);
     if let (false, Some(first)) = (ordered, segments.first()) {
-        return Err(StoreError::Corrupt { file: first.describe(), offset: 0, what: "segments of a run overlap" });
+        return Err(StoreError::Corrupt {
+            file: first.describe(),
+            offset: 0,
+            what: "segments of a run overlap",
+        });
     }
     Ok(Arc::new(Run::new(half, segments)))
 }
@@ -363,7 +376,9 @@ fn open_run(
 /// Reads the manifest, or makes the first one.
 fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
     let name = home.describe(MANIFEST);
-    if let Some(bytes) = home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))? {
+    if let Some(bytes) =
+        home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))?
+    {
         return Manifest::decode(&bytes, &name);
     }
     // The first manifest is durable before the first segment is made: segments alone mean damage.
@@ -378,7 +393,11 @@ fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
 
 /// Removes what a crash left: segments that no manifest names. Those of bulk loads stay until
 /// [`Store::recovered`], since their commit may be in the log.
-fn remove_orphans(home: &Arc<dyn SegmentStore>, named: &HashSet<String>, bulk: bool) -> Result<(), StoreError> {
+fn remove_orphans(
+    home: &Arc<dyn SegmentStore>,
+    named: &HashSet<String>,
+    bulk: bool,
+) -> Result<(), StoreError> {
     for name in home.list().map_err(StoreError::io("cannot list", home.describe("")))? {
         if !named.contains(&name) && (bulk || !name.ends_with(BULK_SUFFIX)) {
             home.delete(&name).map_err(StoreError::io("cannot remove", home.describe(&name)))?;
@@ -390,9 +409,15 @@ fn remove_orphans(home: &Arc<dyn SegmentStore>, named: &HashSet<String>, bulk: b
 impl Store {
     /// Opens the store in `dir`, making it where there is none. `resolve` finds a table by its number.
     /// Reads the manifest and one footer for each segment; removes files that no manifest names.
-    pub fn open(env: &Env, dir: &Path, options: StoreOptions, resolve: Resolve) -> Result<Store, StoreError> {
+    pub fn open(
+        env: &Env,
+        dir: &Path,
+        options: StoreOptions,
+        resolve: Resolve,
+    ) -> Result<Store, StoreError> {
         let name = dir.display().to_string();
-        let home = DirectoryStore::new(env, dir).map_err(StoreError::io("cannot create directory", name))?;
+        let home = DirectoryStore::new(env, dir)
+            .map_err(StoreError::io("cannot create directory", name))?;
         Store::open_on(env, Arc::new(home), options, resolve)
     }
 
@@ -406,7 +431,9 @@ impl Store {
         let manifest = load_manifest(&home)?;
         let cache = Arc::new(Cache::new(options.cache_bytes));
         let open = |half: Half, runs: Vec<Vec<Meta>>| {
-            runs.into_iter().map(|metas| open_run(&home, &cache, half, metas)).collect::<Result<Vec<_>, _>>()
+            runs.into_iter()
+                .map(|metas| open_run(&home, &cache, half, metas))
+                .collect::<Result<Vec<_>, _>>()
         };
         let current = open(Half::Current, manifest.current)?;
         let history = open(Half::History, manifest.history)?;
@@ -450,7 +477,8 @@ impl Store {
             background: Background::default(),
             counters: Counters::default(),
         });
-        let threads = if shared.options.background { Background::start(&shared)? } else { Vec::new() };
+        let threads =
+            if shared.options.background { Background::start(&shared)? } else { Vec::new() };
         Ok(Store { shared, threads })
     }
 
@@ -466,6 +494,13 @@ impl Store {
     /// not above `csn`.
     pub fn checkpoint(&self) -> Checkpoint {
         self.shared.state().checkpoint.clone()
+    }
+
+    /// To be called before a commit is written to the log: waits while too much waits to be flushed, and
+    /// fails where the store could not take it, because it is poisoned or its files cannot be written.
+    pub fn admit(&self) -> Result<(), StoreError> {
+        self.shared.check_poison()?;
+        self.shared.background.stall(&self.shared)
     }
 
     /// Adds the writes of commit `csn`, which is above every commit before. One caller at a time. A reader

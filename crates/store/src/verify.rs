@@ -113,9 +113,14 @@ impl Store {
         let home = &self.shared.shop.home;
         let name = home.describe(MANIFEST);
         let bytes = home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))?;
-        let found = Manifest::decode(&bytes.ok_or(StoreError::Missing { file: name.clone() })?, &name)?;
+        let found =
+            Manifest::decode(&bytes.ok_or(StoreError::Missing { file: name.clone() })?, &name)?;
         let expected = state.manifest(found.next);
-        if found == expected { Ok(()) } else { Err(corrupt(&name, 0)("the manifest on disk is not the one in force")) }
+        if found == expected {
+            Ok(())
+        } else {
+            Err(corrupt(&name, 0)("the manifest on disk is not the one in force"))
+        }
     }
 }
 
@@ -131,7 +136,12 @@ struct Walk {
 }
 
 impl Walk {
-    fn segment(&mut self, run: &Run, segment: &Segment, report: &mut VerifyReport) -> Result<(), StoreError> {
+    fn segment(
+        &mut self,
+        run: &Run,
+        segment: &Segment,
+        report: &mut VerifyReport,
+    ) -> Result<(), StoreError> {
         let file = segment.describe();
         let bad = |offset: u64, what| Err(corrupt(&file, offset)(what));
         let at = segment.meta.bytes;
@@ -158,7 +168,9 @@ impl Walk {
                 }
                 let same = self.begun && self.key == key;
                 keys += u64::from(!same || entries == 0);
-                if self.begun && (&self.key, self.first) > (&key, first) || same && self.last > first {
+                if self.begun && (&self.key, self.first) > (&key, first)
+                    || same && self.last > first
+                {
                     return bad(info.offset, "groups are out of order");
                 }
                 if same && run.half == Half::Current {

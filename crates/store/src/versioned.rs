@@ -128,7 +128,12 @@ impl Versioned {
     }
 
     /// Appends the merged value to `out`.
-    pub fn image_into(&self, table: &dyn Table, key: &[u8], out: &mut Vec<u8>) -> Result<(), MergeError> {
+    pub fn image_into(
+        &self,
+        table: &dyn Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
         if self.is_image() {
             out.extend_from_slice(self.base());
             return Ok(());

@@ -74,7 +74,9 @@ impl Open {
 
     fn send(&mut self) -> Result<(), StoreError> {
         if !self.buffer.is_empty() {
-            self.sink.append(&self.buffer).map_err(StoreError::io("cannot write", self.file.as_str()))?;
+            self.sink
+                .append(&self.buffer)
+                .map_err(StoreError::io("cannot write", self.file.as_str()))?;
             self.sent += self.buffer.len() as u64;
             self.buffer.clear();
         }
@@ -122,7 +124,10 @@ impl RunWriter {
         if let Some(open) = &mut self.open {
             let meta = &mut open.meta;
             if meta.keys == 0 || meta.last_key != key {
-                assert!(meta.keys == 0 || meta.last_key.as_slice() < key, "groups come in key order");
+                assert!(
+                    meta.keys == 0 || meta.last_key.as_slice() < key,
+                    "groups come in key order"
+                );
                 meta.keys += 1;
                 meta.last_key.clear();
                 meta.last_key.extend_from_slice(key);
@@ -153,13 +158,29 @@ impl RunWriter {
             last_key: Vec::new(),
         };
         let file = self.shop.home.describe(&meta.name());
-        let sink = self.shop.home.create(&meta.name()).map_err(StoreError::io("cannot create", file.as_str()))?;
-        Ok(Open { meta, file, sink, buffer: Vec::new(), sent: 0, index: Vec::new(), hashes: Vec::new(), blocks: 0 })
+        let sink = self
+            .shop
+            .home
+            .create(&meta.name())
+            .map_err(StoreError::io("cannot create", file.as_str()))?;
+        Ok(Open {
+            meta,
+            file,
+            sink,
+            buffer: Vec::new(),
+            sent: 0,
+            index: Vec::new(),
+            hashes: Vec::new(),
+            blocks: 0,
+        })
     }
 
     fn end_block(&mut self) -> Result<(), StoreError> {
-        let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else { return Ok(()) };
-        let (key, first, csns) = (self.block.first_key().to_vec(), self.block.first(), self.block.csns());
+        let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else {
+            return Ok(());
+        };
+        let (key, first, csns) =
+            (self.block.first_key().to_vec(), self.block.first(), self.block.csns());
         self.raw.clear();
         self.block.finish(&mut self.raw);
         let offset = open.offset();

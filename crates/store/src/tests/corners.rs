@@ -15,7 +15,11 @@ fn world() -> World {
 }
 
 fn segments(disk: &SimVfs) -> Vec<PathBuf> {
-    disk.files().into_iter().map(|f| f.0).filter(|p| p.extension().is_some_and(|e| e == "seg")).collect()
+    disk.files()
+        .into_iter()
+        .map(|f| f.0)
+        .filter(|p| p.extension().is_some_and(|e| e == "seg"))
+        .collect()
 }
 
 fn keys(scan: Scan) -> Vec<Vec<u8>> {
@@ -51,7 +55,10 @@ fn a_delta_after_a_flush_finds_its_base() {
     world.store.shared.freeze();
     world.commit_durably(vec![delta(PLAIN, b"k", b"+2")]);
     let now = world.store.read(PLAIN, b"k", Csn::MAX).unwrap().unwrap();
-    assert_eq!((now.base(), now.base_csn(), now.csn(), now.delta_count()), (&b"base"[..], Csn(1), Csn(3), 2));
+    assert_eq!(
+        (now.base(), now.base_csn(), now.csn(), now.delta_count()),
+        (&b"base"[..], Csn(1), Csn(3), 2)
+    );
     let forth: Vec<_> = now.deltas().map(|d| d.0.0).collect();
     let back: Vec<_> = now.deltas().rev().map(|d| d.0.0).collect();
     assert_eq!((forth, back), (vec![2, 3], vec![3, 2]));
@@ -65,10 +72,16 @@ fn a_delta_after_a_flush_finds_its_base() {
 fn a_delta_on_nothing_is_loud() {
     let store = world().store;
     store.apply(Csn(1), &[delete(PLAIN, b"k")]).unwrap();
-    assert!(matches!(store.apply(Csn(2), &[delta(PLAIN, b"k", b"x")]), Err(StoreError::Poisoned { .. })));
+    assert!(matches!(
+        store.apply(Csn(2), &[delta(PLAIN, b"k", b"x")]),
+        Err(StoreError::Poisoned { .. })
+    ));
     let store = world().store;
     store.apply(Csn(1), &[delta(PLAIN, b"k", b"x")]).unwrap();
-    assert!(matches!(store.read(PLAIN, b"k", Csn::MAX), Err(StoreError::NoBase { csn: Csn(1), .. })));
+    assert!(matches!(
+        store.read(PLAIN, b"k", Csn::MAX),
+        Err(StoreError::NoBase { csn: Csn(1), .. })
+    ));
     store.set_durable(Csn(1), Vec::new);
     assert!(matches!(store.flush(), Err(StoreError::NoBase { .. })));
 }
@@ -153,9 +166,13 @@ fn holds_keep_what_retention_would_drop() {
     for at in 4..=10 {
         assert_eq!(world.store.read(BRIEF, b"k", Csn(at)).unwrap().unwrap().base(), [at as u8 - 1]);
     }
-    let forgotten = |result: Result<_, StoreError>| matches!(result, Err(StoreError::Forgotten { at: Csn(3), .. }));
+    let forgotten = |result: Result<_, StoreError>| {
+        matches!(result, Err(StoreError::Forgotten { at: Csn(3), .. }))
+    };
     assert!(forgotten(world.store.read(BRIEF, b"k", Csn(3)).map(|_| ())));
-    assert!(forgotten(world.store.scan(BRIEF, ALL.0, ALL.1, Csn(3), false).next().unwrap().map(|_| ())));
+    assert!(forgotten(
+        world.store.scan(BRIEF, ALL.0, ALL.1, Csn(3), false).next().unwrap().map(|_| ())
+    ));
     drop(hold);
     world.store.compact().unwrap();
     assert_eq!(world.store.horizon(BRIEF), Csn(10));
@@ -185,14 +202,16 @@ fn retention_by_age() {
     }
     let disk = SimVfs::unrecorded();
     let env = Env::sim(&disk, 1);
-    let store = Store::open(&env, Path::new(DIR), small_options(), Arc::new(|_| Arc::new(Aged))).unwrap();
+    let store =
+        Store::open(&env, Path::new(DIR), small_options(), Arc::new(|_| Arc::new(Aged))).unwrap();
     store.apply(Csn(1), &[put(PLAIN, b"k", b"a")]).unwrap();
     (2..=20).for_each(|csn| store.apply(Csn(csn), &[delta(PLAIN, b"k", b"d")]).unwrap());
     store.set_durable(Csn(20), Vec::new);
     store.compact().unwrap();
     assert_eq!(store.horizon(PLAIN), Csn(0), "without a clock everything stays");
     store.set_time_floor(Arc::new(|_| Csn(12)));
-    let before = store.read(PLAIN, b"k", Csn(12)).unwrap().unwrap().image(&Aged, b"k").unwrap().into_owned();
+    let before =
+        store.read(PLAIN, b"k", Csn(12)).unwrap().unwrap().image(&Aged, b"k").unwrap().into_owned();
     store.compact().unwrap();
     assert_eq!(store.horizon(PLAIN), Csn(12));
     let after = store.read(PLAIN, b"k", Csn(12)).unwrap().unwrap();
@@ -203,7 +222,11 @@ fn retention_by_age() {
         if v.csn.0 < 14 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     store.versions(PLAIN, b"k", Csn(0), Csn::MAX, visit).unwrap();
-    assert_eq!(seen, [(12, Kind::Put), (13, Kind::Delta), (14, Kind::Delta)], "the past begins with a Put");
+    assert_eq!(
+        seen,
+        [(12, Kind::Put), (13, Kind::Delta), (14, Kind::Delta)],
+        "the past begins with a Put"
+    );
 }
 
 /// A flush writes what is durable and keeps the rest in memory; a crash then loses only the rest.
@@ -234,7 +257,10 @@ fn apply_refuses_what_it_must() {
     assert!(matches!(world.store.apply(Csn(1), &[]), Err(StoreError::Order { last: Csn(1), .. })));
     assert!(matches!(world.store.apply(Csn::MAX, &[]), Err(StoreError::Order { .. })));
     let long = put(PLAIN, &vec![0; 65_001], b"");
-    assert!(matches!(world.store.apply(Csn(2), &[long]), Err(StoreError::TooLarge { key: 65_001, .. })));
+    assert!(matches!(
+        world.store.apply(Csn(2), &[long]),
+        Err(StoreError::TooLarge { key: 65_001, .. })
+    ));
     world.store.apply(Csn(2), &[put(PLAIN, &vec![7; 65_000], b"long key")]).unwrap();
     world.store.set_durable(Csn(2), Vec::new);
     world.store.flush().unwrap();
@@ -245,7 +271,11 @@ fn apply_refuses_what_it_must() {
 #[test]
 fn one_commit_may_change_a_key_twice() {
     let mut world = world();
-    world.commit_durably(vec![put(PLAIN, b"k", b"a"), delta(PLAIN, b"k", b"b"), delta(PLAIN, b"k", b"c")]);
+    world.commit_durably(vec![
+        put(PLAIN, b"k", b"a"),
+        delta(PLAIN, b"k", b"b"),
+        delta(PLAIN, b"k", b"c"),
+    ]);
     for _ in 0..3 {
         world.check_all();
         world.store.compact().unwrap();
@@ -327,7 +357,11 @@ fn pinned_files_are_a_backup() {
     let env = Env::sim(&SimVfs::unrecorded(), 2);
     env.fs.create_dir_all(Path::new(DIR)).unwrap();
     let write = |name: &str, bytes: &[u8]| {
-        env.fs.open(&Path::new(DIR).join(name), OpenMode::CreateNew).unwrap().write_all_at(bytes, 0).unwrap();
+        env.fs
+            .open(&Path::new(DIR).join(name), OpenMode::CreateNew)
+            .unwrap()
+            .write_all_at(bytes, 0)
+            .unwrap();
     };
     for (name, len) in files.segments() {
         let bytes = world.disk.content(Path::new(DIR).join(&name)).unwrap();
@@ -363,7 +397,10 @@ fn bulk_loads() {
     let loaded = load(&world, 2);
     assert_eq!(Loaded::from_bytes(&loaded.to_bytes()).as_ref(), Some(&loaded));
     world.store.ingest(Csn(2), &loaded).unwrap();
-    world.store.apply(Csn(3), &[delta(PLAIN, &[b'B', 2, 7], b"!"), delete(PLAIN, &[b'B', 2, 8])]).unwrap();
+    world
+        .store
+        .apply(Csn(3), &[delta(PLAIN, &[b'B', 2, 7], b"!"), delete(PLAIN, &[b'B', 2, 8])])
+        .unwrap();
     let check = |store: &Store| {
         assert!(store.read(PLAIN, &[b'B', 2, 7], Csn(1)).unwrap().is_none());
         let then = store.read(PLAIN, &[b'B', 2, 7], Csn(2)).unwrap().unwrap();
@@ -385,7 +422,9 @@ fn bulk_loads() {
     assert_eq!(store.checkpoint().csn, Csn(0));
     store.apply(Csn(1), &[put(PLAIN, b"old", b"x")]).unwrap();
     store.ingest(Csn(2), &loaded).unwrap();
-    store.apply(Csn(3), &[delta(PLAIN, &[b'B', 2, 7], b"!"), delete(PLAIN, &[b'B', 2, 8])]).unwrap();
+    store
+        .apply(Csn(3), &[delta(PLAIN, &[b'B', 2, 7], b"!"), delete(PLAIN, &[b'B', 2, 8])])
+        .unwrap();
     store.recovered().unwrap();
     check(&store);
     for durable in [1, 2, 3] {
@@ -427,7 +466,11 @@ fn history_is_immutable() {
         let ask = |world: &World, table, key: &[u8], at: u64| -> Vec<u8> {
             let mut answer = Vec::new();
             let csn = world.store.get(table, key, Csn(at), &mut answer).unwrap();
-            for item in world.store.scan(table, Bound::Included(key.to_vec()), Bound::Unbounded, Csn(at), false).take(2) {
+            for item in world
+                .store
+                .scan(table, Bound::Included(key.to_vec()), Bound::Unbounded, Csn(at), false)
+                .take(2)
+            {
                 let (key, value) = item.unwrap();
                 answer.extend(key);
                 answer.extend(value.csn().0.to_le_bytes());
@@ -452,7 +495,9 @@ fn history_is_immutable() {
             }
             for _ in 0..50 {
                 let table = [EAGER, PLAIN][dice.below(2) as usize];
-                let key = [b"a".as_slice(), b"aa", b"b", b"", b"customer/0001"][dice.below(5) as usize].to_vec();
+                let key = [b"a".as_slice(), b"aa", b"b", b"", b"customer/0001"]
+                    [dice.below(5) as usize]
+                    .to_vec();
                 let at = 1 + dice.below(world.last());
                 let answer = ask(&world, table, &key, at);
                 asked.push((table, key, at, answer));
@@ -467,7 +512,10 @@ fn history_is_immutable() {
         world.store.compact().unwrap();
         for round in 0..2 {
             for (table, key, at, answer) in &asked {
-                assert!(&ask(&world, *table, key, *at) == answer, "round {round}: commit {at} answers otherwise");
+                assert!(
+                    &ask(&world, *table, key, *at) == answer,
+                    "round {round}: commit {at} answers otherwise"
+                );
             }
             world = world.reopen();
         }
@@ -490,11 +538,16 @@ fn readers_beside_writer_and_threads() {
                 loop {
                     let newest = published.load(std::sync::atomic::Ordering::Acquire);
                     let at = if dice.chance(50) { newest } else { dice.below(newest + 1) };
-                    let value = |key: &[u8]| store.read(PLAIN, key, Csn(at)).unwrap().map(|v| v.base().to_vec());
+                    let value = |key: &[u8]| {
+                        store.read(PLAIN, key, Csn(at)).unwrap().map(|v| v.base().to_vec())
+                    };
                     let expected = (at > 0).then(|| at.to_be_bytes().to_vec());
                     assert_eq!((value(b"a"), value(b"z")), (expected.clone(), expected), "at {at}");
                     if dice.chance(5) {
-                        assert_eq!(keys(store.scan(PLAIN, ALL.0, ALL.1, Csn(at), dice.chance(50))).len(), 2 + (at.min(50)) as usize - usize::from(at == 0) * 2);
+                        assert_eq!(
+                            keys(store.scan(PLAIN, ALL.0, ALL.1, Csn(at), dice.chance(50))).len(),
+                            2 + (at.min(50)) as usize - usize::from(at == 0) * 2
+                        );
                     }
                     if newest == COMMITS {
                         return;
@@ -504,7 +557,11 @@ fn readers_beside_writer_and_threads() {
         }
         for csn in 1..=COMMITS {
             let value = csn.to_be_bytes();
-            let writes = [put(PLAIN, b"a", &value), put(PLAIN, &[b'm', (csn % 50) as u8], &value), put(PLAIN, b"z", &value)];
+            let writes = [
+                put(PLAIN, b"a", &value),
+                put(PLAIN, &[b'm', (csn % 50) as u8], &value),
+                put(PLAIN, b"z", &value),
+            ];
             store.apply(Csn(csn), &writes).unwrap();
             store.set_durable(Csn(csn), Vec::new);
             published.store(csn, std::sync::atomic::Ordering::Release);

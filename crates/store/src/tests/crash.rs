@@ -77,7 +77,8 @@ impl Story {
     fn known(&self, at: usize) -> (u64, u64) {
         let before = self.moments.iter().rev().find(|m| m.ops <= at);
         // The log is another disk, synced before the store's next operation.
-        let durable = self.moments.iter().filter(|m| m.ops <= at).map(|m| m.durable).max().unwrap_or(0);
+        let durable =
+            self.moments.iter().filter(|m| m.ops <= at).map(|m| m.durable).max().unwrap_or(0);
         (durable, before.map_or(0, |m| m.covered))
     }
 
@@ -92,7 +93,8 @@ impl Story {
 fn recover(before: &World, disk: SimVfs, durable: u64, covered: u64, deeply: bool) -> World {
     let env = Env::sim(&disk, 1);
     let log: Vec<_> = before.log.iter().filter(|c| c.0 <= durable).cloned().collect();
-    let store = Store::open(&env, Path::new(DIR), before.options.clone(), resolve()).expect("opens after power loss");
+    let store = Store::open(&env, Path::new(DIR), before.options.clone(), resolve())
+        .expect("opens after power loss");
     if durable > 0 {
         assert!(store.checkpoint().csn.0 >= covered, "the log was released up to {covered}");
     }
@@ -100,7 +102,8 @@ fn recover(before: &World, disk: SimVfs, durable: u64, covered: u64, deeply: boo
     store.recovered().expect("leftovers go");
     let mut model = Model::default();
     log.iter().for_each(|(csn, writes)| model.apply(*csn, writes));
-    let mut world = World { disk, env, options: before.options.clone(), store, log, durable, model };
+    let mut world =
+        World { disk, env, options: before.options.clone(), store, log, durable, model };
     if deeply {
         world.check_all();
         let report = world.store.verify(&mut |_, _| {}).expect("verifies");
@@ -144,7 +147,13 @@ fn power_loss_inside_recovery() {
         let story = tell(seed, 4, |_| {});
         for at in (0..=story.world.disk.op_count()).step_by(3) {
             let (durable, covered) = story.known(at);
-            let world = recover(&story.world, story.world.disk.image(at, &CrashPolicy::Subset, seed), durable, covered, false);
+            let world = recover(
+                &story.world,
+                story.world.disk.image(at, &CrashPolicy::Subset, seed),
+                durable,
+                covered,
+                false,
+            );
             for again in 0..=world.disk.op_count() {
                 let disk = world.disk.image(again, &CrashPolicy::Reordered, seed);
                 recover(&world, disk, world.durable, covered, false);
@@ -169,8 +178,13 @@ fn every_sync_and_rename_is_needed() {
         let mut story = Story { world: World::new(5, disk, small_options()), moments: Vec::new() };
         story.note();
         for round in 0..2 {
-            story.world.commit_durably(vec![put(PLAIN, b"a", &[b'a' + round; 9]), put(PLAIN, b"b", b"b")]);
-            story.world.commit_durably(vec![put(PLAIN, b"a", &[b'A' + round; 9]), delta(PLAIN, b"b", b"+")]);
+            story
+                .world
+                .commit_durably(vec![put(PLAIN, b"a", &[b'a' + round; 9]), put(PLAIN, b"b", b"b")]);
+            story.world.commit_durably(vec![
+                put(PLAIN, b"a", &[b'A' + round; 9]),
+                delta(PLAIN, b"b", b"+"),
+            ]);
             story.note();
             story.world.store.flush().expect("flushes");
             story.note();
@@ -181,13 +195,16 @@ fn every_sync_and_rename_is_needed() {
     };
     let caught = |story: &Story| {
         (0..=story.world.disk.op_count()).any(|at| {
-            let survives = |p: CrashPolicy| (0..8).all(|seed| passes(|| story.survives(at, p, seed, true)));
+            let survives =
+                |p: CrashPolicy| (0..8).all(|seed| passes(|| story.survives(at, p, seed, true)));
             !POLICIES.into_iter().all(survives)
         })
     };
     assert!(!caught(&story(&|_| {})), "an honest disk loses nothing");
     // The very first sync of the directory stands before a manifest that names no segment.
-    for (what, calls) in [(Mutation::SyncAll, 0..11), (Mutation::SyncDir, 1..10), (Mutation::Rename, 0..5)] {
+    for (what, calls) in
+        [(Mutation::SyncAll, 0..11), (Mutation::SyncDir, 1..10), (Mutation::Rename, 0..5)]
+    {
         for nth in calls {
             let story = story(&|disk| disk.disable(what, Which::Nth(nth)));
             assert_eq!(story.world.disk.faults_hit(), 1, "{what:?} {nth} happens");
@@ -205,7 +222,11 @@ fn the_nth_operation_fails() {
         let (kind, once) = (kinds[seed as usize % 3], seed % 2 == 0);
         for nth in 0.. {
             let mut dice = Dice(seed);
-            let mut world = World::new(seed, SimVfs::new(seed), StoreOptions { cache_bytes: 0, ..options(&mut dice) });
+            let mut world = World::new(
+                seed,
+                SimVfs::new(seed),
+                StoreOptions { cache_bytes: 0, ..options(&mut dice) },
+            );
             world.disk.fail(FaultPlan { nth, kind, once, on: OpClasses::ALL });
             let mut failed = 0;
             for step in 0..8 {
@@ -217,14 +238,17 @@ fn the_nth_operation_fails() {
                 world.model.apply(csn, &writes);
                 world.log.push((csn, writes));
                 world.sync(csn);
-                let result = if step % 4 == 3 { world.store.compact() } else { world.store.flush() };
+                let result =
+                    if step % 4 == 3 { world.store.compact() } else { world.store.flush() };
                 failed += usize::from(result.is_err());
             }
             let hit = world.disk.faults_hit();
-            for ((table, key), _) in &world.model.0 {
+            for (table, key) in world.model.0.keys() {
                 for at in 0..=world.last() {
                     let mut value = Vec::new();
-                    if world.store.get(*table, key, Csn(at), &mut value).is_ok() && world.disk.faults_hit() == hit {
+                    if world.store.get(*table, key, Csn(at), &mut value).is_ok()
+                        && world.disk.faults_hit() == hit
+                    {
                         world.check_read(*table, key, at);
                     }
                 }
@@ -254,7 +278,12 @@ fn a_full_disk_stops_nothing_but_the_flush() {
         }
     }
     for nth in 0..4 {
-        world.disk.fail(FaultPlan { nth, kind: FaultKind::Enospc, once: false, on: OpClasses::WRITE | OpClasses::CREATE });
+        world.disk.fail(FaultPlan {
+            nth,
+            kind: FaultKind::Enospc,
+            once: false,
+            on: OpClasses::WRITE | OpClasses::CREATE,
+        });
         let full = world.store.flush();
         if nth < 3 {
             assert!(matches!(full, Err(StoreError::Io { .. })), "{full:?}");
@@ -266,7 +295,8 @@ fn a_full_disk_stops_nothing_but_the_flush() {
     world.store.flush().unwrap();
     assert_eq!(world.store.checkpoint().csn.0, world.last());
     world.check_all();
-    let files = world.disk.files().into_iter().filter(|f| f.0.to_string_lossy().ends_with(".seg")).count();
+    let files =
+        world.disk.files().into_iter().filter(|f| f.0.to_string_lossy().ends_with(".seg")).count();
     assert_eq!(files as u64, world.store.stats().segments, "failed flushes leave no files");
     world.reopen().check_all();
 }
@@ -336,7 +366,11 @@ fn harmless(story: &Story, disk: &SimVfs) {
     let env = Env::sim(disk, 1);
     let store = match Store::open(&env, Path::new(DIR), story.world.options.clone(), resolve()) {
         Ok(store) => store,
-        Err(StoreError::Corrupt { file, .. } | StoreError::Missing { file } | StoreError::Version { file, .. }) => {
+        Err(
+            StoreError::Corrupt { file, .. }
+            | StoreError::Missing { file }
+            | StoreError::Version { file, .. },
+        ) => {
             return assert!(file.starts_with(DIR), "the error names the file");
         }
         Err(other) => panic!("{other}"),

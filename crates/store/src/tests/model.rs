@@ -5,8 +5,20 @@ use crate::*;
 use std::ops::Bound;
 use vfs::SimVfs;
 
-const KEYS: [&[u8]; 12] =
-    [b"", b"a", b"aa", b"ab", b"b\0", b"b", b"customer/0001", b"customer/0002", b"p", b"p/1", b"z", b"zz\xff"];
+const KEYS: [&[u8]; 12] = [
+    b"",
+    b"a",
+    b"aa",
+    b"ab",
+    b"b\0",
+    b"b",
+    b"customer/0001",
+    b"customer/0002",
+    b"p",
+    b"p/1",
+    b"z",
+    b"zz\xff",
+];
 
 fn any_key(dice: &mut Dice) -> Vec<u8> {
     // A few keys are hot, so that long chains grow.
@@ -70,7 +82,13 @@ fn step(world: &mut World, dice: &mut Dice, holds: &mut Vec<Hold>) {
         45..62 => world.check_read(table, &key, at),
         62..70 => {
             let seek = dice.chance(50).then(|| any_key(dice));
-            world.check_scan(table, (any_bound(dice), any_bound(dice)), at, dice.chance(50), seek.as_deref());
+            world.check_scan(
+                table,
+                (any_bound(dice), any_bound(dice)),
+                at,
+                dice.chance(50),
+                seek.as_deref(),
+            );
         }
         70..76 => world.check_versions(table, &key, dice.below(world.last() + 2), at),
         76..80 => world.check_latest(table, &key),
@@ -98,8 +116,10 @@ fn case(seed: u64) {
             step(&mut world, &mut dice, &mut holds);
         }
     }
-    if seed % 8 == 0 {
+    if seed.is_multiple_of(8) {
         world.check_all();
+        let report = world.store.verify(&mut |_, _| {}).expect("verifies");
+        assert!(report.problems.is_empty(), "{:?}", report.problems);
     }
 }
 

@@ -92,7 +92,11 @@ impl Table for Texts {
     }
 
     fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
-        if self.0 == EAGER { delta_bytes > 12 } else { delta_bytes > 256 && delta_bytes * 4 > image_bytes }
+        if self.0 == EAGER {
+            delta_bytes > 12
+        } else {
+            delta_bytes > 256 && delta_bytes * 4 > image_bytes
+        }
     }
 
     fn keeps_history(&self, key: &[u8]) -> bool {
@@ -176,7 +180,8 @@ pub fn small_options() -> StoreOptions {
 impl World {
     pub fn new(seed: u64, disk: SimVfs, options: StoreOptions) -> World {
         let env = Env::sim(&disk, seed);
-        let store = Store::open(&env, Path::new(DIR), options.clone(), resolve()).expect("a new store opens");
+        let store = Store::open(&env, Path::new(DIR), options.clone(), resolve())
+            .expect("a new store opens");
         World { disk, env, options, store, log: Vec::new(), durable: 0, model: Model::default() }
     }
 
@@ -212,7 +217,8 @@ impl World {
         let mut model = Model::default();
         self.log.iter().for_each(|(csn, writes)| model.apply(*csn, writes));
         self.model = model;
-        let store = Store::open(&self.env, Path::new(DIR), self.options.clone(), resolve()).expect("the store reopens");
+        let store = Store::open(&self.env, Path::new(DIR), self.options.clone(), resolve())
+            .expect("the store reopens");
         replay(&store, &self.log, self.durable);
         self.store = store;
         self
@@ -225,7 +231,13 @@ impl World {
         self.compare(table, key, at, got.map(|csn| csn.map(|csn| (csn.0, value))));
     }
 
-    fn compare(&self, table: TableId, key: &[u8], at: u64, got: Result<Option<(u64, Vec<u8>)>, StoreError>) {
+    fn compare(
+        &self,
+        table: TableId,
+        key: &[u8],
+        at: u64,
+        got: Result<Option<(u64, Vec<u8>)>, StoreError>,
+    ) {
         let horizon = self.store.horizon(table).0;
         let got = match got {
             Err(StoreError::Forgotten { .. }) if at < horizon => return,
@@ -245,7 +257,14 @@ impl World {
     }
 
     /// Compares a scan of a range, from its start or from a place sought, with the model.
-    pub fn check_scan(&self, table: TableId, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: u64, reverse: bool, seek: Option<&[u8]>) {
+    pub fn check_scan(
+        &self,
+        table: TableId,
+        range: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+        at: u64,
+        reverse: bool,
+        seek: Option<&[u8]>,
+    ) {
         if at < self.store.horizon(table).0 {
             return;
         }
@@ -263,16 +282,27 @@ impl World {
         let inside = |key: &Vec<u8>| {
             crate::key::above(&range.0, key)
                 && crate::key::below(&range.1, key)
-                && seek.is_none_or(|s| if reverse { key.as_slice() <= s } else { key.as_slice() >= s })
+                && seek
+                    .is_none_or(|s| if reverse { key.as_slice() <= s } else { key.as_slice() >= s })
         };
-        let lives = |key: &[u8], at| self.model.at(table, key, at).is_some_and(|e| e.image.is_some());
+        let lives =
+            |key: &[u8], at| self.model.at(table, key, at).is_some_and(|e| e.image.is_some());
         let sorted = got.windows(2).all(|w| if reverse { w[0] > w[1] } else { w[0] < w[1] });
         assert!(sorted && got.iter().all(&inside), "scan of table {} at {at}: {got:?}", table.0);
         for ((_, key), _) in self.model.0.iter().filter(|((t, k), _)| *t == table && inside(k)) {
             let (then, now) = (lives(key, at), lives(key, u64::MAX));
             let found = got.contains(key);
-            let right = if Texts(table).keeps_history(key) { found == then } else { found == then || found == now };
-            assert!(right, "scan of table {} at {at} (reverse {reverse}): key {:?}", table.0, String::from_utf8_lossy(key));
+            let right = if Texts(table).keeps_history(key) {
+                found == then
+            } else {
+                found == then || found == now
+            };
+            assert!(
+                right,
+                "scan of table {} at {at} (reverse {reverse}): key {:?}",
+                table.0,
+                String::from_utf8_lossy(key)
+            );
         }
     }
 
@@ -292,12 +322,25 @@ impl World {
         let horizon = self.store.horizon(table).0;
         if horizon == 0 {
             let expected: Vec<_> = events.map(|e| (e.csn, e.kind, e.bytes.clone())).collect();
-            assert_eq!(got, expected, "versions of table {} key {:?} in {from}..={to}", table.0, String::from_utf8_lossy(key));
+            assert_eq!(
+                got,
+                expected,
+                "versions of table {} key {:?} in {from}..={to}",
+                table.0,
+                String::from_utf8_lossy(key)
+            );
         } else {
             // Above the horizon all changes are there; the state at the horizon may stand as a Put.
-            let expected: Vec<_> = events.filter(|e| e.csn > horizon).map(|e| (e.csn, e.kind, e.bytes.clone())).collect();
+            let expected: Vec<_> = events
+                .filter(|e| e.csn > horizon)
+                .map(|e| (e.csn, e.kind, e.bytes.clone()))
+                .collect();
             got.retain(|v| v.0 > horizon);
-            assert_eq!(got, expected, "versions of table {} in {from}..={to}, horizon {horizon}", table.0);
+            assert_eq!(
+                got, expected,
+                "versions of table {} in {from}..={to}, horizon {horizon}",
+                table.0
+            );
         }
     }
 
@@ -305,9 +348,13 @@ impl World {
         let got = self.store.latest(table, key).expect("latest succeeds").map(|c| c.0);
         let event = self.model.at(table, key, u64::MAX);
         let forgotten = event.is_some_and(|e| {
-            e.image.is_none() && (e.csn <= self.store.horizon(table).0 || !Texts(table).keeps_history(key))
+            e.image.is_none()
+                && (e.csn <= self.store.horizon(table).0 || !Texts(table).keeps_history(key))
         });
-        assert!(got == event.map(|e| e.csn) || forgotten && got.is_none(), "latest: {got:?}, {event:?}");
+        assert!(
+            got == event.map(|e| e.csn) || forgotten && got.is_none(),
+            "latest: {got:?}, {event:?}"
+        );
     }
 
     /// Reads everything there is at every commit: slow, and final.
