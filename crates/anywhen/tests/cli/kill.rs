@@ -15,6 +15,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use json::Tape;
@@ -82,8 +83,16 @@ fn write_until_killed(
         .expect("the command starts");
     let mut commands = child.stdin.take().expect("a pipe");
     let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
-    let delay = Duration::from_micros(random.below(25_000));
-    let killer = std::thread::spawn(move || kill_after(child, delay));
+    // Mostly the clock starts at the first answer, so that writes are hit; now
+    // and then at once, so that opening is.
+    let (first_answer, answered) = mpsc::channel::<()>();
+    let mut first_answer = Some(first_answer).filter(|_| random.below(5) > 0);
+    let delay = Duration::from_micros(random.below(20_000));
+    let killer = std::thread::spawn(move || {
+        // An error says that no answer is waited for, or that none will come.
+        let _ = answered.recv();
+        kill_after(child, delay);
+    });
 
     let in_flight = loop {
         let document = random.below(DOCUMENTS as u64) as usize;
@@ -101,6 +110,7 @@ fn write_until_killed(
         assert!(answer.ends_with(&revision), "{command} was answered with {answer}");
         expected[document].push(value);
         *acknowledged += 1;
+        drop(first_answer.take());
         if random.below(40) == 0 {
             // Answered or killed: either way it changes nothing that is read.
             let sent = commands.write_all(b"compact\n");
@@ -109,6 +119,7 @@ fn write_until_killed(
             }
         }
     };
+    drop(first_answer);
     killer.join().expect("the killer ends");
     in_flight
 }
