@@ -18,6 +18,8 @@ help:
 	@echo
 	@echo "  make run GIT_REPO=~/code/app GIT_PATH=package.json"
 	@echo "               the same story on the history of a JSON file of yours"
+	@echo "  make bench SUITE=versioned"
+	@echo "               one suite only; docs/benchmarks.md says what there is"
 	@echo
 	@echo "Start with README.md; the plan of the code is in ARCHITECTURE.md."
 
@@ -30,4 +32,4 @@ test:
 	@$(SETUP) && cargo run --quiet --locked --package xtask -- ci
 
 bench:
-	@$(SETUP) && cargo run --release --locked --package bench
+	@SETUP_ALSO=npm && $(SETUP) && bench/run $(if $(SUITE),--suite $(SUITE)) $(ARGS)

@@ -18,13 +18,18 @@ fi
 missing=""
 command -v cc >/dev/null 2>&1 || missing="$missing build-essential"
 command -v git >/dev/null 2>&1 || missing="$missing git"
+# What one task needs beside: SETUP_ALSO names commands that are packages too.
+for tool in ${SETUP_ALSO:-}; do
+    command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+done
 if [ "$(uname -s)" = Linux ] && ! command -v mold >/dev/null 2>&1; then
     missing="$missing mold"
 fi
 
-# Tried once for each checkout: a machine without a network should not wait at
-# every `make`.
-if [ -n "$missing" ] && [ ! -e target/.setup-tried ] && command -v apt-get >/dev/null 2>&1; then
+# Each set is tried once for each checkout: a machine without a network should
+# not wait at every `make`.
+tried="target/.setup-tried$(echo "$missing" | tr ' ' '-')"
+if [ -n "$missing" ] && [ ! -e "$tried" ] && command -v apt-get >/dev/null 2>&1; then
     as_root=none
     if [ "$(id -u)" = 0 ]; then
         as_root=""
@@ -41,7 +46,7 @@ if [ -n "$missing" ] && [ ! -e target/.setup-tried ] && command -v apt-get >/dev
                 echo "setup: $package could not be installed; going on without" >&2
         done
     fi
-    mkdir -p target && : >target/.setup-tried
+    mkdir -p target && : >"$tried"
 fi
 
 for tool in cargo cc git; do

@@ -8,7 +8,6 @@
 //! The table below is that picture. A new edge is an event: it is added here
 //! and its reason is written in ARCHITECTURE.md.
 
-use super::scan::line_of;
 use super::{Finding, Tree};
 
 /// Each crate of `crates/`, and the crates of the project that it may use.
@@ -57,10 +56,11 @@ pub(super) fn direction(tree: &Tree) -> Vec<Finding> {
                 ),
             ));
         }
-        for (line, used) in dependencies(text) {
+        for Dependency { line, name: used, for_tests } in dependencies(text) {
             if let Some(Some((name, allowed))) = allowed
                 && known.contains(&used)
                 && !allowed.contains(&used)
+                && !(for_tests && is_below(used, name))
             {
                 findings.push(Finding::new(
                     path,
@@ -87,21 +87,38 @@ pub(super) fn direction(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The dependencies of a manifest of every kind, with their lines.
-fn dependencies(text: &str) -> Vec<(usize, &str)> {
+/// True where `used` lies in any layer below `name`: its tests may look down
+/// that far, for example to open a log and damage it.
+fn is_below(used: &str, name: &str) -> bool {
+    ALLOWED
+        .iter()
+        .filter(|(known, _)| *known == name)
+        .flat_map(|(_, allowed)| allowed.iter())
+        .any(|below| *below == used || is_below(used, below))
+}
+
+/// One line of a manifest that names a crate.
+struct Dependency<'a> {
+    line: usize,
+    name: &'a str,
+    for_tests: bool,
+}
+
+/// The dependencies of a manifest, of every kind.
+fn dependencies(text: &str) -> Vec<Dependency<'_>> {
     let mut section = "";
     let mut found = Vec::new();
-    for line in text.lines() {
-        // `line` is a slice of `text`: its place tells its number.
-        let number = line_of(text, line.as_ptr() as usize - text.as_ptr() as usize);
+    for (number, line) in text.lines().enumerate() {
         let line = line.trim();
+        let for_tests = section.contains("dev-dependencies");
         if let Some(header) = line.strip_prefix('[') {
             section = header.trim_end_matches(']');
             // `[dependencies.name]` is a dependency spelled as a section.
             if let Some((table, name)) = section.rsplit_once('.')
                 && table.ends_with("dependencies")
             {
-                found.push((number, name));
+                let for_tests = table.contains("dev-dependencies");
+                found.push(Dependency { line: number + 1, name, for_tests });
             }
             continue;
         }
@@ -109,7 +126,7 @@ fn dependencies(text: &str) -> Vec<(usize, &str)> {
             continue;
         }
         if let Some((name, _)) = line.split_once(['.', '=', ' ']) {
-            found.push((number, name.trim()));
+            found.push(Dependency { line: number + 1, name: name.trim(), for_tests });
         }
     }
     found

@@ -162,6 +162,10 @@ fn a_crate_that_imports_upwards_is_found() {
         "crates/json/Cargo.toml:2:",
         "`document`",
     );
+    // The tests of a crate may look down through all layers below it.
+    let far = format!("[dependencies]\nlog.workspace = true\n{MANIFEST}");
+    fires(rule, &[("crates/document/Cargo.toml", &far)], "crates/document/Cargo.toml:2:", "`log`");
+    quiet(rule, &[("crates/document/Cargo.toml", &format!("[dev-{}", &far[1..]))]);
     quiet(rule, &[("crates/txn/Cargo.toml", &up.replace("txn.", "log."))]);
     quiet(rule, &[("bench/Cargo.toml", &up)]);
 }
