@@ -31,10 +31,10 @@ mod sync {
     }
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, clippy::duplicate_mod)]
 #[path = "publish.rs"]
 mod publish;
-#[allow(dead_code, unused_imports)]
+#[allow(dead_code, clippy::duplicate_mod)]
 #[path = "tracker.rs"]
 mod tracker;
 

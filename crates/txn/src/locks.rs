@@ -21,7 +21,8 @@
 //! * `waits` is changed and walked under one mutex, so of the waits that form a circle the last one
 //!   sees all others. A walk looks up owners shard by shard, which may be stale, but never wrongly
 //!   finds a circle: it ends at a row of the walker's own, which cannot change hands; hence the one
-//!   who waits for it cannot move; hence what that one owns cannot change hands; and so on back.
+//!   who waits for it cannot move; hence what that one owns cannot change hands; and so on back. (The
+//!   one exception is the row that is waited for, handed to the walker while it was looking.)
 //! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
 
 use std::collections::{HashMap, VecDeque};
@@ -182,8 +183,10 @@ impl LockManager {
             waits.insert(txn, row);
             if self.closes_circle(&waits, txn, row) {
                 waits.remove(&txn);
-                self.leave(row, &waiter);
-                return Err(LockFailure::Deadlock);
+                // Not in the queue any more: the owner has let go since we joined it, and the row
+                // that the walk found to be ours is this one.
+                let given = !self.leave(row, &waiter);
+                return if given { Ok(Acquired::Now) } else { Err(LockFailure::Deadlock) };
             }
         }
         let timed_out = self.sleep(&waiter, patience);
@@ -300,10 +303,15 @@ impl LockManager {
         }
     }
 
-    /// How many rows are locked, and how many transactions wait.
+    /// How many rows are locked, and how many transactions wait for one.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let waiting = self.waits.lock().len();
-        (self.shards.iter().map(|shard| shard.lock().len()).sum(), waiting)
+        let mut counts = (0, 0);
+        for shard in &self.shards {
+            let shard = shard.lock();
+            counts.0 += shard.len();
+            counts.1 += shard.values().map(|row| row.queue.len()).sum::<usize>();
+        }
+        counts
     }
 }
 

@@ -1,0 +1,102 @@
+//! What the tests share: a table whose deltas append, engines on simulated disks, and seeds.
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use log::LogOptions;
+use store::{Csn, MergeError, StoreOptions, Table, TableId};
+use txn::{CommitMeta, Engine, EngineOptions, Snapshot, Transaction};
+use vfs::{Env, SimVfs};
+
+/// The table that the tests write to.
+pub const T: TableId = TableId(7);
+
+/// Values are bytes, a delta is appended.
+pub struct Append;
+
+impl Table for Append {
+    fn merge(
+        &self,
+        _key: &[u8],
+        _base_csn: Csn,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        out.extend_from_slice(base);
+        deltas.for_each(|(_, delta)| out.extend_from_slice(delta));
+        Ok(())
+    }
+}
+
+/// Small files and no threads, so that a workload makes the same operations every time.
+pub fn options() -> EngineOptions {
+    let mut options = EngineOptions::default();
+    options.store = StoreOptions { background: false, ..StoreOptions::default() };
+    options.log = LogOptions {
+        segment_bytes: 16 << 10,
+        first_bytes: 4 << 10,
+        first_count: 2,
+        background: false,
+    };
+    options
+}
+
+pub fn try_open(env: &Env, options: EngineOptions) -> Result<Arc<Engine>, txn::EngineError> {
+    Engine::open(env, Path::new("/db"), options, Arc::new(|_| Arc::new(Append)))
+}
+
+/// An engine on a disk that keeps no record of its operations.
+pub fn engine(seed: u64) -> Arc<Engine> {
+    let disk = SimVfs::unrecorded();
+    try_open(&Env::sim(&disk, seed), options()).expect("a new database opens")
+}
+
+/// The seed given by `ANYWHEN_SEED`, or `default`; printed, so that a failure can be replayed.
+pub fn seed(default: u64) -> u64 {
+    let seed =
+        std::env::var("ANYWHEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    println!("ANYWHEN_SEED={seed}");
+    seed
+}
+
+/// Small, fast, the same for ever (xorshift64*).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+pub fn meta(message: &str) -> CommitMeta {
+    CommitMeta { author: "tester".into(), message: message.into(), ..CommitMeta::default() }
+}
+
+pub fn get(txn: &Transaction, key: &[u8]) -> Result<Option<Vec<u8>>, txn::TxnError> {
+    let mut out = Vec::new();
+    Ok(txn.get(T, key, &mut out)?.map(|_| out))
+}
+
+/// Everything in the table at a snapshot.
+pub fn contents(snapshot: &Snapshot) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let scan = snapshot.scan(T, Bound::Unbounded, Bound::Unbounded, false);
+    let row = scan.map(|item| {
+        let (key, versioned) = item.expect("the store reads what it wrote");
+        let image = versioned.image(&Append, &key).expect("appending cannot fail").into_owned();
+        (key, image)
+    });
+    row.collect()
+}

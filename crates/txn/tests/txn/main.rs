@@ -1,0 +1,10 @@
+//! Transactions end to end, on a simulated disk: what each isolation level allows, what survives a
+//! power loss, what happens when the disk fails, and a random history checked by its own logic.
+
+mod anomalies;
+mod common;
+mod crash;
+mod history;
+mod lookups;
+mod model;
+mod schedule;
