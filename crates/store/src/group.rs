@@ -107,33 +107,32 @@ impl<'a> GroupRef<'a> {
     #[inline]
     pub fn find(self, at: u64) -> Option<Found> {
         let (mut pos, mut body, mut csn) = (0usize, 0u32, self.shift);
-        let mut found = Found { before: self.shift, ..Found::default() };
-        let mut any = false;
-        while pos < self.heads.len() {
-            let mut next = pos;
-            csn += varint::get(self.heads, &mut next);
-            if csn > at {
+        let (mut last, mut anchor) = (None, None);
+        let (mut deltas, mut before, mut start) = (0, self.shift, (0, 0));
+        while let Some((step, head, next)) = step(self.heads, pos) {
+            if csn + step > at {
                 break;
             }
-            let head = varint::get(self.heads, &mut next);
+            csn += step;
+            last = Some(csn);
             let len = (head >> 2) as u32;
-            any = true;
-            found.csn = csn;
+            pos = next;
             if head & 3 == Tag::Delta as u64 {
-                found.deltas += 1;
+                deltas += 1;
             } else {
-                found.anchor = Some(Anchor { tag: Tag::of(head), csn, start: body, len });
-                found.deltas = 0;
-                found.before = csn;
-                found.heads.0 = next as u32;
-                found.body.0 = body + len;
+                anchor = Some(Anchor { tag: Tag::of(head), csn, start: body, len });
+                (deltas, before, start) = (0, csn, (next as u32, body + len));
             }
             body += len;
-            pos = next;
         }
-        found.heads.1 = pos as u32;
-        found.body.1 = body;
-        any.then_some(found)
+        Some(Found {
+            csn: last?,
+            anchor,
+            before,
+            deltas,
+            heads: (start.0, pos as u32),
+            body: (start.1, body),
+        })
     }
 
     /// Calls `f` for each entry with a commit in `from..=to`, oldest first, until it breaks.
@@ -145,12 +144,12 @@ impl<'a> GroupRef<'a> {
         mut f: impl FnMut(Entry<'a>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (mut pos, mut body, mut csn) = (0usize, 0usize, self.shift);
-        while pos < self.heads.len() {
-            csn += varint::get(self.heads, &mut pos);
+        while let Some((step, head, next)) = step(self.heads, pos) {
+            csn += step;
+            pos = next;
             if csn > to {
                 break;
             }
-            let head = varint::get(self.heads, &mut pos);
             let end = body + (head >> 2) as usize;
             if csn >= from {
                 f(Entry { csn, tag: Tag::of(head), bytes: &self.body[body..end] })?;
@@ -191,6 +190,21 @@ impl<'a> GroupRef<'a> {
     }
 }
 
+/// Takes apart the head at `pos` of checked heads: the commit's step, length and tag, where the next
+/// one is. Mostly each number is one byte.
+#[inline(always)]
+fn step(heads: &[u8], pos: usize) -> Option<(u64, u64, usize)> {
+    match heads.get(pos..pos + 2)? {
+        &[step, head] if (step | head) < 0x80 => Some((step.into(), head.into(), pos + 2)),
+        _ => {
+            let mut next = pos;
+            let step = varint::get(heads, &mut next);
+            let head = varint::get(heads, &mut next);
+            Some((step, head, next))
+        }
+    }
+}
+
 /// Deltas from `heads` and `body`, both ends.
 pub struct Deltas<'a> {
     heads: &'a [u8],
@@ -211,13 +225,10 @@ impl<'a> Iterator for Deltas<'a> {
     type Item = (u64, &'a [u8]);
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.heads.is_empty() {
-            return None;
-        }
-        let mut pos = 0;
-        self.front += varint::get(self.heads, &mut pos);
-        let len = (varint::get(self.heads, &mut pos) >> 2) as usize;
-        self.heads = &self.heads[pos..];
+        let (step, head, next) = step(self.heads, 0)?;
+        self.front += step;
+        let len = (head >> 2) as usize;
+        self.heads = &self.heads[next..];
         let (bytes, rest) = self.body.split_at(len);
         self.body = rest;
         Some((self.front, bytes))

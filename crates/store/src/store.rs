@@ -391,15 +391,16 @@ fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// Removes what a crash left: segments that no manifest names. Those of bulk loads stay until
-/// [`Store::recovered`], since their commit may be in the log.
+/// Removes what a crash left: segments that no manifest names. At opening those of flushes and merges
+/// (`bulk` false); after the replay those of bulk loads, whose commit may have been in the log. By then a
+/// flush may be writing, so that its files are none of ours.
 fn remove_orphans(
     home: &Arc<dyn SegmentStore>,
     named: &HashSet<String>,
     bulk: bool,
 ) -> Result<(), StoreError> {
     for name in home.list().map_err(StoreError::io("cannot list", home.describe("")))? {
-        if !named.contains(&name) && (bulk || !name.ends_with(BULK_SUFFIX)) {
+        if !named.contains(&name) && name.ends_with(BULK_SUFFIX) == bulk {
             home.delete(&name).map_err(StoreError::io("cannot remove", home.describe(&name)))?;
         }
     }

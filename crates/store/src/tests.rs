@@ -6,7 +6,8 @@
 //!   crash      power loss at every operation, failing operations, flipped bits, switched-off syncs
 //! ```
 //!
-//! Every random test prints its seed when it fails; `ANYWHEN_SEED=<seed>` runs that one case.
+//! Every random test prints its seed when it fails; `ANYWHEN_SEED=<seed>` runs that one case,
+//! `ANYWHEN_TIMES=<n>` n times as many cases.
 
 mod corners;
 mod crash;

@@ -60,18 +60,15 @@ impl Files {
         manifest.encode()
     }
 
-    /// Name and length in bytes of each segment file in the store's directory.
+    /// Name and length in bytes of each segment file in the store's directory, with those of bulk loads
+    /// that only the log names so far.
     pub fn segments(&self) -> impl Iterator<Item = (String, u64)> {
-        self.covered().map(|s| (s.meta.name(), s.meta.bytes))
+        self.state.segments().map(|s| (s.meta.name(), s.meta.bytes))
     }
 
     /// What these files cover: a log to go with them begins at this note.
     pub fn checkpoint(&self) -> crate::Checkpoint {
         self.state.checkpoint.clone()
-    }
-
-    fn covered(&self) -> impl Iterator<Item = &Arc<Segment>> {
-        self.state.current.iter().chain(&self.state.history).flat_map(|run| &run.segments)
     }
 }
 

@@ -37,11 +37,15 @@ impl Dice {
     }
 }
 
-/// Runs `case` on seeds from `base` on, on two threads; names the seed that fails. `ANYWHEN_SEED` runs one.
+/// Runs `case` on seeds from `base` on, on two threads; names the seed that fails. `ANYWHEN_SEED` runs one;
+/// `ANYWHEN_TIMES` runs so many times as many, for a long night.
 pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
     if let Ok(seed) = std::env::var("ANYWHEN_SEED") {
         return case(seed.parse().expect("ANYWHEN_SEED is a number"));
     }
+    let times =
+        std::env::var("ANYWHEN_TIMES").map_or(1, |t| t.parse().expect("ANYWHEN_TIMES is a number"));
+    let cases = cases * times;
     let run = |half: u64| {
         for seed in (base..base + cases).filter(|s| s % 2 == half) {
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(seed)));
