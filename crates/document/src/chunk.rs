@@ -244,7 +244,8 @@ impl Chunk {
         let mut patches: SmallVec<[Patch; 2]> = SmallVec::new();
         let mut patch_text: SmallVec<[u8; 32]> = SmallVec::new();
         let mut seen = [0u64; CHUNK_NODES / 64];
-        // Newest first: the first value met for a slot is the one that counts.
+        // Newest first: the value of the first delta that sets a slot is the one that counts; within
+        // a delta, the last.
         for (csn, delta) in stored.deltas().rev() {
             let Some(sets) = only_sets(delta) else {
                 return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
@@ -252,11 +253,17 @@ impl Chunk {
             for set in sets {
                 let (kind, slot, text) = set?;
                 let bit = 1u64 << (slot % 64);
-                if seen[slot as usize / 64] & bit == 0 {
-                    seen[slot as usize / 64] |= bit;
-                    let start = patch_text.len() as u32;
-                    patch_text.extend_from_slice(text);
-                    patches.push(Patch { slot, kind, changed: csn, start, len: text.len() as u32 });
+                let first = seen[slot as usize / 64] & bit == 0;
+                if !first && patches.iter().all(|p| p.slot != slot || p.changed != csn) {
+                    continue;
+                }
+                seen[slot as usize / 64] |= bit;
+                let (start, len) = (patch_text.len() as u32, text.len() as u32);
+                patch_text.extend_from_slice(text);
+                let patch = Patch { slot, kind, changed: csn, start, len };
+                match patches.iter_mut().find(|p| !first && p.slot == slot) {
+                    Some(earlier) => *earlier = patch,
+                    None => patches.push(patch),
                 }
             }
         }

@@ -134,12 +134,13 @@ pub fn diff(old: &Tree, new: &Tree, chunks: Option<&BTreeSet<u32>>) -> Result<Ve
 fn candidates(a: &Tree, b: &Tree, number: u32, found: &mut Vec<NodeKey>) -> Result<()> {
     let (older, newer) = if a.csn() <= b.csn() { (a, b) } else { (b, a) };
     let (then, now) = (older.chunk(number)?, newer.chunk(number)?);
-    let slots = then.map_or(0, |c| c.slots()).max(now.map_or(0, |c| c.slots()));
-    debug_assert!(slots <= CHUNK_NODES);
-    match now {
-        Some(now) => now.changed_after(older.csn(), |slot| found.push(NodeKey::new(number, slot))),
-        None => found.extend((0..slots).map(|slot| NodeKey::new(number, slot as u8))),
+    if let Some(now) = now {
+        now.changed_after(older.csn(), |slot| found.push(NodeKey::new(number, slot)));
     }
+    // A chunk that died and came back knows nothing of the nodes that it had before.
+    let (from, to) = (now.map_or(0, |c| c.slots()), then.map_or(0, |c| c.slots()));
+    debug_assert!(from.max(to) <= CHUNK_NODES);
+    found.extend((from..to).map(|slot| NodeKey::new(number, slot as u8)));
     Ok(())
 }
 

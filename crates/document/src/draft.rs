@@ -315,11 +315,13 @@ impl Draft {
         Ok(())
     }
 
-    /// The parent, label and name for something that goes to `place` at `target`.
+    /// The parent, label and name for something that goes to `place` at `target`; `moving` is the
+    /// node that does, whose own name is free for it.
     pub fn find_place(
         &self,
         target: NodeKey,
         place: Place<'_>,
+        moving: Option<NodeKey>,
     ) -> Result<(NodeKey, Label, Option<Vec<u8>>)> {
         use Place::*;
         let bad = |why: &str| Err(DocumentError::BadEdit(why.into()));
@@ -336,7 +338,7 @@ impl Draft {
             (Field(name) | FieldBefore(name) | FieldAfter(name), Kind::Object) => {
                 let escaped = json::text::escape(name).into_owned().into_bytes();
                 check_name(&escaped)?;
-                if self.child_named(parent, &escaped)?.is_some() {
+                if self.child_named(parent, &escaped)?.is_some_and(|found| Some(found) != moving) {
                     return bad(&format!("the object already has a field {name:?}"));
                 }
                 Some(escaped)

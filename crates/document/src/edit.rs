@@ -164,7 +164,7 @@ impl<'a> Edit<'a> {
     }
 
     fn insert_tape(&mut self, target: NodeKey, place: Place<'_>, tape: &Tape) -> Result<NodeKey> {
-        let (parent, label, name) = self.draft.find_place(target, place)?;
+        let (parent, label, name) = self.draft.find_place(target, place, None)?;
         self.draft.check_depth(tape, 0, self.draft.level(parent)? + 1)?;
         let count = self.draft.expect(parent)?.count;
         let first = self.draft.add(tape, 0, name.as_deref(), Some((parent, label)))?;
@@ -242,7 +242,7 @@ impl<'a> Edit<'a> {
             }
             above = self.draft.parent(node)?;
         }
-        let (parent, label, name) = self.draft.find_place(to, place)?;
+        let (parent, label, name) = self.draft.find_place(to, place, Some(key))?;
         let (tape, _) = export(self.draft, key)?;
         self.draft.check_depth(&tape, 0, self.draft.level(parent)? + 1)?;
         if parent != old_parent {

@@ -171,6 +171,13 @@ impl Collection {
         let chunk_key = prefix.record(Record::Chunk(target.chunk()));
         let slot = target.slot() as u8;
         let mut damaged = None;
+        let mut there = false;
+        let mut f = |csn: Csn, scalar: Option<Scalar<'_>>| {
+            if there || scalar.is_some() {
+                there = scalar.is_some();
+                f(csn, scalar);
+            }
+        };
         self.engine().store().versions(self.table(), &chunk_key, Csn(1), to, |version| {
             let result = match version.kind {
                 store::Kind::Delta => {
@@ -239,7 +246,24 @@ impl Collection {
     }
 
     /// What happened to a node: for each commit the value that it gave, `None` where it removed it.
+    /// Commits that left the value as it was, by a change of name or place, are not among them.
     fn events(
+        &self,
+        prefix: &Prefix,
+        state: &State,
+        target: NodeKey,
+    ) -> Result<BTreeMap<Csn, Option<String>>> {
+        let mut events = self.all_events(prefix, state, target)?;
+        let mut before = None;
+        events.retain(|_, value| {
+            let changed = *value != before;
+            before.clone_from(value);
+            changed
+        });
+        Ok(events)
+    }
+
+    fn all_events(
         &self,
         prefix: &Prefix,
         state: &State,
@@ -269,7 +293,7 @@ impl Collection {
 
     fn is_scalar_all_along(&self, events: &BTreeMap<Csn, Option<String>>) -> bool {
         // A node never turns from a scalar into a container or back: that makes another node.
-        !events.values().flatten().any(|value| value.starts_with(['{', '[']))
+        events.values().flatten().next().is_some_and(|value| !value.starts_with(['{', '[']))
     }
 
     /// Adds the newest event of a node at or before `at`; returns the commit before it, `None` where
@@ -297,21 +321,25 @@ impl Collection {
                 events.insert(csn, Some(String::from_utf8_lossy(&value).into_owned()));
                 return Ok(Some(Csn(csn.0 - 1)));
             }
-            if let Some(chunk) = tree.chunk(target.chunk())? {
-                // Gone: its slot says since when. A slot that was never used says nothing.
-                let Some(removed) = chunk.removed(target.slot()) else { return Ok(None) };
+            let chunk = tree.chunk(target.chunk())?;
+            if let Some(removed) = chunk.and_then(|chunk| chunk.removed(target.slot())) {
+                // Gone: its slot says since when.
                 events.insert(removed, None);
                 return Ok(Some(Csn(removed.0 - 1)));
             }
         }
-        // The whole chunk is gone, or was not there yet: the store knows since when.
+        // The whole chunk is gone, or began anew without the node, or was not there yet: the store
+        // knows since when.
         let mut newest = None;
         let chunk_key = prefix.record(Record::Chunk(target.chunk()));
         self.engine().store().versions(self.table(), &chunk_key, Csn(1), at, |version| {
-            newest = Some((version.csn, version.kind));
+            if version.kind != store::Kind::Delta {
+                newest = Some((version.csn, version.kind));
+            }
             ControlFlow::Continue(())
         })?;
         match newest {
+            Some((csn, store::Kind::Put)) => Ok(Some(Csn(csn.0 - 1))),
             Some((csn, store::Kind::Delete)) => {
                 // Removed by that commit if it was there just before.
                 let before = Csn(csn.0 - 1);

@@ -67,11 +67,12 @@ fn revert(draft: &mut Draft, old: &Tree) -> Result<()> {
             }
         }
     }
-    if draft.root() != old.root() {
-        draft.set_root(old.root());
-    }
+    // While the newer root is still the root: a node above which there is nothing is known by that.
     if !gone.is_empty() {
         draft.take(&gone)?;
+    }
+    if draft.root() != old.root() {
+        draft.set_root(old.root());
     }
     draft.hash_added(&back)
 }

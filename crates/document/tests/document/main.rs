@@ -1,0 +1,10 @@
+//! Documents seen from outside: what is written is what is read, at every revision, however it was
+//! written and whatever happened to the files in between.
+
+mod edges;
+mod forms;
+mod model;
+mod naive;
+mod sirix;
+mod values;
+mod world;

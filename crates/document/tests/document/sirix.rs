@@ -1,0 +1,1 @@
+//! The examples of SirixDB's documentation, and how they come out here.

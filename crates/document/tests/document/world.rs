@@ -1,0 +1,118 @@
+//! A database of documents on a simulated disk, that can be closed and opened again.
+
+use document::{Collection, CollectionOptions, DocumentTable, Documents};
+use std::path::Path;
+use std::sync::Arc;
+use store::TableId;
+use txn::{Engine, EngineOptions};
+use vfs::{Env, SimVfs};
+
+/// The collection of the tests lies in this table.
+const TABLE: TableId = TableId(10);
+
+/// A generator of random numbers from a seed.
+#[derive(Clone)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+/// Runs `case` on so many seeds from `base` on, on two threads; names the seed that fails.
+/// `ANYWHEN_SEED` runs one alone, `ANYWHEN_CASES` another number of them.
+pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
+    let number = |name: &str| {
+        std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number in the environment"))
+    };
+    if let Some(seed) = number("ANYWHEN_SEED") {
+        return case(seed);
+    }
+    let cases = number("ANYWHEN_CASES").unwrap_or(cases);
+    let run = |half: u64| {
+        for seed in (base..base + cases).filter(|s| s % 2 == half) {
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(seed)));
+            if let Err(panic) = result {
+                eprintln!("failed with ANYWHEN_SEED={seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(1));
+        run(0);
+        if let Err(panic) = other.join() {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+/// A database with one collection.
+pub struct World {
+    env: Env,
+    options: CollectionOptions,
+    pub documents: Arc<Documents>,
+    pub docs: Collection,
+}
+
+impl World {
+    pub fn new(seed: u64, hashes: bool) -> World {
+        let env = Env::sim(&SimVfs::new(seed), seed);
+        let options = CollectionOptions { hashes };
+        let documents = open(&env);
+        let docs = documents.collection(TABLE, options);
+        World { env, options, documents, docs }
+    }
+
+    /// Closes the database and opens it again from its files.
+    pub fn reopen(self) -> World {
+        let World { env, options, documents, docs } = self;
+        drop(docs);
+        let engine = Arc::clone(documents.engine());
+        drop(documents);
+        engine.close().expect("closes");
+        let documents = open(&env);
+        let docs = documents.collection(TABLE, options);
+        World { env, options, documents, docs }
+    }
+
+    pub fn flush(&self) {
+        self.documents.engine().checkpoint().expect("flushes");
+    }
+
+    pub fn compact(&self) {
+        self.documents.engine().checkpoint().expect("flushes");
+        self.documents.engine().store().compact().expect("compacts");
+    }
+}
+
+fn open(env: &Env) -> Arc<Documents> {
+    let mut options = EngineOptions::default();
+    options.durability = log::Durability::Os;
+    options.log.background = false;
+    options.log.first_bytes = 64 << 10;
+    options.log.segment_bytes = 1 << 20;
+    options.store.background = false;
+    // Small blocks, so that even small documents lie in several.
+    options.store.history_block_bytes = 8 << 10;
+    options.store.current_block_bytes = 4 << 10;
+    let resolve = Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
+    let engine = Engine::open(env, Path::new("/db"), options, resolve).expect("opens");
+    Documents::new(engine, 64 << 20)
+}
