@@ -45,6 +45,9 @@ pub enum DocumentError {
     /// The text is not JSON, or exceeds a limit.
     #[error(transparent)]
     Json(#[from] json::JsonError),
+    /// The text could not be read to its end.
+    #[error("cannot read the document: {0}")]
+    Read(#[source] std::io::Error),
     /// The path does not parse.
     #[error(transparent)]
     Path(#[from] json::PathError),

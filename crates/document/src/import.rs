@@ -25,6 +25,7 @@ use crate::edit::limits;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
 use crate::order::Label;
+use crate::working::Working;
 use crate::{CHUNK_NODES, Header, NodeKey, Result, hash};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -77,7 +78,11 @@ impl Collection {
             txn.put(self.table(), &prefix.record(Record::Chunk(number)), image)?;
         }
         txn.attach(loaded);
-        self.commit_first(txn, prefix, state, meta)
+        let working = Working::new(state, hashes);
+        let revision = working.next_revision();
+        working.write_loaded(&mut txn, self.table(), prefix, self.documents().cache())?;
+        let commit = txn.commit(meta.commit())?;
+        Ok(Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true })
     }
 }
 
@@ -142,7 +147,8 @@ impl<'a> Chunks<'a> {
                 }
             }
         }
-        let node = Node { kind, up, extent: 1, count: 0, changed: Csn(0), name: name.as_deref(), text };
+        let node =
+            Node { kind, up, extent: 1, count: 0, changed: Csn(0), name: name.as_deref(), text };
         self.current.push_at(key.slot(), &node);
         if let Some(digest) = &mut self.digest {
             let parent = self.open.last().map(|open| NodeKey(open.key));
@@ -190,7 +196,8 @@ impl<'a> Chunks<'a> {
         while self.window.len() > keep {
             let Some((number, buf)) = self.window.pop_front() else { break };
             // Chunk 0 gets the header in the end.
-            let waits = number == 0 || self.open.iter().any(|open| NodeKey(open.key).chunk() == number);
+            let waits =
+                number == 0 || self.open.iter().any(|open| NodeKey(open.key).chunk() == number);
             if waits {
                 self.stragglers.insert(number, buf);
             } else {

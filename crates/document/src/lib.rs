@@ -29,6 +29,7 @@ mod error;
 mod forms;
 mod hash;
 mod history;
+mod import;
 mod key;
 pub mod matching;
 mod order;

@@ -183,6 +183,21 @@ impl Working {
         Ok(())
     }
 
+    /// Writes the first revision of a document whose chunks were loaded beforehand.
+    pub fn write_loaded(
+        self,
+        txn: &mut Transaction,
+        table: TableId,
+        prefix: Prefix,
+        cache: &Arc<Cache>,
+    ) -> Result<()> {
+        let entry = Entry { csn: Csn(0), deleted: None, touched: Touched::Many };
+        write_entry(txn, table, &prefix, self.next_revision(), &entry)?;
+        let cache = Arc::clone(cache);
+        txn.on_publish(move |commit| cache.publish_unknown(&(table, prefix), commit.csn));
+        Ok(())
+    }
+
     /// Writes a revision that changes nothing.
     pub fn write_empty(
         self,

@@ -133,8 +133,13 @@ impl Tape {
 
     /// Parses a stream in bounded windows, within the default [`Limits`].
     pub fn read(reader: impl std::io::Read) -> Result<Tape, JsonError> {
+        Tape::read_with(reader, &Limits::default())
+    }
+
+    /// Parses a stream in bounded windows, within `limits`.
+    pub fn read_with(reader: impl std::io::Read, limits: &Limits) -> Result<Tape, JsonError> {
         let mut builder = TapeBuilder::new();
-        crate::parse::Parser::new(reader).parse_into(&mut builder)?;
+        crate::parse::Parser::new(reader).limits(*limits).parse_into(&mut builder)?;
         Ok(builder.finish())
     }
 

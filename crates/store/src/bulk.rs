@@ -115,7 +115,8 @@ impl Store {
     }
 
     /// Makes a bulk load commit `csn`, which is above every commit before: in place of
-    /// [`Store::apply`], and again when the log is replayed.
+    /// [`Store::apply`], or after it where the commit has other writes too (of other keys), and before
+    /// [`Store::set_durable`]. Done again when the log is replayed.
     pub fn ingest(&self, csn: Csn, loaded: &Loaded) -> Result<(), StoreError> {
         let run = self.shared.open_loaded(csn, loaded)?;
         // Numbers of files are never used twice, also where the manifest has not seen these yet.

@@ -228,11 +228,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Shows a bulk load to readers, as commit `csn`.
+    /// Shows a bulk load to readers, as commit `csn` or as a part of it.
     pub fn ingest(&self, csn: Csn, run: Arc<Run>) -> Result<(), StoreError> {
         self.check_poison()?;
         let mut last = self.writer.lock();
-        if csn.0 <= *last || csn == Csn::MAX {
+        if csn.0 < *last || csn == Csn::MAX {
             return Err(StoreError::Order { csn, last: Csn(*last) });
         }
         let mut state = self.state.write();

@@ -217,6 +217,61 @@ impl Cache {
     }
 }
 
+/// Commits between two milestones.
+const MILESTONE_COMMITS: u64 = 64;
+/// Milestones kept at most; beyond, every other one is forgotten.
+const MILESTONES_MAX: usize = 4096;
+/// Milestones taken from the past when the engine is opened.
+const MILESTONES_AT_OPEN: u64 = 16;
+
+/// Some commits and their times, ascending, from which the store's compaction learns where a time
+/// lies without asking the engine. What it is told is at or before the truth: it may drop too little,
+/// never too much.
+pub(crate) struct Milestones(Mutex<Vec<(u64, Csn)>>);
+
+impl Milestones {
+    /// Milestones spread evenly over the commits up to `last`.
+    pub(crate) fn load(
+        index: &CommitIndex,
+        store: &Store,
+        last: Csn,
+    ) -> Result<Milestones, TxnError> {
+        let mut known: Vec<(u64, Csn)> = Vec::new();
+        for part in 1..=MILESTONES_AT_OPEN {
+            let csn = Csn(
+                (u128::from(last.0) * u128::from(part) / u128::from(MILESTONES_AT_OPEN)) as u64
+            );
+            if csn.0 > 0 && known.last().is_none_or(|(_, known)| *known < csn) {
+                known.push((index.time_us(store, csn)?, csn));
+            }
+        }
+        Ok(Milestones(Mutex::new(known)))
+    }
+
+    /// Notes a commit, the next one, if it is time for one.
+    pub(crate) fn note(&self, csn: Csn, time_us: u64) {
+        if !csn.0.is_multiple_of(MILESTONE_COMMITS) {
+            return;
+        }
+        let mut known = self.0.lock();
+        known.push((time_us, csn));
+        if known.len() > MILESTONES_MAX {
+            let mut keep = false;
+            known.retain(|_| {
+                keep = !keep;
+                keep
+            });
+        }
+    }
+
+    /// A commit at or before `time_us`, the newest known; 0 where none is.
+    pub(crate) fn floor(&self, time_us: u64) -> Csn {
+        let known = self.0.lock();
+        let after = known.partition_point(|(time, _)| *time <= time_us);
+        after.checked_sub(1).map_or(Csn(0), |at| known[at].1)
+    }
+}
+
 fn read_page(store: &Store, number: u64) -> Result<Option<OpenPage>, TxnError> {
     let Some(found) = store.read(COMMITS_TABLE, &page_key(number), Csn::MAX)? else {
         return Ok(None);
@@ -227,4 +282,22 @@ fn read_page(store: &Store, number: u64) -> Result<Option<OpenPage>, TxnError> {
 
 fn damaged(csn: Csn, what: &'static str) -> TxnError {
     TxnError::Damaged { csn, source: crate::bytes::Malformed { what, at: 0 } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many commits there were, a milestone is at or before the truth and not far from it.
+    #[test]
+    fn milestones_never_tell_too_much() {
+        let milestones = Milestones(Mutex::default());
+        let last = 64 * MILESTONES_MAX as u64 * 5;
+        (1..=last).for_each(|csn| milestones.note(Csn(csn), csn * 10));
+        assert!(milestones.0.lock().len() <= MILESTONES_MAX);
+        for time_us in (0..last * 10).step_by(99_991) {
+            let (told, truth) = (milestones.floor(time_us).0, time_us / 10);
+            assert!(told <= truth && truth - told <= last / 500, "{told} of {truth}");
+        }
+    }
 }

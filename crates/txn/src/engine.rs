@@ -34,10 +34,10 @@ use std::sync::{Arc, OnceLock};
 
 use log::{CommitLog, Durability, LogOptions, Lsn, SegmentedLog};
 use parking_lot::Mutex;
-use store::{Csn, Hold, Store, StoreOptions, Table, TableId, Write};
+use store::{Csn, Hold, Loaded, Store, StoreOptions, Table, TableId, Write};
 use vfs::{Clock, DirLock, Env};
 
-use crate::commits::{CommitIndex, CommitInfo};
+use crate::commits::{CommitIndex, CommitInfo, Milestones};
 use crate::error::{EngineError, SerializationFailure, TxnError};
 use crate::locks::{LockManager, RowHasher, TxnId};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
@@ -123,6 +123,8 @@ pub struct EngineStats {
     pub poisoned: Option<Arc<str>>,
     /// Of the log.
     pub log: log::LogStats,
+    /// Of the store.
+    pub store: store::StoreStats,
 }
 
 /// What the commit mutex guards: the last number and time given.
@@ -135,6 +137,8 @@ struct Sequencer {
 pub(crate) struct Prepared<'a> {
     pub writes: Vec<Write>,
     pub note: Note<'a>,
+    /// Files written beforehand that become part of the commit.
+    pub loaded: Option<Loaded>,
     pub durability: Option<Durability>,
     pub hooks: Vec<Hook>,
     /// What was read and at which commit, where that must be validated.
@@ -156,6 +160,8 @@ pub struct Engine {
     window: Window,
     queue: PublishQueue,
     commits: CommitIndex,
+    /// Shared with the store, whose retention goes by time.
+    milestones: Arc<Milestones>,
     stopped: OnceLock<Stopped>,
     next_txn: AtomicU64,
     /// Position at which to look next whether the log can be cut.
@@ -196,6 +202,9 @@ impl Engine {
                 what: "the table of commits does not end at the last commit",
             });
         }
+        let milestones = Arc::new(Milestones::load(&commits, &store, last)?);
+        let floor = Arc::clone(&milestones);
+        store.set_time_floor(Arc::new(move |time_us| floor.floor(time_us)));
         Ok(Arc::new(Engine {
             tracker: Tracker::new(last.0),
             locks: LockManager::new(),
@@ -208,6 +217,7 @@ impl Engine {
             window: Window::starting_at(last),
             queue: PublishQueue::default(),
             commits,
+            milestones,
             stopped: OnceLock::new(),
             next_txn: AtomicU64::new(1),
             release_at: AtomicU64::new(log.durable().0 + RELEASE_EVERY_BYTES),
@@ -319,6 +329,7 @@ impl Engine {
             window: self.window.size(),
             poisoned,
             log: self.log.stats(),
+            store: self.store.stats(),
         }
     }
 
@@ -347,36 +358,46 @@ impl Engine {
     /// Commits: returns once the commit is as durable as asked for, and visible.
     pub(crate) fn commit(&self, prepared: Prepared<'_>) -> Result<Commit, TxnError> {
         let durability = prepared.durability.unwrap_or(self.durability);
-        let mut bytes = encode(&prepared.writes, &prepared.note)?;
-        let checked = self.validate(prepared.reads)?;
-        let (commit, lsn) = self.order(prepared, checked, &mut bytes, durability)?;
+        let loaded = prepared.loaded.clone();
+        let ordered = self.order(prepared, durability);
+        if let (Some(loaded), Err(error)) = (loaded, &ordered) {
+            // Where the outcome is unknown the files stay: the log may name them.
+            if !matches!(error, TxnError::OutcomeUnknown { .. }) {
+                self.store.discard(&loaded);
+            }
+        }
+        let (commit, lsn) = ordered?;
         self.log.sync(lsn, durability).map_err(|error| self.unknown(&error))?;
         self.publish(commit.csn, lsn)?;
         self.maintain(lsn, durability);
         Ok(commit)
     }
 
-    /// The part under the commit mutex.
+    /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
     fn order(
         &self,
         prepared: Prepared<'_>,
-        reads: Option<(&ReadSet, Csn)>,
-        bytes: &mut [u8],
         durability: Durability,
     ) -> Result<(Commit, Lsn), TxnError> {
-        let Prepared { mut writes, note, hooks, .. } = prepared;
+        let mut bytes = encode(&prepared)?;
+        let reads = self.validate(prepared.reads)?;
+        let Prepared { mut writes, note, loaded, hooks, .. } = prepared;
         let mut last = self.sequencer.lock();
         self.refuse_if_stopped()?;
         self.validate(reads)?;
         let csn = Csn(last.csn.0 + 1);
         let time_us = self.clock.now_us().max(last.time_us);
-        record::number(bytes, csn, time_us);
-        let lsn = self.log.append(bytes).map_err(|error| self.unknown(&error))?;
+        record::number(&mut bytes, csn, time_us);
+        let lsn = self.log.append(&bytes).map_err(|error| self.unknown(&error))?;
         writes.push(page_write(csn, time_us, &note));
         self.store.apply(csn, &writes).map_err(|error| self.unknown(&error))?;
+        if let Some(loaded) = &loaded {
+            self.store.ingest(csn, loaded).map_err(|error| self.unknown(&error))?;
+        }
         writes.pop();
         *last = Sequencer { csn, time_us };
         self.commits.push(csn, time_us, &note);
+        self.milestones.note(csn, time_us);
         self.window.push(csn, writes);
         let durable = !matches!(durability, Durability::Os);
         self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
@@ -498,12 +519,14 @@ impl std::fmt::Debug for Engine {
 }
 
 /// The record of a commit, but for its number and time.
-fn encode(writes: &[Write], note: &Note<'_>) -> Result<Vec<u8>, TxnError> {
+fn encode(prepared: &Prepared<'_>) -> Result<Vec<u8>, TxnError> {
+    let Prepared { writes, note, loaded, .. } = prepared;
     limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;
     limit("message", note.message.len(), record::MESSAGE_BYTES_MAX)?;
     let mut bytes =
         Vec::with_capacity(64 + note.author.len() + note.message.len() + record::size_hint(writes));
-    record::begin(&mut bytes, note);
+    let loaded = loaded.as_ref().map(Loaded::to_bytes);
+    record::begin(&mut bytes, note, loaded.as_deref());
     writes.iter().for_each(|write| record::push(&mut bytes, write));
     record::finish(&mut bytes, writes.len() as u32);
     limit("transaction", bytes.len(), record::RECORD_BYTES_MAX)?;
@@ -563,8 +586,18 @@ fn open_log(
         (last, time_us) = (record.csn, record.time_us);
         let mut writes = record.writes;
         writes.push(page_write(record.csn, time_us, &record.note));
+        let loaded = record.loaded.map(Loaded::from_bytes);
         store.apply(last, &writes)?;
+        if let Some(loaded) = loaded {
+            let what = "bulk load that does not decode";
+            let source = crate::bytes::Malformed { what, at: 24 };
+            let loaded = loaded.ok_or(EngineError::Record { lsn, source })?;
+            store.ingest(last, &loaded)?;
+        }
         store.set_durable(last, || lsn.0.to_le_bytes().to_vec());
     }
+    // Every bulk load that a commit names is known now: the files of the others go.
+    store.recovered()?;
+    store.recovered()?;
     Ok((log, last))
 }

@@ -3,8 +3,8 @@
 //! ```text
 //!   0      1       2          4            8        16         24
 //!   +------+-------+----------+------------+--------+----------+----------------+----------------+
-//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | writes         |
-//!   | 1    | u8    | u16 = 0  | u32        |  u64   | u64      | author, message| (all of them)  |
+//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | [bulk load,]   |
+//!   | 1    | u8    | u16 = 0  | u32        |  u64   | u64      | author, message| writes         |
 //!   +------+-------+----------+------------+--------+----------+----------------+----------------+
 //!     '------------------ patched under the commit mutex: csn and time ------'
 //! ```
@@ -26,6 +26,7 @@ use crate::bytes::{Malformed, Reader, put_slice, put_varint};
 /// First byte of a commit record; other kinds of record may come with later versions.
 const KIND_COMMIT: u8 = 1;
 const FLAG_AUTHORED: u8 = 1;
+const FLAG_LOADED: u8 = 2;
 const HEADER_BYTES: usize = 24;
 const AT_COUNT: usize = 4;
 const AT_CSN: usize = 8;
@@ -56,11 +57,13 @@ pub(crate) struct Record<'a> {
     pub csn: Csn,
     pub time_us: u64,
     pub note: Note<'a>,
+    /// A bulk load that is part of the commit: the bytes by which the store knows it.
+    pub loaded: Option<&'a [u8]>,
     pub writes: Vec<Write>,
 }
 
 /// Starts a record in `out`, which is cleared.
-pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>) {
+pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>, loaded: Option<&[u8]>) {
     out.clear();
     out.resize(HEADER_BYTES, 0);
     out[0] = KIND_COMMIT;
@@ -70,6 +73,10 @@ pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>) {
     }
     put_slice(out, note.author.as_bytes());
     put_slice(out, note.message.as_bytes());
+    if let Some(loaded) = loaded {
+        out[1] |= FLAG_LOADED;
+        put_slice(out, loaded);
+    }
 }
 
 /// Bytes that `writes` take in a record, rounded up.
@@ -121,7 +128,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
         return Err(Malformed { what: "kind of record that this version does not know", at: 0 });
     }
     let flags = reader.u8()?;
-    if flags & !FLAG_AUTHORED != 0 || reader.u16()? != 0 {
+    if flags & !(FLAG_AUTHORED | FLAG_LOADED) != 0 || reader.u16()? != 0 {
         return Err(Malformed { what: "flags that this version does not know", at: 1 });
     }
     let count = reader.u32()? as usize;
@@ -131,6 +138,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
     }
     let authored_us = if flags & FLAG_AUTHORED != 0 { Some(reader.u64()?) } else { None };
     let note = Note { author: reader.text()?, message: reader.text()?, authored_us };
+    let loaded = if flags & FLAG_LOADED != 0 { Some(reader.slice()?) } else { None };
     // The smallest write is three bytes; the count alone must not make us allocate.
     if count > reader.remaining() / 3 {
         return Err(reader.bad("more writes than bytes"));
@@ -142,7 +150,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
     if !reader.is_done() {
         return Err(reader.bad("bytes after the last write"));
     }
-    Ok(Record { csn, time_us, note, writes })
+    Ok(Record { csn, time_us, note, loaded, writes })
 }
 
 fn decode_write(reader: &mut Reader<'_>) -> Result<Write, Malformed> {
@@ -172,7 +180,7 @@ mod tests {
         ];
         let note = Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) };
         let mut bytes = vec![9; 50];
-        begin(&mut bytes, &note);
+        begin(&mut bytes, &note, Some(b"files"));
         writes.iter().for_each(|write| push(&mut bytes, write));
         finish(&mut bytes, writes.len() as u32);
         number(&mut bytes, Csn(77), 1_700_000_000_000_000);
@@ -189,6 +197,7 @@ mod tests {
             record.note,
             Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) }
         );
+        assert_eq!(record.loaded, Some(&b"files"[..]));
         assert_eq!(record.writes, writes);
     }
 

@@ -27,7 +27,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use store::{Csn, Op, TableId, Write};
+use store::{Csn, Loaded, Op, TableId, Write};
 
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
@@ -82,6 +82,8 @@ pub struct Transaction {
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
+    /// A bulk load that is to become part of the commit.
+    loaded: Option<Loaded>,
     lock_timeout_us: Option<u64>,
 }
 
@@ -96,6 +98,7 @@ impl Transaction {
             held: Vec::new(),
             reads: Mutex::default(),
             hooks: Vec::new(),
+            loaded: None,
             lock_timeout_us: engine.lock_timeout_us,
             engine,
         }
@@ -312,6 +315,14 @@ impl Transaction {
         self.hooks.push(Box::new(move |csn, time_us| hook(Commit { csn: Csn(csn), time_us })));
     }
 
+    /// Makes a bulk load, of keys that this transaction keeps others from writing and does not write
+    /// itself, part of the commit. Its files are removed where the transaction does not commit. A
+    /// transaction that loads must write something too, and can load once.
+    pub fn attach(&mut self, loaded: Loaded) {
+        assert!(self.loaded.is_none(), "a transaction can load once");
+        self.loaded = Some(loaded);
+    }
+
     /// Marks the present position.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint { operations: self.writes.len(), hooks: self.hooks.len() }
@@ -346,6 +357,7 @@ impl Transaction {
         let prepared = Prepared {
             writes: writes.into_writes(),
             note: Note { author: &author, message: &message, authored_us },
+            loaded: self.loaded.take(),
             durability,
             hooks,
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
@@ -357,6 +369,9 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.engine.locks.unlock(self.id, &self.held);
+        if let Some(loaded) = self.loaded.take() {
+            self.engine.store.discard(&loaded);
+        }
     }
 }
 
