@@ -55,7 +55,7 @@ fn version(blobs: &mut Blobs, entry: Entry) -> Outcome<Version> {
         Some(blob) => {
             let text = blobs.read(blob)?;
             match Tape::parse_with(&text, &anywhen::limits()) {
-                Ok(tape) => Some(tape),
+                Ok(tape) => Some(Box::new(tape)),
                 Err(error) => {
                     let commit = entry.commit.get(..10).unwrap_or(&entry.commit);
                     return Ok(Version::Unreadable(format!("{commit}: {error}")));
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn an_entry_of_the_log_is_taken_apart() {
         let text = format!(
-            "abc\0Ada <ada@x>\01700000000\0Raise: the limit\n\nbecause\n\0\n\0:100644 100644 {ZERO} f00 M\0a.json\0"
+            "abc|Ada <ada@x>|1700000000|Raise: the limit\n\nbecause\n|\n|:100644 100644 {ZERO} f00 M|a.json|"
         );
-        let entry = entry(&text).unwrap();
+        let entry = entry(&text.replace('|', "\0")).unwrap();
         assert_eq!(entry.commit, "abc");
         assert_eq!(entry.author, "Ada <ada@x>");
         assert_eq!(entry.authored_us, 1_700_000_000_000_000);
@@ -205,9 +205,10 @@ mod tests {
 
     #[test]
     fn a_removal_has_no_blob_and_nonsense_is_refused() {
-        let text = format!("abc\0A <a>\01\0gone\0\0:100644 000000 f00 {ZERO} D\0a.json\0");
-        assert_eq!(entry(&text).unwrap().blob, None);
-        assert!(entry("abc\0A\01").is_err());
-        assert!(entry("abc\0A\0x\0m\0:1 2 3 4 M").is_err());
+        let text = format!("abc|A <a>|1|gone||:100644 000000 f00 {ZERO} D|a.json|");
+        let taken = |text: &str| entry(&text.replace('|', "\0"));
+        assert_eq!(taken(&text).unwrap().blob, None);
+        assert!(taken("abc|A|1").is_err());
+        assert!(taken("abc|A|x|m|:1 2 3 4 M").is_err());
     }
 }

@@ -251,7 +251,7 @@ fn collection_name(a: &ImportArgs, path: &Path) -> Outcome<String> {
 /// One version of a document's history.
 pub(super) enum Version {
     /// `None`: the document was removed here.
-    Document { doc: Option<Tape>, meta: Meta },
+    Document { doc: Option<Box<Tape>>, meta: Meta },
     /// What was there is no JSON; the text says which and why.
     Unreadable(String),
 }
@@ -276,7 +276,7 @@ fn line_version(number: u64, text: &[u8]) -> Outcome<Version> {
             })?),
         };
     Ok(Version::Document {
-        doc: root.get("doc").map(|doc| doc.to_tape()),
+        doc: root.get("doc").map(|doc| Box::new(doc.to_tape())),
         meta: Meta {
             author: text("author").unwrap_or_default(),
             message: text("message").unwrap_or_default(),

@@ -21,23 +21,24 @@ pub(super) fn history(revisions: &[RevisionInfo]) -> String {
     let mut out = String::new();
     for r in revisions {
         let shown = time::show(r.authored_us.unwrap_or(r.time_us));
-        let mut author = name(&r.author);
-        let gone = if r.deleted { "(removed) " } else { "" };
         let message = r.message.lines().next().unwrap_or("");
-        if r.deleted || !message.is_empty() {
+        let mut columns = vec![
+            pad_left(&r.revision.0.to_string(), number_width).yellow().to_string(),
+            shown.dimmed().to_string(),
+        ];
+        let follows = r.deleted || !message.is_empty();
+        if author_width > 0 && (follows || !r.author.is_empty()) {
             // Padded only where something follows: lines end without spaces.
-            author = pad(&author, author_width + 2);
+            let width = if follows { author_width } else { 0 };
+            columns.push(pad(&name(&r.author), width).cyan().to_string());
         }
-        line(
-            &mut out,
-            &format!(
-                "{}  {}  {}{}{message}",
-                pad_left(&r.revision.0.to_string(), number_width).yellow(),
-                shown.dimmed(),
-                author.cyan(),
-                gone.red(),
-            ),
-        );
+        if r.deleted {
+            columns.push("(removed)".red().to_string());
+        }
+        if !message.is_empty() {
+            columns.push(message.to_owned());
+        }
+        line(&mut out, &columns.join("  "));
     }
     out
 }
