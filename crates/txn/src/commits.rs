@@ -217,9 +217,9 @@ impl Cache {
     }
 }
 
-/// Commits between two milestones.
+/// Commits between two milestones at first.
 const MILESTONE_COMMITS: u64 = 64;
-/// Milestones kept at most; beyond, every other one is forgotten.
+/// Milestones kept at most; beyond, every other one is forgotten and half as many are made.
 const MILESTONES_MAX: usize = 4096;
 /// Milestones taken from the past when the engine is opened.
 const MILESTONES_AT_OPEN: u64 = 16;
@@ -227,7 +227,13 @@ const MILESTONES_AT_OPEN: u64 = 16;
 /// Some commits and their times, ascending, from which the store's compaction learns where a time
 /// lies without asking the engine. What it is told is at or before the truth: it may drop too little,
 /// never too much.
-pub(crate) struct Milestones(Mutex<Vec<(u64, Csn)>>);
+pub(crate) struct Milestones(Mutex<Known>);
+
+struct Known {
+    list: Vec<(u64, Csn)>,
+    /// Commits between two of them.
+    stride: u64,
+}
 
 impl Milestones {
     /// Milestones spread evenly over the commits up to `last`.
@@ -245,30 +251,31 @@ impl Milestones {
                 known.push((index.time_us(store, csn)?, csn));
             }
         }
-        Ok(Milestones(Mutex::new(known)))
+        Ok(Milestones(Mutex::new(Known { list: known, stride: MILESTONE_COMMITS })))
     }
 
     /// Notes a commit, the next one, if it is time for one.
     pub(crate) fn note(&self, csn: Csn, time_us: u64) {
-        if !csn.0.is_multiple_of(MILESTONE_COMMITS) {
+        let mut known = self.0.lock();
+        if !csn.0.is_multiple_of(known.stride) {
             return;
         }
-        let mut known = self.0.lock();
-        known.push((time_us, csn));
-        if known.len() > MILESTONES_MAX {
+        known.list.push((time_us, csn));
+        if known.list.len() > MILESTONES_MAX {
             let mut keep = false;
-            known.retain(|_| {
+            known.list.retain(|_| {
                 keep = !keep;
                 keep
             });
+            known.stride *= 2;
         }
     }
 
     /// A commit at or before `time_us`, the newest known; 0 where none is.
     pub(crate) fn floor(&self, time_us: u64) -> Csn {
         let known = self.0.lock();
-        let after = known.partition_point(|(time, _)| *time <= time_us);
-        after.checked_sub(1).map_or(Csn(0), |at| known[at].1)
+        let after = known.list.partition_point(|(time, _)| *time <= time_us);
+        after.checked_sub(1).map_or(Csn(0), |at| known.list[at].1)
     }
 }
 
@@ -291,10 +298,11 @@ mod tests {
     /// However many commits there were, a milestone is at or before the truth and not far from it.
     #[test]
     fn milestones_never_tell_too_much() {
-        let milestones = Milestones(Mutex::default());
+        let known = Known { list: Vec::new(), stride: MILESTONE_COMMITS };
+        let milestones = Milestones(Mutex::new(known));
         let last = 64 * MILESTONES_MAX as u64 * 5;
         (1..=last).for_each(|csn| milestones.note(Csn(csn), csn * 10));
-        assert!(milestones.0.lock().len() <= MILESTONES_MAX);
+        assert!(milestones.0.lock().list.len() <= MILESTONES_MAX);
         for time_us in (0..last * 10).step_by(99_991) {
             let (told, truth) = (milestones.floor(time_us).0, time_us / 10);
             assert!(told <= truth && truth - told <= last / 500, "{told} of {truth}");

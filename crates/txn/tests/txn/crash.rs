@@ -77,7 +77,7 @@ fn work(
         let commit = txn.commit(meta(&format!("commit {number}")))?;
         assert_eq!(commit.csn, Csn(number as u64), "numbers are dense");
         told.acknowledged.push(disk.op_count());
-        if number % 13 == 0 {
+        if number.is_multiple_of(13) {
             engine.checkpoint()?;
         }
     }
@@ -129,7 +129,7 @@ fn power_loss_after_every_operation() {
                 .unwrap_or_else(|e| panic!("{what}: {e}"));
             let found = check(&reopened, &told, bounds, &what);
             reopenings += 1;
-            if (at + policy as usize) % 5 == 0 {
+            if (at + policy as usize).is_multiple_of(5) {
                 let mut next = reopened.begin(Isolation::Serializable);
                 next.put(T, b"next", b"1".to_vec()).unwrap();
                 let commit = next.commit(meta(&format!("commit {}", found + 1))).unwrap();

@@ -56,9 +56,9 @@ fn verify(engine: &Arc<Engine>, times: &[u64], random: &mut Random) {
         assert_eq!(info.author, format!("author {}", number % 3));
         assert_eq!(
             info.message,
-            if number % 100 == 0 { format!("message {number}") } else { String::new() }
+            if number.is_multiple_of(100) { format!("message {number}") } else { String::new() }
         );
-        assert_eq!(info.authored_us, (number % 7 == 0).then_some(number * 1_000));
+        assert_eq!(info.authored_us, number.is_multiple_of(7).then_some(number * 1_000));
     }
     assert!(engine.commit_info(Csn(0)).is_err() && engine.commit_info(Csn(COMMITS + 1)).is_err());
     let newest: Vec<u64> =
@@ -84,8 +84,12 @@ fn times_and_numbers() {
         txn.put(T, b"k", Vec::new()).unwrap();
         let commit = txn.commit(CommitMeta {
             author: format!("author {}", number % 3),
-            message: if number % 100 == 0 { format!("message {number}") } else { String::new() },
-            authored_us: (number % 7 == 0).then_some(number * 1_000),
+            message: if number.is_multiple_of(100) {
+                format!("message {number}")
+            } else {
+                String::new()
+            },
+            authored_us: number.is_multiple_of(7).then_some(number * 1_000),
             durability: None,
         });
         let commit = commit.unwrap();
