@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use store::Csn;
 use txn::{Engine, Isolation, TxnError};
-use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, OpClasses, SimVfs};
+use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
 
 use crate::common::{Random, T, contents, meta, options, seed, try_open};
 
@@ -146,6 +146,20 @@ fn power_loss_after_every_operation() {
     }
     println!("{reopenings} reopenings");
     assert!(reopenings >= 1_500, "{reopenings} reopenings");
+}
+
+/// The test above would notice: on a disk whose syncs do nothing, acknowledged commits are lost.
+#[test]
+fn a_disk_that_lies_is_caught() {
+    let seed = seed(10);
+    let disk = SimVfs::new(seed);
+    let engine = try_open(&Env::sim(&disk, seed), options()).unwrap();
+    disk.disable(Mutation::SyncData, Which::All);
+    let mut told = Told::new();
+    work(&engine, &disk, &mut Random::new(seed), 10, &mut told).unwrap();
+    let image = disk.image(disk.op_count(), &CrashPolicy::SyncedOnly, seed);
+    let reopened = try_open(&Env::sim(&image, seed), options()).unwrap();
+    assert!(reopened.visible().0 < 10, "nothing was synced, and yet it is there");
 }
 
 /// Whichever write, sync or rename fails: 58030, nothing more is written, reads go on, and after
