@@ -1,3 +1,6 @@
+//! The page of commits: there and back, merged in any division, small where commits are plain, and
+//! never fooled by damage.
+
 use super::*;
 
 fn note(at: u64) -> (String, String, Option<u64>) {
