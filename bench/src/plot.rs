@@ -147,7 +147,7 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
     let bottom = y + rows.len() as f64 * ROW + 6.0;
     let _ = writeln!(
         out,
-        r##"<text x="24" y="{:.1}" class="section">Does it stay as it was?  The longest against the shortest (1 = the same)</text>"##,
+        r##"<text x="24" y="{:.1}" class="section">Does it stay as it was?  Long histories against short ones: 1 is the same, orange misses the goal</text>"##,
         top + 28.0
     );
     for (at, label) in [(0.0, "0"), (0.5, "0.5"), (1.0, "1"), (1.5, "1.5"), (2.0, "2 or more")] {

@@ -136,24 +136,28 @@ pub fn median(samples: &[f64]) -> f64 {
     }
 }
 
-/// A number for people: three digits that count, thousands set apart.
-pub fn number(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude >= 1_000.0 {
-        let whole = format!("{:.0}", magnitude);
-        let mut text = String::new();
-        for (i, digit) in whole.chars().enumerate() {
-            if i > 0 && (whole.len() - i).is_multiple_of(3) {
-                text.push(',');
-            }
-            text.push(digit);
+/// A count for people: thousands set apart.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
         }
-        if value < 0.0 { format!("-{text}") } else { text }
-    } else if magnitude >= 100.0 {
+        text.push(digit);
+    }
+    text
+}
+
+/// A measured number, which is not negative, for people: three digits that count.
+pub fn number(value: f64) -> String {
+    if value >= 1_000.0 {
+        count(value.round() as u64)
+    } else if value >= 100.0 {
         format!("{value:.0}")
-    } else if magnitude >= 10.0 {
+    } else if value >= 10.0 {
         format!("{value:.1}")
-    } else if magnitude >= 0.995 || magnitude == 0.0 {
+    } else if value >= 0.995 || value == 0.0 {
         format!("{value:.2}")
     } else {
         format!("{value:.3}")
@@ -291,9 +295,9 @@ impl Report {
         let priority =
             if *realtime { "both sides under real-time priority" } else { "normal priority" };
         let quick =
-            if self.quick { "Quick run with small counts: not to be compared. " } else { "" };
+            if self.quick { "; a quick run with small counts, not to be compared" } else { "" };
         format!(
-            "{quick}{cpu}, {cores} cores, {memory}, {disk}, Linux {kernel}; {date}; {priority}; load {load:.1} before the run."
+            "{cpu}, {cores} cores, {memory}, {disk}, Linux {kernel}; {date}; {priority}; load {load:.1} before the run{quick}."
         )
     }
 }

@@ -6,7 +6,8 @@
 //!    | Versions               | doc --trigger--> doc_history     one schema for each experiment
 //! ```
 //! The server refuses to run as root, so root starts it as the system user `anywhen-bench`.
-//! It inherits our scheduling priority, so that both sides run under the same one.
+//! It inherits our scheduling priority, so that both sides run under the same one, and our process
+//! group, so that a Ctrl-C stops both.
 //!
 //! Invariants: nothing listens on the network; the server stops when [`Postgres`] is dropped.
 
@@ -136,8 +137,6 @@ fn command(binaries: &Path, program: &str, user: Option<(u32, u32)>) -> Command 
     if let Some((uid, gid)) = user {
         command.uid(uid).gid(gid);
     }
-    // A Ctrl-C is ours alone: the server is stopped when we are.
-    command.process_group(0);
     command
 }
 

@@ -17,7 +17,7 @@ use crate::Result;
 use crate::floor::Floor;
 use crate::ours::Ours;
 use crate::peer::postgres::{NAME, Postgres, Versions};
-use crate::report::{Row, Target, median, number};
+use crate::report::{Row, Target, count, median};
 
 const KEY: &str = "document";
 /// The first version; every commit counts up.
@@ -220,7 +220,7 @@ fn build(
     commits: u32,
     rows: &mut Vec<Row>,
 ) -> Result<Bed> {
-    let length = number(f64::from(commits));
+    let length = count(u64::from(commits));
     let folder = context.work.join(format!("ours-{id}"));
     let ours = Ours::create(&folder)?;
     ours.put(KEY, DOCUMENT)?;
@@ -393,7 +393,7 @@ fn flatness(id: &str, what: &str, beds: &[Bed], micros: &[f64]) -> Row {
 }
 
 fn label(bed: &Bed) -> String {
-    format!("N = {}", number(f64::from(bed.commits)))
+    format!("N = {}", count(u64::from(bed.commits)))
 }
 
 /// Bytes a commit after a checkpoint.

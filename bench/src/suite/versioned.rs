@@ -21,7 +21,7 @@ use crate::document::{LeafUpdate, Numbers, SIZES, Size, generate, item_count, le
 use crate::floor::Floor;
 use crate::ours::Ours;
 use crate::peer::postgres::{CLIENT, NAME, Postgres, Versions};
-use crate::report::{Row, Target, median, number};
+use crate::report::{Row, Target, count, median};
 
 /// The key of the one document.
 const KEY: &str = "document";
@@ -561,7 +561,7 @@ fn read_field(context: &Context, bed: &mut Bed, rows: &mut Vec<Row>) -> Result<(
     )?
     .map(|samples| median(&samples));
     let row = |kind: &str, ours: f64, theirs: f64| {
-        let all = number(versions as f64);
+        let all = count(versions as u64);
         let what = format!("W4 a field that {kind} changes, over all {all} versions, {label}");
         Row::new(format!("w4-{id}-{kind}"), what, "us").ours(ours).peer(NAME, theirs)
     };
