@@ -247,7 +247,7 @@ Examples:
     /// Read commands from standard input, one a line, on one open database
     #[command(after_help = "\
 Lines are commands as above, without `anywhen`; words are split and quoted as in
-a shell; `#` begins a comment. Each line is answered before the next is read, and
+a shell, but {...} and [...] are taken as they stand; `#` begins a comment. Each line is answered before the next is read, and
 a write is durable when its answer appears. A failed line does not end the shell,
 but the exit code tells.
 

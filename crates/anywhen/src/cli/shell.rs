@@ -82,38 +82,20 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
 }
 
 /// Splits a line into words as a shell does: quotes of both kinds, backslash,
-/// `#` for a comment.
+/// `#` for a comment. What begins with a bracket or a brace is taken as JSON, up
+/// to where it closes, so that JSON needs no quotes around it.
 fn words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
+    let mut chars = line.chars().peekable();
+    while let Some(&c) = chars.peek() {
+        if matches!(c, '{' | '[') && word.is_none() {
+            json_word(&mut chars, word.insert(String::new()))?;
+            continue;
+        }
+        chars.next();
         match c {
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next() {
-                        Some('\'') => break,
-                        Some(c) => word.push(c),
-                        None => return Err("a quote ' is not closed"),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next() {
-                        Some('"') => break,
-                        Some('\\') => match chars.next() {
-                            Some(c @ ('"' | '\\')) => word.push(c),
-                            Some(c) => word.extend(['\\', c]),
-                            None => return Err("a quote \" is not closed"),
-                        },
-                        Some(c) => word.push(c),
-                        None => return Err("a quote \" is not closed"),
-                    }
-                }
-            }
+            '\'' | '"' => quoted_word(c, &mut chars, word.get_or_insert_default())?,
             '\\' => word.get_or_insert_default().extend(chars.next()),
             '#' if word.is_none() => break,
             c if c.is_whitespace() => words.extend(word.take()),
@@ -122,6 +104,50 @@ fn words(line: &str) -> Result<Vec<String>, &'static str> {
     }
     words.extend(word);
     Ok(words)
+}
+
+/// Takes what stands up to the closing quote. Between double quotes a backslash
+/// guards a quote or a backslash.
+fn quoted_word(
+    quote: char,
+    chars: &mut impl Iterator<Item = char>,
+    word: &mut String,
+) -> Result<(), &'static str> {
+    while let Some(c) = chars.next() {
+        match c {
+            c if c == quote => return Ok(()),
+            '\\' if quote == '"' => match chars.next() {
+                Some(c @ ('"' | '\\')) => word.push(c),
+                Some(c) => word.extend(['\\', c]),
+                None => break,
+            },
+            c => word.push(c),
+        }
+    }
+    Err("a quote is not closed")
+}
+
+/// Takes JSON as it stands, from its opening bracket to where it closes.
+fn json_word(
+    chars: &mut impl Iterator<Item = char>,
+    word: &mut String,
+) -> Result<(), &'static str> {
+    let (mut depth, mut in_string, mut escaped) = (0, false, false);
+    for c in chars {
+        word.push(c);
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            '{' | '[' if !in_string => depth += 1,
+            '}' | ']' if !in_string => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok(());
+        }
+    }
+    Err("a bracket is not closed")
 }
 
 #[cfg(test)]
@@ -135,6 +161,11 @@ mod tests {
         assert_eq!(split("a \"b \\\" \\n\" c\\ d '' # e"), ["a", "b \" \\n", "c d", ""]);
         assert_eq!(split("edit a/1 set '#12' 1#2"), ["edit", "a/1", "set", "#12", "1#2"]);
         assert!(split("  # nothing\n").is_empty());
-        assert!(words("'open").is_err() && words("\"open").is_err());
+        assert_eq!(
+            split(r#"put a {"n": "} \" ]", "m": [1, 2]} -m 'x y'"#)[2..4],
+            [r#"{"n": "} \" ]", "m": [1, 2]}"#, "-m",]
+        );
+        assert_eq!(split("edit a/1 set [0].n 1 'a[1]' a[2]")[3..], ["[0].n", "1", "a[1]", "a[2]"]);
+        assert!(words("'open").is_err() && words("\"open").is_err() && words("{[}").is_err());
     }
 }
