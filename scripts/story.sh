@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 
 anywhen=${ANYWHEN:-${CARGO_TARGET_DIR:-target}/release/anywhen}
 repository=${GIT_REPO:-.}
+case $repository in "~/"*) repository=$HOME/${repository#"~/"} ;; esac
 path=${GIT_PATH:-samples/settings.json}
 field=${FIELD:-}
 to=
@@ -99,7 +100,7 @@ show stats
 
 say "Go on from here"
 cat <<END
-  export ANYWHEN_DATA=$data PATH="\$PATH:$(dirname "$anywhen")"
+  export ANYWHEN_DATA=$data PATH="\$PATH:$(cd "$(dirname "$anywhen")" && pwd)"
   anywhen diff $doc 1 $newest
   anywhen get $doc --at authored:$("$anywhen" history "$doc" -n 1 --json | sed 's/.*"authored":"\([^"]*\)".*/\1/')
   anywhen edit $doc set note '"hello"' --message 'my first change'
