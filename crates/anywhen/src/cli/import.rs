@@ -21,7 +21,7 @@ use super::failure::{Failure, Kind, Outcome};
 use super::json_out::Object;
 use super::screen::{self, count};
 use super::session::{Session, meta};
-use super::write::parse;
+use super::write::{Incoming, parse};
 use super::{git, progress};
 
 /// Documents in one commit of an import of many.
@@ -74,20 +74,18 @@ fn stem(path: &Path) -> String {
 // --- one document -----------------------------------------------------------
 
 fn one(session: &mut Session, a: &ImportArgs, path: &Path) -> Outcome {
-    let json = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
     let target = match &a.target {
         Some(text) if text.contains('/') => text.parse().map_err(Failure::refused)?,
         Some(collection) => Target { collection: collection.clone(), key: stem(path) },
         None => Target { collection: "documents".to_owned(), key: stem(path) },
     };
-    let tape = parse(&json).map_err(|failure| failure.at(path.display()))?;
-    let collection = session.database_or_new()?.collection(&target.collection)?;
     let mut meta = meta(&a.signed);
     if meta.message.is_empty() {
         meta.message = format!("import {}", path.display());
     }
-    let committed = collection.put_tape(&target.key, &tape, &meta)?;
-    super::write::committed_line(session, &target, &committed)
+    let incoming = Incoming::read(Box::new(file), path);
+    incoming.map_err(|failure| failure.at(path.display()))?.write(session, &target, &meta)
 }
 
 // --- many documents ---------------------------------------------------------

@@ -1,35 +1,65 @@
 //! Commands that write: each makes one revision, and says which.
 
-use std::io::Read as _;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
-use anywhen::{Committed, DocumentError, Edit, Place as Position, Revision};
+use anywhen::{Committed, DocumentError, Edit, Meta, Place as Position, Revision};
 use json::Tape;
 
 use super::args::{Change, EditArgs, Place, PutArgs, RevertArgs, RmArgs, Signed, Target, Where};
 use super::failure::{Failure, Outcome};
 use super::json_out::{Object, quoted};
-use super::screen;
 use super::session::{Session, meta, node};
 use super::time;
+use super::{progress, screen};
 
-pub(super) fn put(session: &mut Session, a: &PutArgs) -> Outcome {
-    // What is no JSON makes no database and no collection.
-    let tape = parse(&read_source(&a.source)?)?;
-    let collection = session.database_or_new()?.collection(&a.target.collection)?;
-    let committed = collection.put_tape(&a.target.key, &tape, &meta(&a.signed))?;
-    committed_line(session, &a.target, &committed)
+/// What is read at once; more than this goes in as a stream, so that a document
+/// of any size needs no more memory than this.
+const WHOLE_BYTES_MAX: u64 = 16 << 20;
+
+/// A document on its way in.
+pub(super) enum Incoming {
+    /// Small enough to be known to be JSON before anything is made for it.
+    Whole(Box<Tape>),
+    Stream(Box<dyn Read>),
 }
 
-/// The bytes that a source names: `-`, a file, or JSON written out.
-fn read_source(source: &str) -> Outcome<Vec<u8>> {
+impl Incoming {
+    /// Takes a document from a file or from standard input.
+    pub(super) fn read(mut source: Box<dyn Read>, name: &Path) -> Outcome<Self> {
+        let mut start = Vec::new();
+        let taken = source.by_ref().take(WHOLE_BYTES_MAX).read_to_end(&mut start);
+        taken.map_err(|error| Failure::file(name, &error))?;
+        if (start.len() as u64) < WHOLE_BYTES_MAX {
+            return Ok(Self::Whole(Box::new(parse(&start)?)));
+        }
+        Ok(Self::Stream(Box::new(Cursor::new(start).chain(source))))
+    }
+
+    /// Writes it, and says which revision that made.
+    pub(super) fn write(self, session: &mut Session, target: &Target, meta: &Meta) -> Outcome {
+        let collection = session.database_or_new()?.collection(&target.collection)?;
+        let committed = match self {
+            Self::Whole(tape) => collection.put_tape(&target.key, &tape, meta)?,
+            Self::Stream(source) => {
+                let bar = progress::bar("reading", None);
+                let committed = collection.import(&target.key, bar.wrap_read(source), meta)?;
+                bar.finish_and_clear();
+                committed
+            }
+        };
+        committed_line(session, target, &committed)
+    }
+}
+
+pub(super) fn put(session: &mut Session, a: &PutArgs) -> Outcome {
+    source(&a.source)?.write(session, &a.target, &meta(&a.signed))
+}
+
+/// What a source names: `-`, a file, or JSON written out.
+fn source(source: &str) -> Outcome<Incoming> {
     if source == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::file(Path::new("standard input"), &error))?;
-        return Ok(bytes);
+        return Incoming::read(Box::new(std::io::stdin()), Path::new("standard input"));
     }
     let path = Path::new(source);
     if !path.exists() {
@@ -37,12 +67,13 @@ fn read_source(source: &str) -> Outcome<Vec<u8>> {
         // wrong with it is worth telling.
         let like_json = source.trim_start().starts_with(['{', '[', '"']);
         if like_json || Tape::parse(source).is_ok() {
-            return Ok(source.as_bytes().to_vec());
+            return Ok(Incoming::Whole(Box::new(parse(source.as_bytes())?)));
         }
     }
-    std::fs::read(path).map_err(|error| {
+    let file = std::fs::File::open(path).map_err(|error| {
         Failure::file(path, &error).hint("give a file, `-` for standard input, or JSON in quotes")
-    })
+    })?;
+    Incoming::read(Box::new(file), path)
 }
 
 /// Reads JSON within the limits of documents.
@@ -52,7 +83,7 @@ pub(super) fn parse(text: &[u8]) -> Outcome<Tape> {
 }
 
 /// Says which revision a write made, or that nothing differed.
-pub(super) fn committed_line(session: &Session, target: &Target, committed: &Committed) -> Outcome {
+fn committed_line(session: &Session, target: &Target, committed: &Committed) -> Outcome {
     if session.json {
         let object = Object::new()
             .text("collection", &target.collection)

@@ -23,6 +23,26 @@ fn a_json_file_goes_where_it_is_told_or_by_its_name() {
 }
 
 #[test]
+fn a_document_of_40_megabytes_comes_in_as_a_stream() {
+    let world = World::new();
+    let entry = |n: u32| format!("{{\"id\":{n},\"text\":\"{}\"}}", "x".repeat(4000));
+    let mut json = "[".to_owned();
+    json.push_str(&(0..10_000).map(entry).collect::<Vec<_>>().join(","));
+    json.push(']');
+    world.file("large.json", &json);
+    assert_eq!(world.run(&["import", "large.json", "--as", "a/large"]), "a/large revision 1\n");
+    assert_eq!(world.run(&["get", "a/large", "--path", "[9999].id"]), "9999\n");
+    assert_eq!(world.run(&["get", "a/large"]).len(), json.len() + 1);
+    world.run(&["edit", "a/large", "set", "[5].text", "\"short\""]);
+    assert!(world.run(&["diff", "a/large"]).contains("$[5].text"));
+    world.run(&["verify"]);
+    // The same on standard input, cut short: nothing comes of it.
+    let output = world.fed(&["put", "a/cut", "-"], &json[..30_000_000]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    world.fails(1, &["get", "a/cut"]);
+}
+
+#[test]
 fn lines_get_numbers_or_a_field_as_keys_and_gzip_is_unpacked() {
     let world = World::new();
     let lines = "{\"id\":\"x\",\"u\":{\"n\":7}}\n\n{\"id\":\"y\",\"u\":{\"n\":8}}";
