@@ -380,6 +380,8 @@ impl Engine {
         durability: Durability,
     ) -> Result<(Commit, Lsn), TxnError> {
         let mut bytes = encode(&prepared)?;
+        // Waits where memory is full, fails where files cannot be written: before the log has it.
+        self.store.admit()?;
         let reads = self.validate(prepared.reads)?;
         let Prepared { mut writes, note, loaded, hooks, .. } = prepared;
         let mut last = self.sequencer.lock();

@@ -131,6 +131,7 @@ impl TxnError {
             TxnError::Store(StoreError::Corrupt { .. } | StoreError::Missing { .. }) => "XX001",
             TxnError::Store(StoreError::TooLarge { .. }) => "54000",
             TxnError::Store(StoreError::Forgotten { .. }) => "22023",
+            TxnError::Store(StoreError::Full { .. }) => "53100",
             TxnError::Store(_) => "58030",
         }
     }
