@@ -49,6 +49,9 @@ pub struct Row {
     pub target: String,
     /// Whether it is reached; empty if there is none, or nothing was measured.
     pub met: Option<bool>,
+    /// Our figures one after another, where the row says how they held; mostly empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<f64>,
 }
 
 /// A figure to reach, as a rule.
@@ -73,6 +76,12 @@ impl Row {
     /// Our figure.
     pub fn ours(mut self, value: impl Into<Option<f64>>) -> Self {
         self.ours = value.into().map(rounded);
+        self
+    }
+
+    /// Our figures one after another, for whoever wants to see the course.
+    pub fn series(mut self, values: impl Iterator<Item = f64>) -> Self {
+        self.series = values.map(rounded).collect();
         self
     }
 

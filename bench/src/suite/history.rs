@@ -281,6 +281,7 @@ fn build(
         )
         .ours(held(0))
         .peer(NAME, held(1))
+        .series(windows.iter().map(|window| window[0]))
         .target("≥ 0.9", Target::AtLeast(0.9)),
     );
     Ok(Bed { id, commits, folder, ours: Some(ours), postgres })
