@@ -60,6 +60,13 @@ for tool in cargo cc git; do
     fi
 done
 
+for component in fmt:rustfmt clippy:clippy; do
+    if ! cargo "${component%:*}" --version >/dev/null 2>&1; then
+        rustup component add "${component#*:}" >/dev/null 2>&1 ||
+            echo "setup: no ${component#*:}: 'make test' needs it ('rustup component add ${component#*:}')" >&2
+    fi
+done
+
 if command -v mold >/dev/null 2>&1 &&
     echo 'int main(void) { return 0; }' | cc -fuse-ld=mold -x c -o /dev/null - 2>/dev/null; then
     triple=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')

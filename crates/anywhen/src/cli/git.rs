@@ -87,9 +87,12 @@ fn no_git(error: &std::io::Error) -> Failure {
 /// The commits that changed the file, newest first.
 fn log(repository: &Path, path: &str, first_parent: bool) -> Outcome<Vec<Entry>> {
     let mut command = git(repository);
+    // Of a merge, what it changed on its main line: else git is silent on what
+    // resolving a conflict made of the file.
     command.args(["log", "--follow", "--raw", "-z", "--no-abbrev", "-M"]);
+    command.arg("--diff-merges=first-parent");
     if first_parent {
-        command.args(["--first-parent", "--diff-merges=first-parent"]);
+        command.arg("--first-parent");
     }
     // A byte of 1 begins a commit; fields end in a byte of 0. Neither can be
     // in what stands between them.

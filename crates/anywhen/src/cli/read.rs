@@ -179,7 +179,9 @@ pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
         return Err(Failure::refused(format!("{} has one revision so far", a.target))
             .hint("name two revisions to compare"));
     }
-    let diff = collection.diff(&a.target.key, Revision(from), Revision(to))?;
+    let diff = collection.diff(&a.target.key, Revision(from), Revision(to)).map_err(|error| {
+        Failure::from(error).hint(format!("`anywhen history {}` shows its revisions", a.target))
+    })?;
     let format = a.format.unwrap_or(match session.json {
         true => DiffFormat::Anywhen,
         false => DiffFormat::Text,

@@ -144,6 +144,12 @@ fn git(world: &World, time: u64, words: &[&str]) {
     assert!(status.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&status.stderr));
 }
 
+/// Makes an empty repository in the world's folder `repository`.
+fn git_init(world: &World) {
+    world.file("repository/.keep", "");
+    git(world, 1, &["init", "-q"]);
+}
+
 #[test]
 fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
     let world = World::new();
@@ -191,6 +197,41 @@ fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
     world.run(&["import", "git", "repository", "new name.json"]);
     assert!(world.fails(1, &["get", "git/new name.json"]).contains("removed in revision 4"));
     world.run(&["import", "git", "repository", "new name.json", "--first-parent", "--as", "c/e"]);
+}
+
+#[test]
+fn what_a_merge_made_of_a_file_is_a_version_too() {
+    let world = World::new();
+    git_init(&world);
+    let clock = std::cell::Cell::new(1_700_000_000);
+    let run = |words: &[&str]| {
+        clock.set(clock.get() + 60);
+        git(&world, clock.get(), words);
+    };
+    let commit = |text: &str, message: &str| {
+        world.file("repository/x.json", text);
+        run(&["add", "-A"]);
+        run(&["commit", "-q", "-m", message]);
+    };
+    commit("{\"n\": 1}", "one");
+    run(&["checkout", "-q", "-b", "side"]);
+    commit("{\"n\": 2}", "two, aside");
+    run(&["checkout", "-q", "-"]);
+    commit("{\"n\": 3}", "three");
+    // Both changed the same line: what stands in the merge is in neither.
+    run(&["merge", "-q", "-s", "ours", "--no-commit", "side"]);
+    commit("{\"n\": 5}", "both");
+    let values = |words: &[&str]| {
+        let data = format!("data-{}", words.len());
+        let mut all = vec!["--data", &data, "import", "git", "repository", "x.json", "--as", "a/x"];
+        all.extend(words);
+        world.run(&all);
+        let history = world.json(&["--data", &data, "node-history", "a/x", "n"]);
+        let values = history.root().children().map(|v| v.get("value").unwrap().as_i64().unwrap());
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!(values(&[]), [1, 2, 3, 5]);
+    assert_eq!(values(&["--first-parent"]), [1, 3, 5]);
 }
 
 #[test]
