@@ -52,10 +52,17 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
         }
         written += 1;
     }
-    if let Some(folder) = &a.to {
-        screen::note(&format!("{} in {}", count(written, "file"), folder.display()));
+    match &a.to {
+        None => Ok(()),
+        Some(folder) if session.json => {
+            let folder = folder.to_string_lossy();
+            let object = Object::new().text("folder", &folder).plain("files", written);
+            screen::raw(object.end().as_bytes())
+        }
+        Some(folder) => {
+            screen::text(&format!("{} in {}", count(written, "file"), folder.display()))
+        }
     }
-    Ok(())
 }
 
 /// Every revision, oldest first, a line each.

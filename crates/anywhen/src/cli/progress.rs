@@ -10,7 +10,7 @@ pub(super) fn bar(what: &str, total: Option<u64>) -> ProgressBar {
     };
     let template = match total {
         Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} {eta}",
-        None => "{spinner} {msg} {human_pos} ({per_sec})",
+        None => "{spinner} {msg} {human_pos} in {elapsed}",
     };
     // The templates above are constants: where one did not parse, the plain
     // style does.

@@ -80,7 +80,8 @@ fn a_folder_comes_in_with_its_subfolders_and_goes_out_the_same() {
     world.file("data/.hidden/c.json", "3");
     assert_eq!(world.run(&["import", "data"]), "data: 2 documents\n");
     assert_eq!(world.run(&["ls", "data"]), "a\nsub/b\n");
-    world.run(&["export", "data", "--to", "out"]);
+    assert_eq!(world.run(&["export", "data", "--to", "out"]), "2 files in out\n");
+    assert_eq!(number(&world.json(&["export", "data", "--to", "out"]), "files"), 2);
     assert_eq!(std::fs::read_to_string(world.path("out/sub/b.json")).unwrap(), "[\n  2\n]\n");
     assert!(world.path("out/a.json").exists());
 }
