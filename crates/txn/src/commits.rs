@@ -145,6 +145,31 @@ impl CommitIndex {
         info.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
+    /// Calls `f` with number, time, author, message and authored time of each of `csns`, all visible.
+    pub(crate) fn infos(
+        &self,
+        store: &Store,
+        mut csns: &[Csn],
+        mut f: impl FnMut(Csn, u64, &str, &str, Option<u64>),
+    ) -> Result<(), TxnError> {
+        while let Some(&first) = csns.first() {
+            let page = page_of(first);
+            let run = csns.iter().position(|csn| page_of(*csn) != page).unwrap_or(csns.len());
+            let (here, rest) = csns.split_at(run);
+            self.with_page(store, first, |page| {
+                for &csn in here {
+                    let entry = page.entry(csn);
+                    let (time_us, note) =
+                        entry.ok_or_else(|| damaged(csn, "commit page ends early"))?;
+                    f(csn, time_us, note.author, note.message, note.authored_us);
+                }
+                Ok::<_, TxnError>(())
+            })??;
+            csns = rest;
+        }
+        Ok(())
+    }
+
     /// Appends the time of each of `csns`, all visible, to `out`.
     pub(crate) fn times(
         &self,
