@@ -32,7 +32,7 @@
 use crate::NodeKey;
 use crate::chunk_buf::ChunkBuf;
 use crate::codec::Reader;
-use crate::delta::only_sets;
+use crate::delta::{Op, read_set};
 use crate::error::Damaged;
 use crate::order::Label;
 use json::Kind;
@@ -247,11 +247,12 @@ impl Chunk {
         // Newest first: the value of the first delta that sets a slot is the one that counts; within
         // a delta, the last.
         for (csn, delta) in stored.deltas().rev() {
-            let Some(sets) = only_sets(delta) else {
-                return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
-            };
-            for set in sets {
-                let (kind, slot, text) = set?;
+            let mut input = Reader::new(delta);
+            while let Some(tag) = input.rest().first() {
+                if *tag >= Op::SETS_BELOW {
+                    return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
+                }
+                let (kind, slot, text) = read_set(&mut input)?;
                 let bit = 1u64 << (slot % 64);
                 let first = seen[slot as usize / 64] & bit == 0;
                 if !first && patches.iter().all(|p| p.slot != slot || p.changed != csn) {
@@ -441,7 +442,9 @@ impl Chunk {
     }
 }
 
-pub(crate) fn placed(bytes: &[u8]) -> impl Iterator<Item = Result<(u8, NodeKey, Label), Damaged>> + '_ {
+pub(crate) fn placed(
+    bytes: &[u8],
+) -> impl Iterator<Item = Result<(u8, NodeKey, Label), Damaged>> + '_ {
     let mut input = Reader::new(bytes);
     std::iter::from_fn(move || {
         if input.is_empty() {

@@ -281,7 +281,7 @@ impl Collection {
         let (csn, deleted) = last.map_or((Csn(0), Some(1)), |entry| (entry.csn, entry.deleted));
         let tree = match deleted {
             Some(_) => None,
-            None => self.load_tree(prefix, at, true)?.map(Arc::new),
+            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.alike(None))),
         };
         let list = Arc::new(RevisionList::new(self.table, prefix.clone(), number, tail));
         Ok(State { csn, revision, tree, next_key: deleted.unwrap_or(1), list })
@@ -318,7 +318,9 @@ impl Collection {
             return Ok(state.tree.clone());
         }
         let Some(csn) = state.list.csn(self.engine(), revision)? else { return Ok(None) };
-        Ok(self.load_tree(prefix, csn, false)?.map(Arc::new))
+        let newest = state.tree.as_deref();
+        let alike = |tree: Tree| if newest.is_some() { tree.alike(newest) } else { tree };
+        Ok(self.load_tree(prefix, csn, false)?.map(|tree| Arc::new(alike(tree))))
     }
 
     /// The state of now and the revision at a moment; `None` before the first.

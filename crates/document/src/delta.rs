@@ -189,17 +189,6 @@ impl<'a> Op<'a> {
     }
 }
 
-/// The sets of a delta that does nothing else: (kind, slot, text).
-#[inline]
-pub(crate) fn only_sets(delta: &[u8]) -> Option<impl Iterator<Item = SetStep<'_>>> {
-    let mut probe = Reader::new(delta);
-    while !probe.is_empty() {
-        read_set(&mut probe).ok()?;
-    }
-    let mut input = Reader::new(delta);
-    Some(std::iter::from_fn(move || (!input.is_empty()).then(|| read_set(&mut input))))
-}
-
 /// A set: kind, slot, text.
 type SetStep<'a> = Result<(Kind, u8, &'a [u8]), Damaged>;
 

@@ -21,7 +21,9 @@ use crate::order::Label;
 use crate::tree::{DEPTH_MAX, Look, Nodes, Tree};
 use crate::{NodeKey, Result, hash};
 use json::{Kind, Tape};
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 use store::Csn;
 
@@ -71,6 +73,9 @@ pub(crate) struct Draft {
     base: Arc<Tree>,
     header: Header,
     work: BTreeMap<u32, Work>,
+    /// The placed nodes of the chunks in `work`, by parent and order. Two may have one label while
+    /// one of them is about to go.
+    placed: BTreeSet<(NodeKey, Label, NodeKey)>,
     hashes: bool,
     shaped: bool,
 }
@@ -79,7 +84,14 @@ impl Draft {
     /// A draft of the next version of `base`; `hashes` says whether its digest is kept.
     pub fn new(base: Arc<Tree>, hashes: bool) -> Draft {
         let header = *base.header();
-        Draft { base, header, work: BTreeMap::new(), hashes, shaped: false }
+        Draft {
+            base,
+            header,
+            work: BTreeMap::new(),
+            placed: BTreeSet::new(),
+            hashes,
+            shaped: false,
+        }
     }
 
     /// A draft of a new document: its root is the root of `tape`. Node keys start at `first_key`.
@@ -97,7 +109,14 @@ impl Draft {
     /// A draft of a document that has no nodes yet, not even a root.
     pub fn empty(first_key: u64, hashes: bool) -> Draft {
         let base = Arc::new(Tree::nothing(first_key.max(1)));
-        Draft { header: *base.header(), base, work: BTreeMap::new(), hashes, shaped: true }
+        Draft {
+            header: *base.header(),
+            base,
+            work: BTreeMap::new(),
+            placed: BTreeSet::new(),
+            hashes,
+            shaped: true,
+        }
     }
 
     /// True where nothing was changed.
@@ -106,24 +125,41 @@ impl Draft {
     }
 
     fn work(&mut self, number: u32) -> Result<&mut Work> {
-        match self.work.entry(number) {
-            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                Ok(entry.insert(match self.base.chunk(number)? {
+        Ok(match self.work.entry(number) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let work = match self.base.chunk(number)? {
                     Some(chunk) => {
                         Work { buf: ChunkBuf::from_chunk(chunk), delta: Vec::new(), fresh: false }
                     }
                     None => Work { fresh: true, ..Work::default() },
-                }))
+                };
+                for (slot, parent, label) in &work.buf.placed {
+                    let key = NodeKey::new(number, *slot);
+                    self.placed.insert((*parent, label.clone(), key));
+                }
+                entry.insert(work)
             }
-        }
+        })
     }
 
     fn step(&mut self, chunk: u32, op: Op<'_>) -> Result<()> {
-        let work = self.work(chunk)?;
+        self.work(chunk)?;
+        let work = self.work.get_mut(&chunk).expect("was there or was put there");
+        let slots = match &op {
+            Op::Insert { slot, .. } | Op::Place { slot, .. } => *slot as usize..*slot as usize + 1,
+            Op::Remove { slot, count } => *slot as usize..*slot as usize + count,
+            _ => 0..0,
+        };
+        for (slot, parent, label) in placed_in(&work.buf, &slots) {
+            self.placed.remove(&(*parent, label.clone(), NodeKey::new(chunk, *slot)));
+        }
         let from = work.delta.len();
         op.encode(&mut work.delta);
         work.buf.apply(Csn(0), &work.delta[from..])?;
+        for (slot, parent, label) in placed_in(&work.buf, &slots) {
+            self.placed.insert((*parent, label.clone(), NodeKey::new(chunk, *slot)));
+        }
         if work.fresh {
             // Put whole in the end: its delta is not wanted.
             work.delta.clear();
@@ -367,7 +403,30 @@ impl Draft {
     }
 
     fn last_child(&self, parent: NodeKey) -> Result<Option<NodeKey>> {
+        // What was put behind all that stand where their keys say is the last, and known at once.
+        let end = parent.0 + self.look(parent)?.map_or(0, |look| look.extent as u64);
+        if let Some((label, key)) = self.last_placed(parent)? {
+            if label >= Label::of_key(NodeKey(end)) {
+                return Ok(Some(key));
+            }
+        }
         self.children(parent)?.last().transpose()
+    }
+
+    fn last_placed(&self, parent: NodeKey) -> Result<Option<(Label, NodeKey)>> {
+        let all = (parent, Label::lowest(), NodeKey(0))
+            ..(NodeKey(parent.0 + 1), Label::lowest(), NodeKey(0));
+        let own = self.placed.range(all).next_back();
+        let own = own.map(|(_, label, key)| (label.clone(), *key));
+        let placed = self.base.placed()?;
+        let end = placed.partition_point(|(p, ..)| *p <= parent);
+        let below = placed[..end]
+            .iter()
+            .rev()
+            .take_while(|(p, ..)| *p == parent)
+            .find(|(_, _, key)| !self.work.contains_key(&key.chunk()))
+            .map(|(_, label, key)| (label.clone(), *key));
+        Ok(own.max(below))
     }
 
     fn sibling_before(&self, parent: NodeKey, key: NodeKey) -> Result<Option<NodeKey>> {
@@ -485,6 +544,16 @@ impl Sealed {
     }
 }
 
+/// The placed nodes of some slots.
+fn placed_in<'a>(
+    buf: &'a ChunkBuf,
+    slots: &Range<usize>,
+) -> impl Iterator<Item = &'a (u8, NodeKey, Label)> {
+    let slots = slots.clone();
+    let placed = if slots.is_empty() { &[][..] } else { &buf.placed[..] };
+    placed.iter().filter(move |(slot, ..)| slots.contains(&(*slot as usize)))
+}
+
 /// An error where a name is longer than a node can hold.
 pub(crate) fn check_name(name: &[u8]) -> Result<()> {
     match name.len() > 65_000 {
@@ -515,16 +584,29 @@ impl Nodes for Draft {
         }
     }
 
-    fn placed_below(&self, parent: NodeKey) -> Result<Vec<(Label, NodeKey)>> {
-        let untouched = |key: &NodeKey| !self.work.contains_key(&key.chunk());
-        let mut below = self.base.placed_below(parent)?;
-        below.retain(|(_, key)| untouched(key));
-        for (number, work) in &self.work {
-            let own = work.buf.placed.iter().filter(|(_, p, _)| *p == parent);
-            below.extend(own.map(|(slot, _, label)| (label.clone(), NodeKey::new(*number, *slot))));
+    fn next_placed(
+        &self,
+        parent: NodeKey,
+        after: Option<&Label>,
+    ) -> Result<Option<(Label, NodeKey)>> {
+        let from = match after {
+            Some(label) => Bound::Excluded((parent, label.clone(), NodeKey(u64::MAX))),
+            None => Bound::Included((parent, Label::lowest(), NodeKey(0))),
+        };
+        let to = Bound::Excluded((NodeKey(parent.0 + 1), Label::lowest(), NodeKey(0)));
+        let own = self.placed.range((from, to)).next();
+        let own = own.map(|(_, label, key)| (label.clone(), *key));
+        let mut below = self.base.next_placed(parent, after)?;
+        while let Some((label, key)) = &below {
+            if !self.work.contains_key(&key.chunk()) {
+                break;
+            }
+            below = self.base.next_placed(parent, Some(&label.clone()))?;
         }
-        below.sort_unstable();
-        Ok(below)
+        Ok(match (own, below) {
+            (Some(own), Some(below)) => Some(own.min(below)),
+            (own, below) => own.or(below),
+        })
     }
 
     fn look(&self, key: NodeKey) -> Result<Option<Look>> {

@@ -26,6 +26,7 @@ use crate::{NodeKey, Result, Revision};
 use json::{JsonPath, Kind, Step};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use store::Csn;
 
 /// What is known of a revision.
@@ -38,9 +39,9 @@ pub struct RevisionInfo {
     /// When it was committed, in microseconds since 1970 UTC.
     pub time_us: u64,
     /// Who made it; may be empty.
-    pub author: String,
+    pub author: Arc<str>,
     /// Why; may be empty.
-    pub message: String,
+    pub message: Arc<str>,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
     /// True where it removed the document.
@@ -92,29 +93,44 @@ pub struct BlameLine {
 const HOPS_MAX: usize = 8;
 
 impl Collection {
+    /// What is known of one revision.
     pub(crate) fn info(&self, state: &State, revision: Revision) -> Result<RevisionInfo> {
-        let entry = state
-            .list
-            .entry(self.engine(), revision)?
-            .ok_or(crate::Damaged::new("a revision is missing from its page"))?;
-        let info = self.engine().commit_info(entry.csn)?;
-        Ok(RevisionInfo {
-            revision,
-            csn: entry.csn,
-            time_us: info.time_us,
-            author: info.author,
-            message: info.message,
-            authored_us: info.authored_us,
-            deleted: entry.deleted.is_some(),
-        })
+        let found = self.infos(state, revision.0, revision.0)?.pop();
+        found.ok_or_else(|| crate::Damaged::new("a revision is missing from its page").into())
+    }
+
+    /// What is known of the revisions `from` up to and including `to`, newest first.
+    fn infos(&self, state: &State, from: u64, to: u64) -> Result<Vec<RevisionInfo>> {
+        let (mut csns, mut deleted) = (Vec::new(), Vec::new());
+        state.list.newest_first(self.engine(), from, to, &mut csns, &mut deleted)?;
+        let mut infos = Vec::with_capacity(csns.len());
+        // Commits in a row often share their author, and imports their message.
+        let (mut author, mut message): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(""));
+        let shared = |last: &mut Arc<str>, text: &str| {
+            if **last != *text {
+                *last = Arc::from(text);
+            }
+            Arc::clone(last)
+        };
+        self.engine().infos(&csns, |csn, time_us, by, why, authored_us| {
+            infos.push(RevisionInfo {
+                revision: Revision(to - infos.len() as u64),
+                csn,
+                time_us,
+                author: shared(&mut author, by),
+                message: shared(&mut message, why),
+                authored_us,
+                deleted: deleted[infos.len()],
+            });
+        })?;
+        Ok(infos)
     }
 
     /// The revisions of a document, newest first, at most `limit` of them.
     pub fn history(&self, key: &str, limit: usize) -> Result<Vec<RevisionInfo>> {
         let state = self.known(key, &Prefix::new(key)?)?;
         let newest = state.revision.0;
-        let oldest = newest.saturating_sub(limit as u64) + 1;
-        (oldest..=newest).rev().map(|number| self.info(&state, Revision(number))).collect()
+        self.infos(&state, newest.saturating_sub(limit as u64) + 1, newest)
     }
 
     /// The revisions numbered `from` up to and including `to`, newest first; what is past the ends is
@@ -126,8 +142,7 @@ impl Collection {
         to: Revision,
     ) -> Result<Vec<RevisionInfo>> {
         let state = self.known(key, &Prefix::new(key)?)?;
-        let (from, to) = (from.0.max(1), to.0.min(state.revision.0));
-        (from..=to).rev().map(|number| self.info(&state, Revision(number))).collect()
+        self.infos(&state, from.0.max(1), to.0.min(state.revision.0))
     }
 
     /// When each revision was committed, oldest first, in microseconds since 1970 UTC.
@@ -504,6 +519,15 @@ fn scan_delta(
     slot: u8,
     mut f: impl FnMut(Option<Scalar<'_>>),
 ) -> Result<(), crate::Damaged> {
+    // The common case first: one short value, set.
+    if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = delta {
+        if text.len() == *len as usize {
+            if let (true, Some(kind)) = (*at == slot, Kind::from_u8(*kind)) {
+                f(Some(Scalar { kind, text }));
+            }
+            return Ok(());
+        }
+    }
     let mut input = Reader::new(delta);
     while let Some(tag) = input.rest().first() {
         if *tag < Op::SETS_BELOW {

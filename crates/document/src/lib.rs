@@ -17,6 +17,7 @@
 //! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
 //! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
 
+mod axes;
 mod chunk;
 mod chunk_buf;
 mod codec;
@@ -44,6 +45,7 @@ mod transaction;
 mod tree;
 mod working;
 
+pub use axes::TimeAxis;
 pub use chunk::{CHUNK_NODES, Header, Node};
 pub use collection::{
     Collection, CollectionAt, CollectionOptions, Committed, Document, Documents, Keys, Meta, Moment,

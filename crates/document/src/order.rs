@@ -39,6 +39,11 @@ impl Label {
         Label(SmallVec::from_slice(&[key.0]))
     }
 
+    /// Below every label that a node can have.
+    pub(crate) fn lowest() -> Label {
+        Label(SmallVec::new())
+    }
+
     /// True where this is the label that `key` has anyway.
     pub fn is_of_key(&self, key: NodeKey) -> bool {
         self.0.as_slice() == [key.0]

@@ -143,6 +143,11 @@ impl Page {
         Some(Entry { csn: self.csns[index], deleted, touched })
     }
 
+    /// True where the entry at `index` removed the document.
+    pub fn is_deletion(&self, index: usize) -> bool {
+        self.rest.get(index).is_some_and(|(deleted, _)| deleted.is_some())
+    }
+
     /// Appends the image.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut before = 0;

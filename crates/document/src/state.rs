@@ -157,6 +157,33 @@ impl RevisionList {
         Ok(Revision((number * PAGE + within.unwrap_or(0) as u64).min(newest.0)))
     }
 
+    /// Appends the commits of the revisions `from` up to and including `to`, newest first, and for
+    /// each whether it removed the document.
+    pub fn newest_first(
+        &self,
+        engine: &Engine,
+        from: u64,
+        to: u64,
+        csns: &mut Vec<Csn>,
+        deleted: &mut Vec<bool>,
+    ) -> Result<()> {
+        let mut end = to;
+        while end >= from.max(1) {
+            let number = (end - 1) / PAGE;
+            let begin = from.max(number * PAGE + 1);
+            let range = (begin - 1 - number * PAGE) as usize..(end - number * PAGE) as usize;
+            let found = self.with_page(engine, number as u32, |timed| {
+                let page = timed.page.csns.get(range.clone())?;
+                csns.extend(page.iter().rev());
+                deleted.extend(range.rev().map(|index| timed.page.is_deletion(index)));
+                Some(())
+            })?;
+            found.flatten().ok_or(Damaged::new("a revision is missing from its page"))?;
+            end = begin - 1;
+        }
+        Ok(())
+    }
+
     /// Appends the commit times of the revisions up to `newest`, oldest first.
     pub fn times(&self, engine: &Engine, newest: Revision, out: &mut Vec<u64>) -> Result<()> {
         out.reserve(newest.0 as usize);

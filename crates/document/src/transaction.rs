@@ -32,7 +32,11 @@ impl Documents {
             true => Isolation::Serializable,
             false => Isolation::RepeatableRead,
         };
-        DocumentTransaction { txn: self.engine().begin(isolation), documents: Arc::clone(self), working: BTreeMap::new() }
+        DocumentTransaction {
+            txn: self.engine().begin(isolation),
+            documents: Arc::clone(self),
+            working: BTreeMap::new(),
+        }
     }
 }
 
@@ -46,7 +50,11 @@ impl DocumentTransaction {
     pub fn get(&mut self, collection: &Collection, key: &str) -> Result<Option<Document>> {
         let id = (collection.table(), key.to_owned());
         if let Some(working) = self.working.get(&id) {
-            let revision = if working.is_changed() { working.next_revision() } else { working.found().revision };
+            let revision = if working.is_changed() {
+                working.next_revision()
+            } else {
+                working.found().revision
+            };
             return Ok(working.tree()?.map(|tree| Document::new(revision, tree)));
         }
         let prefix = Prefix::new(key)?;
@@ -66,7 +74,12 @@ impl DocumentTransaction {
     }
 
     /// Gives the document this value; returns the revision that it will have.
-    pub fn put(&mut self, collection: &Collection, key: &str, json: impl AsRef<[u8]>) -> Result<Revision> {
+    pub fn put(
+        &mut self,
+        collection: &Collection,
+        key: &str,
+        json: impl AsRef<[u8]>,
+    ) -> Result<Revision> {
         let tape = crate::edit::parse(json.as_ref())?;
         let working = self.working(collection, key)?;
         working.put_tape(&tape)?;
@@ -74,7 +87,12 @@ impl DocumentTransaction {
     }
 
     /// Edits the document. Where `f` fails, the document stays as it was before.
-    pub fn edit<R>(&mut self, collection: &Collection, key: &str, f: impl FnOnce(&mut Edit<'_>) -> Result<R>) -> Result<R> {
+    pub fn edit<R>(
+        &mut self,
+        collection: &Collection,
+        key: &str,
+        f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
+    ) -> Result<R> {
         let working = self.working(collection, key)?;
         let before = working.clone();
         let result = working.edit(f).and_then(|done| done.ok_or_else(|| no_document(key)));
@@ -100,7 +118,10 @@ impl DocumentTransaction {
             // The lock's own key is written by the first 1,024 revisions alone: ask for the document.
             let newest = collection.state(&prefix, self.documents.engine().visible())?;
             if newest.csn > self.reads_at() {
-                return Err(DocumentError::Conflict { key: key.to_owned(), revision: newest.revision });
+                return Err(DocumentError::Conflict {
+                    key: key.to_owned(),
+                    revision: newest.revision,
+                });
             }
             self.note_read(collection.table(), &prefix, newest.revision)?;
             self.working.insert(id.clone(), Working::new(newest, collection.options().hashes));

@@ -20,6 +20,7 @@ use crate::error::{Damaged, DocumentError};
 use crate::order::Label;
 use crate::{NodeKey, Result};
 use json::{JsonPath, Kind, Step};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use store::Csn;
@@ -42,6 +43,32 @@ pub struct Tree {
     chunks: Vec<OnceLock<Option<Arc<Chunk>>>>,
     source: Option<Arc<dyn Source>>,
     placed: OnceLock<Arc<Placed>>,
+    /// Positions in long lists of children, shared by all versions of one shape, where kept.
+    positions: Option<Arc<Positions>>,
+}
+
+/// Lists of at least so many children have their positions remembered.
+const POSITIONS_FROM: u32 = 64;
+
+/// The positions of one parent's children: (key, position), by key.
+type OfParent = Arc<Vec<(NodeKey, u32)>>;
+
+/// Positions of children in long lists, found once for all versions whose nodes stand alike.
+#[derive(Default)]
+pub(crate) struct Positions(Mutex<BTreeMap<NodeKey, OfParent>>);
+
+impl Positions {
+    fn of(&self, tree: &Tree, parent: NodeKey) -> Result<OfParent> {
+        if let Some(known) = self.0.lock().get(&parent) {
+            return Ok(Arc::clone(known));
+        }
+        let numbered = tree.children(parent)?.zip(0..).map(|(key, at)| Ok((key?, at)));
+        let mut found = numbered.collect::<Result<Vec<(NodeKey, u32)>>>()?;
+        found.sort_unstable();
+        let found = Arc::new(found);
+        self.0.lock().insert(parent, Arc::clone(&found));
+        Ok(found)
+    }
 }
 
 impl Tree {
@@ -57,13 +84,20 @@ impl Tree {
         chunks.push(OnceLock::from(Some(Arc::new(first))));
         chunks.resize_with(count, OnceLock::new);
         let source = (count > 1).then(source);
-        Ok(Tree { csn, header, chunks, source, placed: OnceLock::new() })
+        Ok(Tree { csn, header, chunks, source, placed: OnceLock::new(), positions: None })
     }
 
     /// The tree before the first revision: no nodes, the first key to come.
     pub(crate) fn nothing(next_key: u64) -> Tree {
         let header = Header { next_key, ..Header::default() };
-        Tree { csn: Csn(0), header, chunks: Vec::new(), source: None, placed: OnceLock::new() }
+        Tree {
+            csn: Csn(0),
+            header,
+            chunks: Vec::new(),
+            source: None,
+            placed: OnceLock::new(),
+            positions: None,
+        }
     }
 
     /// The tree that follows this one at `csn`: other chunks where they changed, the same elsewhere,
@@ -81,7 +115,30 @@ impl Tree {
                 (None, None) => OnceLock::from(None),
             })
             .collect();
-        Ok(Tree { csn, header, chunks, source: self.source.clone(), placed: OnceLock::new() })
+        let same = header.shape == self.header.shape;
+        let placed = match self.placed.get() {
+            Some(placed) if same => OnceLock::from(Arc::clone(placed)),
+            _ => OnceLock::new(),
+        };
+        let positions = match &self.positions {
+            Some(positions) if same => Arc::clone(positions),
+            _ => Arc::default(),
+        };
+        let source = self.source.clone();
+        Ok(Tree { csn, header, chunks, source, placed, positions: Some(positions) })
+    }
+
+    /// This tree, which knows where its nodes stand from another version that has them in the same
+    /// places; or remembers it for others where there is none.
+    pub(crate) fn alike(mut self, other: Option<&Tree>) -> Tree {
+        match other {
+            None => self.positions = Some(Arc::default()),
+            Some(other) if other.header.shape == self.header.shape => {
+                self.positions = other.positions.clone();
+            }
+            Some(_) => {}
+        }
+        self
     }
 
     /// The commit whose state this is.
@@ -176,8 +233,12 @@ pub trait Nodes {
     fn node(&self, key: NodeKey) -> Result<Option<Node<'_>>>;
     /// The parent and label of a placed node; `None` for the others.
     fn place(&self, key: NodeKey) -> Result<Option<(NodeKey, Label)>>;
-    /// The placed children of a node, in order.
-    fn placed_below(&self, parent: NodeKey) -> Result<Vec<(Label, NodeKey)>>;
+    /// The first placed child of a node whose label is above `after`.
+    fn next_placed(
+        &self,
+        parent: NodeKey,
+        after: Option<&Label>,
+    ) -> Result<Option<(Label, NodeKey)>>;
     /// The kind, `up` and extent of a key; `None` where its whole chunk is gone.
     #[doc(hidden)]
     fn look(&self, key: NodeKey) -> Result<Option<Look>>;
@@ -216,15 +277,9 @@ pub trait Nodes {
     /// The children of a node, in order.
     fn children(&self, parent: NodeKey) -> Result<Children<'_, Self>> {
         let look = self.look(parent)?.ok_or_else(|| DocumentError::no_node(parent))?;
-        let placed = if self.header().placed > 0 { self.placed_below(parent)? } else { Vec::new() };
+        let placed = if self.header().placed > 0 { self.next_placed(parent, None)? } else { None };
         let end = parent.0 + (look.extent as u64).max(1);
-        let mut children = Children {
-            nodes: self,
-            parent,
-            next: parent.0 + 1,
-            end,
-            placed: placed.into_iter().peekable(),
-        };
+        let mut children = Children { nodes: self, parent, next: parent.0 + 1, end, placed };
         children.settle()?;
         Ok(children)
     }
@@ -247,6 +302,12 @@ pub trait Nodes {
 
     /// How many siblings stand before a node.
     fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
+        self.count_position(parent, key)
+    }
+
+    /// As [`position`](Nodes::position), by counting.
+    #[doc(hidden)]
+    fn count_position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
         for (position, child) in self.children(parent)?.enumerate() {
             if child? == key {
                 return Ok(position);
@@ -344,7 +405,8 @@ pub struct Children<'a, N: Nodes + ?Sized> {
     /// The next child that stands where its key says, or `end`.
     next: u64,
     end: u64,
-    placed: std::iter::Peekable<std::vec::IntoIter<(Label, NodeKey)>>,
+    /// The next placed child.
+    placed: Option<(Label, NodeKey)>,
 }
 
 impl<N: Nodes + ?Sized> Children<'_, N> {
@@ -366,6 +428,12 @@ impl<N: Nodes + ?Sized> Children<'_, N> {
         Ok(())
     }
 
+    fn next_placed(&mut self) -> Result<Option<NodeKey>> {
+        let Some((label, key)) = self.placed.take() else { return Ok(None) };
+        self.placed = self.nodes.next_placed(self.parent, Some(&label))?;
+        Ok(Some(key))
+    }
+
     fn advance(&mut self) -> Result<NodeKey> {
         let key = NodeKey(self.next);
         self.next += self.nodes.look(key)?.map_or(1, |look| look.extent.max(1) as u64);
@@ -380,12 +448,12 @@ impl<N: Nodes + ?Sized> Iterator for Children<'_, N> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let natural = self.next < self.end;
-        let placed_first = match self.placed.peek() {
+        let placed_first = match &self.placed {
             Some((label, _)) => !natural || *label < Label::of_key(NodeKey(self.next)),
             None => false,
         };
         if placed_first {
-            return self.placed.next().map(|(_, key)| Ok(key));
+            return self.next_placed().transpose();
         }
         if !natural {
             return None;
@@ -393,7 +461,7 @@ impl<N: Nodes + ?Sized> Iterator for Children<'_, N> {
         let result = self.advance();
         if result.is_err() {
             self.next = self.end;
-            self.placed = Vec::new().into_iter().peekable();
+            self.placed = None;
         }
         Some(result)
     }
@@ -410,6 +478,9 @@ impl Nodes for Tree {
 
     fn place(&self, key: NodeKey) -> Result<Option<(NodeKey, Label)>> {
         let Some(chunk) = self.chunk(key.chunk())? else { return Ok(None) };
+        if chunk.probe(key.slot()).up != 0 {
+            return Ok(None);
+        }
         for entry in chunk.placed() {
             let (slot, parent, label) = entry?;
             if slot as usize == key.slot() {
@@ -419,14 +490,27 @@ impl Nodes for Tree {
         Ok(None)
     }
 
-    fn placed_below(&self, parent: NodeKey) -> Result<Vec<(Label, NodeKey)>> {
+    fn next_placed(
+        &self,
+        parent: NodeKey,
+        after: Option<&Label>,
+    ) -> Result<Option<(Label, NodeKey)>> {
         let placed = self.placed()?;
-        let from = placed.partition_point(|(p, ..)| *p < parent);
-        Ok(placed[from..]
-            .iter()
-            .take_while(|(p, ..)| *p == parent)
-            .map(|(_, label, key)| (label.clone(), *key))
-            .collect())
+        let at = placed.partition_point(|(p, label, _)| (*p, Some(label)) <= (parent, after));
+        let found = placed.get(at).filter(|(p, ..)| *p == parent);
+        Ok(found.map(|(_, label, key)| (label.clone(), *key)))
+    }
+
+    fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
+        if let Some(known) = &self.positions {
+            if self.expect(parent)?.count >= POSITIONS_FROM {
+                let of_parent = known.of(self, parent)?;
+                let found = of_parent.binary_search_by_key(&key, |(key, _)| *key);
+                let lost = Damaged::new("a node that its parent does not know");
+                return Ok(of_parent[found.map_err(|_| lost)?].1 as usize);
+            }
+        }
+        self.count_position(parent, key)
     }
 
     #[inline]

@@ -228,7 +228,12 @@ impl<'a> Sim<'a> {
                 next += at.ok_or(Damaged::new("siblings out of order"))? + 1;
                 continue;
             }
-            if self.old.node(child)?.is_some() {
+            if self.parents.get(&child) == Some(&container) {
+                // Came with the new subtree that it stands in.
+                let list = self.list(container)?;
+                let at = list[next..].iter().position(|k| *k == child);
+                next += at.ok_or(Damaged::new("siblings out of order"))? + 1;
+            } else if self.old.node(child)?.is_some() {
                 next = self.move_to(container, next, child)?;
             } else {
                 next = self.add(container, next, child)?;

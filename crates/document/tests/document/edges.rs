@@ -1,1 +1,258 @@
-//! The edges.
+//! The edges: sizes where a chunk ends, limits, odd names, and the same place hit again and again.
+
+use crate::naive::Snap;
+use crate::values::paths;
+use crate::world::World;
+use document::{DEPTH_MAX, DocumentError, NodeKey, Nodes, Place, Revision};
+use serde_json::{Value, json};
+
+fn text(world: &World) -> String {
+    let document = world.docs.get("d").expect("reads").expect("is there");
+    Snap::of(document.tree(), false);
+    document.to_json().expect("writes")
+}
+
+fn put(value: &Value) -> World {
+    let world = World::new(1, false);
+    world.docs.put("d", value.to_string()).expect("puts");
+    assert_eq!(text(&world), value.to_string());
+    world
+}
+
+fn nested(levels: usize) -> String {
+    "[".repeat(levels) + &"]".repeat(levels)
+}
+
+/// Documents nest to a limit; what would reach below it is refused, whichever way it comes.
+#[test]
+fn depth() {
+    let world = World::new(1, false);
+    world.docs.put("d", nested(DEPTH_MAX)).expect("puts");
+    assert_eq!(text(&world), nested(DEPTH_MAX));
+    assert!(world.docs.put("e", nested(DEPTH_MAX + 1)).is_err());
+    let deepest = NodeKey(DEPTH_MAX as u64);
+    let below = world.docs.edit("d", |e| e.insert(deepest, Place::FirstChild, "1"));
+    assert!(matches!(below, Err(DocumentError::TooLarge(_))), "{:?}", below.map(|_| ()));
+    let set = world.docs.edit("d", |e| e.set(deepest, "[1]"));
+    assert!(set.is_err(), "a whole value is held to the limit too");
+    world.docs.put("f", format!("[{},[]]", nested(DEPTH_MAX - 1))).expect("puts");
+    let moved = world.docs.edit("f", |e| e.move_to("$[0]", "$[1]", Place::FirstChild));
+    assert!(matches!(moved, Err(DocumentError::TooLarge(_))), "{:?}", moved.map(|_| ()));
+    assert_eq!(text(&world), nested(DEPTH_MAX));
+}
+
+/// Values of megabytes, and their edits.
+#[test]
+fn huge_strings() {
+    let huge = "x\"y\n".repeat(1 << 20);
+    let world = put(&json!({"a": 1, "huge": huge, "b": 2}));
+    world.docs.edit("d", |e| e.set("$.a", "3")).expect("edits");
+    world.docs.edit("d", |e| e.set("$.huge", "\"small\"")).expect("edits");
+    assert_eq!(text(&world), r#"{"a":3,"huge":"small","b":2}"#);
+    let before = world.docs.get_at("d", Revision(2)).expect("reads").expect("is there");
+    assert_eq!(
+        before.to_json().expect("writes"),
+        json!({"a": 3, "huge": huge, "b": 2}).to_string()
+    );
+}
+
+/// A hundred thousand elements: insert in the middle, remove, move, and read each version.
+#[test]
+fn a_large_array() {
+    let mut items: Vec<u32> = (0..100_000).collect();
+    let world = put(&json!(items));
+    let docs = &world.docs;
+    docs.edit("d", |e| e.insert("$[50000]", Place::Before, "7")).expect("edits");
+    items.insert(50_000, 7);
+    assert_eq!(text(&world), json!(items).to_string());
+    docs.edit("d", |e| e.remove("$[70000]")).expect("edits");
+    items.remove(70_000);
+    docs.edit("d", |e| e.move_to("$[99999]", "$[0]", Place::Before)).expect("edits");
+    let last = items.pop().expect("there is one");
+    items.insert(0, last);
+    assert_eq!(text(&world), json!(items).to_string());
+    let document = docs.get("d").expect("reads").expect("is there");
+    assert_eq!(document.value("$[0]").expect("reads").as_deref(), Some("99999"));
+    assert_eq!(document.value("$[50001]").expect("reads").as_deref(), Some("7"));
+    items[500] = 1_000_000;
+    let done = docs.put("d", json!(items).to_string()).expect("puts");
+    assert_eq!(text(&world), json!(items).to_string());
+    let diff = docs.diff("d", Revision(done.revision.0 - 1), done.revision).expect("compares");
+    assert_eq!(diff.changes.len(), 1, "one element was set");
+    let first = docs.get_at("d", Revision(1)).expect("reads").expect("is there");
+    assert_eq!(
+        first.to_json().expect("writes"),
+        json!((0..100_000).collect::<Vec<u32>>()).to_string()
+    );
+}
+
+/// Names with quotes, escapes, unicode, dots, none at all: stored, found, renamed.
+#[test]
+fn names() {
+    let names =
+        ["", "\"", "\\", "\n\t", "\u{0}", "日本", "a.b", "a[0]", "$", "~1/", "é", "e\u{301}", "😀"];
+    let value: Value =
+        Value::Object(names.iter().map(|n| ((*n).to_owned(), json!(n.len()))).collect());
+    let world = put(&value);
+    let document = world.docs.get("d").expect("reads").expect("is there");
+    for (key, path) in (1..).zip(paths(&value)) {
+        let found = document.find(crate::values::path_text(&path).as_str()).expect("finds");
+        assert_eq!(found, Some(NodeKey(key)));
+    }
+    world.docs.edit("d", |e| e.rename("$.\"\\n\\t\"", "quote \" slash \\")).expect("edits");
+    assert!(text(&world).contains(r#""quote \" slash \\":2"#));
+    let clash = world.docs.edit("d", |e| e.rename("$.\"日本\"", ""));
+    assert!(matches!(clash, Err(DocumentError::BadEdit(_))));
+    let long = "n".repeat(65_001);
+    assert!(world.docs.edit("d", |e| e.rename("$.\"日本\"", &long)).is_err());
+    assert!(world.docs.edit("d", |e| e.insert("$", Place::Field(&long), "1")).is_err());
+    let long = "n".repeat(65_000);
+    world.docs.edit("d", |e| e.rename("$.\"日本\"", &long)).expect("edits");
+    assert!(text(&world).contains(&long));
+}
+
+/// Where a text names a field twice, the last value counts, at the place of the first.
+#[test]
+fn duplicate_names_and_order() {
+    let world = World::new(1, false);
+    world.docs.put("d", r#"{"z":1,"a":2,"z":3,"m":{}}"#).expect("puts");
+    assert_eq!(text(&world), r#"{"z":3,"a":2,"m":{}}"#);
+    world.docs.put("d", r#"{"m":{},"z":3,"a":2}"#).expect("puts");
+    assert_eq!(text(&world), r#"{"m":{},"z":3,"a":2}"#, "the order of fields is kept");
+    let history = world.docs.node_history("d", "$.z").expect("reads");
+    assert_eq!(history.len(), 1, "a field that was only moved has one value");
+}
+
+/// Empty containers fill and empty again, and a root turns into anything and back.
+#[test]
+fn empty_containers_and_roots() {
+    let world = World::new(1, false);
+    let mut versions = Vec::new();
+    let steps = [
+        "{}",
+        "[]",
+        "7",
+        "\"\"",
+        "null",
+        "{\"a\":{}}",
+        "{\"a\":[]}",
+        "[[]]",
+        "[{}]",
+        "{}",
+        "true",
+        "[[],{},[]]",
+    ];
+    for json in steps {
+        world.docs.put("d", json).expect("puts");
+        assert_eq!(text(&world), json);
+        versions.push(json);
+    }
+    world.docs.edit("d", |e| e.insert("$[1]", Place::Field("x"), "[]")).expect("edits");
+    world.docs.edit("d", |e| e.insert("$[1].x", Place::FirstChild, "{}")).expect("edits");
+    assert_eq!(text(&world), r#"[[],{"x":[{}]},[]]"#);
+    world.docs.edit("d", |e| e.remove("$[1].x[0]")).expect("edits");
+    world.docs.edit("d", |e| e.remove("$[1].x")).expect("edits");
+    assert_eq!(text(&world), "[[],{},[]]");
+    for (number, json) in (1..).zip(versions) {
+        let document = world.docs.get_at("d", Revision(number)).expect("reads").expect("is there");
+        assert_eq!(document.to_json().expect("writes"), json);
+    }
+}
+
+/// Ten thousand elements put in front, one revision for a thousand of them.
+#[test]
+fn prepending() {
+    let world = put(&json!([0]));
+    let mut items: Vec<u32> = vec![0];
+    for round in 0..10 {
+        world
+            .docs
+            .edit("d", |e| {
+                for number in 1..=1000 {
+                    e.insert("$", Place::FirstChild, (round * 1000 + number).to_string())?;
+                }
+                Ok(())
+            })
+            .expect("edits");
+        items.splice(0..0, (1..=1000).rev().map(|number| round * 1000 + number));
+        assert_eq!(text(&world), json!(items).to_string());
+    }
+}
+
+/// Five thousand insertions at one place, from either side.
+#[test]
+fn inserting_at_one_place() {
+    let world = put(&json!(["left", "right"]));
+    let right = NodeKey(3);
+    let mut items = vec![json!("left"), json!("right")];
+    for round in 0..5 {
+        world
+            .docs
+            .edit("d", |e| {
+                for number in 0..500 {
+                    e.insert(right, Place::Before, (round * 1000 + number).to_string())?;
+                    e.insert("$[0]", Place::After, (round * 1000 + 500 + number).to_string())?;
+                }
+                Ok(())
+            })
+            .expect("edits");
+        for number in 0..500 {
+            items.insert(items.len() - 1, json!(round * 1000 + number));
+            items.insert(1, json!(round * 1000 + 500 + number));
+        }
+        assert_eq!(text(&world), json!(items).to_string());
+    }
+}
+
+/// All nodes of a chunk removed, and brought back by a revert.
+#[test]
+fn a_chunk_that_dies_and_comes_back() {
+    let items: Vec<u32> = (0..1000).collect();
+    let world = put(&json!(items));
+    world
+        .docs
+        .edit("d", |e| {
+            // Keys 256 to 767: two chunks, whole.
+            for key in 256..768 {
+                e.remove(NodeKey(key))?;
+            }
+            Ok(())
+        })
+        .expect("edits");
+    let left: Vec<u32> = (0..254).chain(766..1000).collect();
+    assert_eq!(text(&world), json!(left).to_string());
+    world.docs.edit("d", |e| e.insert("$[254]", Place::Before, "\"new\"")).expect("edits");
+    world.compact();
+    world.docs.revert("d", Revision(1), &Default::default()).expect("reverts");
+    assert_eq!(text(&world), json!(items).to_string());
+    let history = world.docs.node_history("d", NodeKey(300)).expect("reads");
+    let runs: Vec<_> =
+        history.iter().map(|r| (r.from.0, r.to.map(|t| t.0), r.value.as_str())).collect();
+    assert_eq!(runs, [(1, Some(1), "298"), (4, None, "298")]);
+    let diff = world.docs.diff("d", Revision(2), Revision(1)).expect("compares");
+    assert_eq!(diff.changes.len(), 512);
+}
+
+/// Documents that end just before, at, and just after the end of a chunk.
+#[test]
+fn the_end_of_a_chunk() {
+    for nodes in [255u32, 256, 257, 511, 512, 513] {
+        let mut items: Vec<Value> = (1..nodes).map(|n| json!(n)).collect();
+        let world = put(&json!(items));
+        let document = world.docs.get("d").expect("reads").expect("is there");
+        assert_eq!(document.node_count(), nodes as u64);
+        let end = NodeKey(nodes as u64 - 1);
+        let of_end = document.value(end).expect("reads").expect("is there");
+        assert_eq!(of_end, (nodes - 2).to_string());
+        world.docs.edit("d", |e| e.insert("$", Place::LastChild, "{\"a\":[1,2]}")).expect("edits");
+        items.push(json!({"a": [1, 2]}));
+        assert_eq!(text(&world), json!(items).to_string());
+        world.docs.edit("d", |e| e.set(format!("$[{}].a[1]", nodes - 1), "3")).expect("edits");
+        items[nodes as usize - 1] = json!({"a": [1, 3]});
+        assert_eq!(text(&world), json!(items).to_string());
+        world.docs.edit("d", |e| e.remove(format!("$[{}]", nodes - 2))).expect("edits");
+        items.remove(nodes as usize - 2);
+        assert_eq!(text(&world), json!(items).to_string());
+        assert_eq!(document.tree().header().next_key, nodes as u64 + 1);
+    }
+}

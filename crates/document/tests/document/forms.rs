@@ -1,1 +1,129 @@
-//! The forms of a diff.
+//! Diffs written out.
+
+use crate::values::apply_patch;
+use crate::world::World;
+use document::{Diff, Edit, Place, Revision};
+use serde_json::Value;
+
+/// The diff that an edit makes.
+fn diff(before: &str, f: impl FnOnce(&mut Edit<'_>) -> document::Result<()>) -> Diff {
+    let world = World::new(1, false);
+    world.docs.put("d", before).expect("puts");
+    world.docs.edit("d", f).expect("edits");
+    world.docs.diff("d", Revision(1), Revision(2)).expect("compares")
+}
+
+/// The patch of an edit, after making sure that it makes the new document of the old one.
+fn patch(before: &str, f: impl FnOnce(&mut Edit<'_>) -> document::Result<()>) -> String {
+    let diff = diff(before, f);
+    let patch = diff.to_rfc6902().expect("writes");
+    let mut after: Value = serde_json::from_str(before).expect("is JSON");
+    apply_patch(&mut after, &serde_json::from_str(&patch).expect("is JSON"));
+    let mut expected = Vec::new();
+    diff.new.write_json(&mut expected).expect("writes");
+    assert_eq!(after, serde_json::from_slice::<Value>(&expected).expect("is JSON"), "{patch}");
+    patch
+}
+
+/// A patch has one step for each change where the order does not matter.
+#[test]
+fn plain_patches() {
+    let before = r#"{"a":1,"b":[1,2,3],"c/d~e":{"x":true}}"#;
+    assert_eq!(
+        patch(before, |e| {
+            e.set("$.a", "2")?;
+            e.remove("$.b[0]")?;
+            e.insert("$.b", Place::LastChild, "4")?;
+            e.rename("$.\"c/d~e\"", "f")
+        }),
+        r#"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b/0"},{"op":"move","from":"/c~1d~0e","path":"/f"},{"op":"add","path":"/b/2","value":4}]"#
+    );
+    assert_eq!(
+        patch(before, |e| e.set("$", "7").map(drop)),
+        r#"[{"op":"replace","path":"","value":7}]"#
+    );
+    assert_eq!(
+        patch(before, |e| e.set("$.b", "7").map(drop)),
+        r#"[{"op":"replace","path":"/b","value":7}]"#
+    );
+}
+
+/// Two fields that swap their names do so by way of a third.
+#[test]
+fn swapped_names() {
+    let patch = patch(r#"{"a":1,"b":2}"#, |e| {
+        e.rename("$.a", "c")?;
+        e.rename("$.b", "a")?;
+        e.rename("$.c", "b")
+    });
+    assert_eq!(
+        patch,
+        r#"[{"op":"move","from":"/b","path":"/~01"},{"op":"move","from":"/a","path":"/b"},{"op":"move","from":"/~01","path":"/a"}]"#
+    );
+}
+
+/// A chain of names is renamed from its end, without a third name.
+#[test]
+fn shifted_names() {
+    let patch = patch(r#"{"a":1,"b":2}"#, |e| {
+        e.rename("$.b", "c")?;
+        e.rename("$.a", "b")
+    });
+    assert_eq!(
+        patch,
+        r#"[{"op":"move","from":"/b","path":"/c"},{"op":"move","from":"/a","path":"/b"}]"#
+    );
+}
+
+/// What moves out of a subtree that is removed moves first; what moves into a new one, last.
+#[test]
+fn moves_out_of_and_into() {
+    let out = patch(r#"{"old":{"kept":[1,2]},"to":[]}"#, |e| {
+        e.move_to("$.old.kept", "$.to", Place::LastChild)?;
+        e.remove("$.old")
+    });
+    assert_eq!(
+        out,
+        r#"[{"op":"move","from":"/old/kept","path":"/to/0"},{"op":"remove","path":"/old"}]"#
+    );
+    let into = patch(r#"{"kept":[1,2]}"#, |e| {
+        e.insert("$", Place::Field("new"), r#"{"x":1}"#)?;
+        e.move_to("$.kept", "$.new", Place::Field("kept"))
+    });
+    assert_eq!(
+        into,
+        r#"[{"op":"add","path":"/new","value":{"x":1}},{"op":"move","from":"/kept","path":"/new/kept"}]"#
+    );
+    // Parent and child change places.
+    patch(r#"{"p":{"c":{"x":1}}}"#, |e| {
+        e.move_to("$.p.c", "$", Place::Field("q"))?;
+        e.move_to("$.p", "$.q", Place::Field("c"))
+    });
+}
+
+/// The other forms, each on the same diff.
+#[test]
+fn text_and_json() {
+    let diff = diff(r#"{"a":1,"b":[1,2],"c":"x"}"#, |e| {
+        e.set("$.a", "2")?;
+        e.remove("$.b[0]")?;
+        e.move_to("$.b[0]", "$", Place::Field("moved \"it\""))?;
+        e.rename("$.c", "d")?;
+        e.insert("$.b", Place::FirstChild, "[true]").map(drop)
+    });
+    assert_eq!(
+        diff.to_text(false).expect("writes"),
+        "~ $.a  1 → 2\n- $.b[0]  1\n> $.\"moved \\\"it\\\"\"  from $.b[1]\n= $.d  \"c\" → \"d\"\n+ $.b[0]  [true]\n"
+    );
+    assert!(diff.to_text(true).expect("writes").starts_with("\x1b[33m~ $.a  1 → 2\x1b[0m\n"));
+    assert_eq!(
+        diff.to_json().expect("writes"),
+        concat!(
+            r#"[{"node_key":2,"path":"$.a","op":"update","old":1,"new":2},"#,
+            r#"{"node_key":4,"path":"$.b[0]","op":"delete","old":1},"#,
+            r#"{"node_key":5,"path":"$.\"moved \\\"it\\\"\"","op":"move","from":"$.b[1]","position":{"right_sibling_of":6}},"#,
+            r#"{"node_key":6,"path":"$.d","op":"rename","old":"c","new":"d"},"#,
+            r#"{"node_key":7,"path":"$.b[0]","op":"insert","new":[true],"position":{"first_child_of":3}}]"#
+        )
+    );
+}

@@ -53,10 +53,10 @@ fn random_histories() {
 /// A few long ones over documents of many chunks.
 #[test]
 fn random_histories_of_large_documents() {
-    seeds(900_001, 6, |seed| {
+    seeds(900_001, 8, |seed| {
         let mut dice = Dice(seed);
         let nodes = 2000 + dice.below(3000);
-        run(dice, seed, nodes, 60);
+        run(dice, seed, nodes, 25);
     });
 }
 
@@ -65,19 +65,26 @@ fn run(mut dice: Dice, seed: u64, nodes: usize, operations: usize) {
     let stepwise = dice.chance(50);
     let world = World::new(seed, hashes);
     let log = Vec::new();
-    let mut case = Case { dice, world, hashes, stepwise, nodes, revs: Vec::new(), next_key: 1, log };
+    let mut case =
+        Case { dice, world, hashes, stepwise, nodes, revs: Vec::new(), next_key: 1, log };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         for step in 0..operations {
             case.step();
-            if case.dice.chance(if case.nodes > 200 { 3 } else { 8 }) || step + 1 == operations {
+            if case.dice.chance(if case.nodes > 200 { 2 } else { 8 }) || step + 1 == operations {
                 case.check();
             }
         }
     }));
     if let Err(panic) = result {
         let from = case.log.len().saturating_sub(8);
-        eprintln!("seed {seed}, {} steps, the last:\n{}", case.log.len(), case.log[from..].join("\n"));
-        if let Some(text) = case.revs.last().and_then(|rev| rev.text.as_ref()).filter(|t| t.len() < 4000) {
+        eprintln!(
+            "seed {seed}, {} steps, the last:\n{}",
+            case.log.len(),
+            case.log[from..].join("\n")
+        );
+        if let Some(text) =
+            case.revs.last().and_then(|rev| rev.text.as_ref()).filter(|t| t.len() < 4000)
+        {
             eprintln!("newest revision {}: {text}", case.revs.len());
         }
         std::panic::resume_unwind(panic);
@@ -241,7 +248,8 @@ impl Case {
     fn check_keys(&mut self, snap: Option<&Snap>) {
         let Some(snap) = snap else { return };
         for (key, record) in &snap.nodes {
-            let known = self.revs.iter().rev().filter_map(|rev| rev.snap.as_ref()?.nodes.get(key)).next();
+            let known =
+                self.revs.iter().rev().filter_map(|rev| rev.snap.as_ref()?.nodes.get(key)).next();
             match known {
                 Some(known) => assert_eq!(
                     record.kind.is_container(),
@@ -279,8 +287,14 @@ impl Case {
                 let snap = Snap::of(document.tree(), self.hashes);
                 assert_eq!(Some(&snap), rev.snap.as_ref(), "the nodes of revision {number}");
             }
-            for moment in [Moment::Csn(rev.csn), Moment::Time(rev.time_us), Moment::Authored(rev.time_us)] {
-                assert_eq!(json_of(&docs.at(moment).get(KEY).expect("reads")), rev.text, "{moment:?}");
+            for moment in
+                [Moment::Csn(rev.csn), Moment::Time(rev.time_us), Moment::Authored(rev.time_us)]
+            {
+                assert_eq!(
+                    json_of(&docs.at(moment).get(KEY).expect("reads")),
+                    rev.text,
+                    "{moment:?}"
+                );
             }
         }
         let first = &self.revs[0];
@@ -313,7 +327,8 @@ impl Case {
                 false => self.dice.below(self.revs.len()),
             };
             let (a, b) = (&self.revs[from], &self.revs[to]);
-            let diff = self.world.docs.diff(KEY, Revision(from as u64 + 1), Revision(to as u64 + 1));
+            let diff =
+                self.world.docs.diff(KEY, Revision(from as u64 + 1), Revision(to as u64 + 1));
             let (Some(old), Some(new)) = (&a.value, &b.value) else {
                 assert!(matches!(diff, Err(DocumentError::NoDocument { .. })));
                 continue;
@@ -411,10 +426,12 @@ impl Case {
         };
         let blame = blame.expect("reads");
         assert_eq!(blame.len(), snap.nodes.len());
-        let document = self.world.docs.get_at(KEY, Revision(at as u64 + 1)).expect("reads").expect("is there");
+        let document =
+            self.world.docs.get_at(KEY, Revision(at as u64 + 1)).expect("reads").expect("is there");
         for line in blame {
             let key = line.node.0;
-            let is = |rev: usize| self.revs[rev].snap.as_ref().and_then(|snap| snap.nodes.get(&key));
+            let is =
+                |rev: usize| self.revs[rev].snap.as_ref().and_then(|snap| snap.nodes.get(&key));
             let mut since = at;
             while since > 0 && is(since - 1) == is(at) {
                 since -= 1;
@@ -435,7 +452,8 @@ impl Case {
     fn check_parts(&mut self) {
         let at = self.dice.below(self.revs.len());
         let Some(snap) = &self.revs[at].snap else { return };
-        let document = self.world.docs.get_at(KEY, Revision(at as u64 + 1)).expect("reads").expect("is there");
+        let document =
+            self.world.docs.get_at(KEY, Revision(at as u64 + 1)).expect("reads").expect("is there");
         let keys: Vec<u64> = snap.nodes.keys().copied().collect();
         let dice = &mut self.dice;
         for _ in 0..4 {
@@ -596,7 +614,9 @@ fn rename(
         return Ok(());
     }
     let entries = std::mem::take(fields).into_iter();
-    fields.extend(entries.map(|(key, field)| if key == *old { (name.clone(), field) } else { (key, field) }));
+    fields.extend(
+        entries.map(|(key, field)| if key == *old { (name.clone(), field) } else { (key, field) }),
+    );
     done
 }
 
@@ -771,8 +791,14 @@ fn paths_lead_to_nodes_and_back() {
         for (key, path) in (1..).zip(paths(&value)) {
             let found = document.find(path_text(&path)).expect("finds");
             assert_eq!(found, Some(NodeKey(key)), "keys count in document order");
-            assert_eq!(document.tree().path(NodeKey(key)).expect("has one").to_string().len() > 0, true);
-            assert_eq!(document.value(NodeKey(key)).expect("reads"), Some(get(&value, &path).to_string()));
+            assert_eq!(
+                document.tree().path(NodeKey(key)).expect("has one").to_string().len() > 0,
+                true
+            );
+            assert_eq!(
+                document.value(NodeKey(key)).expect("reads"),
+                Some(get(&value, &path).to_string())
+            );
         }
     });
 }

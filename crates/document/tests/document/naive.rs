@@ -51,7 +51,11 @@ impl Snap {
         assert_eq!(header.nodes, nodes.len() as u64, "nodes by the header");
         assert_eq!(header.placed, placed, "placed nodes by the header");
         if hashes {
-            assert_eq!(header.digest, document::digest(tree).expect("hashes"), "the rolling digest");
+            assert_eq!(
+                header.digest,
+                document::digest(tree).expect("hashes"),
+                "the rolling digest"
+            );
         }
         Snap { nodes, next_key: header.next_key }
     }
@@ -143,7 +147,10 @@ impl Naive {
             return match self.kind {
                 Kind::Array => Value::Array(values(children).collect()),
                 Kind::Object => Value::Object(
-                    children.into_iter().map(|(name, value)| (name.expect("a field"), value)).collect(),
+                    children
+                        .into_iter()
+                        .map(|(name, value)| (name.expect("a field"), value))
+                        .collect(),
                 ),
                 _ => self.scalar.clone(),
             };

@@ -4,16 +4,35 @@ use crate::world::Dice;
 use serde_json::{Map, Value};
 
 const NAMES: [&str; 14] = [
-    "a", "b", "c", "id", "name", "qty", "tags", "items", "", "with \"quotes\"", "näme", "a/b~c",
-    "日本", "tab\there",
+    "a",
+    "b",
+    "c",
+    "id",
+    "name",
+    "qty",
+    "tags",
+    "items",
+    "",
+    "with \"quotes\"",
+    "näme",
+    "a/b~c",
+    "日本",
+    "tab\there",
 ];
 const STRINGS: [&str; 10] = [
-    "", "x", "hello", "hello, world", "line\nbreak", "quote \" and \\", "\u{1}\u{1f}", "日本語",
-    "/slash/", "a somewhat longer text that weighs enough to be moved about",
+    "",
+    "x",
+    "hello",
+    "hello, world",
+    "line\nbreak",
+    "quote \" and \\",
+    "\u{1}\u{1f}",
+    "日本語",
+    "/slash/",
+    "a somewhat longer text that weighs enough to be moved about",
 ];
-const NUMBERS: [&str; 9] = [
-    "0", "1", "-1", "2.50", "1e10", "-0.0", "12345678901234567890123", "3.14159265358979", "7",
-];
+const NUMBERS: [&str; 9] =
+    ["0", "1", "-1", "2.50", "1e10", "-0.0", "12345678901234567890123", "3.14159265358979", "7"];
 
 pub fn name(dice: &mut Dice) -> String {
     match dice.chance(80) {
@@ -198,12 +217,14 @@ pub fn mutate(dice: &mut Dice, value: &mut Value) {
 /// A patch of RFC 6902 applied; panics where it does not apply.
 pub fn apply_patch(value: &mut Value, patch: &Value) {
     for step in patch.as_array().expect("a list") {
-        let text = |name: &str| step[name].as_str().unwrap_or_else(|| panic!("no {name} in {step}"));
+        let text =
+            |name: &str| step[name].as_str().unwrap_or_else(|| panic!("no {name} in {step}"));
         match text("op") {
             "add" => add(value, text("path"), step["value"].clone()),
             "remove" => drop(remove(value, text("path"))),
             "replace" => {
-                let place = value.pointer_mut(text("path")).unwrap_or_else(|| panic!("nothing at {step}"));
+                let place =
+                    value.pointer_mut(text("path")).unwrap_or_else(|| panic!("nothing at {step}"));
                 *place = step["value"].clone();
             }
             "move" => {
@@ -242,7 +263,9 @@ fn remove(value: &mut Value, pointer: &str) -> Value {
     let (above, last) = split(pointer);
     match value.pointer_mut(above).unwrap_or_else(|| panic!("nothing at {above:?}")) {
         Value::Array(items) => items.remove(last.parse().expect("a position")),
-        Value::Object(fields) => fields.shift_remove(&last).unwrap_or_else(|| panic!("no {pointer}")),
+        Value::Object(fields) => {
+            fields.shift_remove(&last).unwrap_or_else(|| panic!("no {pointer}"))
+        }
         other => panic!("{other} has no children"),
     }
 }

@@ -112,7 +112,8 @@ fn open(env: &Env) -> Arc<Documents> {
     // Small blocks, so that even small documents lie in several.
     options.store.history_block_bytes = 8 << 10;
     options.store.current_block_bytes = 4 << 10;
-    let resolve = Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
+    let resolve =
+        Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
     let engine = Engine::open(env, Path::new("/db"), options, resolve).expect("opens");
     Documents::new(engine, 64 << 20)
 }

@@ -1,0 +1,156 @@
+//! What reading and editing documents costs: `cargo run --release -p document --example figures`.
+//!
+//! Documents of 2.4 KB, 100 KB and 1 MB whose counter was set again and again. Everything is in
+//! memory and commits are not synced, so the figures are those of the code and not of a disk.
+
+use document::{Collection, DocumentTable, Documents, Meta, Nodes, Revision};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use store::TableId;
+use txn::{Engine, EngineOptions};
+use vfs::{Env, SimVfs};
+
+fn main() {
+    for (name, items, filler, versions) in
+        [("2.4 KB", 20, 50, 5_001), ("100 KB", 1_600, 50, 1_001), ("1 MB", 16_000, 50, 301)]
+    {
+        let docs = collection();
+        let text = document(items, filler);
+        println!("{name} ({} bytes, {versions} versions)", text.len());
+        let meta = Meta::new("someone", "a change of the counter");
+        docs.put_with("d", &text, &meta).expect("puts");
+        let start = Instant::now();
+        for value in 1..versions {
+            docs.edit_with("d", &meta, |edit| edit.set("$.counter", value.to_string()))
+                .expect("edits");
+        }
+        println!("  {:>10.2} us  edit of the counter", us(start) / (versions - 1) as f64);
+        for flushed in [false, true] {
+            println!(
+                "{}",
+                if flushed { "  after a flush and a compaction" } else { "  in the memtable" }
+            );
+            reads(&docs, versions as u64, items);
+            docs_engine(&docs);
+        }
+    }
+}
+
+thread_local! {
+    static ENGINE: std::cell::RefCell<Option<Arc<Engine>>> = const { std::cell::RefCell::new(None) };
+}
+
+/// Flushes and compacts.
+fn docs_engine(_docs: &Collection) {
+    ENGINE.with_borrow(|engine| {
+        let engine = engine.as_ref().expect("opened");
+        engine.checkpoint().expect("flushes");
+        engine.store().compact().expect("compacts");
+    });
+}
+
+fn collection() -> Collection {
+    let env = Env { clock: Env::os().clock, ..Env::sim(&SimVfs::new(1), 1) };
+    let mut options = EngineOptions::default();
+    options.durability = log::Durability::Os;
+    let resolve =
+        Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
+    let engine = Engine::open(&env, Path::new("/db"), options, resolve).expect("opens");
+    ENGINE.set(Some(Arc::clone(&engine)));
+    Documents::new(engine, 256 << 20).collection(TableId(10), Default::default())
+}
+
+/// Fifty fields and an array of objects.
+fn document(items: usize, fields: usize) -> String {
+    let mut text = String::from("{\"counter\":0");
+    for field in 0..fields {
+        text += &format!(",\"field{field}\":\"value {field}\"");
+    }
+    text += ",\"items\":[";
+    for item in 0..items {
+        let comma = if item > 0 { "," } else { "" };
+        text += &format!(
+            "{comma}{{\"id\":{item},\"name\":\"item {item}\",\"qty\":{},\"ok\":true}}",
+            item % 7
+        );
+    }
+    text + "]}"
+}
+
+fn us(start: Instant) -> f64 {
+    start.elapsed().as_nanos() as f64 / 1000.0
+}
+
+/// The median of some runs of `f`, in microseconds.
+fn time(name: &str, runs: usize, mut f: impl FnMut()) {
+    let mut all: Vec<f64> = (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            f();
+            us(start)
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    println!("  {:>10.2} us  {name}", all[runs / 2]);
+}
+
+fn reads(docs: &Collection, versions: u64, items: usize) {
+    let runs = if items > 1000 { 100 } else { 2000 };
+    let mut out = Vec::new();
+    let mut random = 7u64;
+    let mut next = move || {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        1 + (random >> 33) % versions
+    };
+    time("now, serialised", runs, || {
+        out.clear();
+        docs.get("d").expect("reads").expect("is there").write_json(&mut out).expect("writes");
+        black_box(&out);
+    });
+    time("a random version, serialised", runs, || {
+        out.clear();
+        let document = docs.get_at("d", Revision(next())).expect("reads").expect("is there");
+        document.write_json(&mut out).expect("writes");
+        black_box(&out);
+    });
+    time("timestamps of all versions", 200, || {
+        drop(black_box(docs.timestamps("d").expect("reads")))
+    });
+    time("history of all versions", 100, || {
+        drop(black_box(docs.history("d", usize::MAX).expect("reads")))
+    });
+    time("sum of the counter over all versions", 200, || {
+        let mut sum = 0u64;
+        docs.scan_values("d", "$.counter", |_, value| {
+            for digit in value.map_or(&b""[..], |value| value.text) {
+                sum += (digit - b'0') as u64;
+            }
+        })
+        .expect("scans");
+        black_box(sum);
+    });
+    time("values of a field that never changed", 500, || {
+        docs.scan_values("d", "$.field7", |_, value| drop(black_box(value))).expect("scans");
+    });
+    let counter =
+        docs.get("d").expect("reads").expect("is there").find("$.counter").expect("finds");
+    let counter = counter.expect("is there");
+    time("node history of the counter", 20, || {
+        drop(black_box(docs.node_history("d", counter).expect("reads")))
+    });
+    time("diff of neighbours", runs, || {
+        let at = next().max(2);
+        drop(black_box(docs.diff("d", Revision(at - 1), Revision(at)).expect("compares")));
+    });
+    let newest = docs.newest("d").expect("reads");
+    let leaf = format!("$.items[{}].qty", items * 2 / 3);
+    docs.edit("d", |edit| edit.set(leaf.as_str(), "99")).expect("edits");
+    time("diff of neighbours, a leaf deep in the array", runs, || {
+        drop(black_box(docs.diff("d", newest, Revision(newest.0 + 1)).expect("compares")));
+    });
+    docs.edit("d", |edit| edit.set(leaf.as_str(), "98")).expect("edits");
+    let document = docs.get("d").expect("reads").expect("is there");
+    black_box(document.tree().header());
+}
