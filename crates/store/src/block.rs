@@ -271,6 +271,11 @@ impl BlockBuilder {
         self.bytes
     }
 
+    /// Groups held.
+    pub fn count(&self) -> usize {
+        self.groups.len()
+    }
+
     /// True where no group is held.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()

@@ -43,6 +43,9 @@ pub struct Workshop {
     pub history_block_bytes: usize,
 }
 
+/// Large values are compressed at this level at least: they are written once for many changes.
+const LEVEL_LARGE: i32 = 9;
+
 /// The files of one run while they are written.
 pub struct RunWriter {
     shop: Workshop,
@@ -100,6 +103,12 @@ impl RunWriter {
         }
     }
 
+    /// True where the values of a block of current images are so large that a point read of one is
+    /// not the common case: they are whole documents or parts of them.
+    fn is_large(&self, bytes: usize, count: usize) -> bool {
+        self.half == Half::Current && bytes * 4 >= self.shop.current_block_bytes * count.max(1)
+    }
+
     /// Names the files as those of a bulk load.
     pub fn for_bulk(mut self) -> RunWriter {
         self.bulk = true;
@@ -108,9 +117,11 @@ impl RunWriter {
 
     /// Adds a group.
     pub fn push(&mut self, key: &[u8], group: &Group) -> Result<(), StoreError> {
+        // Small blocks make for quick point reads; where values are large, one block holds several
+        // all the same, because what they have in common compresses away only within a block.
         let limit = match self.half {
-            Half::Current => self.shop.current_block_bytes,
-            Half::History => self.shop.history_block_bytes,
+            Half::Current if !self.is_large(group.bytes(), 1) => self.shop.current_block_bytes,
+            Half::Current | Half::History => self.shop.history_block_bytes,
         };
         if !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit {
             self.end_block()?;
@@ -176,6 +187,8 @@ impl RunWriter {
     }
 
     fn end_block(&mut self) -> Result<(), StoreError> {
+        let large = self.is_large(self.block.bytes(), self.block.count());
+        let level = if large && !self.bulk { self.level.max(LEVEL_LARGE) } else { self.level };
         let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else {
             return Ok(());
         };
@@ -184,7 +197,7 @@ impl RunWriter {
         self.raw.clear();
         self.block.finish(&mut self.raw);
         let offset = open.offset();
-        part::encode(&self.raw, open.meta.salt, offset, self.level, &mut open.buffer);
+        part::encode(&self.raw, open.meta.salt, offset, level, &mut open.buffer);
         let len = (open.offset() - offset) as u32;
         index_entry(&mut open.index, &key, first, csns, len);
         open.blocks += 1;
