@@ -405,7 +405,7 @@ impl Draft {
     fn last_child(&self, parent: NodeKey) -> Result<Option<NodeKey>> {
         // What was put behind all that stand where their keys say is the last, and known at once.
         let end = parent.0 + self.look(parent)?.map_or(0, |look| look.extent as u64);
-        if let Some((label, key)) = self.last_placed(parent)? {
+        if let Some((label, key)) = self.placed_before(parent, None)? {
             if label >= Label::of_key(NodeKey(end)) {
                 return Ok(Some(key));
             }
@@ -413,41 +413,62 @@ impl Draft {
         self.children(parent)?.last().transpose()
     }
 
-    fn last_placed(&self, parent: NodeKey) -> Result<Option<(Label, NodeKey)>> {
-        let all = (parent, Label::lowest(), NodeKey(0))
-            ..(NodeKey(parent.0 + 1), Label::lowest(), NodeKey(0));
-        let own = self.placed.range(all).next_back();
-        let own = own.map(|(_, label, key)| (label.clone(), *key));
+    /// The nearest placed child before a label, or the last of all.
+    fn placed_before(
+        &self,
+        parent: NodeKey,
+        before: Option<&Label>,
+    ) -> Result<Option<(Label, NodeKey)>> {
+        let from = (parent, Label::lowest(), NodeKey(0));
+        let to = match before {
+            Some(label) => (parent, label.clone(), NodeKey(0)),
+            None => (NodeKey(parent.0 + 1), Label::lowest(), NodeKey(0)),
+        };
         let placed = self.base.placed()?;
-        let end = placed.partition_point(|(p, ..)| *p <= parent);
+        let end = placed.partition_point(|entry| *entry < to);
         let below = placed[..end]
             .iter()
             .rev()
             .take_while(|(p, ..)| *p == parent)
             .find(|(_, _, key)| !self.work.contains_key(&key.chunk()))
             .map(|(_, label, key)| (label.clone(), *key));
+        let own = self.placed.range(from..to).next_back();
+        let own = own.map(|(_, label, key)| (label.clone(), *key));
         Ok(own.max(below))
     }
 
+    /// The sibling before a node: among the placed ones, or among those that stand where their keys
+    /// say.
     fn sibling_before(&self, parent: NodeKey, key: NodeKey) -> Result<Option<NodeKey>> {
-        let mut before = None;
-        for child in self.children(parent)? {
-            match child? {
-                child if child == key => return Ok(before),
-                child => before = Some(child),
+        let label = self.label(key)?;
+        let mut before = self.placed_before(parent, Some(&label))?;
+        for child in self.children_by_key(parent)? {
+            let child = child?;
+            let own = Label::of_key(child);
+            if own >= label {
+                break;
+            }
+            if before.as_ref().is_none_or(|(before, _)| *before < own) {
+                before = Some((own, child));
             }
         }
-        Err(Damaged::new("a node that its parent does not know").into())
+        Ok(before.map(|(_, key)| key))
     }
 
     fn sibling_after(&self, parent: NodeKey, key: NodeKey) -> Result<Option<NodeKey>> {
-        let mut children = self.children(parent)?;
-        for child in children.by_ref() {
-            if child? == key {
-                return children.next().transpose();
+        let label = self.label(key)?;
+        let mut after = self.next_placed(parent, Some(&label))?;
+        for child in self.children_by_key(parent)? {
+            let child = child?;
+            let own = Label::of_key(child);
+            if own > label {
+                if after.as_ref().is_none_or(|(after, _)| own < *after) {
+                    after = Some((own, child));
+                }
+                break;
             }
         }
-        Err(Damaged::new("a node that its parent does not know").into())
+        Ok(after.map(|(_, key)| key))
     }
 
     /// Levels above a node, the root's included; the root itself has 0.

@@ -8,13 +8,13 @@
 //! ```text
 //!   keys      5          9          12
 //!   labels   [5]        [9]        [12]
-//!                  ^ [7]      ^ [9, 2^32]  then  [10]
+//!                  ^ [7]      ^ [9, 2^48]  then  [10]
 //! ```
 //!
 //! Between two labels there is always a third ([`Label::between`]), so an insertion writes one node
-//! and never touches its neighbours. Runs of insertions at one place step by 2^32, so that four
-//! thousand million of them fit before a label grows by a digit; insertions that keep halving the
-//! same gap grow it by a digit every thirty or so.
+//! and never touches its neighbours. Runs of insertions at one place step by 2^24 from the middle of
+//! a digit, so that millions of them fit in either direction before a label grows by a digit;
+//! insertions that keep halving the same gap grow it by a digit every twenty or so.
 //!
 //! Invariants:
 //! * a label is never empty and never ends in the digit 0, so there is always room below it;
@@ -26,7 +26,9 @@ use crate::error::Damaged;
 use smallvec::SmallVec;
 
 /// How far a label steps away from its neighbour where the gap allows: room for later insertions.
-const STEP: u64 = 1 << 32;
+const STEP: u64 = 1 << 24;
+/// Where a new digit starts that has no neighbour on either side: room for runs in both directions.
+const MIDDLE: u64 = 1 << 48;
 
 /// Where a node stands among its siblings. Compared digit by digit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +67,11 @@ impl Label {
                 let room = (b - a) / 2;
                 let step = room.min(STEP);
                 // Next to the neighbour that exists: runs of insertions go on in one direction.
-                digits.push(if low.is_none() && high.is_some() { b - step } else { a + step });
+                digits.push(match (low, high) {
+                    (None, None) => MIDDLE,
+                    (None, Some(_)) => b - step,
+                    _ => a + step,
+                });
                 break;
             }
             digits.push(a);
@@ -153,7 +159,7 @@ mod tests {
             assert!(first < next && next < right);
             right = next;
         }
-        assert!(left.0.len() <= 2, "{left:?}");
+        assert!(left.0.len() <= 2 && right.0.len() <= 2, "{left:?} {right:?}");
     }
 
     /// Prepending for ever works too: below the smallest label there is always another.

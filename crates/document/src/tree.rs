@@ -276,10 +276,16 @@ pub trait Nodes {
 
     /// The children of a node, in order.
     fn children(&self, parent: NodeKey) -> Result<Children<'_, Self>> {
-        let look = self.look(parent)?.ok_or_else(|| DocumentError::no_node(parent))?;
         let placed = if self.header().placed > 0 { self.next_placed(parent, None)? } else { None };
+        Ok(Children { placed, ..self.children_by_key(parent)? })
+    }
+
+    /// The children that stand where their keys say, in order: all but the placed ones.
+    #[doc(hidden)]
+    fn children_by_key(&self, parent: NodeKey) -> Result<Children<'_, Self>> {
+        let look = self.look(parent)?.ok_or_else(|| DocumentError::no_node(parent))?;
         let end = parent.0 + (look.extent as u64).max(1);
-        let mut children = Children { nodes: self, parent, next: parent.0 + 1, end, placed };
+        let mut children = Children { nodes: self, parent, next: parent.0 + 1, end, placed: None };
         children.settle()?;
         Ok(children)
     }
