@@ -283,24 +283,12 @@ impl Chunk {
         Chunk::from_image(image, csn)
     }
 
-    /// This chunk with a delta applied, as the commit `csn` would leave it.
-    pub fn with_delta(&self, csn: Csn, delta: &[u8]) -> Result<Chunk, Damaged> {
-        let mut buf = ChunkBuf::from_chunk(self);
-        buf.apply(csn, delta)?;
-        Chunk::from_buf(buf, csn)
-    }
-
     /// The same chunk, holding nothing of the store's cache: for keeping.
     pub fn detached(self) -> Result<Chunk, Damaged> {
         match self.base {
             Base::Own(_) if self.patches.is_empty() => Ok(self),
             _ => Chunk::from_buf(ChunkBuf::from_chunk(&self), self.base_csn),
         }
-    }
-
-    /// The image as bytes, where nothing is laid over it.
-    pub(crate) fn image_bytes(&self) -> Option<&[u8]> {
-        self.patches.is_empty().then(|| self.base_bytes())
     }
 
     #[inline]

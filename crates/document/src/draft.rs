@@ -405,10 +405,10 @@ impl Draft {
     fn last_child(&self, parent: NodeKey) -> Result<Option<NodeKey>> {
         // What was put behind all that stand where their keys say is the last, and known at once.
         let end = parent.0 + self.look(parent)?.map_or(0, |look| look.extent as u64);
-        if let Some((label, key)) = self.placed_before(parent, None)? {
-            if label >= Label::of_key(NodeKey(end)) {
-                return Ok(Some(key));
-            }
+        if let Some((label, key)) = self.placed_before(parent, None)?
+            && label >= Label::of_key(NodeKey(end))
+        {
+            return Ok(Some(key));
         }
         self.children(parent)?.last().transpose()
     }

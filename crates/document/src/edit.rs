@@ -121,11 +121,11 @@ impl<'a> Edit<'a> {
         let target = target.into();
         let tape = parse(json.as_ref())?;
         let Some(key) = find(self.draft, &target)? else { return self.set_missing(&target, &tape) };
-        if let Some((kind, text)) = scalar_of(&tape) {
-            if !self.draft.expect(key)?.kind.is_container() {
-                self.draft.set_scalar(key, kind, text)?;
-                return Ok(key);
-            }
+        if let Some((kind, text)) = scalar_of(&tape)
+            && !self.draft.expect(key)?.kind.is_container()
+        {
+            self.draft.set_scalar(key, kind, text)?;
+            return Ok(key);
         }
         rewrite(self.draft, key, &tape)
     }
@@ -195,12 +195,10 @@ impl<'a> Edit<'a> {
         if node.name == Some(&escaped[..]) {
             return Ok(());
         }
-        if let (Some(_), Some(parent)) = (node.name, self.draft.parent(key)?) {
-            if self.draft.child_named(parent, &escaped)?.is_some() {
-                return Err(DocumentError::BadEdit(format!(
-                    "the object already has a field {name:?}"
-                )));
-            }
+        if let (Some(_), Some(parent)) = (node.name, self.draft.parent(key)?)
+            && self.draft.child_named(parent, &escaped)?.is_some()
+        {
+            return Err(DocumentError::BadEdit(format!("the object already has a field {name:?}")));
         }
         self.draft.rename(key, &escaped)
     }

@@ -208,7 +208,10 @@ impl Collection {
                         )
                     })
                 }
-                store::Kind::Delete => Ok(f(version.csn, None)),
+                store::Kind::Delete => {
+                    let _: () = f(version.csn, None);
+                    Ok(())
+                }
             };
             match result {
                 Ok(()) => ControlFlow::Continue(()),
@@ -229,10 +232,10 @@ impl Collection {
         }
         let mut revision = state.revision;
         while revision.0 > 0 {
-            if let Some(tree) = self.tree_of(state, prefix, revision)? {
-                if let Some(found) = find(&*tree, node)? {
-                    return Ok(found);
-                }
+            if let Some(tree) = self.tree_of(state, prefix, revision)?
+                && let Some(found) = find(&*tree, node)?
+            {
+                return Ok(found);
             }
             revision.0 -= 1;
         }
@@ -520,13 +523,13 @@ fn scan_delta(
     mut f: impl FnMut(Option<Scalar<'_>>),
 ) -> Result<(), crate::Damaged> {
     // The common case first: one short value, set.
-    if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = delta {
-        if text.len() == *len as usize {
-            if let (true, Some(kind)) = (*at == slot, Kind::from_u8(*kind)) {
-                f(Some(Scalar { kind, text }));
-            }
-            return Ok(());
+    if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = delta
+        && text.len() == *len as usize
+    {
+        if let (true, Some(kind)) = (*at == slot, Kind::from_u8(*kind)) {
+            f(Some(Scalar { kind, text }));
         }
+        return Ok(());
     }
     let mut input = Reader::new(delta);
     while let Some(tag) = input.rest().first() {

@@ -210,6 +210,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// What is left to be put by the commit itself.
+    #[allow(clippy::type_complexity)] // The sink, and what it has not written: number and image.
     fn finish(mut self) -> Result<(Bulk<'a>, Vec<(u32, Vec<u8>)>)> {
         let last = (self.next / CHUNK_NODES as u64) as u32;
         if !self.current.slots.is_empty() {

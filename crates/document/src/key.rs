@@ -60,11 +60,6 @@ impl Prefix {
         key.push(0xff);
         key
     }
-
-    /// Length in bytes.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// The escaped document key, without its terminator: where keys with this prefix start.
@@ -82,9 +77,9 @@ pub(crate) fn escape(key: &str) -> Vec<u8> {
 /// The record that a stored key names; `None` where it is no key of this module.
 pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
     let (head, number) = key.split_last_chunk::<4>()?;
-    match head.last()? {
-        &CHUNK => Some(Record::Chunk(u32::from_be_bytes(*number))),
-        &REVISIONS => Some(Record::Revisions(u32::from_be_bytes(*number))),
+    match *head.last()? {
+        CHUNK => Some(Record::Chunk(u32::from_be_bytes(*number))),
+        REVISIONS => Some(Record::Revisions(u32::from_be_bytes(*number))),
         _ => None,
     }
 }

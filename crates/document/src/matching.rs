@@ -494,9 +494,11 @@ impl Matcher<'_> {
         if olds.is_empty() || news.is_empty() {
             return;
         }
-        let old_traits: Vec<Traits> = olds.iter().map(|&old| Traits::of(&self.old, old)).collect();
-        let new_traits: Vec<Traits> = news.iter().map(|&new| Traits::of(&self.new, new)).collect();
-        let size = |all: &[Traits]| all.iter().map(Traits::size).sum::<usize>() as u64;
+        let old_traits: Vec<Traits<'_>> =
+            olds.iter().map(|&old| Traits::of(&self.old, old)).collect();
+        let new_traits: Vec<Traits<'_>> =
+            news.iter().map(|&new| Traits::of(&self.new, new)).collect();
+        let size = |all: &[Traits<'_>]| all.iter().map(Traits::size).sum::<usize>() as u64;
         let (p, q) = (olds.len() as u64, news.len() as u64);
         let cost = size(&old_traits) * q + size(&new_traits) * p;
         self.steps += size(&old_traits) + size(&new_traits);
@@ -595,7 +597,7 @@ impl Matcher<'_> {
             let mut news = self.new.children(new);
             olds.retain(|&old| self.is_free(old) && self.old.kind(old).is_container());
             news.retain(|&new| self.is_open(new) && self.new.kind(new).is_container());
-            let old_traits: Vec<Traits> =
+            let old_traits: Vec<Traits<'_>> =
                 olds.iter().map(|&old| Traits::of(&self.old, old)).collect();
             for new in news {
                 let traits = Traits::of(&self.new, new);

@@ -508,13 +508,13 @@ impl Nodes for Tree {
     }
 
     fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
-        if let Some(known) = &self.positions {
-            if self.expect(parent)?.count >= POSITIONS_FROM {
-                let of_parent = known.of(self, parent)?;
-                let found = of_parent.binary_search_by_key(&key, |(key, _)| *key);
-                let lost = Damaged::new("a node that its parent does not know");
-                return Ok(of_parent[found.map_err(|_| lost)?].1 as usize);
-            }
+        if let Some(known) = &self.positions
+            && self.expect(parent)?.count >= POSITIONS_FROM
+        {
+            let of_parent = known.of(self, parent)?;
+            let found = of_parent.binary_search_by_key(&key, |(key, _)| *key);
+            let lost = Damaged::new("a node that its parent does not know");
+            return Ok(of_parent[found.map_err(|_| lost)?].1 as usize);
         }
         self.count_position(parent, key)
     }

@@ -1,7 +1,7 @@
 //! A document inside a transaction: the state it was found in, and what the transaction makes of it.
 
 use crate::draft::{Draft, Write};
-use crate::edit::{Edit, parse};
+use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, TOUCHED_MAX, Touched, fresh_page};
@@ -75,11 +75,6 @@ impl Working {
             Now::Edited(draft) => Some(draft),
             _ => None,
         }
-    }
-
-    /// Gives the document this value.
-    pub fn put(&mut self, json: &[u8]) -> Result<()> {
-        self.put_tape(&parse(json)?)
     }
 
     /// Gives the document this value.

@@ -529,7 +529,7 @@ fn change(
         2 => set_missing(dice, log, edit, value, &path)?,
         3 => {
             let new = values::value(dice, 4, 3);
-            let Some(spot) = spot(dice, value, &path, &Value::Null) else { return Ok(()) };
+            let Some(spot) = spot(dice, value, &path) else { return Ok(()) };
             log.push(format!("insert {} at {spot:?}", cut(&new.to_string())));
             let to = target(dice, edit, &spot.seen_from);
             let done = edit.insert(to, spot.place(), new.to_string());
@@ -665,8 +665,8 @@ impl Spot {
     }
 }
 
-/// A random spot in or beside the node at `path`; `moved` is what is there of a field of that name.
-fn spot(dice: &mut Dice, value: &Value, path: &[Step], _moved: &Value) -> Option<Spot> {
+/// A random spot in or beside the node at `path`.
+fn spot(dice: &mut Dice, value: &Value, path: &[Step]) -> Option<Spot> {
     let here = get(value, path);
     let beside = !path.is_empty() && (dice.chance(50) || !(here.is_array() || here.is_object()));
     let (parent, how) = match beside {
@@ -720,7 +720,7 @@ fn move_or_copy(
     from: &[Step],
 ) -> Result<(), DocumentError> {
     let path = some_path(dice, value);
-    let Some(mut spot) = spot(dice, value, &path, &Value::Null) else { return Ok(()) };
+    let Some(mut spot) = spot(dice, value, &path) else { return Ok(()) };
     let (source, to) = (target(dice, edit, from), target(dice, edit, &path));
     let copy = dice.chance(40);
     log.push(format!("{} {} to {spot:?}", if copy { "copy" } else { "move" }, path_text(from)));
@@ -745,7 +745,6 @@ fn move_or_copy(
     if !spot.expect(done)? {
         return Ok(());
     }
-    // A mark in its place, so that positions stay until it has its new one.
     let same_parent = above == &spot.parent[..];
     match (get_mut(value, above), last) {
         (Value::Array(items), Step::Index(at)) => {
@@ -770,12 +769,12 @@ fn shift(spot: &mut Spot, above: &[Step], at: usize) {
     if spot.parent == above && at < spot.at {
         spot.at -= 1;
     }
-    if spot.parent.len() > above.len() && spot.parent.starts_with(above) {
-        if let Step::Index(index) = &mut spot.parent[above.len()] {
-            if *index > at {
-                *index -= 1;
-            }
-        }
+    if spot.parent.len() > above.len()
+        && spot.parent.starts_with(above)
+        && let Step::Index(index) = &mut spot.parent[above.len()]
+        && *index > at
+    {
+        *index -= 1;
     }
 }
 
@@ -791,10 +790,7 @@ fn paths_lead_to_nodes_and_back() {
         for (key, path) in (1..).zip(paths(&value)) {
             let found = document.find(path_text(&path)).expect("finds");
             assert_eq!(found, Some(NodeKey(key)), "keys count in document order");
-            assert_eq!(
-                document.tree().path(NodeKey(key)).expect("has one").to_string().len() > 0,
-                true
-            );
+            assert!(!document.tree().path(NodeKey(key)).expect("has one").to_string().is_empty());
             assert_eq!(
                 document.value(NodeKey(key)).expect("reads"),
                 Some(get(&value, &path).to_string())

@@ -109,13 +109,6 @@ impl Naive {
         self.children.iter().map(|child| 1 + child.descendants()).sum()
     }
 
-    pub fn find(&self, key: u64) -> Option<&Naive> {
-        match self.key == key {
-            true => Some(self),
-            false => self.children.iter().find_map(|child| child.find(key)),
-        }
-    }
-
     /// The part of the document that the options ask for.
     pub fn part(&self, options: &Options) -> String {
         let mut budget = options.number_of_nodes.map_or(u64::MAX, |n| n.saturating_sub(1));
