@@ -150,12 +150,16 @@ impl<'a> Image<'a> {
     /// [`parse`](Image::parse), and checks that the fragments add up to the heap and names fit them.
     pub fn parse_checked(bytes: &'a [u8]) -> Result<Image<'a>, Damaged> {
         let image = Image::parse(bytes)?;
-        let fits = |slot: usize| {
-            image.kinds[slot] == 0 || prefix_len(image.name_len(slot)) < image.frag_len(slot)
-        };
-        if image.frag_start(image.kinds.len()) != image.heap.len()
-            || !(0..image.kinds.len()).all(fits)
-        {
+        // One pass without branches: this is done for every chunk of every version that is read.
+        let columns = image.kinds.iter().zip(image.name_lens).zip(image.frag_lens);
+        let (mut sum, mut bad) = (0, false);
+        for ((kind, name_len), frag_len) in columns {
+            let (name_len, frag_len) =
+                (u16::from_le_bytes(*name_len), u32::from_le_bytes(*frag_len));
+            sum += frag_len as usize;
+            bad |= (*kind != 0) & (prefix_len(name_len) >= frag_len as usize);
+        }
+        if bad || sum != image.heap.len() {
             return Err(Damaged::new("a chunk whose fragments do not add up"));
         }
         Ok(image)
@@ -187,6 +191,11 @@ impl<'a> Image<'a> {
         u32::from_le_bytes(self.extents[slot])
     }
 }
+
+/// Values that are left lying over an image from one commit to the next.
+const PATCHES_MAX: usize = 4;
+/// Bytes of their texts.
+const PATCH_BYTES_MAX: usize = 1024;
 
 /// What can be said of a slot without reading texts.
 #[derive(Clone, Copy, Debug)]
@@ -238,6 +247,41 @@ impl Chunk {
         })
     }
 
+    /// Lays a value over the image, of a commit that has no number yet.
+    pub(crate) fn set(&mut self, slot: u8, kind: Kind, text: &[u8]) -> Result<(), Damaged> {
+        if self.probe(slot as usize).kind.is_none() {
+            return Err(Damaged::new("a change of a node that is not there"));
+        }
+        let (old, old_text) =
+            (std::mem::take(&mut self.patches), std::mem::take(&mut self.patch_text));
+        let mut lay = |patch: &Patch, text: &[u8]| {
+            let (start, len) = (self.patch_text.len() as u32, text.len() as u32);
+            self.patch_text.extend_from_slice(text);
+            self.patches.push(Patch { start, len, ..*patch });
+        };
+        let new = Patch { slot, kind, changed: Csn(0), start: 0, len: 0 };
+        let at = old.partition_point(|patch| patch.slot < slot);
+        let text_of =
+            |patch: &Patch| &old_text[patch.start as usize..(patch.start + patch.len) as usize];
+        old[..at].iter().for_each(|patch| lay(patch, text_of(patch)));
+        lay(&new, text);
+        let rest = old[at..].iter().filter(|patch| patch.slot != slot);
+        rest.for_each(|patch| lay(patch, text_of(patch)));
+        Ok(())
+    }
+
+    /// The chunk as the commit `csn` leaves it, whose number its new values were waiting for. Where
+    /// many values lie over the image a new one is made.
+    pub(crate) fn settled(mut self, csn: Csn) -> Result<Chunk, Damaged> {
+        if self.patches.len() > PATCHES_MAX || self.patch_text.len() > PATCH_BYTES_MAX {
+            return Chunk::from_buf(ChunkBuf::from_chunk(&self), csn);
+        }
+        for patch in self.patches.iter_mut().filter(|patch| patch.changed == Csn(0)) {
+            patch.changed = csn;
+        }
+        Ok(self)
+    }
+
     /// A chunk as the store holds it: where its deltas only set values they are laid over the
     /// stored image, otherwise a new image is made.
     pub fn from_stored(stored: Versioned) -> Result<Chunk, Damaged> {
@@ -251,6 +295,13 @@ impl Chunk {
             while let Some(tag) = input.rest().first() {
                 if *tag >= Op::SETS_BELOW {
                     return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
+                }
+                // The common case first: one short value, of a slot that has a newer one.
+                if let [4..=5, slot, len @ ..0x80, text @ ..] = delta
+                    && text.len() == *len as usize
+                    && seen[*slot as usize / 64] & (1u64 << (slot % 64)) != 0
+                {
+                    break;
                 }
                 let (kind, slot, text) = read_set(&mut input)?;
                 let bit = 1u64 << (slot % 64);

@@ -41,6 +41,14 @@ struct Work {
     fresh: bool,
 }
 
+/// A chunk of which a draft changed only values: the common case, and the cheap one, because the
+/// chunk need not be taken apart.
+#[derive(Clone)]
+struct Valued {
+    chunk: Chunk,
+    delta: Vec<u8>,
+}
+
 /// What a draft does to one chunk.
 pub(crate) enum Write {
     Put(Vec<u8>),
@@ -73,6 +81,8 @@ pub(crate) struct Draft {
     base: Arc<Tree>,
     header: Header,
     work: BTreeMap<u32, Work>,
+    /// Chunks of which only values changed, and which are not in `work`.
+    values: BTreeMap<u32, Valued>,
     /// The placed nodes of the chunks in `work`, by parent and order. Two may have one label while
     /// one of them is about to go.
     placed: BTreeSet<(NodeKey, Label, NodeKey)>,
@@ -88,6 +98,7 @@ impl Draft {
             base,
             header,
             work: BTreeMap::new(),
+            values: BTreeMap::new(),
             placed: BTreeSet::new(),
             hashes,
             shaped: false,
@@ -113,6 +124,7 @@ impl Draft {
             header: *base.header(),
             base,
             work: BTreeMap::new(),
+            values: BTreeMap::new(),
             placed: BTreeSet::new(),
             hashes,
             shaped: true,
@@ -121,14 +133,19 @@ impl Draft {
 
     /// True where nothing was changed.
     pub fn is_clean(&self) -> bool {
-        self.work.is_empty()
+        self.work.is_empty() && self.values.is_empty()
     }
 
     fn work(&mut self, number: u32) -> Result<&mut Work> {
         Ok(match self.work.entry(number) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
+                let valued = self.values.remove(&number);
                 let work = match self.base.chunk(number)? {
+                    _ if valued.is_some() => {
+                        let Valued { chunk, delta } = valued.expect("checked");
+                        Work { buf: ChunkBuf::from_chunk(&chunk), delta, fresh: false }
+                    }
                     Some(chunk) => {
                         Work { buf: ChunkBuf::from_chunk(chunk), delta: Vec::new(), fresh: false }
                     }
@@ -143,7 +160,31 @@ impl Draft {
         })
     }
 
+    /// The chunk as one of which only values changed; `None` where more did, or it is new.
+    fn valued(&mut self, number: u32) -> Result<Option<&mut Valued>> {
+        if self.work.contains_key(&number) {
+            return Ok(None);
+        }
+        Ok(match self.values.entry(number) {
+            Entry::Occupied(entry) => Some(entry.into_mut()),
+            Entry::Vacant(entry) => match self.base.chunk(number)? {
+                Some(chunk) => {
+                    let chunk = Chunk::clone(chunk);
+                    Some(entry.insert(Valued { chunk, delta: Vec::new() }))
+                }
+                None => None,
+            },
+        })
+    }
+
     fn step(&mut self, chunk: u32, op: Op<'_>) -> Result<()> {
+        if let Op::Set { slot, kind, text } = op
+            && let Some(valued) = self.valued(chunk)?
+        {
+            valued.chunk.set(slot, kind, text)?;
+            op.encode(&mut valued.delta);
+            return Ok(());
+        }
         self.work(chunk)?;
         let work = self.work.get_mut(&chunk).expect("was there or was put there");
         let slots = match &op {
@@ -509,8 +550,12 @@ impl Draft {
         if self.shaped || self.header != *self.base.header() {
             self.step(0, Op::Header(self.header, self.shaped))?;
         }
-        let mut writes = Vec::with_capacity(self.work.len());
-        let mut images: BTreeMap<u32, Option<Vec<u8>>> = BTreeMap::new();
+        let mut writes = Vec::with_capacity(self.work.len() + self.values.len());
+        let mut changed: BTreeMap<u32, Option<Changed>> = BTreeMap::new();
+        for (number, valued) in self.values {
+            writes.push((number, Write::Delta(valued.delta)));
+            changed.insert(number, Some(Changed::Valued(valued.chunk)));
+        }
         for (number, work) in self.work {
             let image = work.image(number);
             match (&image, work.fresh) {
@@ -519,17 +564,21 @@ impl Draft {
                 (Some(image), true) => writes.push((number, Write::Put(image.clone()))),
                 (Some(_), false) => writes.push((number, Write::Delta(work.delta))),
             }
-            images.insert(number, image);
+            changed.insert(number, image.map(Changed::Image));
         }
-        Ok((writes, Sealed { base: self.base, header: self.header, images }))
+        writes.sort_unstable_by_key(|(number, _)| *number);
+        Ok((writes, Sealed { base: self.base, header: self.header, changed }))
     }
 
     /// The document as it stands within this draft.
     pub fn preview(&self) -> Result<Tree> {
-        let images =
-            self.work.iter().map(|(number, work)| (*number, work.image(*number))).collect();
+        let worked = self.work.iter().map(|(number, work)| (*number, work.image(*number)));
+        let worked = worked.map(|(number, image)| (number, image.map(Changed::Image)));
+        let valued = self.values.iter().map(|(number, v)| (*number, v.chunk.clone()));
+        let valued = valued.map(|(number, chunk)| (number, Some(Changed::Valued(chunk))));
+        let changed = worked.chain(valued).collect();
         let shape = if self.shaped { Csn(0) } else { self.header.shape };
-        Sealed { base: Arc::clone(&self.base), header: Header { shape, ..self.header }, images }
+        Sealed { base: Arc::clone(&self.base), header: Header { shape, ..self.header }, changed }
             .into_tree(Csn::MAX)
     }
 }
@@ -550,16 +599,32 @@ impl Work {
 pub(crate) struct Sealed {
     base: Arc<Tree>,
     header: Header,
-    images: BTreeMap<u32, Option<Vec<u8>>>,
+    /// `None` for a chunk of which no node is left.
+    changed: BTreeMap<u32, Option<Changed>>,
+}
+
+/// A chunk of a finished draft.
+enum Changed {
+    Image(Vec<u8>),
+    Valued(Chunk),
+}
+
+impl Changed {
+    fn into_chunk(self, csn: Csn) -> Result<Chunk> {
+        Ok(match self {
+            Changed::Image(image) => Chunk::from_image(image, csn)?,
+            Changed::Valued(chunk) => chunk.settled(csn)?,
+        })
+    }
 }
 
 impl Sealed {
     /// The new version, at `csn`. Chunks that did not change are shared with the one before.
     pub fn into_tree(self, csn: Csn) -> Result<Tree> {
-        let chunk = |image: Option<Vec<u8>>| {
-            image.map(|image| Chunk::from_image(image, csn).map(Arc::new)).transpose()
+        let chunk = |changed: Option<Changed>| {
+            changed.map(|changed| changed.into_chunk(csn).map(Arc::new)).transpose()
         };
-        let changed = self.images.into_iter().map(|(number, image)| Ok((number, chunk(image)?)));
+        let changed = self.changed.into_iter().map(|(number, found)| Ok((number, chunk(found)?)));
         let shape = if self.header.shape == Csn(0) { csn } else { self.header.shape };
         self.base.next(csn, Header { shape, ..self.header }, changed.collect::<Result<_>>()?)
     }
@@ -591,7 +656,10 @@ impl Nodes for Draft {
     fn node(&self, key: NodeKey) -> Result<Option<Node<'_>>> {
         match self.work.get(&key.chunk()) {
             Some(work) => Ok(work.buf.node(key.slot())),
-            None => self.base.node(key),
+            None => match self.values.get(&key.chunk()) {
+                Some(valued) => Ok(valued.chunk.node(key.slot())),
+                None => self.base.node(key),
+            },
         }
     }
 
@@ -633,7 +701,10 @@ impl Nodes for Draft {
     fn look(&self, key: NodeKey) -> Result<Option<Look>> {
         match self.work.get(&key.chunk()) {
             Some(work) => Ok(Some(work.buf.probe(key.slot()).into())),
-            None => self.base.look(key),
+            None => match self.values.get(&key.chunk()) {
+                Some(valued) => Ok(Some(valued.chunk.probe(key.slot()).into())),
+                None => self.base.look(key),
+            },
         }
     }
 }

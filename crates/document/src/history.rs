@@ -194,6 +194,17 @@ impl Collection {
             }
         };
         self.engine().store().versions(self.table(), &chunk_key, Csn(1), to, |version| {
+            // The common case first: one short value, set.
+            if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = version.bytes
+                && version.kind == store::Kind::Delta
+                && text.len() == *len as usize
+            {
+                if *at == slot {
+                    let kind = if *kind == 4 { Kind::Number } else { Kind::String };
+                    f(version.csn, Some(Scalar { kind, text }));
+                }
+                return ControlFlow::Continue(());
+            }
             let result = match version.kind {
                 store::Kind::Delta => {
                     scan_delta(version.bytes, slot, |scalar| f(version.csn, scalar))
@@ -522,15 +533,6 @@ fn scan_delta(
     slot: u8,
     mut f: impl FnMut(Option<Scalar<'_>>),
 ) -> Result<(), crate::Damaged> {
-    // The common case first: one short value, set.
-    if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = delta
-        && text.len() == *len as usize
-    {
-        if let (true, Some(kind)) = (*at == slot, Kind::from_u8(*kind)) {
-            f(Some(Scalar { kind, text }));
-        }
-        return Ok(());
-    }
     let mut input = Reader::new(delta);
     while let Some(tag) = input.rest().first() {
         if *tag < Op::SETS_BELOW {

@@ -192,6 +192,20 @@ impl<'a> Writer<'a> {
             }
             at += len;
             slot += 1;
+            if !kind.is_container() && stack.last().is_some_and(|open| open.placed.is_empty()) {
+                // Scalars that follow as siblings come along: there is nothing to watch for.
+                let stop = patches.peek().map_or(slots, |p| slots.min(p.slot as usize));
+                let run = slot..stop.max(slot);
+                let lens = image.frag_lens[run.clone()].iter();
+                let columns = image.kinds[run.clone()].iter().zip(&image.ups[run]).zip(lens);
+                for (sibling_up, ((kind, up), len)) in (up + 1..).zip(columns) {
+                    if !(1..=5).contains(kind) || u32::from_le_bytes(*up) != sibling_up {
+                        break;
+                    }
+                    at += u32::from_le_bytes(*len) as usize;
+                    slot += 1;
+                }
+            }
         }
         out.extend_from_slice(&image.heap[pending..at]);
         Ok(chunk_end)

@@ -5,6 +5,7 @@
 mod commands;
 mod documents;
 mod errors;
+mod formats;
 mod imports;
 mod kill;
 mod tour;
