@@ -193,7 +193,7 @@ impl<'a> Image<'a> {
 }
 
 /// Values that are left lying over an image from one commit to the next.
-const PATCHES_MAX: usize = 4;
+const PATCHES_MAX: usize = 16;
 /// Bytes of their texts.
 const PATCH_BYTES_MAX: usize = 1024;
 

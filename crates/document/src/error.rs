@@ -75,6 +75,14 @@ pub enum DocumentError {
     /// A path or node key that leads to nothing.
     #[error("no node {0} in this revision of the document")]
     NoNode(String),
+    /// A path that never led to anything in the document.
+    #[error("no node {node} in any revision of document {key:?}")]
+    NeverNode {
+        /// The path.
+        node: String,
+        /// The document's key.
+        key: String,
+    },
     /// An edit that the tree does not allow.
     #[error("{0}")]
     BadEdit(String),

@@ -250,7 +250,7 @@ impl Collection {
             }
             revision.0 -= 1;
         }
-        Err(DocumentError::NoNode(format!("{node} in any revision of document {key:?}")))
+        Err(DocumentError::NeverNode { node: node.to_string(), key: key.to_owned() })
     }
 
     /// The values that a node had, oldest first, each with the revisions over which it had it. For a
