@@ -36,6 +36,8 @@ mod backup;
 mod catalog;
 mod error;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub use catalog::NAME_BYTES_MAX;
@@ -43,7 +45,7 @@ pub use document::{
     BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions, Committed, Diff,
     Document, DocumentError, DocumentSavepoint as Savepoint, Edit, Keys, Meta, Metadata, Moment,
     NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, Place, Position, Revision,
-    RevisionInfo, Scalar, Tree, digest, limits, subtree_hash, type_name,
+    RevisionInfo, Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name,
 };
 pub use error::{Error, Result};
 pub use json;
@@ -213,7 +215,10 @@ impl Database {
 
     /// Removes a collection and its documents; false where there is none.
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
-        self.shared.catalog.drop_collection(self.engine(), name)
+        let dropped = self.shared.catalog.drop_collection(self.engine(), name)?;
+        // Handles on the collection that are still about find its documents gone.
+        self.shared.documents.clear_cache();
+        Ok(dropped)
     }
 
     // --- transactions and commits ----------------------------------------------------------------

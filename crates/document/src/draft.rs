@@ -140,16 +140,14 @@ impl Draft {
         Ok(match self.work.entry(number) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let valued = self.values.remove(&number);
-                let work = match self.base.chunk(number)? {
-                    _ if valued.is_some() => {
-                        let Valued { chunk, delta } = valued.expect("checked");
-                        Work { buf: ChunkBuf::from_chunk(&chunk), delta, fresh: false }
-                    }
-                    Some(chunk) => {
-                        Work { buf: ChunkBuf::from_chunk(chunk), delta: Vec::new(), fresh: false }
-                    }
-                    None => Work { fresh: true, ..Work::default() },
+                let known = |chunk: &Chunk, delta| {
+                    let buf = ChunkBuf::from_chunk(chunk);
+                    Work { buf, delta, fresh: false }
+                };
+                let work = match (self.values.remove(&number), self.base.chunk(number)?) {
+                    (Some(valued), _) => known(&valued.chunk, valued.delta),
+                    (None, Some(chunk)) => known(chunk, Vec::new()),
+                    (None, None) => Work { fresh: true, ..Work::default() },
                 };
                 for (slot, parent, label) in &work.buf.placed {
                     let key = NodeKey::new(number, *slot);
