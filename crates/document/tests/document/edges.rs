@@ -288,7 +288,8 @@ fn a_child_is_found_by_name_and_position_as_by_walking() {
     let world = World::new(1, false);
     let json = format!("{{{},\"long\":[{}]}}", fields.join(","), vec!["0"; 700].join(","));
     world.docs.put("d", json).expect("puts");
-    let edits: [&dyn Fn(&mut Edit<'_>) -> document::Result<()>; 5] = [
+    type Change<'a> = &'a dyn Fn(&mut Edit<'_>) -> document::Result<()>;
+    let edits: [Change<'_>; 5] = [
         &|e| e.set("$.field9[0]", "\"nine\"").map(drop),
         &|e| (10..80).try_for_each(|i| e.remove(format!("$.field{i}"))),
         &|e| (0..300).try_for_each(|_| e.remove("$.long[100]")),
