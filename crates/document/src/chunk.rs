@@ -5,11 +5,11 @@
 //! an edit is a small delta of the chunk that holds the node, whatever the size of the document.
 //!
 //! ```text
-//!   image     head | document header (chunk 0) | kinds | name lens | text lens | ups | extents | counts | changed | placed | heap
-//!                                                 └────────── one entry a slot, fixed width ───────────────┘
+//!   image     head | document header (chunk 0) | columns, one entry a slot | placed | heap
 //!   heap      ,"title":"Anywhen" ,"tags":[ ,"a" ,"b" ,12 ...
 //! ```
 //!
+//! * The columns are those of [`crate::image`].
 //! * The heap holds for each node the *fragment* of JSON text that it opens with, its comma included:
 //!   name and value for a scalar, name and bracket for a container. Writing a document is copying
 //!   fragments in order and adding the closing brackets; siblings in a row are one copy.
@@ -34,6 +34,7 @@ use crate::chunk_buf::ChunkBuf;
 use crate::codec::Reader;
 use crate::delta::{Op, read_set};
 use crate::error::Damaged;
+use crate::image::{self, Image};
 use crate::order::Label;
 use json::Kind;
 use smallvec::SmallVec;
@@ -43,12 +44,8 @@ use store::{Csn, Versioned};
 
 /// Node keys a chunk covers.
 pub const CHUNK_NODES: usize = 256;
-/// In `name_lens`: the node has no name (an array element, or the root).
+/// As the length of a name: the node has none (an array element, or the root).
 pub(crate) const NO_NAME: u16 = u16::MAX;
-pub(crate) const VERSION: u8 = 1;
-pub(crate) const HEAD_BYTES: usize = 12;
-pub(crate) const HEADER_BYTES: usize = 56;
-pub(crate) const SLOT_BYTES: usize = 1 + 2 + 4 + 4 + 4 + 4 + 8;
 
 /// What is known of a document as a whole; lives in its chunk 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,112 +82,6 @@ pub struct Node<'a> {
     pub name: Option<&'a [u8]>,
     /// A scalar's text, strings escaped and without quotes; empty for containers and literals.
     pub text: &'a [u8],
-}
-
-/// The columns of an image.
-#[derive(Clone, Copy)]
-pub(crate) struct Image<'a> {
-    pub header: Option<Header>,
-    pub kinds: &'a [u8],
-    pub name_lens: &'a [[u8; 2]],
-    pub frag_lens: &'a [[u8; 4]],
-    pub ups: &'a [[u8; 4]],
-    pub extents: &'a [[u8; 4]],
-    pub counts: &'a [[u8; 4]],
-    pub changed: &'a [[u8; 8]],
-    pub placed: &'a [u8],
-    pub heap: &'a [u8],
-}
-
-fn column<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
-    bytes.as_chunks::<N>().0
-}
-
-impl<'a> Image<'a> {
-    /// Cuts the columns out of an image and checks that they fit each other.
-    pub fn parse(bytes: &'a [u8]) -> Result<Image<'a>, Damaged> {
-        let mut input = Reader::new(bytes);
-        let (version, flags) = (input.u8()?, input.u8()?);
-        if version != VERSION || flags > 1 {
-            return Err(Damaged::new("an unknown version of a chunk"));
-        }
-        let slots = input.u16()? as usize;
-        let (heap, placed) = (input.u32()? as usize, input.u32()? as usize);
-        if slots > CHUNK_NODES {
-            return Err(Damaged::new("a chunk with too many slots"));
-        }
-        let header = match flags {
-            0 => None,
-            _ => Some(Header {
-                next_key: input.u64()?,
-                root: input.u64()?,
-                nodes: input.u64()?,
-                placed: input.u64()?,
-                shape: Csn(input.u64()?),
-                digest: input.u64()? as u128 | (input.u64()? as u128) << 64,
-            }),
-        };
-        let image = Image {
-            header,
-            kinds: input.bytes(slots)?,
-            name_lens: column(input.bytes(slots * 2)?),
-            frag_lens: column(input.bytes(slots * 4)?),
-            ups: column(input.bytes(slots * 4)?),
-            extents: column(input.bytes(slots * 4)?),
-            counts: column(input.bytes(slots * 4)?),
-            changed: column(input.bytes(slots * 8)?),
-            placed: input.bytes(placed)?,
-            heap: input.bytes(heap)?,
-        };
-        if !input.is_empty() {
-            return Err(Damaged::new("a chunk with bytes left over"));
-        }
-        Ok(image)
-    }
-
-    /// [`parse`](Image::parse), and checks that the fragments add up to the heap and names fit them.
-    pub fn parse_checked(bytes: &'a [u8]) -> Result<Image<'a>, Damaged> {
-        let image = Image::parse(bytes)?;
-        // One pass without branches: this is done for every chunk of every version that is read.
-        let columns = image.kinds.iter().zip(image.name_lens).zip(image.frag_lens);
-        let (mut sum, mut bad) = (0, false);
-        for ((kind, name_len), frag_len) in columns {
-            let (name_len, frag_len) =
-                (u16::from_le_bytes(*name_len), u32::from_le_bytes(*frag_len));
-            sum += frag_len as usize;
-            bad |= (*kind != 0) & (prefix_len(name_len) >= frag_len as usize);
-        }
-        if bad || sum != image.heap.len() {
-            return Err(Damaged::new("a chunk whose fragments do not add up"));
-        }
-        Ok(image)
-    }
-
-    /// Where in the heap the fragment of `slot` starts.
-    #[inline]
-    pub fn frag_start(&self, slot: usize) -> usize {
-        self.frag_lens[..slot].iter().map(|len| u32::from_le_bytes(*len) as usize).sum()
-    }
-
-    #[inline]
-    pub fn frag_len(&self, slot: usize) -> usize {
-        u32::from_le_bytes(self.frag_lens[slot]) as usize
-    }
-
-    #[inline]
-    pub fn name_len(&self, slot: usize) -> u16 {
-        u16::from_le_bytes(self.name_lens[slot])
-    }
-
-    #[inline]
-    pub fn up(&self, slot: usize) -> u32 {
-        u32::from_le_bytes(self.ups[slot])
-    }
-
-    #[inline]
-    pub fn extent(&self, slot: usize) -> u32 {
-        u32::from_le_bytes(self.extents[slot])
-    }
 }
 
 /// Values that are left lying over an image from one commit to the next.
@@ -239,7 +130,7 @@ pub struct Chunk {
 impl Chunk {
     /// A chunk over an image of its own; `csn` is the commit that `changed` = 0 stands for.
     pub fn from_image(image: Vec<u8>, csn: Csn) -> Result<Chunk, Damaged> {
-        Image::parse_checked(&image)?;
+        Image::parse(&image)?;
         Ok(Chunk {
             base: Base::Own(image.into()),
             base_csn: csn,
@@ -321,7 +212,7 @@ impl Chunk {
             }
         }
         patches.sort_unstable_by_key(|p| p.slot);
-        let image = Image::parse_checked(stored.base())?;
+        let image = Image::parse(stored.base())?;
         if patches.last().is_some_and(|p| p.slot as usize >= image.kinds.len()) {
             return Err(Damaged::new("a value for a node that is not there"));
         }
@@ -354,7 +245,7 @@ impl Chunk {
     /// The columns below the patches.
     #[inline]
     pub(crate) fn image(&self) -> Image<'_> {
-        Image::parse(self.base_bytes()).expect("parsed when the chunk was made")
+        Image::cut(self.base_bytes())
     }
 
     /// The values laid over the image, by slot.
@@ -371,7 +262,7 @@ impl Chunk {
 
     /// What chunk 0 says of the document.
     pub fn header(&self) -> Option<Header> {
-        let header = self.image().header?;
+        let header = self.image().header()?;
         let shape = if header.shape == Csn(0) { self.base_csn } else { header.shape };
         Some(Header { shape, ..header })
     }
@@ -402,7 +293,7 @@ impl Chunk {
             kind: Kind::from_u8(image.kinds[slot])?,
             up: image.up(slot),
             extent: image.extent(slot),
-            count: u32::from_le_bytes(image.counts[slot]),
+            count: image.count(slot),
             changed: self.changed_of(&image, slot),
             name,
             text,
@@ -427,7 +318,7 @@ impl Chunk {
     }
 
     fn changed_of(&self, image: &Image<'_>, slot: usize) -> Csn {
-        match u64::from_le_bytes(image.changed[slot]) {
+        match image.changed(slot) {
             0 => self.base_csn,
             csn => Csn(csn),
         }
@@ -437,9 +328,9 @@ impl Chunk {
     pub(crate) fn changed_after(&self, csn: Csn, mut found: impl FnMut(u8)) {
         let image = self.image();
         let mut patches = self.patches.iter().peekable();
-        for (slot, changed) in image.changed.iter().enumerate() {
+        image.each_changed(|slot, changed| {
             let patch = patches.next_if(|p| p.slot as usize == slot);
-            let changed = match (patch, u64::from_le_bytes(*changed)) {
+            let changed = match (patch, changed) {
                 (Some(patch), _) => patch.changed,
                 (None, 0) => self.base_csn,
                 (None, changed) => Csn(changed),
@@ -447,7 +338,7 @@ impl Chunk {
             if changed > csn {
                 found(slot as u8);
             }
-        }
+        });
     }
 
     /// The commit that removed the node of a slot; `None` where there is one, or never was.
@@ -460,20 +351,13 @@ impl Chunk {
     /// Kind (`None`: removed or never there), `up` and extent of a slot, without its texts.
     #[inline]
     pub(crate) fn probe(&self, slot: usize) -> Probe {
-        let bytes = self.base_bytes();
-        let slots = u16::from_le_bytes([bytes[2], bytes[3]]) as usize;
-        if slot >= slots {
+        let Some((kind, up, extent)) = image::probe(self.base_bytes(), slot) else {
             return Probe::NONE;
-        }
-        let columns = HEAD_BYTES + if bytes[1] != 0 { HEADER_BYTES } else { 0 };
-        let word = |column: usize| {
-            let at = columns + slots * column + slot * 4;
-            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
-        let kind = Kind::from_u8(bytes[columns + slot]);
+        let kind = Kind::from_u8(kind);
         let kind =
             kind.map(|k| if k.is_container() { k } else { self.patch(slot).map_or(k, |p| p.kind) });
-        Probe { kind, up: word(7), extent: word(11) }
+        Probe { kind, up, extent }
     }
 
     /// Calls `f` with key and name of each child of `parent` that stands where its key says, those of
@@ -504,7 +388,7 @@ impl Chunk {
             let extent = image.extent(slot).max(1);
             keys.start += extent as u64;
             let next = slot + extent as usize;
-            frag += (slot..next.min(slots)).map(|slot| image.frag_len(slot)).sum::<usize>();
+            frag += image.frags_len(slot..next.min(slots));
             slot = next;
         }
         // Slots behind the last one were never used.

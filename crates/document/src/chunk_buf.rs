@@ -11,12 +11,13 @@
 
 use crate::NodeKey;
 use crate::chunk::{
-    CHUNK_NODES, Chunk, HEAD_BYTES, HEADER_BYTES, Header, Image, NO_NAME, Node, Probe, SLOT_BYTES,
-    VERSION, cut, placed, prefix_len, put_prefix, put_value,
+    CHUNK_NODES, Chunk, Header, NO_NAME, Node, Probe, cut, placed, prefix_len, put_prefix,
+    put_value,
 };
 use crate::codec::{Reader, put_varint};
 use crate::delta::Op;
 use crate::error::Damaged;
+use crate::image::{self, Image, Row};
 use crate::order::Label;
 use json::Kind;
 use store::{Csn, Versioned};
@@ -62,8 +63,8 @@ impl ChunkBuf {
                     len,
                     up: image.up(slot),
                     extent: image.extent(slot),
-                    count: u32::from_le_bytes(image.counts[slot]),
-                    changed: match u64::from_le_bytes(image.changed[slot]) {
+                    count: image.count(slot),
+                    changed: match image.changed(slot) {
                         0 => csn.0,
                         changed => changed,
                     },
@@ -72,7 +73,7 @@ impl ChunkBuf {
             .collect();
         let placed = placed(image.placed).collect::<Result<_, _>>()?;
         let shape = |header: Header| if header.shape == Csn(0) { csn } else { header.shape };
-        let header = image.header.map(|header| Header { shape: shape(header), ..header });
+        let header = image.header().map(|header| Header { shape: shape(header), ..header });
         Ok(ChunkBuf { header, slots, heap: image.heap.to_vec(), placed })
     }
 
@@ -87,8 +88,7 @@ impl ChunkBuf {
     }
 
     pub fn from_stored(stored: &Versioned) -> Result<ChunkBuf, Damaged> {
-        let mut buf =
-            ChunkBuf::from_image(&Image::parse_checked(stored.base())?, stored.base_csn())?;
+        let mut buf = ChunkBuf::from_image(&Image::parse(stored.base())?, stored.base_csn())?;
         for (csn, delta) in stored.deltas() {
             buf.apply(csn, delta)?;
         }
@@ -102,7 +102,7 @@ impl ChunkBuf {
         deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
         out: &mut Vec<u8>,
     ) -> Result<(), Damaged> {
-        let mut buf = ChunkBuf::from_image(&Image::parse_checked(base)?, base_csn)?;
+        let mut buf = ChunkBuf::from_image(&Image::parse(base)?, base_csn)?;
         for (csn, delta) in deltas {
             buf.apply(csn, delta)?;
         }
@@ -275,34 +275,16 @@ impl ChunkBuf {
             put_varint(&mut placed, parent.0);
             label.encode(&mut placed);
         }
-        let heap: u32 = self.slots.iter().map(|s| s.len).sum();
-        out.reserve(
-            HEAD_BYTES
-                + HEADER_BYTES
-                + self.slots.len() * SLOT_BYTES
-                + placed.len()
-                + heap as usize,
-        );
-        out.extend_from_slice(&[VERSION, self.header.is_some() as u8]);
-        out.extend_from_slice(&(self.slots.len() as u16).to_le_bytes());
-        out.extend_from_slice(&heap.to_le_bytes());
-        out.extend_from_slice(&(placed.len() as u32).to_le_bytes());
-        if let Some(header) = &self.header {
-            out.extend_from_slice(&header.next_key.to_le_bytes());
-            out.extend_from_slice(&header.root.to_le_bytes());
-            out.extend_from_slice(&header.nodes.to_le_bytes());
-            out.extend_from_slice(&header.placed.to_le_bytes());
-            out.extend_from_slice(&header.shape.0.to_le_bytes());
-            out.extend_from_slice(&header.digest.to_le_bytes());
-        }
-        out.extend(self.slots.iter().map(|s| s.kind));
-        out.extend(self.slots.iter().flat_map(|s| s.name_len.to_le_bytes()));
-        out.extend(self.slots.iter().flat_map(|s| s.len.to_le_bytes()));
-        out.extend(self.slots.iter().flat_map(|s| s.up.to_le_bytes()));
-        out.extend(self.slots.iter().flat_map(|s| s.extent.to_le_bytes()));
-        out.extend(self.slots.iter().flat_map(|s| s.count.to_le_bytes()));
-        out.extend(self.slots.iter().flat_map(|s| s.changed.to_le_bytes()));
-        out.extend_from_slice(&placed);
+        let rows = self.slots.iter().map(|s| Row {
+            kind: s.kind,
+            name_len: s.name_len,
+            frag_len: s.len,
+            up: s.up,
+            extent: s.extent,
+            count: s.count,
+            changed: s.changed,
+        });
+        image::encode(out, self.header.as_ref(), rows, &placed);
         for slot in &self.slots {
             out.extend_from_slice(
                 &self.heap[slot.start as usize..(slot.start + slot.len) as usize],

@@ -30,6 +30,7 @@ mod error;
 mod forms;
 mod hash;
 mod history;
+mod image;
 mod import;
 mod key;
 pub mod matching;

@@ -121,6 +121,7 @@ impl<'a> Writer<'a> {
         let chunk_end = (from | 0xff) + 1;
         let Some(chunk) = self.tree.chunk(NodeKey(from).chunk())? else { return Ok(chunk_end) };
         let image = chunk.image();
+        let (ups, frags) = (image.ups(), image.frags());
         let base = from & !0xff;
         let slots = (image.kinds.len() as u64).min(end - base) as usize;
         let mut patches =
@@ -138,7 +139,7 @@ impl<'a> Writer<'a> {
                 slot += 1;
                 continue;
             };
-            let (up, len) = (image.up(slot), image.frag_len(slot));
+            let (up, len) = (ups[slot], frags[slot] as usize);
             let key = base + slot as u64;
             if key == top.0 {
                 pending = at + if named { 1 } else { prefix_len(image.name_len(slot)) };
@@ -150,7 +151,7 @@ impl<'a> Writer<'a> {
                     return Ok(next.max(chunk_end));
                 }
                 let next = (next - base) as usize;
-                at += (slot..next).map(|s| image.frag_len(s)).sum::<usize>();
+                at += image.frags_len(slot..next);
                 pending = at;
                 slot = next;
                 while patches.next_if(|p| (p.slot as usize) < slot).is_some() {}
@@ -196,13 +197,13 @@ impl<'a> Writer<'a> {
                 // Scalars that follow as siblings come along: there is nothing to watch for.
                 let stop = patches.peek().map_or(slots, |p| slots.min(p.slot as usize));
                 let run = slot..stop.max(slot);
-                let lens = image.frag_lens[run.clone()].iter();
-                let columns = image.kinds[run.clone()].iter().zip(&image.ups[run]).zip(lens);
+                let columns = image.kinds[run.clone()].iter().zip(&ups[run.clone()]);
+                let columns = columns.zip(&frags[run]);
                 for (sibling_up, ((kind, up), len)) in (up + 1..).zip(columns) {
-                    if !(1..=5).contains(kind) || u32::from_le_bytes(*up) != sibling_up {
+                    if !(1..=5).contains(kind) || *up != sibling_up {
                         break;
                     }
-                    at += u32::from_le_bytes(*len) as usize;
+                    at += *len as usize;
                     slot += 1;
                 }
             }
