@@ -73,11 +73,11 @@ impl Collection {
             return Err(chunks.error.take().unwrap_or(error.into()));
         }
         let (bulk, puts) = chunks.finish()?;
-        let loaded = bulk.finish()?;
+        // From here on the transaction looks after the files, also where it fails.
+        txn.attach(bulk.finish()?);
         for (number, image) in puts {
             txn.put(self.table(), &prefix.record(Record::Chunk(number)), image)?;
         }
-        txn.attach(loaded);
         let working = Working::new(state, hashes);
         let revision = working.next_revision();
         working.write_loaded(&mut txn, self.table(), prefix, self.documents().cache())?;

@@ -119,9 +119,9 @@ impl Transaction {
         &self.snapshot
     }
 
-    /// True where it has written nothing (or has rolled all of it back).
+    /// True where it has written nothing (or has rolled all of it back) and loads nothing.
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty()
+        self.writes.is_empty() && self.loaded.is_none()
     }
 
     /// Begins a statement: under READ COMMITTED it sees all that is committed now.
@@ -317,7 +317,7 @@ impl Transaction {
 
     /// Makes a bulk load, of keys that this transaction keeps others from writing and does not write
     /// itself, part of the commit. Its files are removed where the transaction does not commit. A
-    /// transaction that loads must write something too, and can load once.
+    /// transaction can load once.
     pub fn attach(&mut self, loaded: Loaded) {
         assert!(self.loaded.is_none(), "a transaction can load once");
         self.loaded = Some(loaded);
@@ -344,9 +344,8 @@ impl Transaction {
     /// is then rolled back. After [`TxnError::OutcomeUnknown`] it may or may not have happened. A
     /// transaction that wrote nothing always succeeds and makes no commit of its own.
     pub fn commit(mut self, meta: CommitMeta) -> Result<Commit, TxnError> {
-        let writes = std::mem::take(&mut self.writes);
         let hooks = std::mem::take(&mut self.hooks);
-        if writes.is_empty() {
+        if self.is_read_only() {
             let csn = self.snapshot.csn();
             let commit = Commit { csn, time_us: self.engine.time_us(csn)? };
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
@@ -355,7 +354,7 @@ impl Transaction {
         let CommitMeta { author, message, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
         let prepared = Prepared {
-            writes: writes.into_writes(),
+            writes: std::mem::take(&mut self.writes).into_writes(),
             note: Note { author: &author, message: &message, authored_us },
             loaded: self.loaded.take(),
             durability,

@@ -2,6 +2,7 @@
 //! power loss, what happens when the disk fails, and a random history checked by its own logic.
 
 mod anomalies;
+mod bulk;
 mod common;
 mod crash;
 mod history;
