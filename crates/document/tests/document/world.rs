@@ -65,6 +65,7 @@ pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
 
 /// A database with one collection.
 pub struct World {
+    pub disk: SimVfs,
     env: Env,
     options: CollectionOptions,
     pub documents: Arc<Documents>,
@@ -73,23 +74,27 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, hashes: bool) -> World {
-        let env = Env::sim(&SimVfs::new(seed), seed);
-        let options = CollectionOptions { hashes };
+        World::on(SimVfs::new(seed), seed, CollectionOptions { hashes })
+    }
+
+    /// Opens what is on a disk, or makes a new database there.
+    pub fn on(disk: SimVfs, seed: u64, options: CollectionOptions) -> World {
+        let env = Env::sim(&disk, seed);
         let documents = open(&env);
         let docs = documents.collection(TABLE, options);
-        World { env, options, documents, docs }
+        World { disk, env, options, documents, docs }
     }
 
     /// Closes the database and opens it again from its files.
     pub fn reopen(self) -> World {
-        let World { env, options, documents, docs } = self;
+        let World { disk, env, options, documents, docs } = self;
         drop(docs);
         let engine = Arc::clone(documents.engine());
         drop(documents);
         engine.close().expect("closes");
         let documents = open(&env);
         let docs = documents.collection(TABLE, options);
-        World { env, options, documents, docs }
+        World { disk, env, options, documents, docs }
     }
 
     pub fn flush(&self) {
