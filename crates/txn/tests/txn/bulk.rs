@@ -22,7 +22,7 @@ use crate::common::{Random, T, meta, options, seed, try_open};
 use crate::crash::{State, Told, check, state_of};
 
 /// As the others, with segments so small that a load has several.
-fn small() -> EngineOptions {
+pub fn small() -> EngineOptions {
     let mut options = options();
     options.store.segment_bytes = 400;
     options.store.current_block_bytes = 200;
@@ -44,15 +44,20 @@ fn fill(bulk: &mut Bulk<'_>, rows: &State, stop: usize) -> Result<(), StoreError
 }
 
 /// One workload on one engine, with what it was told.
-struct Run<'a> {
+pub struct Run<'a> {
     engine: &'a Arc<Engine>,
     disk: &'a SimVfs,
     random: Random,
-    told: Told,
+    pub told: Told,
     loads: usize,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// A workload that is about to begin.
+    pub fn new(engine: &'a Arc<Engine>, disk: &'a SimVfs, seed: u64) -> Run<'a> {
+        Run { engine, disk, random: Random::new(seed), told: Told::new(), loads: 0 }
+    }
+
     fn state(&self) -> State {
         self.told.states[self.told.acknowledged.len()].clone()
     }
@@ -163,7 +168,7 @@ impl Run<'_> {
     }
 
     /// One step: an ordinary commit, a load, a checkpoint or a merge of everything.
-    fn step(&mut self) -> Result<(), TxnError> {
+    pub fn step(&mut self) -> Result<(), TxnError> {
         match self.random.below(20) {
             0..10 => self.ordinary(),
             10..17 => self.load(),
@@ -189,13 +194,7 @@ fn power_loss_around_bulk_loads() {
     let seed = seed(21);
     let disk = SimVfs::new(seed);
     let engine = try_open(&Env::sim(&disk, seed), small()).unwrap();
-    let mut run = Run {
-        engine: &engine,
-        disk: &disk,
-        random: Random::new(seed),
-        told: Told::new(),
-        loads: 0,
-    };
+    let mut run = Run::new(&engine, &disk, seed);
     for _ in 0..70 {
         run.step().unwrap();
     }
@@ -251,9 +250,7 @@ fn every_nth_operation_of_bulk_loads_fails() {
             let env = Env::sim(&disk, seed);
             let engine = try_open(&env, small()).unwrap();
             disk.fail(FaultPlan { nth, kind, once, on: OpClasses::CHANGES });
-            let told = Told::new();
-            let mut run =
-                Run { engine: &engine, disk: &disk, random: Random::new(seed), told, loads: 0 };
+            let mut run = Run::new(&engine, &disk, seed);
             for _ in 0..25 {
                 match run.step() {
                     Ok(()) => {}

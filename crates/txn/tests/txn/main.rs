@@ -5,6 +5,7 @@ mod anomalies;
 mod bulk;
 mod common;
 mod crash;
+mod flips;
 mod history;
 mod lookups;
 mod model;
