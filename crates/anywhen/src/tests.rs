@@ -1,6 +1,8 @@
 //! The promises of [`Database`] that span documents and collections: transactions, the catalog,
 //! backups of a database in use.
 
+mod flips;
+
 use crate::{CollectionOptions, Database, DocumentError, Error, Meta, Revision, TimeAxis};
 
 fn text(database: &Database, collection: &str, key: &str) -> Option<String> {
