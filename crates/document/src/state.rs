@@ -350,3 +350,103 @@ impl Shard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = "d";
+    const COMMITS: u64 = 3;
+
+    fn key() -> Key {
+        (TableId(16), Prefix::new(DOCUMENT).expect("a good key"))
+    }
+
+    /// The document as of a commit, each of which changes it; 0 where it is not there yet.
+    fn state_at(csn: u64) -> State {
+        let list = RevisionList::new(TableId(16), key().1, 0, Timed::default());
+        State {
+            csn: Csn(csn),
+            revision: Revision(csn),
+            tree: None,
+            next_key: 1,
+            list: Arc::new(list),
+        }
+    }
+
+    /// One thread of the model, and how far it has come.
+    #[derive(Clone, Copy)]
+    enum Step {
+        /// Snapshot, look-up, offer.
+        Reader { done: u8, snapshot: u64, missed: bool },
+        /// For each commit: publish, make visible. A bit for each commit that is published unknown.
+        Writer { done: u64, unknown: u64 },
+    }
+
+    /// Runs the threads in one order of their steps, `order` naming whose turn it is.
+    fn play(order: &[usize], mut threads: [Step; 3]) {
+        let cache = Cache::new(1 << 20);
+        let mut visible = 0;
+        for turn in order {
+            match &mut threads[*turn] {
+                Step::Writer { done, unknown } => {
+                    let csn = *done / 2 + 1;
+                    match (*done % 2, *unknown >> (csn - 1) & 1) {
+                        (0, 0) => cache.publish(key(), state_at(csn)),
+                        (0, _) => cache.publish_unknown(&key(), Csn(csn)),
+                        _ => visible = csn,
+                    }
+                    *done += 1;
+                }
+                Step::Reader { done, snapshot, missed } => {
+                    match *done {
+                        0 => *snapshot = visible,
+                        1 => match cache.get(&key(), Csn(*snapshot)) {
+                            Some(found) => {
+                                assert_eq!(found.csn.0, *snapshot, "{order:?}: an older state")
+                            }
+                            None => *missed = true,
+                        },
+                        // The store has, as of the snapshot, what was committed up to it.
+                        _ if *missed => cache.offer(key(), state_at(*snapshot), Csn(*snapshot)),
+                        _ => {}
+                    }
+                    *done += 1;
+                }
+            }
+        }
+        let last = cache.get(&key(), Csn(COMMITS));
+        assert!(last.is_none_or(|state| state.csn.0 == COMMITS), "{order:?}: a state that is over");
+    }
+
+    fn orders(left: &mut [usize; 3], order: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {
+        if left.iter().all(|steps| *steps == 0) {
+            return each(order);
+        }
+        for turn in 0..left.len() {
+            if left[turn] > 0 {
+                left[turn] -= 1;
+                order.push(turn);
+                orders(left, order, each);
+                order.pop();
+                left[turn] += 1;
+            }
+        }
+    }
+
+    /// Each method is one step under one lock, so every interleaving of threads is an order of calls:
+    /// all orders of three commits and two readers, and all ways to publish the commits.
+    #[test]
+    fn no_interleaving_shows_a_state_that_is_over() {
+        let mut played = 0;
+        let reader = Step::Reader { done: 0, snapshot: 0, missed: false };
+        let steps = &mut [2 * COMMITS as usize, 3, 3];
+        orders(steps, &mut Vec::new(), &mut |order| {
+            for unknown in 0..1 << COMMITS {
+                play(order, [Step::Writer { done: 0, unknown }, reader, reader]);
+                played += 1;
+            }
+        });
+        assert_eq!(played, 18_480 * 8);
+    }
+}

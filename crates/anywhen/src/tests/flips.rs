@@ -52,8 +52,8 @@ fn closed() -> SimVfs {
                     collection.edit_with(key, &meta, insert).unwrap();
                 }
                 _ => drop(collection.edit_with(key, &meta, |edit| {
-                    edit.set("$.n", &number.to_string())?;
-                    edit.set("$.rows[0].id", &random.next_u64().to_string())
+                    edit.set("$.n", number.to_string())?;
+                    edit.set("$.rows[0].id", random.next_u64().to_string())
                 })),
             }
         }

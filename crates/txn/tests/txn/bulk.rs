@@ -236,6 +236,48 @@ fn power_loss_around_bulk_loads() {
     assert!(run.loads >= 15, "{} loads", run.loads);
 }
 
+/// Power is lost, and lost again at every operation of the recovery and of the checkpoint after it:
+/// recovery takes nothing away that the next one would need.
+#[test]
+fn power_loss_inside_recovery() {
+    let seed = seed(23);
+    let disk = SimVfs::new(seed);
+    let engine = try_open(&Env::sim(&disk, seed), small()).unwrap();
+    let mut run = Run::new(&engine, &disk, seed);
+    for _ in 0..40 {
+        run.step().unwrap();
+    }
+    let told = run.told;
+    let policies = [CrashPolicy::Everything, CrashPolicy::Torn512, CrashPolicy::Reordered];
+    let (mut inside, mut after) = (0, 0);
+    for at in (0..=disk.op_count()).step_by(3) {
+        let policy = policies[at % 3];
+        let image = disk.image(at, &policy, seed);
+        let (least, most) = told.bounds(at);
+        let recovered = try_open(&Env::sim(&image, seed + 1), small()).unwrap();
+        let recovery = image.op_count();
+        // What was shown once may not be taken back by a second power loss.
+        let shown = recovered.visible().0 as usize;
+        recovered.checkpoint().unwrap();
+        for again in 0..=image.op_count() {
+            let second = CrashPolicy::ALL[again % CrashPolicy::ALL.len()];
+            let what = format!(
+                "seed {seed}, {policy:?} after operation {at}, then {second:?} after {again}"
+            );
+            let image = image.image(again, &second, seed);
+            let reopened = try_open(&Env::sim(&image, seed + 2), small())
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            let least = if again < recovery { least } else { shown };
+            check(&reopened, &told, (least, most), &what);
+            no_orphans(&reopened, &image, &what);
+        }
+        inside += recovery;
+        after += image.op_count() - recovery + 1;
+    }
+    println!("{inside} crashes inside recovery, {after} after it");
+    assert!(inside >= 700 && after >= 700, "{inside} inside recovery, {after} after it");
+}
+
 /// Whichever operation fails, once or from then on: a load that could not be written is not there, what
 /// was acknowledged is, and once the disk is well again the files of failed loads are gone.
 #[test]
