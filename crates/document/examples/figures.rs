@@ -16,10 +16,11 @@ fn main() {
     for (name, items, filler, versions) in
         [("2.4 KB", 20, 50, 5_001), ("100 KB", 1_600, 50, 1_001), ("1 MB", 16_000, 50, 301)]
     {
-        let docs = collection();
         let text = document(items, filler);
         println!("{name} ({} bytes, {versions} versions)", text.len());
         let meta = Meta::new("someone", "a change of the counter");
+        edits_of_leaves(&meta, &text, items, versions);
+        let docs = collection();
         docs.put_with("d", &text, &meta).expect("puts");
         let start = Instant::now();
         for value in 1..versions {
@@ -35,6 +36,33 @@ fn main() {
             reads(&docs, versions as u64, items);
             docs_engine(&docs);
         }
+    }
+}
+
+/// Edits of random leaves, on a document of their own.
+fn edits_of_leaves(meta: &Meta, text: &str, items: usize, versions: usize) {
+    let docs = collection();
+    docs.put_with("d", text, meta).expect("puts");
+    let mut dice = dice();
+    let edits: Vec<(String, String)> = (1..versions)
+        .map(|value| match dice(100) {
+            0..50 => (format!("$.field{}", dice(50)), format!("\"another value {value}\"")),
+            _ => (format!("$.items[{}].qty", dice(items as u64)), value.to_string()),
+        })
+        .collect();
+    let start = Instant::now();
+    for (path, value) in &edits {
+        docs.edit_with("d", meta, |edit| edit.set(path.as_str(), value)).expect("edits");
+    }
+    println!("  {:>10.2} us  edit of a random leaf", us(start) / edits.len() as f64);
+}
+
+/// Random numbers below a bound, the same in every run.
+fn dice() -> impl FnMut(u64) -> u64 {
+    let mut random = 7u64;
+    move |bound| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) % bound
     }
 }
 
@@ -99,11 +127,8 @@ fn time(name: &str, runs: usize, mut f: impl FnMut()) {
 fn reads(docs: &Collection, versions: u64, items: usize) {
     let runs = if items > 1000 { 100 } else { 2000 };
     let mut out = Vec::new();
-    let mut random = 7u64;
-    let mut next = move || {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        1 + (random >> 33) % versions
-    };
+    let mut dice = dice();
+    let mut next = move || 1 + dice(versions);
     time("now, serialised", runs, || {
         out.clear();
         docs.get("d").expect("reads").expect("is there").write_json(&mut out).expect("writes");

@@ -27,7 +27,7 @@ use vfs::{Env, File, OpenMode, Vfs};
 
 use crate::error::LogError;
 use crate::frame::{Kind, decode, seed_of, vouched};
-use crate::reserve::Spare;
+use crate::reserve::{SPARES_MAX, Spare};
 use crate::segment::{DATA_START, Found, Header, Segment, VERSION, number_of};
 use crate::{LogOptions, Lsn, Visitor};
 
@@ -44,7 +44,8 @@ pub(crate) struct Recovered {
     pub marked: bool,
     /// Files prepared for the next segments, by number.
     pub ready: BTreeMap<u64, Arc<dyn File>>,
-    pub spare: Option<Spare>,
+    /// Released files, kept for their next use.
+    pub spares: Vec<Spare>,
 }
 
 pub(crate) fn recover(
@@ -217,14 +218,14 @@ impl Files {
             .filter(|(n, _)| *n < oldest)
             .map(|(n, s)| (n, (s.path.to_path_buf(), s.file)));
         let mut recovered =
-            Recovered { segments, end, marked, ready: BTreeMap::new(), spare: None };
+            Recovered { segments, end, marked, ready: BTreeMap::new(), spares: Vec::new() };
         for (number, (path, file)) in released.chain(self.unused).chain(self.damaged) {
             let size = file.len().map_err(LogError::io("measure", &path))?;
             if number > last && size == options.size_of(number) {
                 file.sync_all().map_err(LogError::io("sync", &path))?;
                 recovered.ready.insert(number, file);
-            } else if recovered.spare.is_none() && size == options.segment_bytes {
-                recovered.spare = Some(Spare { path, file, size });
+            } else if recovered.spares.len() < SPARES_MAX && size == options.segment_bytes {
+                recovered.spares.push(Spare { path, file, size });
             } else {
                 fs.remove(&path).map_err(LogError::io("remove", &path))?;
             }

@@ -2,10 +2,19 @@
 //!
 //! A commit is cheapest where it changes no metadata of a file: its blocks must be allocated *and
 //! written* before. So one file ahead is kept ready, either filled with real zeroes or recycled from
-//! a segment that was released. A background thread does this in small synced steps with pauses, so
-//! that the commits going on beside it do not queue behind megabytes. Should the writer come before
-//! the thread is done it waits, and the thread hurries; should nobody be at work it does the work
-//! itself.
+//! a segment that was released. Once checkpoints come as regularly as segments fill up, what they
+//! release is all that is ever needed: the log goes round over the same few files, and no zeroes are
+//! written beside the commits any more.
+//!
+//! ```text
+//!   checkpoints          ^                ^                ^
+//!   in use      [ 8 ][ 9 ........]   [ 9 ][ 10 .......]   [ 10 ][ 11 .......]
+//!   ready       [ 10 = 7 renamed ]   [ 11 = 8 renamed ]   [ 12 = 9 renamed  ]
+//! ```
+//!
+//! Until then a background thread writes zeroes, in small synced steps with pauses, so that the
+//! commits going on beside it do not queue behind megabytes. Should the writer come before the thread
+//! is done it waits, and the thread hurries; should nobody be at work it does the work itself.
 //!
 //! # Invariants
 //! * A file is handed out only when its length, its name and its contents (zeroes, or frames of an
@@ -28,8 +37,11 @@ use crate::segment::path_of;
 
 /// Zeroes are written and synced in steps of so many bytes.
 const STEP: usize = 128 << 10;
-/// The background thread rests between steps: 16 MiB take about a third of a second.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The background thread rests between steps: 16 MiB take most of a second, and fill in several.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Released files that are kept for their next use: as many as one checkpoint releases at once where
+/// commits are large.
+pub(crate) const SPARES_MAX: usize = 2;
 
 /// A released file that waits for its next use.
 pub(crate) struct Spare {
@@ -58,23 +70,23 @@ struct Shared {
 struct State {
     /// Files ready for use, by segment number.
     ready: BTreeMap<u64, Arc<dyn File>>,
-    spare: Option<Spare>,
+    spares: Vec<Spare>,
     /// The number that the background thread is to prepare.
     wanted: Option<u64>,
     busy: bool,
 }
 
 impl Reserve {
-    /// A reserve that starts with `ready` files and wants the file after the segment `last`.
+    /// A reserve that starts with `ready` and `spares`, and wants the file after the segment `last`.
     pub fn new(
         fs: Arc<dyn Vfs>,
         dir: &Path,
         options: &LogOptions,
         ready: BTreeMap<u64, Arc<dyn File>>,
-        spare: Option<Spare>,
+        spares: Vec<Spare>,
         last: u64,
     ) -> Reserve {
-        let state = State { ready, spare, wanted: Some(last + 1), busy: false };
+        let state = State { ready, spares, wanted: Some(last + 1), busy: false };
         let shared = Arc::new(Shared {
             fs,
             dir: dir.to_path_buf(),
@@ -126,8 +138,8 @@ impl Reserve {
     /// Takes a file that holds nothing needed: keeps it for its next use, or removes it.
     pub fn recycle(&self, spare: Spare) -> Result<(), LogError> {
         let mut state = self.shared.state.lock();
-        if state.spare.is_none() && spare.size == self.shared.options.segment_bytes {
-            state.spare = Some(spare);
+        if state.spares.len() < SPARES_MAX && spare.size == self.shared.options.segment_bytes {
+            state.spares.push(spare);
             return Ok(());
         }
         drop(state);
@@ -138,7 +150,7 @@ impl Reserve {
     pub fn bytes(&self) -> u64 {
         let state = self.shared.state.lock();
         let ready: u64 = state.ready.keys().map(|&n| self.shared.options.size_of(n)).sum();
-        ready + state.spare.as_ref().map_or(0, |s| s.size)
+        ready + state.spares.iter().map(|spare| spare.size).sum::<u64>()
     }
 
     /// Ends the background thread; a file it was filling stays behind unfinished.
@@ -189,7 +201,8 @@ impl Shared {
 
     fn spare_for(&self, state: &mut State, number: u64) -> Option<Spare> {
         let size = self.options.size_of(number);
-        state.spare.take_if(|spare| spare.size == size)
+        let at = state.spares.iter().position(|spare| spare.size == size)?;
+        Some(state.spares.swap_remove(at))
     }
 
     /// Makes the file for segment `number`; none where `stop` was called meanwhile.

@@ -86,7 +86,7 @@ impl SegmentedLog {
             syncs: AtomicU64::new(0),
             poison: OnceLock::new(),
             segments: Mutex::new(found.segments.into()),
-            reserve: Reserve::new(env.fs.clone(), dir, &options, found.ready, found.spare, last),
+            reserve: Reserve::new(env.fs.clone(), dir, &options, found.ready, found.spares, last),
             options,
         }
     }

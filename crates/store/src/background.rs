@@ -3,8 +3,23 @@
 //! ```text
 //!   apply ──memtable full──> frozen ──durable?──> flush thread ──> runs ──too many?──> compact thread
 //!     ^                        |
-//!     └── waits while more than four are frozen and the first of them could be flushed
+//!   admit <── back-pressure ───┘
 //! ```
+//!
+//! # Back-pressure
+//! Writers that are faster than the flush are held back before their commit is numbered and logged,
+//! where they are in nobody's way; `apply` itself, which runs while all other commits wait, never
+//! waits. What waits is counted in memtables, the frozen ones and the filled part of the active one.
+//!
+//! ```text
+//!   memtables waiting   0        1        2      2.5     3       3.5     4       4.5      5
+//!   a commit waits      not at all ...... |      0.2     0.5     1       2       5 ms     until one is flushed
+//! ```
+//!
+//! The curve is steep at its end, so that whatever the writers do they meet the rate of the flush
+//! somewhere on it, each commit a little late, instead of running into a wall all at once. Nobody is
+//! held back while the oldest memtable is not durable in the log: whoever would sync it may be among
+//! those who ask.
 //!
 //! A flush that fails (a full disk) is tried again every second, and the writers are told why once they
 //! would have to wait; reads go on. A failed manifest swap, or a panic in a table's merge, poisons the
@@ -15,12 +30,16 @@ use crate::store::Shared;
 use parking_lot::{Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Frozen memtables beyond which writers wait.
-const FROZEN_MAX: usize = 4;
+/// Memtables waiting from which on writers are slowed down.
+const SLOW_FROM: usize = 2;
+/// Memtables waiting at which they stop.
+const STOP_AT: usize = 5;
+/// What a commit waits halfway between the two.
+const DELAY: Duration = Duration::from_millis(1);
 const RETRY: Duration = Duration::from_secs(1);
 const FLUSH: &str = "store-flush";
 const COMPACT: &str = "store-compact";
@@ -33,6 +52,9 @@ pub(crate) struct Background {
     signals: Mutex<Signals>,
     changed: Condvar,
     frozen: AtomicUsize,
+    /// The last commit of the oldest frozen memtable, 0 where there is none: once it is durable there
+    /// is something to flush.
+    due: AtomicU64,
     stopping: AtomicBool,
 }
 
@@ -81,53 +103,71 @@ impl Background {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// A memtable was frozen.
-    pub fn set_frozen(&self, count: usize) {
-        self.frozen.store(count, Ordering::Release);
-        self.wake();
+    /// A memtable was frozen, or flushed.
+    pub fn memtables_changed(&self, shared: &Shared, flushed: bool) {
+        let mut signals = self.signals.lock();
+        // Looked at under the lock: of two who come at once the later one tells what is true.
+        let state = shared.state();
+        self.due.store(state.frozen.first().map_or(0, |f| f.mem.last()), Ordering::Release);
+        self.frozen.store(state.frozen.len(), Ordering::Release);
+        signals.events += 1;
+        if flushed {
+            signals.flush_error = None;
+        }
+        drop(signals);
+        self.changed.notify_all();
     }
 
-    /// A memtable was flushed.
-    pub fn flushed(&self, frozen: usize) {
-        self.signals.lock().flush_error = None;
-        self.set_frozen(frozen);
-    }
-
-    /// More is durable: what is frozen may be flushed now.
+    /// What is durable rose from one commit to another: where the oldest frozen memtable ends between
+    /// the two it may be flushed now.
     #[inline]
-    pub fn durable_rose(&self) {
-        if self.frozen.load(Ordering::Acquire) > 0 {
+    pub fn durable_rose(&self, from: u64, to: u64) {
+        let due = self.due.load(Ordering::Acquire);
+        if from < due && due <= to {
             self.wake();
         }
     }
 
-    /// Waits while too much is frozen that could be flushed; fails where flushing fails.
+    /// Holds a writer back by how much waits to be flushed; fails where flushing fails.
     #[inline]
-    pub fn stall(&self, shared: &Shared) -> Result<(), StoreError> {
-        if self.frozen.load(Ordering::Acquire) > FROZEN_MAX && shared.options.background {
-            self.stall_slow(shared)
+    pub fn admit(&self, shared: &Shared) -> Result<(), StoreError> {
+        if self.frozen.load(Ordering::Acquire) >= SLOW_FROM && shared.options.background {
+            self.hold_back(shared)
         } else {
             Ok(())
         }
     }
 
-    fn stall_slow(&self, shared: &Shared) -> Result<(), StoreError> {
+    fn hold_back(&self, shared: &Shared) -> Result<(), StoreError> {
         loop {
             let events = self.signals.lock().events;
             let state = shared.state();
             let durable = shared.durable.lock().0.0;
             let due = state.frozen.first().is_some_and(|f| f.mem.last() <= durable);
-            if state.frozen.len() <= FROZEN_MAX || !due || self.is_stopping() {
+            let waiting = state.frozen.len() as f64 + state.active.fill(&shared.options);
+            drop(state);
+            if !due || self.is_stopping() {
                 return Ok(());
             }
-            drop(state);
             shared.check_poison()?;
             let mut signals = self.signals.lock();
-            if let Some(cause) = &signals.flush_error {
-                return Err(StoreError::Full { cause: cause.clone() });
-            }
-            if signals.events == events {
-                self.changed.wait(&mut signals);
+            match delay(waiting) {
+                Some(Duration::ZERO) => return Ok(()),
+                // What happens meanwhile may be a flush: then it is weighed anew.
+                Some(delay) if signals.events == events => {
+                    if self.changed.wait_for(&mut signals, delay).timed_out() {
+                        return Ok(());
+                    }
+                }
+                None => {
+                    if let Some(cause) = &signals.flush_error {
+                        return Err(StoreError::Full { cause: cause.clone() });
+                    }
+                    if signals.events == events {
+                        self.changed.wait(&mut signals);
+                    }
+                }
+                Some(_) => {}
             }
         }
     }
@@ -137,6 +177,12 @@ impl Background {
         std::thread::yield_now();
         !self.is_stopping()
     }
+}
+
+/// How long a commit is held back while so many memtables wait to be flushed; `None`: until one is.
+fn delay(waiting: f64) -> Option<Duration> {
+    let part = (waiting - SLOW_FROM as f64) / (STOP_AT - SLOW_FROM) as f64;
+    (part < 1.0).then(|| DELAY.mul_f64(part.max(0.0) / (1.0 - part)))
 }
 
 /// The life of a thread: works whenever something has happened, and again a while after a failure.
@@ -173,5 +219,23 @@ fn run(shared: &Shared, work: Work) {
             }
             seen = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody waits before two memtables do; from there on the delay grows without a step and without
+    /// end, and at five nothing but a flush lets a writer go on.
+    #[test]
+    fn the_delay_grows_steadily_from_nothing_to_a_stop() {
+        let micros = |waiting: f64| delay(waiting).map(|delay| delay.as_micros());
+        assert_eq!([0.0, 1.9, 2.0].map(micros), [Some(0); 3]);
+        assert_eq!([2.5, 3.5, 4.5].map(micros), [Some(200), Some(1_000), Some(5_000)]);
+        assert_eq!([5.0, 7.3].map(micros), [None; 2]);
+        let curve: Vec<_> =
+            (0..500).map(|hundredths| micros(f64::from(hundredths) / 100.0)).collect();
+        assert!(curve.is_sorted() && curve.iter().all(Option::is_some), "{curve:?}");
     }
 }

@@ -68,7 +68,7 @@ impl Store {
     /// Does what the background threads would do now: for stores opened without them.
     pub fn maintain(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
-        if shared.state().active.bytes() > shared.options.memtable_bytes {
+        if shared.state().active.fill(&shared.options) >= 1.0 {
             shared.freeze();
         }
         shared.flush_whole()?;

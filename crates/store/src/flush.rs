@@ -113,7 +113,7 @@ impl Shared {
         self.unless_installed(installed, current.iter().chain(&history))?;
         Counters::add(&self.counters.flushes, 1);
         Counters::add(&self.counters.written, written);
-        self.background.flushed(self.state().frozen.len());
+        self.background.memtables_changed(self, true);
         Ok(())
     }
 

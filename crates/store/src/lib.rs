@@ -190,6 +190,9 @@ pub struct StoreOptions {
     pub cache_bytes: usize,
     /// A memtable of so many bytes is frozen and flushed.
     pub memtable_bytes: usize,
+    /// So is one of so many writes, however small they are: they are what the caller applies again
+    /// after a crash, at about three a microsecond.
+    pub memtable_writes: usize,
     /// A run is cut into segment files of about so many bytes.
     pub segment_bytes: usize,
     /// Uncompressed bytes of a block of current images.
@@ -205,6 +208,7 @@ impl Default for StoreOptions {
         StoreOptions {
             cache_bytes: 256 << 20,
             memtable_bytes: 32 << 20,
+            memtable_writes: 256 << 10,
             segment_bytes: 64 << 20,
             current_block_bytes: 16 << 10,
             history_block_bytes: 64 << 10,

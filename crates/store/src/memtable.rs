@@ -17,6 +17,7 @@
 //! * Each group but the first of a chain begins with an anchor.
 //! * A frozen memtable never changes.
 
+use crate::StoreOptions;
 use crate::group::{self, Found, Group, Tag};
 use crate::key::{FullKey, Range};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -99,6 +100,7 @@ pub type Map = BTreeMap<FullKey, Chain>;
 pub struct Memtable {
     map: RwLock<Map>,
     bytes: AtomicUsize,
+    writes: AtomicUsize,
     first: AtomicU64,
     last: AtomicU64,
 }
@@ -108,6 +110,7 @@ impl Default for Memtable {
         Memtable {
             map: RwLock::default(),
             bytes: AtomicUsize::new(0),
+            writes: AtomicUsize::new(0),
             first: AtomicU64::new(u64::MAX),
             last: AtomicU64::new(0),
         }
@@ -132,9 +135,10 @@ impl Memtable {
         self.map.write()
     }
 
-    /// Notes that commit `csn` was added and took `bytes`.
-    pub fn added(&self, csn: u64, bytes: usize) {
+    /// Notes that commit `csn` was added, or a part of it: so many writes, which took `bytes`.
+    pub fn added(&self, csn: u64, writes: usize, bytes: usize) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.writes.fetch_add(writes, Ordering::Relaxed);
         self.first.fetch_min(csn, Ordering::AcqRel);
         self.last.fetch_max(csn, Ordering::AcqRel);
     }
@@ -142,6 +146,13 @@ impl Memtable {
     /// Bytes held, about.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// How full it is by what `options` allow: 1 and above is to be flushed.
+    pub fn fill(&self, options: &StoreOptions) -> f64 {
+        let part =
+            |held: &AtomicUsize, max: usize| held.load(Ordering::Relaxed) as f64 / max as f64;
+        part(&self.bytes, options.memtable_bytes).max(part(&self.writes, options.memtable_writes))
     }
 
     /// The first commit held; `u64::MAX` where there is none.
@@ -184,13 +195,15 @@ impl Memtable {
         let mut map = rest.write();
         for (key, chain) in self.read().iter() {
             let mut kept = Chain { below_len: chain.below_len, ..Chain::default() };
-            let mut bytes = 0;
+            let (mut bytes, mut writes) = (0, 0);
             for group in chain.groups().iter().filter(|g| g.tail().csn > csn) {
                 for e in group.view().entries().filter(|e| e.csn > csn) {
                     bytes += kept.push(e.csn, e.tag, e.bytes);
+                    writes += 1;
                 }
             }
             if bytes > 0 {
+                rest.writes.fetch_add(writes, Ordering::Relaxed);
                 rest.bytes.fetch_add(bytes + key.len() + ENTRY_BYTES, Ordering::Relaxed);
                 rest.first.fetch_min(kept.first(), Ordering::AcqRel);
                 map.insert(key.clone(), kept);
@@ -247,7 +260,7 @@ mod tests {
         for csn in 1..=10u64 {
             let key = FullKey::from_slice(&[csn as u8 % 3]);
             let bytes = mem.write().entry(key).or_default().push(csn, Tag::Put, &[csn as u8]);
-            mem.added(csn, bytes);
+            mem.added(csn, 1, bytes);
         }
         let rest = mem.above(8).unwrap();
         let keys: Vec<_> =

@@ -71,15 +71,24 @@ impl DirectoryStore {
     }
 }
 
+/// A segment is synced in steps of so many bytes while it is written: one sync of all of it would have
+/// the commits of that moment queue behind tens of megabytes.
+const STEP: u64 = 1 << 20;
+
 struct FileSink {
     file: Arc<dyn File>,
     offset: u64,
+    synced: u64,
 }
 
 impl SegmentSink for FileSink {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, self.offset)?;
         self.offset += bytes.len() as u64;
+        if self.offset - self.synced >= STEP {
+            self.file.sync_data()?;
+            self.synced = self.offset;
+        }
         Ok(())
     }
 
@@ -91,7 +100,7 @@ impl SegmentSink for FileSink {
 impl SegmentStore for DirectoryStore {
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentSink>> {
         let file = self.env.fs.open(&self.dir.join(name), OpenMode::CreateNew)?;
-        Ok(Box::new(FileSink { file, offset: 0 }))
+        Ok(Box::new(FileSink { file, offset: 0, synced: 0 }))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {

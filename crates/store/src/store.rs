@@ -259,16 +259,12 @@ impl Shared {
         let mut next = (**state).clone();
         next.frozen.push(Arc::new(Frozen { mem: std::mem::take(&mut next.active), note }));
         *state = Arc::new(next);
-        self.background.set_frozen(state.frozen.len());
+        drop(state);
+        self.background.memtables_changed(self, false);
     }
 
     fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
         self.check_poison()?;
-        match self.background.stall(self) {
-            // The commit is in the log already: memory takes it, and `admit` stops the next one.
-            Ok(()) | Err(StoreError::Full { .. }) => {}
-            Err(e) => return Err(e),
-        }
         let mut last = self.writer.lock();
         if csn.0 <= *last || csn == Csn::MAX {
             return Err(StoreError::Order { csn, last: Csn(*last) });
@@ -322,10 +318,10 @@ impl Shared {
             }
         }
         drop(map);
-        state.active.added(csn.0, bytes);
+        state.active.added(csn.0, writes.len(), bytes);
         *last = csn.0;
         weigh.iter().for_each(|w| self.rebase(&state, &key::full(w.table, &w.key)));
-        if self.options.background && state.active.bytes() > self.options.memtable_bytes {
+        if self.options.background && state.active.fill(&self.options) >= 1.0 {
             self.freeze_locked();
         }
         Ok(())
@@ -348,7 +344,7 @@ impl Shared {
         chain.below_len = Some(base_len as u32);
         if made {
             let bytes = chain.push(csn, Tag::Image, &image);
-            state.active.added(csn, bytes);
+            state.active.added(csn, 0, bytes);
         }
     }
 }
@@ -509,16 +505,17 @@ impl Store {
         self.shared.state().checkpoint.clone()
     }
 
-    /// To be called before a commit is written to the log: waits while too much waits to be flushed, and
-    /// fails where the store could not take it, because it is poisoned or its files cannot be written.
+    /// To be called before a commit is written to the log, without a lock that others need: holds the
+    /// caller back where memtables fill faster than they are flushed, the longer the more of them wait,
+    /// and fails where the store could not take the commit, because it is poisoned or its files cannot
+    /// be written.
     pub fn admit(&self) -> Result<(), StoreError> {
         self.shared.check_poison()?;
-        self.shared.background.stall(&self.shared)
+        self.shared.background.admit(&self.shared)
     }
 
     /// Adds the writes of commit `csn`, which is above every commit before. One caller at a time. A reader
-    /// of a smaller commit sees nothing of it. May wait while more than four frozen memtables wait to be
-    /// flushed.
+    /// of a smaller commit sees nothing of it. Never waits for a flush: see [`Store::admit`].
     ///
     /// A delta on a key without a live version is an error of the caller: where the memtable shows it, it
     /// is refused and the store poisoned (the log holds a commit that cannot be applied); where only a
@@ -531,10 +528,11 @@ impl Store {
     /// from there meets every commit above `csn`.
     pub fn set_durable(&self, csn: Csn, note: impl FnOnce() -> Vec<u8>) {
         let mut durable = self.shared.durable.lock();
-        if csn > durable.0 {
+        let before = durable.0;
+        if csn > before {
             *durable = (csn, note());
             drop(durable);
-            self.shared.background.durable_rose();
+            self.shared.background.durable_rose(before.0, csn.0);
         }
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   model      random commits, reads, flushes, merges, reopenings against a list of events
 //!   corners    each rule of the format and the API on its own
+//!   pressure   when memtables are flushed, and how writers are held back meanwhile
 //!   crash      power loss at every operation, failing operations, flipped bits, switched-off syncs
 //! ```
 //!
@@ -12,4 +13,5 @@
 mod corners;
 mod crash;
 mod model;
+mod pressure;
 mod world;

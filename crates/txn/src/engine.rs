@@ -4,13 +4,14 @@
 //!   transaction            commit mutex                     outside it
 //!   ───────────            ────────────                     ──────────
 //!   encode record    ──>   validate reads           ──>     log.sync      (one for many)
-//!   validate reads         number: csn, time                publish       in order: hooks, visible
-//!   (what is there)        log.append                       release the row locks
-//!                          store.apply
+//!   store.admit            number: csn, time                publish       in order: hooks, visible
+//!   validate reads         log.append                       release the row locks
+//!   (what is there)        store.apply
 //! ```
 //!
-//! What must be ordered happens under the commit mutex and nothing else does: no disk is touched
-//! there. The store knows of a commit before the log has made it durable, but nobody sees it: readers
+//! What must be ordered happens under the commit mutex and nothing else does: no disk is touched and
+//! no flush is waited for there. Writers that are faster than the flush are held back one by one
+//! before it, by the store's `admit`. The store knows of a commit before the log has made it durable, but nobody sees it: readers
 //! read at the newest *visible* commit, and that moves only after the sync.
 //!
 //! # When the log fails
@@ -34,7 +35,7 @@ use std::sync::{Arc, OnceLock};
 
 use log::{CommitLog, Durability, LogOptions, Lsn, SegmentedLog};
 use parking_lot::Mutex;
-use store::{Csn, Hold, Loaded, Store, StoreOptions, Table, TableId, Write};
+use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
 use vfs::{Clock, DirLock, Env};
 
 use crate::commits::{CommitIndex, CommitInfo, Milestones};
@@ -614,6 +615,11 @@ fn open_log(
         let mut writes = record.writes;
         writes.push(page_write(record.csn, time_us, &record.note));
         let loaded = record.loaded.map(Loaded::from_bytes);
+        match store.admit() {
+            // The commits are in the log: memory takes them, and the next commit is refused.
+            Ok(()) | Err(StoreError::Full { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         store.apply(last, &writes)?;
         if let Some(loaded) = loaded {
             let what = "bulk load that does not decode";

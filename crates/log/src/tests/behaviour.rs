@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vfs::{CrashPolicy, Env, OpenMode, SimRandom, SimVfs, Vfs};
+use vfs::{CrashPolicy, Env, OpKind, OpenMode, SimRandom, SimVfs, Vfs};
 
 use super::workload::{DIR, Entry, Run, Step, open, options, run, seed};
 use crate::{CommitLog, Durability, LogError, LogOptions, Lsn, PAYLOAD_MAX, SegmentedLog, Visitor};
@@ -142,6 +142,27 @@ fn released_segments_are_used_again_and_the_log_stays_small() {
     assert!(matches!(open(&env, &options(), Lsn(0)), Err(LogError::Released { .. })));
     drop(log);
     assert_eq!(open(&env, &options(), last).unwrap().1, []);
+}
+
+/// Checkpoints that release two segments at a time leave enough for the two that come: the log goes
+/// round over the same files, and neither makes nor removes one.
+#[test]
+fn a_log_that_is_released_regularly_needs_no_new_files() {
+    let (disk, _, log) = fresh();
+    let mut lsns = Vec::new();
+    let mut steady = 0;
+    for i in 0..600usize {
+        lsns.push(put(&log, &[i as u8; 200]));
+        if i % 12 == 11 {
+            log.release(lsns[i - 8]).unwrap();
+        }
+        if i == 100 {
+            steady = disk.op_count();
+        }
+    }
+    let moved = |kind| disk.ops()[steady..].iter().filter(|op| op.kind == kind).count();
+    assert_eq!((moved(OpKind::Create), moved(OpKind::Remove)), (0, 0));
+    assert!(moved(OpKind::Rename) > 40, "{}", moved(OpKind::Rename));
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn any_options(dice: &mut Dice) -> StoreOptions {
     StoreOptions {
         cache_bytes: [0, 2_000, 1 << 20][dice.below(3) as usize],
         memtable_bytes: [200, 2_000][dice.below(2) as usize],
+        memtable_writes: [10, 1_000][dice.below(2) as usize],
         segment_bytes: [1, 300, 1 << 20][dice.below(3) as usize],
         current_block_bytes: [1, 100, 4096][dice.below(3) as usize],
         history_block_bytes: [1, 100, 4096][dice.below(3) as usize],

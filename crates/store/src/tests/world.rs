@@ -174,6 +174,7 @@ pub fn small_options() -> StoreOptions {
     StoreOptions {
         cache_bytes: 1 << 20,
         memtable_bytes: 4 << 10,
+        memtable_writes: 1 << 10,
         segment_bytes: 1 << 20,
         current_block_bytes: 4 << 10,
         history_block_bytes: 4 << 10,
