@@ -3,6 +3,7 @@
 
 mod edges;
 mod forms;
+mod listing;
 mod model;
 mod naive;
 mod sirix;
