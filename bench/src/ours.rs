@@ -128,7 +128,7 @@ impl Ours {
     /// Lists the newest revisions: how many, and the bytes of their authors and messages.
     pub fn history(&self, key: &str, limit: usize) -> Result<(u32, usize)> {
         let (mut versions, mut words) = (0, 0);
-        for revision in self.collection.history(key, limit)? {
+        for revision in &self.collection.history(key, limit)? {
             versions += 1;
             words += revision.author.len() + revision.message.len();
         }

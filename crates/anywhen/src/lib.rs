@@ -43,9 +43,9 @@ mod verify;
 pub use catalog::NAME_BYTES_MAX;
 pub use document::{
     BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions, Committed, Diff,
-    Document, DocumentError, DocumentSavepoint as Savepoint, Edit, Keys, Meta, Metadata, Moment,
-    NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, Place, Position, Revision,
-    RevisionInfo, Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name,
+    Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History, Keys, Meta, Metadata,
+    Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, Place, Position,
+    Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name,
 };
 pub use error::{Error, Result};
 pub use json;

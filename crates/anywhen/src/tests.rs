@@ -20,8 +20,8 @@ fn a_transaction_is_one_commit() {
     assert_eq!(txn.collection("b").unwrap().get("y").unwrap().unwrap().to_json().unwrap(), "[2]");
     assert_eq!((text(&database, "a", "x"), text(&database, "b", "y")), (None, None));
     let csn = txn.commit().unwrap();
-    assert_eq!(database.collection("a").unwrap().history("x", 9).unwrap()[0].csn, csn);
-    assert_eq!(database.collection("b").unwrap().history("y", 9).unwrap()[0].csn, csn);
+    assert_eq!(database.collection("a").unwrap().history("x", 9).unwrap().get(0).unwrap().csn, csn);
+    assert_eq!(database.collection("b").unwrap().history("y", 9).unwrap().get(0).unwrap().csn, csn);
 
     let mut txn = database.begin().unwrap();
     txn.collection("a").unwrap().put("x", "3").unwrap();

@@ -1,7 +1,6 @@
-//! The history of a document and of its nodes.
+//! The history of a document's nodes: the values that one had, and which revision last changed each.
 //!
-//! The list of revisions is kept page by page (see [`crate::revisions`]). The history of one node is
-//! found in one of two ways, whichever is the shorter:
+//! The history of one node is found in one of two ways, whichever is the shorter:
 //!
 //! ```text
 //!   node changed    1 .......... 40 ................... 5000      few changes: hop. The version of now says 5000;
@@ -26,27 +25,7 @@ use crate::{NodeKey, Result, Revision};
 use json::{JsonPath, Kind, Step};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use store::Csn;
-
-/// What is known of a revision.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevisionInfo {
-    /// Its number.
-    pub revision: Revision,
-    /// Its commit.
-    pub csn: Csn,
-    /// When it was committed, in microseconds since 1970 UTC.
-    pub time_us: u64,
-    /// Who made it; may be empty.
-    pub author: Arc<str>,
-    /// Why; may be empty.
-    pub message: Arc<str>,
-    /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
-    pub authored_us: Option<u64>,
-    /// True where it removed the document.
-    pub deleted: bool,
-}
 
 /// The value of one node over some revisions in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,58 +72,6 @@ pub struct BlameLine {
 const HOPS_MAX: usize = 8;
 
 impl Collection {
-    /// What is known of one revision.
-    pub(crate) fn info(&self, state: &State, revision: Revision) -> Result<RevisionInfo> {
-        let found = self.infos(state, revision.0, revision.0)?.pop();
-        found.ok_or_else(|| crate::Damaged::new("a revision is missing from its page").into())
-    }
-
-    /// What is known of the revisions `from` up to and including `to`, newest first.
-    fn infos(&self, state: &State, from: u64, to: u64) -> Result<Vec<RevisionInfo>> {
-        let (mut csns, mut deleted) = (Vec::new(), Vec::new());
-        state.list.newest_first(self.engine(), from, to, &mut csns, &mut deleted)?;
-        let mut infos = Vec::with_capacity(csns.len());
-        // Commits in a row often share their author, and imports their message.
-        let (mut author, mut message): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(""));
-        let shared = |last: &mut Arc<str>, text: &str| {
-            if **last != *text {
-                *last = Arc::from(text);
-            }
-            Arc::clone(last)
-        };
-        self.engine().infos(&csns, |csn, time_us, by, why, authored_us| {
-            infos.push(RevisionInfo {
-                revision: Revision(to - infos.len() as u64),
-                csn,
-                time_us,
-                author: shared(&mut author, by),
-                message: shared(&mut message, why),
-                authored_us,
-                deleted: deleted[infos.len()],
-            });
-        })?;
-        Ok(infos)
-    }
-
-    /// The revisions of a document, newest first, at most `limit` of them.
-    pub fn history(&self, key: &str, limit: usize) -> Result<Vec<RevisionInfo>> {
-        let state = self.known(key, &Prefix::new(key)?)?;
-        let newest = state.revision.0;
-        self.infos(&state, newest.saturating_sub(limit as u64) + 1, newest)
-    }
-
-    /// The revisions numbered `from` up to and including `to`, newest first; what is past the ends is
-    /// left out.
-    pub fn history_range(
-        &self,
-        key: &str,
-        from: Revision,
-        to: Revision,
-    ) -> Result<Vec<RevisionInfo>> {
-        let state = self.known(key, &Prefix::new(key)?)?;
-        self.infos(&state, from.0.max(1), to.0.min(state.revision.0))
-    }
-
     /// When each revision was committed, oldest first, in microseconds since 1970 UTC.
     pub fn timestamps(&self, key: &str) -> Result<Vec<u64>> {
         let state = self.known(key, &Prefix::new(key)?)?;

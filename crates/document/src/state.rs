@@ -170,31 +170,34 @@ impl RevisionList {
         Ok(Revision((number * PAGE + within.unwrap_or(0) as u64).min(newest.0)))
     }
 
-    /// Appends the commits of the revisions `from` up to and including `to`, newest first, and for
-    /// each whether it removed the document.
+    /// The commits of the revisions `from` up to and including `to`, newest first, and which of these
+    /// revisions removed the document, ascending.
     pub fn newest_first(
         &self,
         engine: &Engine,
         from: u64,
         to: u64,
-        csns: &mut Vec<Csn>,
-        deleted: &mut Vec<bool>,
-    ) -> Result<()> {
+    ) -> Result<(Vec<Csn>, Vec<Revision>)> {
+        let from = from.max(1);
+        let mut csns = Vec::with_capacity((to + 1).saturating_sub(from) as usize);
+        let mut deleted = Vec::new();
         let mut end = to;
-        while end >= from.max(1) {
+        while end >= from {
             let number = (end - 1) / PAGE;
-            let begin = from.max(number * PAGE + 1);
-            let range = (begin - 1 - number * PAGE) as usize..(end - number * PAGE) as usize;
+            let before = number * PAGE;
+            let begin = from.max(before + 1);
+            let range = (begin - 1 - before) as usize..(end - before) as usize;
             let found = self.with_page(engine, number as u32, |timed| {
-                let page = timed.page.csns.get(range.clone())?;
-                csns.extend(page.iter().rev());
-                deleted.extend(range.rev().map(|index| timed.page.is_deletion(index)));
+                csns.extend(timed.page.csns.get(range.clone())?.iter().rev());
+                let deletions = timed.page.deletions().filter(|index| range.contains(index));
+                deleted.extend(deletions.map(|index| Revision(before + 1 + index as u64)));
                 Some(())
             })?;
             found.flatten().ok_or(Damaged::new("a revision is missing from its page"))?;
             end = begin - 1;
         }
-        Ok(())
+        deleted.sort_unstable();
+        Ok((csns, deleted))
     }
 
     /// Appends the commit times of the revisions up to `newest`, oldest first.

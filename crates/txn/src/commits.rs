@@ -23,38 +23,12 @@ use parking_lot::{Mutex, RwLock};
 use store::{Csn, Store};
 
 use crate::error::TxnError;
+use crate::infos::{CommitInfo, CommitInfos};
 use crate::pages::{COMMITS_TABLE, OpenPage, Page, assemble, first_csn, page_key, page_of};
 use crate::record::Note;
 
 /// Decoded pages kept, 9 KB each and their strings.
 const CACHED_PAGES_MAX: usize = 256;
-
-/// What is known of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitInfo {
-    /// Its number.
-    pub csn: Csn,
-    /// When it was committed: microseconds since 1970 UTC, never decreasing with the number.
-    pub time_us: u64,
-    /// Who made it; may be empty.
-    pub author: String,
-    /// Why; may be empty.
-    pub message: String,
-    /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
-    pub authored_us: Option<u64>,
-}
-
-impl CommitInfo {
-    fn new(csn: Csn, (time_us, note): (u64, Note<'_>)) -> Self {
-        CommitInfo {
-            csn,
-            time_us,
-            author: note.author.to_owned(),
-            message: note.message.to_owned(),
-            authored_us: note.authored_us,
-        }
-    }
-}
 
 #[derive(Default)]
 struct Cache {
@@ -89,7 +63,7 @@ impl CommitIndex {
         if open.page.is_full() {
             let next = OpenPage::new(Page::new(open.page.number + 1));
             let full = std::mem::replace(&mut *open, next);
-            self.cache.lock().insert(Arc::new(full.page));
+            self.cache.lock().insert(full.page);
         }
     }
 
@@ -114,6 +88,17 @@ impl CommitIndex {
         Ok(f(&*self.full_page(store, csn)?))
     }
 
+    /// The page that tells of `csn`, as it is now.
+    fn page(&self, store: &Store, csn: Csn) -> Result<Arc<Page>, TxnError> {
+        {
+            let open = self.open.read();
+            if open.page.number == page_of(csn) {
+                return Ok(Arc::clone(&open.page));
+            }
+        }
+        self.full_page(store, csn)
+    }
+
     fn full_page(&self, store: &Store, csn: Csn) -> Result<Arc<Page>, TxnError> {
         let number = page_of(csn);
         if let Some(page) = self.cache.lock().pages.get(&number) {
@@ -123,7 +108,7 @@ impl CommitIndex {
         let Some(open) = page else {
             return Err(damaged(csn, "commit page is missing or not full"));
         };
-        let page = Arc::new(open.page);
+        let page = open.page;
         self.cache.lock().insert(Arc::clone(&page));
         Ok(page)
     }
@@ -140,34 +125,24 @@ impl CommitIndex {
     /// What is known of a visible commit other than 0.
     pub(crate) fn info(&self, store: &Store, csn: Csn) -> Result<CommitInfo, TxnError> {
         let info = self.with_page(store, csn, |page| {
-            page.entry(csn).map(|entry| CommitInfo::new(csn, entry))
+            page.entry(csn).map(|entry| CommitInfo::new(csn, entry).to_owned())
         })?;
         info.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
-    /// Calls `f` with number, time, author, message and authored time of each of `csns`, all visible.
-    pub(crate) fn infos(
-        &self,
-        store: &Store,
-        mut csns: &[Csn],
-        mut f: impl FnMut(Csn, u64, &str, &str, Option<u64>),
-    ) -> Result<(), TxnError> {
-        while let Some(&first) = csns.first() {
-            let page = page_of(first);
-            let run = csns.iter().position(|csn| page_of(*csn) != page).unwrap_or(csns.len());
-            let (here, rest) = csns.split_at(run);
-            self.with_page(store, first, |page| {
-                for &csn in here {
-                    let entry = page.entry(csn);
-                    let (time_us, note) =
-                        entry.ok_or_else(|| damaged(csn, "commit page ends early"))?;
-                    f(csn, time_us, note.author, note.message, note.authored_us);
+    /// What is known of each of `csns`, all visible and none of them 0.
+    pub(crate) fn infos(&self, store: &Store, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
+        let mut pages: Vec<Arc<Page>> = Vec::new();
+        for &csn in &csns {
+            if !pages.last().is_some_and(|page| page.tells_of(csn)) {
+                let page = self.page(store, csn)?;
+                if !page.tells_of(csn) {
+                    return Err(damaged(csn, "commit page ends early"));
                 }
-                Ok::<_, TxnError>(())
-            })??;
-            csns = rest;
+                pages.push(page);
+            }
         }
-        Ok(())
+        Ok(CommitInfos::new(csns, pages))
     }
 
     /// Appends the time of each of `csns`, all visible, to `out`.

@@ -38,8 +38,9 @@ use parking_lot::Mutex;
 use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
 use vfs::{Clock, DirLock, Env};
 
-use crate::commits::{CommitIndex, CommitInfo, Milestones};
+use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, SerializationFailure, TxnError};
+use crate::infos::{CommitInfo, CommitInfos};
 use crate::locks::{LockManager, RowHasher, TxnId};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
@@ -307,19 +308,13 @@ impl Engine {
         self.commits.times(&self.store, csns, out)
     }
 
-    /// Calls `f` with number, time, author, message and authored time of each of `csns`: many
-    /// commits for little where neighbours are near each other, and without a copy of any text. `f`
-    /// must not ask the engine for commits itself.
-    pub fn infos(
-        &self,
-        csns: &[Csn],
-        f: impl FnMut(Csn, u64, &str, &str, Option<u64>),
-    ) -> Result<(), TxnError> {
+    /// Who made each of `csns`, when and why: many commits for little, without a copy of any text.
+    pub fn infos(&self, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
         let newest = self.visible();
         if let Some(csn) = csns.iter().copied().find(|csn| csn.0 == 0 || *csn > newest) {
             return Err(TxnError::NoSuchCommit { csn, newest });
         }
-        self.commits.infos(&self.store, csns, f)
+        self.commits.infos(&self.store, csns)
     }
 
     /// The store below, for reads, statistics and maintenance.

@@ -22,7 +22,7 @@
 //! | `locks` | who may write a row, who waits, deadlocks |
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
-//! | `pages`, `commits` | who committed when and why; times to numbers and back |
+//! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
 //!
 //! # Invariants
 //! * A commit is visible only after it is as durable as it asked to be, and after all before it.
@@ -35,6 +35,7 @@ mod bytes;
 mod commits;
 mod engine;
 mod error;
+mod infos;
 mod locks;
 mod pages;
 mod publish;
@@ -54,9 +55,9 @@ mod interleavings;
 mod tracker_tests;
 
 pub use bytes::Malformed;
-pub use commits::CommitInfo;
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
 pub use error::{EngineError, SerializationFailure, TxnError};
+pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use pages::{COMMITS_TABLE, Commits};
 pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};
 pub use row::Row;

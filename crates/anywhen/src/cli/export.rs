@@ -67,16 +67,14 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
 
 /// Every revision, oldest first, a line each.
 fn history(collection: &Collection, target: &Target) -> Outcome {
-    let mut revisions = super::read::revisions(collection, target, usize::MAX)?;
-    revisions.reverse();
-    for info in &revisions {
+    for info in super::read::revisions(collection, target, usize::MAX)?.iter().rev() {
         let micros = info.authored_us.unwrap_or(info.time_us);
         let time = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
         let mut line = Object::new()
             .plain("version", info.revision.0)
             .plain("time", time.trim_end_matches('0').trim_end_matches('.'))
-            .text("author", &info.author)
-            .text("message", &info.message);
+            .text("author", info.author)
+            .text("message", info.message);
         if !info.deleted {
             let document = collection.at(info.revision).get(&target.key)?;
             let document = document.ok_or_else(|| missing(target))?;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use anywhen::{
-    Collection, Document, DocumentError, Metadata, Moment, PartOptions, Revision, RevisionInfo,
+    Collection, Document, DocumentError, History, Metadata, Moment, PartOptions, Revision,
+    RevisionInfo,
 };
 use json::Tape;
 
@@ -150,7 +151,7 @@ pub(super) fn revisions(
     collection: &Collection,
     target: &Target,
     limit: usize,
-) -> Outcome<Vec<RevisionInfo>> {
+) -> Outcome<History> {
     let known = collection.at(anywhen::Csn::MAX).revision(&target.key)?;
     match known {
         Some(_) => Ok(collection.history(&target.key, limit)?),
@@ -158,21 +159,21 @@ pub(super) fn revisions(
     }
 }
 
-pub(super) fn revision_json(revision: &RevisionInfo) -> String {
+pub(super) fn revision_json(revision: RevisionInfo<&str>) -> String {
     Object::new()
         .plain("revision", revision.revision.0)
         .plain("csn", revision.csn.0)
         .text("time", &time::rfc3339(revision.time_us))
         .text_or_null("authored", revision.authored_us.map(time::rfc3339).as_deref())
-        .text("author", &revision.author)
-        .text("message", &revision.message)
+        .text("author", revision.author)
+        .text("message", revision.message)
         .plain("deleted", revision.deleted)
         .end()
 }
 
 pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
-    let newest = revisions(&collection, &a.target, 1)?[0].revision.0;
+    let newest = revisions(&collection, &a.target, 1)?.get(0).map_or(0, |r| r.revision.0);
     let to = a.to.unwrap_or(newest);
     let from = a.from.unwrap_or(to.saturating_sub(1));
     if from == 0 {
@@ -235,7 +236,7 @@ fn known(
     for revision in revisions {
         if let Entry::Vacant(vacant) = known.entry(revision) {
             let found = collection.history_range(&target.key, revision, revision)?;
-            vacant.insert(found.into_iter().next().ok_or_else(|| missing(target))?);
+            vacant.insert(found.get(0).ok_or_else(|| missing(target))?.to_owned());
         }
     }
     Ok(known)

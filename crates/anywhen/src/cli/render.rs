@@ -1,7 +1,7 @@
 //! Answers for people: histories, comparisons and blame as aligned text, with
 //! colours that [`super::screen`] takes out again where there is no terminal.
 
-use anywhen::{BlameLine, Change, ChangeOp, NodeVersion, Position, RevisionInfo};
+use anywhen::{BlameLine, Change, ChangeOp, History, NodeVersion, Position, RevisionInfo};
 use owo_colors::OwoColorize;
 
 use super::args::Target;
@@ -15,9 +15,9 @@ const VALUE_WIDTH_MAX: usize = 100;
 const AUTHOR_WIDTH_MAX: usize = 24;
 
 /// A line for each revision: number, time, author, first line of the message.
-pub(super) fn history(revisions: &[RevisionInfo]) -> String {
+pub(super) fn history(revisions: &History) -> String {
     let number_width = widest(revisions.iter().map(|r| r.revision.0.to_string()));
-    let author_width = widest(revisions.iter().map(|r| name(&r.author)));
+    let author_width = widest(revisions.iter().map(|r| name(r.author)));
     let mut out = String::new();
     for r in revisions {
         let shown = time::show(r.authored_us.unwrap_or(r.time_us));
@@ -30,7 +30,7 @@ pub(super) fn history(revisions: &[RevisionInfo]) -> String {
         if author_width > 0 && (follows || !r.author.is_empty()) {
             // Padded only where something follows: lines end without spaces.
             let width = if follows { author_width } else { 0 };
-            columns.push(pad(&name(&r.author), width).cyan().to_string());
+            columns.push(pad(&name(r.author), width).cyan().to_string());
         }
         if r.deleted {
             columns.push("(removed)".red().to_string());

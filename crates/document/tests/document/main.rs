@@ -4,6 +4,7 @@
 mod edges;
 mod forms;
 mod imports;
+mod listing;
 mod model;
 mod naive;
 mod sirix;
