@@ -149,6 +149,14 @@ pub(crate) struct Prepared<'a> {
     pub reads: Option<(&'a ReadSet, Csn)>,
 }
 
+/// Where an ordered commit stands, and how durable it wants to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub commit: Commit,
+    lsn: Lsn,
+    durability: Durability,
+}
+
 /// A database's log, store, clock and locks, and the order of its commits.
 pub struct Engine {
     pub(crate) store: Store,
@@ -374,30 +382,32 @@ impl Engine {
 
     // --- the commit path -------------------------------------------------------------------------
 
-    /// Commits: returns once the commit is as durable as asked for, and visible.
-    pub(crate) fn commit(&self, prepared: Prepared<'_>) -> Result<Commit, TxnError> {
-        let durability = prepared.durability.unwrap_or(self.durability);
+    /// Numbers a commit and writes it to the log's buffer and to memory: only [`Engine::finish`] makes
+    /// it durable and visible.
+    pub(crate) fn order(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let loaded = prepared.loaded.clone();
-        let ordered = self.order(prepared, durability);
-        if let (Some(loaded), Err(error)) = (loaded, &ordered) {
+        let placed = self.place(prepared);
+        if let (Some(loaded), Err(error)) = (loaded, &placed) {
             // Where the outcome is unknown the files stay: the log may name them.
             if !matches!(error, TxnError::OutcomeUnknown { .. }) {
                 self.store.discard(&loaded);
             }
         }
-        let (commit, lsn) = ordered?;
+        placed
+    }
+
+    /// Returns once an ordered commit is as durable as asked for, and visible.
+    pub(crate) fn finish(&self, place: Place) -> Result<(), TxnError> {
+        let Place { commit, lsn, durability } = place;
         self.log.sync(lsn, durability).map_err(|error| self.unknown(&error))?;
         self.publish(commit.csn, lsn)?;
         self.maintain(lsn, durability);
-        Ok(commit)
+        Ok(())
     }
 
     /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
-    fn order(
-        &self,
-        prepared: Prepared<'_>,
-        durability: Durability,
-    ) -> Result<(Commit, Lsn), TxnError> {
+    fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
+        let durability = prepared.durability.unwrap_or(self.durability);
         let mut bytes = encode(&prepared)?;
         // Waits where memory is full, fails where files cannot be written: before the log has it.
         self.store.admit()?;
@@ -422,7 +432,7 @@ impl Engine {
         self.window.push(csn, writes);
         let durable = !matches!(durability, Durability::Os);
         self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
-        Ok((Commit { csn, time_us }, lsn))
+        Ok(Place { commit: Commit { csn, time_us }, lsn, durability })
     }
 
     /// Checks what was read against the commits since; returns up to which it is valid now.

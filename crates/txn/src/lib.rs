@@ -18,6 +18,7 @@
 //! |---|---|
 //! | `engine` | opening, the commit path, what stops it |
 //! | `transaction`, `scan`, `row` | what a transaction reads and writes |
+//! | `ordered` | a commit that has its place and waits for the disk |
 //! | `snapshot`, `tracker` | what is visible, and who still reads what |
 //! | `locks` | who may write a row, who waits, deadlocks |
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
@@ -37,6 +38,7 @@ mod engine;
 mod error;
 mod infos;
 mod locks;
+mod ordered;
 mod pages;
 mod publish;
 mod readset;
@@ -58,6 +60,7 @@ pub use bytes::Malformed;
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
 pub use error::{EngineError, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
+pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
 pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};
 pub use row::Row;

@@ -32,6 +32,7 @@ use store::{Csn, Loaded, Op, TableId, Write};
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::locks::{Acquired, LockFailure, Patience, RowHash, TxnId};
+use crate::ordered::Ordered;
 use crate::publish::Hook;
 use crate::readset::ReadSet;
 use crate::record::{Note, RECORD_BYTES_MAX};
@@ -343,13 +344,22 @@ impl Transaction {
     /// Fails with 40001 under SERIALIZABLE where something read was written meanwhile; the transaction
     /// is then rolled back. After [`TxnError::OutcomeUnknown`] it may or may not have happened. A
     /// transaction that wrote nothing always succeeds and makes no commit of its own.
-    pub fn commit(mut self, meta: CommitMeta) -> Result<Commit, TxnError> {
+    pub fn commit(self, meta: CommitMeta) -> Result<Commit, TxnError> {
+        self.order(meta)?.wait()
+    }
+
+    /// Does the part of a commit that decides whether it happens, and where among the others; what is
+    /// left is to wait for the disk ([`Ordered::wait`]). One who serves many transactions orders those
+    /// that are ready and then waits for them: the first wait serves them all.
+    ///
+    /// Fails as [`Transaction::commit`] does.
+    pub fn order(mut self, meta: CommitMeta) -> Result<Ordered, TxnError> {
         let hooks = std::mem::take(&mut self.hooks);
         if self.is_read_only() {
             let csn = self.snapshot.csn();
             let commit = Commit { csn, time_us: self.engine.time_us(csn)? };
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
-            return Ok(commit);
+            return Ok(Ordered::done(self, commit));
         }
         let CommitMeta { author, message, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
@@ -361,7 +371,8 @@ impl Transaction {
             hooks,
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
-        self.engine.commit(prepared)
+        let place = self.engine.order(prepared)?;
+        Ok(Ordered::waiting(self, place))
     }
 }
 

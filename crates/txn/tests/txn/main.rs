@@ -9,4 +9,5 @@ mod flips;
 mod history;
 mod lookups;
 mod model;
+mod ordered;
 mod schedule;
