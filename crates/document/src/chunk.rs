@@ -37,6 +37,7 @@ use crate::error::Damaged;
 use crate::order::Label;
 use json::Kind;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 use store::{Csn, Versioned};
 
@@ -473,6 +474,42 @@ impl Chunk {
         let kind =
             kind.map(|k| if k.is_container() { k } else { self.patch(slot).map_or(k, |p| p.kind) });
         Probe { kind, up: word(7), extent: word(11) }
+    }
+
+    /// Calls `f` with key and name of each child of `parent` that stands where its key says, those of
+    /// `keys` that lie in this chunk (which the first of them does), until `f` returns something.
+    /// What was passed over is taken off `keys`.
+    pub(crate) fn find_child<R>(
+        &self,
+        keys: &mut Range<u64>,
+        parent: NodeKey,
+        f: &mut impl FnMut(NodeKey, Option<&[u8]>) -> Option<R>,
+    ) -> Option<R> {
+        let image = self.image();
+        let slots = image.kinds.len();
+        let first = keys.start & !(CHUNK_NODES as u64 - 1);
+        let mut slot = (keys.start - first) as usize;
+        let mut frag = image.frag_start(slot.min(slots));
+        while slot < slots && keys.start < keys.end {
+            let key = NodeKey(keys.start);
+            if image.kinds[slot] != 0 && image.up(slot) as u64 == key.0 - parent.0 {
+                let name = match image.name_len(slot) {
+                    NO_NAME => None,
+                    len => Some(&image.heap[frag + 2..frag + 2 + len as usize]),
+                };
+                if let Some(found) = f(key, name) {
+                    return Some(found);
+                }
+            }
+            let extent = image.extent(slot).max(1);
+            keys.start += extent as u64;
+            let next = slot + extent as usize;
+            frag += (slot..next.min(slots)).map(|slot| image.frag_len(slot)).sum::<usize>();
+            slot = next;
+        }
+        // Slots behind the last one were never used.
+        keys.start = keys.start.max(first + CHUNK_NODES as u64);
+        None
     }
 
     /// The placed nodes: slot, parent, label.

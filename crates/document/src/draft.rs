@@ -696,6 +696,29 @@ impl Nodes for Draft {
         })
     }
 
+    // While only values changed, every node stands where it stood, under the same name.
+
+    fn child_named(&self, parent: NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
+        match self.work.is_empty() {
+            true => self.base.child_named(parent, name),
+            false => self.walk_to_name(parent, name),
+        }
+    }
+
+    fn child_at(&self, parent: NodeKey, position: usize) -> Result<Option<NodeKey>> {
+        match self.work.is_empty() {
+            true => self.base.child_at(parent, position),
+            false => self.walk_to_position(parent, position),
+        }
+    }
+
+    fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
+        match self.work.is_empty() {
+            true => self.base.position(parent, key),
+            false => self.count_position(parent, key),
+        }
+    }
+
     fn look(&self, key: NodeKey) -> Result<Option<Look>> {
         match self.work.get(&key.chunk()) {
             Some(work) => Ok(Some(work.buf.probe(key.slot()).into())),

@@ -50,22 +50,41 @@ pub struct Tree {
 /// Lists of at least so many children have their positions remembered.
 const POSITIONS_FROM: u32 = 64;
 
-/// The positions of one parent's children: (key, position), by key.
-type OfParent = Arc<Vec<(NodeKey, u32)>>;
+/// The children of one parent, in order.
+struct Siblings {
+    by_position: Vec<NodeKey>,
+    /// Their positions in the order of their keys, where that is another.
+    by_key: Option<Vec<u32>>,
+}
+
+impl Siblings {
+    fn new(by_position: Vec<NodeKey>) -> Siblings {
+        let by_key = (!by_position.is_sorted()).then(|| {
+            let mut by_key: Vec<u32> = (0..by_position.len() as u32).collect();
+            by_key.sort_unstable_by_key(|at| by_position[*at as usize]);
+            by_key
+        });
+        Siblings { by_position, by_key }
+    }
+
+    fn position(&self, key: NodeKey) -> Option<usize> {
+        let Some(by_key) = &self.by_key else { return self.by_position.binary_search(&key).ok() };
+        let found = by_key.binary_search_by_key(&key, |at| self.by_position[*at as usize]).ok()?;
+        Some(by_key[found] as usize)
+    }
+}
 
 /// Positions of children in long lists, found once for all versions whose nodes stand alike.
 #[derive(Default)]
-pub(crate) struct Positions(Mutex<BTreeMap<NodeKey, OfParent>>);
+pub(crate) struct Positions(Mutex<BTreeMap<NodeKey, Arc<Siblings>>>);
 
 impl Positions {
-    fn of(&self, tree: &Tree, parent: NodeKey) -> Result<OfParent> {
+    fn of(&self, tree: &Tree, parent: NodeKey) -> Result<Arc<Siblings>> {
         if let Some(known) = self.0.lock().get(&parent) {
             return Ok(Arc::clone(known));
         }
-        let numbered = tree.children(parent)?.zip(0..).map(|(key, at)| Ok((key?, at)));
-        let mut found = numbered.collect::<Result<Vec<(NodeKey, u32)>>>()?;
-        found.sort_unstable();
-        let found = Arc::new(found);
+        let children = tree.children(parent)?.collect::<Result<_>>()?;
+        let found = Arc::new(Siblings::new(children));
         self.0.lock().insert(parent, Arc::clone(&found));
         Ok(found)
     }
@@ -206,6 +225,38 @@ impl Tree {
         Ok(self.placed.get_or_init(|| Arc::new(placed)))
     }
 
+    /// The list of a node's children, where it is long and lists are kept.
+    fn siblings(&self, parent: NodeKey) -> Result<Option<Arc<Siblings>>> {
+        match &self.positions {
+            Some(known) if self.expect(parent)?.count >= POSITIONS_FROM => {
+                known.of(self, parent).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Calls `f` with key and name of the children of a node that stand where their keys say, in
+    /// order, until it returns something. A chunk is looked at once for all that it holds.
+    fn find_child<R>(
+        &self,
+        parent: NodeKey,
+        mut f: impl FnMut(NodeKey, Option<&[u8]>) -> Option<R>,
+    ) -> Result<Option<R>> {
+        let look = self.look(parent)?.ok_or_else(|| DocumentError::no_node(parent))?;
+        let mut keys = parent.0 + 1..parent.0 + look.extent as u64;
+        while keys.start < keys.end {
+            match self.chunk(NodeKey(keys.start).chunk())? {
+                Some(chunk) => {
+                    if let Some(found) = chunk.find_child(&mut keys, parent, &mut f) {
+                        return Ok(Some(found));
+                    }
+                }
+                None => keys.start = (keys.start | (CHUNK_NODES as u64 - 1)) + 1,
+            }
+        }
+        Ok(None)
+    }
+
     /// Bytes that the tree may come to hold, for accounting: chunks not fetched yet are guessed.
     pub fn bytes(&self) -> usize {
         /// What a chunk of 256 nodes takes as a rule.
@@ -292,6 +343,12 @@ pub trait Nodes {
 
     /// The child of an object by its escaped name.
     fn child_named(&self, parent: NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
+        self.walk_to_name(parent, name)
+    }
+
+    /// As [`child_named`](Nodes::child_named), by looking at one child after the other.
+    #[doc(hidden)]
+    fn walk_to_name(&self, parent: NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
         for child in self.children(parent)? {
             let child = child?;
             if self.expect(child)?.name == Some(name) {
@@ -303,6 +360,12 @@ pub trait Nodes {
 
     /// The child of an array by its position, from 0.
     fn child_at(&self, parent: NodeKey, position: usize) -> Result<Option<NodeKey>> {
+        self.walk_to_position(parent, position)
+    }
+
+    /// As [`child_at`](Nodes::child_at), by counting.
+    #[doc(hidden)]
+    fn walk_to_position(&self, parent: NodeKey, position: usize) -> Result<Option<NodeKey>> {
         self.children(parent)?.nth(position).transpose()
     }
 
@@ -508,15 +571,32 @@ impl Nodes for Tree {
     }
 
     fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
-        if let Some(known) = &self.positions
-            && self.expect(parent)?.count >= POSITIONS_FROM
-        {
-            let of_parent = known.of(self, parent)?;
-            let found = of_parent.binary_search_by_key(&key, |(key, _)| *key);
-            let lost = Damaged::new("a node that its parent does not know");
-            return Ok(of_parent[found.map_err(|_| lost)?].1 as usize);
+        let lost = || Damaged::new("a node that its parent does not know");
+        match self.siblings(parent)? {
+            Some(siblings) => Ok(siblings.position(key).ok_or_else(lost)?),
+            None => self.count_position(parent, key),
         }
-        self.count_position(parent, key)
+    }
+
+    fn child_named(&self, parent: NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
+        match self.header.placed {
+            0 => self.find_child(parent, |key, found| (found == Some(name)).then_some(key)),
+            _ => self.walk_to_name(parent, name),
+        }
+    }
+
+    fn child_at(&self, parent: NodeKey, position: usize) -> Result<Option<NodeKey>> {
+        if let Some(siblings) = self.siblings(parent)? {
+            return Ok(siblings.by_position.get(position).copied());
+        }
+        let mut before = 0..position;
+        match self.header.placed {
+            0 => self.find_child(parent, |key, _| match before.next() {
+                Some(_) => None,
+                None => Some(key),
+            }),
+            _ => self.walk_to_position(parent, position),
+        }
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use crate::naive::Snap;
 use crate::values::paths;
 use crate::world::World;
-use document::{DEPTH_MAX, DocumentError, NodeKey, Nodes, Place, Revision};
+use document::{DEPTH_MAX, DocumentError, Edit, NodeKey, Nodes, Place, Revision};
 use serde_json::{Value, json};
 
 fn text(world: &World) -> String {
@@ -254,5 +254,55 @@ fn the_end_of_a_chunk() {
         items.remove(nodes as usize - 2);
         assert_eq!(text(&world), json!(items).to_string());
         assert_eq!(document.tree().header().next_key, nodes as u64 + 1);
+    }
+}
+
+/// Names and positions lead to the same nodes whether they are looked up in chunks and kept lists or
+/// by walking from sibling to sibling: short and long lists, over the ends of chunks, past what was
+/// removed, among what was inserted and moved; in the newest version, in old ones, and within an edit.
+#[test]
+fn a_child_is_found_by_name_and_position_as_by_walking() {
+    fn check(nodes: &impl Nodes) {
+        for parent in nodes.subtree(nodes.root()).expect("walks") {
+            if !nodes.expect(parent).expect("is there").kind.is_container() {
+                continue;
+            }
+            let mut at = 0;
+            for child in nodes.children(parent).expect("walks") {
+                let child = child.expect("walks");
+                assert_eq!(nodes.child_at(parent, at).expect("finds"), Some(child));
+                assert_eq!(nodes.walk_to_position(parent, at).expect("finds"), Some(child));
+                assert_eq!(nodes.position(parent, child).expect("counts"), at);
+                if let Some(name) = nodes.expect(child).expect("is there").name {
+                    assert_eq!(nodes.child_named(parent, name).expect("finds"), Some(child));
+                    assert_eq!(nodes.walk_to_name(parent, name).expect("finds"), Some(child));
+                }
+                at += 1;
+            }
+            assert_eq!(nodes.child_at(parent, at).expect("finds"), None);
+            assert_eq!(nodes.child_named(parent, b"no such name").expect("finds"), None);
+        }
+    }
+    let fields: Vec<String> =
+        (0..300).map(|i| format!("\"field{i}\":[{i},{{\"in\":{i}}}]")).collect();
+    let world = World::new(1, false);
+    let json = format!("{{{},\"long\":[{}]}}", fields.join(","), vec!["0"; 700].join(","));
+    world.docs.put("d", json).expect("puts");
+    type Change<'a> = &'a dyn Fn(&mut Edit<'_>) -> document::Result<()>;
+    let edits: [Change<'_>; 5] = [
+        &|e| e.set("$.field9[0]", "\"nine\"").map(drop),
+        &|e| (10..80).try_for_each(|i| e.remove(format!("$.field{i}"))),
+        &|e| (0..300).try_for_each(|_| e.remove("$.long[100]")),
+        &|e| e.insert("$.field3[0]", Place::Before, "\"first\"").map(drop),
+        &|e| e.move_to("$.long[70]", "$.long[10]", Place::Before),
+    ];
+    for edit in edits {
+        world.docs.edit("d", |e| edit(e).inspect(|()| check(e.nodes()))).expect("edits");
+        check(&**world.docs.get("d").expect("reads").expect("is there").tree());
+    }
+    world.compact();
+    for revision in 1..=6 {
+        let then = world.docs.get_at("d", Revision(revision)).expect("reads").expect("is there");
+        check(&**then.tree());
     }
 }
