@@ -46,6 +46,9 @@ pub struct RevisionInfo {
     pub authored_us: Option<u64>,
     /// True where it removed the document.
     pub deleted: bool,
+    /// True where the document can still be read as it was then. That the revision was, when, by whom
+    /// and why stays known also where the collection's history does not reach back to it any more.
+    pub kept: bool,
 }
 
 /// The value of one node over some revisions in a row.
@@ -103,6 +106,7 @@ impl Collection {
     fn infos(&self, state: &State, from: u64, to: u64) -> Result<Vec<RevisionInfo>> {
         let (mut csns, mut deleted) = (Vec::new(), Vec::new());
         state.list.newest_first(self.engine(), from, to, &mut csns, &mut deleted)?;
+        let oldest = self.oldest_of(state)?;
         let mut infos = Vec::with_capacity(csns.len());
         // Commits in a row often share their author, and imports their message.
         let (mut author, mut message): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(""));
@@ -113,14 +117,16 @@ impl Collection {
             Arc::clone(last)
         };
         self.engine().infos(&csns, |csn, time_us, by, why, authored_us| {
+            let revision = Revision(to - infos.len() as u64);
             infos.push(RevisionInfo {
-                revision: Revision(to - infos.len() as u64),
+                revision,
                 csn,
                 time_us,
                 author: shared(&mut author, by),
                 message: shared(&mut message, why),
                 authored_us,
                 deleted: deleted[infos.len()],
+                kept: revision >= oldest,
             });
         })?;
         Ok(infos)
@@ -193,7 +199,7 @@ impl Collection {
                 f(csn, scalar);
             }
         };
-        self.engine().store().versions(self.table(), &chunk_key, Csn(1), to, |version| {
+        self.engine().store().versions(self.id(), &chunk_key, Csn(1), to, |version| {
             // The common case first: one short value, set.
             if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = version.bytes
                 && version.kind == store::Kind::Delta
@@ -210,13 +216,12 @@ impl Collection {
                     scan_delta(version.bytes, slot, |scalar| f(version.csn, scalar))
                 }
                 store::Kind::Put => {
-                    Chunk::from_image(version.bytes.to_vec(), version.csn).map(|chunk| {
-                        f(
-                            version.csn,
-                            chunk
-                                .node(slot as usize)
-                                .map(|n| Scalar { kind: n.kind, text: n.text }),
-                        )
+                    // An image that stands for forgotten changes knows since when each value is.
+                    Chunk::from_image(version.bytes.to_vec(), version.csn).map(|chunk| match chunk
+                        .node(slot as usize)
+                    {
+                        Some(n) => f(n.changed, Some(Scalar { kind: n.kind, text: n.text })),
+                        None => f(version.csn, None),
                     })
                 }
                 store::Kind::Delete => {
@@ -335,6 +340,9 @@ impl Collection {
         at: Csn,
         events: &mut BTreeMap<Csn, Option<String>>,
     ) -> Result<Option<Csn>> {
+        if at != state.csn && at < self.horizon() {
+            return Ok(None);
+        }
         let loaded;
         let tree: Option<&Tree> = if at == state.csn {
             state.tree.as_deref()
@@ -361,7 +369,7 @@ impl Collection {
         // knows since when.
         let mut newest = None;
         let chunk_key = prefix.record(Record::Chunk(target.chunk()));
-        self.engine().store().versions(self.table(), &chunk_key, Csn(1), at, |version| {
+        self.engine().store().versions(self.id(), &chunk_key, Csn(1), at, |version| {
             if version.kind != store::Kind::Delta {
                 newest = Some((version.csn, version.kind));
             }
@@ -372,10 +380,11 @@ impl Collection {
             Some((csn, store::Kind::Delete)) => {
                 // Removed by that commit if it was there just before.
                 let before = Csn(csn.0 - 1);
-                let was_there = self
-                    .load_tree(prefix, before, false)?
-                    .is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some()));
-                if was_there {
+                let was_there = || -> Result<bool> {
+                    let tree = self.load_tree(prefix, before, false)?;
+                    Ok(tree.is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some())))
+                };
+                if before >= self.horizon() && was_there()? {
                     events.insert(csn, None);
                 }
                 Ok(Some(before))

@@ -16,7 +16,7 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
         Some((name, key)) => (name, Some(key)),
         None => (a.target.as_str(), None),
     };
-    let collection = session.collection(name)?;
+    let collection = session.collection_at(name, a.at)?;
     if a.history {
         let Some(key) = key else {
             return Err(Failure::new(Kind::Usage, "--history needs COLLECTION/DOC"));
@@ -68,6 +68,12 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
 /// Every revision, oldest first, a line each.
 fn history(collection: &Collection, target: &Target) -> Outcome {
     let mut revisions = super::read::revisions(collection, target, usize::MAX)?;
+    let known = revisions.len();
+    revisions.retain(|info| info.kept);
+    if revisions.len() < known {
+        let gone = count((known - revisions.len()) as u64, "revision");
+        screen::note(&format!("{gone} of {target} are not kept any more, and are left out"));
+    }
     revisions.reverse();
     for info in &revisions {
         let micros = info.authored_us.unwrap_or(info.time_us);
