@@ -3,7 +3,7 @@
 //! First every block of every file is read and its checksum computed; then every document is walked
 //! and compared with what is stored beside it: how many nodes it has, how many of them are placed,
 //! that each is found by its parent, and, where the collection keeps hashes, the digest. The newest
-//! revision of each document is walked, and with it the first and one in the middle.
+//! revision of each document is walked, and with it the oldest that is kept and one in the middle.
 
 use crate::{Collection, Database, Result, Revision};
 use document::{Nodes, Tree};
@@ -68,7 +68,8 @@ fn check_document(collection: &Collection, key: &str, report: &mut VerifyReport)
     if times.len() as u64 != newest.0 || !times.is_sorted() {
         report.problems.push(format!("{key}: its list of revisions does not add up"));
     }
-    let mut samples = vec![newest, Revision(1), Revision(newest.0.div_ceil(2))];
+    let oldest = collection.oldest(key)?;
+    let mut samples = vec![newest, oldest, Revision((oldest.0 + newest.0).div_ceil(2))];
     samples.dedup();
     for revision in samples {
         if let Some(document) = collection.at(revision).get(key)? {

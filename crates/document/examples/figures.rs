@@ -3,7 +3,7 @@
 //! Documents of 2.4 KB, 100 KB and 1 MB whose counter was set again and again. Everything is in
 //! memory and commits are not synced, so the figures are those of the code and not of a disk.
 
-use document::{Collection, DocumentTable, Documents, Meta, Nodes, Revision};
+use document::{Collection, CollectionOptions, DocumentTable, Documents, Meta, Nodes, Revision};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
@@ -83,11 +83,12 @@ fn collection() -> Collection {
     let env = Env { clock: Env::os().clock, ..Env::sim(&SimVfs::new(1), 1) };
     let mut options = EngineOptions::default();
     options.durability = log::Durability::Os;
-    let resolve =
-        Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
+    let table = Arc::new(DocumentTable::new(CollectionOptions::default()));
+    let known = Arc::clone(&table);
+    let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { Arc::clone(&known) as _ });
     let engine = Engine::open(&env, Path::new("/db"), options, resolve).expect("opens");
     ENGINE.set(Some(Arc::clone(&engine)));
-    Documents::new(engine, 256 << 20).collection(TableId(10), Default::default())
+    Documents::new(engine, 256 << 20).collection(TableId(10), table)
 }
 
 /// Fifty fields and an array of objects.

@@ -120,7 +120,7 @@ impl Collection {
                 f(csn, scalar);
             }
         };
-        self.engine().store().versions(self.table(), &chunk_key, Csn(1), to, |version| {
+        self.engine().store().versions(self.id(), &chunk_key, Csn(1), to, |version| {
             // The common case first: one short value, set.
             if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = version.bytes
                 && version.kind == store::Kind::Delta
@@ -137,13 +137,12 @@ impl Collection {
                     scan_delta(version.bytes, slot, |scalar| f(version.csn, scalar))
                 }
                 store::Kind::Put => {
-                    Chunk::from_image(version.bytes.to_vec(), version.csn).map(|chunk| {
-                        f(
-                            version.csn,
-                            chunk
-                                .node(slot as usize)
-                                .map(|n| Scalar { kind: n.kind, text: n.text }),
-                        )
+                    // An image that stands for forgotten changes knows since when each value is.
+                    Chunk::from_image(version.bytes.to_vec(), version.csn).map(|chunk| match chunk
+                        .node(slot as usize)
+                    {
+                        Some(n) => f(n.changed, Some(Scalar { kind: n.kind, text: n.text })),
+                        None => f(version.csn, None),
                     })
                 }
                 store::Kind::Delete => {
@@ -262,6 +261,9 @@ impl Collection {
         at: Csn,
         events: &mut BTreeMap<Csn, Option<String>>,
     ) -> Result<Option<Csn>> {
+        if at != state.csn && at < self.horizon() {
+            return Ok(None);
+        }
         let loaded;
         let tree: Option<&Tree> = if at == state.csn {
             state.tree.as_deref()
@@ -288,7 +290,7 @@ impl Collection {
         // knows since when.
         let mut newest = None;
         let chunk_key = prefix.record(Record::Chunk(target.chunk()));
-        self.engine().store().versions(self.table(), &chunk_key, Csn(1), at, |version| {
+        self.engine().store().versions(self.id(), &chunk_key, Csn(1), at, |version| {
             if version.kind != store::Kind::Delta {
                 newest = Some((version.csn, version.kind));
             }
@@ -299,10 +301,11 @@ impl Collection {
             Some((csn, store::Kind::Delete)) => {
                 // Removed by that commit if it was there just before.
                 let before = Csn(csn.0 - 1);
-                let was_there = self
-                    .load_tree(prefix, before, false)?
-                    .is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some()));
-                if was_there {
+                let was_there = || -> Result<bool> {
+                    let tree = self.load_tree(prefix, before, false)?;
+                    Ok(tree.is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some())))
+                };
+                if before >= self.horizon() && was_there()? {
                     events.insert(csn, None);
                 }
                 Ok(Some(before))

@@ -57,8 +57,9 @@ impl Collection {
         }
         let prefix = Prefix::new(key)?;
         let rest = start.as_slice().chain(reader);
+        self.table().check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        txn.lock(self.table(), &prefix.record(Record::Revisions(0)))?;
+        txn.lock(self.id(), &prefix.record(Record::Revisions(0)))?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         if state.revision.0 > 0 {
@@ -68,7 +69,7 @@ impl Collection {
         }
         let engine = self.engine().clone();
         let hashes = self.options().hashes;
-        let mut chunks = Chunks::new(engine.store().bulk(), self.table(), &prefix, hashes);
+        let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &prefix, hashes);
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
             return Err(chunks.error.take().unwrap_or(error.into()));
         }
@@ -76,11 +77,12 @@ impl Collection {
         // From here on the transaction looks after the files, also where it fails.
         txn.attach(bulk.finish()?);
         for (number, image) in puts {
-            txn.put(self.table(), &prefix.record(Record::Chunk(number)), image)?;
+            txn.put(self.id(), &prefix.record(Record::Chunk(number)), image)?;
         }
         let working = Working::new(state, hashes);
         let revision = working.next_revision();
-        working.write_loaded(&mut txn, self.table(), prefix, self.documents().cache())?;
+        working.write_loaded(&mut txn, self.id(), prefix, self.documents().cache())?;
+        let _still_there = self.table().enter()?;
         let commit = txn.commit(meta.commit())?;
         Ok(Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true })
     }

@@ -49,7 +49,7 @@ mod working;
 pub use axes::TimeAxis;
 pub use chunk::{CHUNK_NODES, Header, Node};
 pub use collection::{
-    Collection, CollectionAt, CollectionOptions, Committed, Document, Documents, Keys, Meta, Moment,
+    Collection, CollectionAt, Committed, Document, Documents, Keys, Meta, Moment,
 };
 pub use diff::{Change, ChangeOp, Diff, Position, diff};
 pub use edit::{Edit, NodeRef, Place, limits};
@@ -60,7 +60,7 @@ pub use key::KEY_BYTES_MAX;
 pub use listing::{History, HistoryIter, RevisionInfo};
 pub use paths::{PathClass, path_summary};
 pub use serialize::{Metadata, Options, type_name, write_part};
-pub use table::DocumentTable;
+pub use table::{BadRetention, CollectionOptions, DocumentTable, Retention};
 pub use transaction::{DocumentSavepoint, DocumentTransaction};
 pub use tree::{DEPTH_MAX, Nodes, Tree};
 

@@ -38,6 +38,9 @@ pub struct RevisionInfo<Text = String> {
     pub authored_us: Option<u64>,
     /// True where it removed the document.
     pub deleted: bool,
+    /// True where the document can still be read as it was then. That the revision was, when, by whom
+    /// and why stays known also where the collection's history does not reach back to it any more.
+    pub kept: bool,
 }
 
 impl RevisionInfo<&str> {
@@ -51,6 +54,7 @@ impl RevisionInfo<&str> {
             message: self.message.to_owned(),
             authored_us: self.authored_us,
             deleted: self.deleted,
+            kept: self.kept,
         }
     }
 }
@@ -59,13 +63,15 @@ impl RevisionInfo<&str> {
 ///
 /// It shares the pages of the table of commits that it tells of, about 16 KB and the texts of 1,024
 /// commits each, and keeps them in memory for as long as it lives.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct History {
     /// The number of the first.
     newest: u64,
     commits: CommitInfos,
     /// The revisions among them that removed the document, ascending.
     deleted: Vec<Revision>,
+    /// The oldest revision of the document that can still be read.
+    oldest: Revision,
 }
 
 impl History {
@@ -94,7 +100,8 @@ impl History {
         let CommitInfo { csn, time_us, author, message, authored_us } = commit;
         let revision = Revision(self.newest - index as u64);
         let deleted = self.deleted.binary_search(&revision).is_ok();
-        RevisionInfo { revision, csn, time_us, author, message, authored_us, deleted }
+        let kept = revision >= self.oldest;
+        RevisionInfo { revision, csn, time_us, author, message, authored_us, deleted, kept }
     }
 }
 
@@ -165,6 +172,7 @@ impl Collection {
 
     fn listing(&self, state: &State, from: u64, to: u64) -> Result<History> {
         let (csns, deleted) = state.list.newest_first(self.engine(), from, to)?;
-        Ok(History { newest: to, commits: self.engine().infos(csns)?, deleted })
+        let oldest = self.oldest_of(state)?;
+        Ok(History { newest: to, commits: self.engine().infos(csns)?, deleted, oldest })
     }
 }

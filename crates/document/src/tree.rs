@@ -201,6 +201,13 @@ impl Tree {
         Ok(())
     }
 
+    /// This tree with all chunks fetched, and no need of the store any more.
+    pub(crate) fn whole(mut self) -> Result<Tree> {
+        self.fetch()?;
+        self.source = None;
+        Ok(self)
+    }
+
     /// All placed nodes.
     pub(crate) fn placed(&self) -> Result<&Arc<Placed>> {
         if let Some(placed) = self.placed.get() {

@@ -151,6 +151,9 @@ pub enum Retention {
     Since(u64),
     /// Only what a [`Hold`] still reads.
     None,
+    /// Everything for now, but less may be asked for at any moment: until that is known, flushes
+    /// write what it takes. See [`Store::after_flush`].
+    Unsettled,
 }
 
 /// What a table tells the store about its values.
@@ -180,6 +183,12 @@ pub trait Table: Send + Sync + 'static {
     /// How much of the past compaction keeps.
     fn retention(&self) -> Retention {
         Retention::Forever
+    }
+
+    /// The commit that dropped the whole table: nothing is written to it afterwards, and nobody reads
+    /// it at that commit or above. Compaction takes the table away once no past before is to be kept.
+    fn ended(&self) -> Option<Csn> {
+        None
     }
 }
 

@@ -548,6 +548,17 @@ impl Store {
         self.shared.state().horizon(table)
     }
 
+    /// Returns once every flush that had begun is over.
+    ///
+    /// A flush leaves an image out of history where history is certain to keep the change behind it;
+    /// a merge drops that change where retention lets it go. So a table goes from
+    /// [`crate::Retention::Forever`] to less in three steps: it says `Unsettled`, this returns, it says
+    /// what it keeps from now on. The way back ends at `Unsettled`, because a merge that dropped
+    /// something may still be on its way; once the store has been opened again it may be `Forever`.
+    pub fn after_flush(&self) {
+        drop(self.shared.flushing.lock());
+    }
+
     /// Tells the store how to find the newest commit at or before a time, which [`crate::Retention::Since`]
     /// needs. Until then such tables keep everything.
     pub fn set_time_floor(&self, floor: TimeFloor) {

@@ -26,7 +26,7 @@ pub(super) fn history(revisions: &History) -> String {
             pad_left(&r.revision.0.to_string(), number_width).yellow().to_string(),
             shown.dimmed().to_string(),
         ];
-        let follows = r.deleted || !message.is_empty();
+        let follows = r.deleted || !r.kept || !message.is_empty();
         if author_width > 0 && (follows || !r.author.is_empty()) {
             // Padded only where something follows: lines end without spaces.
             let width = if follows { author_width } else { 0 };
@@ -34,6 +34,9 @@ pub(super) fn history(revisions: &History) -> String {
         }
         if r.deleted {
             columns.push("(removed)".red().to_string());
+        }
+        if !r.kept {
+            columns.push("(not kept)".dimmed().to_string());
         }
         if !message.is_empty() {
             columns.push(message.to_owned());
@@ -217,11 +220,11 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn widest(texts: impl Iterator<Item = String>) -> usize {
+pub(super) fn widest(texts: impl Iterator<Item = String>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
-fn pad(text: &str, width: usize) -> String {
+pub(super) fn pad(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(text.chars().count());
     format!("{text}{}", " ".repeat(missing))
 }

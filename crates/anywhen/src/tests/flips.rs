@@ -29,7 +29,9 @@ fn closed() -> SimVfs {
     let database = open(&disk).unwrap();
     for round in 0..36 {
         for (name, hashes) in COLLECTIONS {
-            let collection = database.collection_with(name, CollectionOptions { hashes }).unwrap();
+            let collection = database
+                .collection_with(name, CollectionOptions { hashes, ..CollectionOptions::default() })
+                .unwrap();
             let author = ["ada", "grace"][random.below(2) as usize].into();
             let meta = Meta { author, message: format!("round {round}"), ..Meta::default() };
             let key = KEYS[random.below(3) as usize];

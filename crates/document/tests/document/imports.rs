@@ -2,13 +2,13 @@
 //! failing disk or a broken stream leaves of them.
 
 use crate::world::{Dice, World};
-use document::{CollectionOptions, DocumentError, Meta, Nodes, Revision};
+use document::{CollectionOptions, DocumentError, Meta, Nodes, Retention, Revision};
 use std::io::{Error, Read};
 use store::StoreError;
 use txn::TxnError;
 use vfs::{CrashPolicy, FaultKind, FaultPlan, OpClasses, SimVfs};
 
-const HASHED: CollectionOptions = CollectionOptions { hashes: true };
+const HASHED: CollectionOptions = CollectionOptions { hashes: true, history: Retention::Forever };
 const ENTRIES: usize = 4_500;
 
 /// An array of 17 MB, which zstd cannot make much of.
