@@ -44,9 +44,9 @@ pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
 pub use document::{
     BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions,
     Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History, Keys,
-    Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, Place,
-    Position, Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest, limits,
-    subtree_hash, type_name,
+    Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions,
+    PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest,
+    limits, subtree_hash, type_name,
 };
 pub use error::{Error, Result};
 pub use json;

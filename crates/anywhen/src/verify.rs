@@ -2,11 +2,12 @@
 //!
 //! First every block of every file is read and its checksum computed; then every document is walked
 //! and compared with what is stored beside it: how many nodes it has, how many of them are placed,
-//! that each is found by its parent, and, where the collection keeps hashes, the digest. The newest
+//! that each is found by its parent, and, where the collection keeps them, the digest and the path
+//! summary. The newest
 //! revision of each document is walked, and with it the oldest that is kept and one in the middle.
 
 use crate::{Collection, Database, Result, Revision};
-use document::{Nodes, Tree};
+use document::{Nodes, Tree, path_summary};
 
 /// What a verification looked at and found.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +76,13 @@ fn check_document(collection: &Collection, key: &str, report: &mut VerifyReport)
         if let Some(document) = collection.at(revision).get(key)? {
             for problem in check_tree(document.tree(), collection.options().hashes)? {
                 report.problems.push(format!("{key} at revision {revision}: {problem}"));
+            }
+            if collection.options().path_summary
+                && collection.path_summary(key, revision)? != Some(path_summary(document.tree())?)
+            {
+                report.problems.push(format!(
+                    "{key} at revision {revision}: its path summary is not that of its nodes"
+                ));
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::edit::{Edit, NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, document_of, escape, record_of};
 use crate::listing::RevisionInfo;
+use crate::paths::{Counts, PathClass, path_summary};
 use crate::revisions::Touched;
 use crate::serialize::{Options, write_part};
 use crate::state::{Cache, RevisionList, State, Timed, timed};
@@ -290,7 +291,7 @@ impl Collection {
     }
 
     fn load_state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.end());
+        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.record(Record::Paths));
         let (mut number, mut tail) = (0, Timed::default());
         for item in self.engine().store().scan(
             self.id,
@@ -356,19 +357,48 @@ impl Collection {
         if revision == state.revision {
             return Ok(state.tree.clone());
         }
-        let Some(mut csn) = state.list.csn(self.engine(), revision)? else { return Ok(None) };
-        let horizon = self.horizon();
-        if csn < horizon {
-            let oldest = self.oldest_of(state)?;
-            if revision < oldest {
-                return Err(DocumentError::Forgotten { asked: revision, oldest });
-            }
-            // The newest at the horizon: its own commit is not known any more, its state is.
-            csn = horizon;
-        }
+        let Some(csn) = self.csn_of(state, revision)? else { return Ok(None) };
         let newest = state.tree.as_deref();
         let alike = |tree: Tree| if newest.is_some() { tree.alike(newest) } else { tree };
         Ok(self.load_tree(prefix, csn, false)?.map(|tree| Arc::new(alike(tree))))
+    }
+
+    /// A commit at which a revision was the newest, and at which it can be read.
+    fn csn_of(&self, state: &State, revision: Revision) -> Result<Option<Csn>> {
+        let csn = state.list.csn(self.engine(), revision)?;
+        let horizon = self.horizon();
+        if csn.is_none_or(|csn| csn >= horizon) {
+            return Ok(csn);
+        }
+        match self.oldest_of(state)? {
+            oldest if revision < oldest => {
+                Err(DocumentError::Forgotten { asked: revision, oldest })
+            }
+            // The newest at the horizon: its own commit is not known any more, its state is.
+            _ => Ok(Some(horizon)),
+        }
+    }
+
+    /// The paths of a document at a moment of its history, sorted; `None` where there was none then.
+    /// A collection with `path_summary` reads them; another walks over the document.
+    pub fn path_summary(
+        &self,
+        key: &str,
+        moment: impl Into<Moment>,
+    ) -> Result<Option<Vec<PathClass>>> {
+        let prefix = Prefix::new(key)?;
+        let (state, revision) = self.locate(key, &prefix, moment.into())?;
+        let Some(revision) = revision else { return Ok(None) };
+        if !self.options().path_summary {
+            let tree = self.tree_of(&state, &prefix, revision)?;
+            return tree.map(|tree| path_summary(&tree)).transpose();
+        }
+        let Some(csn) = self.csn_of(&state, revision)? else { return Ok(None) };
+        let store = self.engine().store();
+        let Some(stored) = store.read(self.id, &prefix.record(Record::Paths), csn)? else {
+            return Ok(None);
+        };
+        Ok(Some(Counts::read(stored.base(), stored.deltas())?.classes()))
     }
 
     /// The oldest revision that can still be read: 1 where nothing was forgotten.
@@ -558,7 +588,7 @@ impl Collection {
         txn.lock(self.id, &prefix.record(Record::Revisions(0)))?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
-        let mut working = Working::new(state, self.options().hashes);
+        let mut working = Working::new(state, self.options());
         let result = f(&mut working)?;
         if !working.is_changed() {
             let found = working.found();

@@ -16,7 +16,7 @@
 use crate::chunk_buf::ChunkBuf;
 use crate::error::{Damaged, DocumentError};
 use crate::key::{Record, record_of};
-use crate::{Result, revisions};
+use crate::{Result, paths, revisions};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::fmt;
 use std::str::FromStr;
@@ -105,12 +105,16 @@ pub struct CollectionOptions {
     pub history: Retention,
     /// Keep a rolling hash of every document (see [`crate::digest`]).
     pub hashes: bool,
+    /// Keep the path summary of every document (see [`crate::PathClass`]), so that it is read and not
+    /// computed.
+    pub path_summary: bool,
 }
 
 /// A collection's table.
 #[derive(Debug)]
 pub struct DocumentTable {
     hashes: bool,
+    path_summary: bool,
     history: RwLock<Retention>,
     /// What the store is told.
     retention: RwLock<store::Retention>,
@@ -126,6 +130,7 @@ impl DocumentTable {
     pub fn new(options: CollectionOptions) -> DocumentTable {
         DocumentTable {
             hashes: options.hashes,
+            path_summary: options.path_summary,
             history: RwLock::new(options.history),
             retention: RwLock::new(options.history.retention()),
             ended: AtomicU64::new(u64::MAX),
@@ -142,7 +147,11 @@ impl DocumentTable {
 
     /// What the collection does beside keeping documents.
     pub fn options(&self) -> CollectionOptions {
-        CollectionOptions { history: *self.history.read(), hashes: self.hashes }
+        CollectionOptions {
+            history: *self.history.read(),
+            hashes: self.hashes,
+            path_summary: self.path_summary,
+        }
     }
 
     /// Keeps another part of the past from now on. What was dropped before stays dropped.
@@ -201,6 +210,7 @@ impl Table for DocumentTable {
         match record_of(key) {
             Some(Record::Chunk(_)) => Ok(ChunkBuf::merge(base_csn, base, deltas, out)?),
             Some(Record::Revisions(_)) => Ok(revisions::merge(base_csn, base, deltas, out)?),
+            Some(Record::Paths) => Ok(paths::merge(base, deltas, out)?),
             None => Err(Damaged::new("a key that is no record of a document").into()),
         }
     }

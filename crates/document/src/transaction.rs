@@ -129,7 +129,7 @@ impl DocumentTransaction {
                 });
             }
             self.note_read(collection.id(), &prefix, newest.revision)?;
-            self.working.insert(id.clone(), Working::new(newest, collection.options().hashes));
+            self.working.insert(id.clone(), Working::new(newest, collection.options()));
             self.tables.insert(collection.id(), Arc::clone(collection.table()));
         }
         Ok(self.working.get_mut(&id).expect("was there or was put there"))

@@ -11,6 +11,7 @@ use store::{Csn, TableId};
 const VERSION_1: u8 = 1;
 const VERSION: u8 = 2;
 const HASHES: u8 = 1;
+const PATH_SUMMARY: u8 = 2;
 const FOREVER: u8 = 0;
 const FOR: u8 = 1;
 const NONE: u8 = 2;
@@ -24,10 +25,10 @@ pub(super) struct Entry {
 
 impl Entry {
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let CollectionOptions { history, hashes } = self.options;
+        let CollectionOptions { history, hashes, path_summary } = self.options;
         out.push(VERSION);
         out.extend_from_slice(&self.id.0.to_le_bytes());
-        out.push(if hashes { HASHES } else { 0 });
+        out.push((hashes as u8 * HASHES) | (path_summary as u8 * PATH_SUMMARY));
         let (kind, us) = match history {
             Retention::Forever => (FOREVER, 0),
             Retention::For(age) => (FOR, age.as_micros().try_into().unwrap_or(u64::MAX)),
@@ -44,7 +45,8 @@ impl Entry {
         }
         let id = TableId(input.u32()?);
         let flags = input.u8()?;
-        if flags & !HASHES != 0 {
+        let known = if version == VERSION_1 { HASHES } else { HASHES | PATH_SUMMARY };
+        if flags & !known != 0 {
             return Err(Error::Catalog("an option that this version does not know"));
         }
         let history = if version == VERSION_1 {
@@ -57,7 +59,8 @@ impl Entry {
                 _ => return Err(Error::Catalog("a history that this version does not know")),
             }
         };
-        Ok(Entry { id, options: CollectionOptions { history, hashes: flags & HASHES != 0 } })
+        let (hashes, path_summary) = (flags & HASHES != 0, flags & PATH_SUMMARY != 0);
+        Ok(Entry { id, options: CollectionOptions { history, hashes, path_summary } })
     }
 }
 
@@ -137,7 +140,9 @@ mod tests {
     fn records_round_trip() {
         for history in [Retention::Forever, Retention::For(Duration::from_secs(9)), Retention::None]
         {
-            let options = CollectionOptions { history, hashes: history == Retention::None };
+            let path_summary = history != Retention::Forever;
+            let hashes = history == Retention::None;
+            let options = CollectionOptions { history, hashes, path_summary };
             let entry = Entry { id: TableId(300), options };
             let name = "bücher".to_owned();
             let mut dropped = Dropped { entry, csn: Csn(0), name };
@@ -158,6 +163,6 @@ mod tests {
         let options = CollectionOptions { hashes: true, ..CollectionOptions::default() };
         assert_eq!(entry, Entry { id: TableId(16), options });
         assert!(Entry::decode(&mut Input(&[3, 16, 0, 0, 0, 0])).is_err());
-        assert!(Entry::decode(&mut Input(&[1, 16, 0, 0, 0, 128])).is_err());
+        assert!(Entry::decode(&mut Input(&[1, 16, 0, 0, 0, 2])).is_err());
     }
 }

@@ -150,7 +150,7 @@ What lies before is taken away by compaction; who wrote when and why stays in th
 Examples:
   anywhen create articles
   anywhen create sessions --history 30d
-  anywhen create contracts --hashes")]
+  anywhen create contracts --hashes --path-summary")]
     Create(CreateArgs),
     /// Change how much of the past a collection keeps
     #[command(after_help = "\
@@ -221,6 +221,15 @@ Examples:
   anywhen node-history articles/a1 'items[0].qty'
   anywhen node-history articles/a1 '#12'          by node key, also for what is gone")]
     NodeHistory(NodeHistoryArgs),
+    /// Which paths a document has, and how many nodes stand at each
+    #[command(after_help = "\
+The elements of an array share a path: `/items/[]/sku`. A collection made with --path-summary
+keeps this with every version; of any other it is computed.
+
+Examples:
+  anywhen paths articles/a1
+  anywhen paths articles/a1 --at 1")]
+    Paths(PathsArgs),
     /// Write a past revision again, as the newest
     #[command(after_help = "\
 Nothing is lost: the revisions in between stay, and can be reverted to in turn.
@@ -487,6 +496,9 @@ pub(super) struct CreateArgs {
     /// Keep a rolling hash of every document, which `verify` computes again
     #[arg(long)]
     pub hashes: bool,
+    /// Keep the path summary of every document, so that `paths` reads it and need not compute it
+    #[arg(long)]
+    pub path_summary: bool,
 }
 
 #[derive(Args, Debug)]
@@ -560,6 +572,16 @@ pub(super) struct NodeHistoryArgs {
     pub target: Target,
     /// The part, for example items[3].qty
     pub place: Place,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct PathsArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
 }
 
 #[derive(Args, Debug)]

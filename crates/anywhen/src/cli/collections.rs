@@ -25,20 +25,24 @@ impl Described {
 
     /// What it keeps, in words.
     pub(super) fn text(&self) -> String {
-        let CollectionOptions { history, hashes } = self.options;
+        let CollectionOptions { history, hashes, path_summary } = self.options;
         let mut words = vec![format!("history {history}")];
         if hashes {
             words.push("hashes".to_owned());
+        }
+        if path_summary {
+            words.push("path summary".to_owned());
         }
         words.join(", ")
     }
 
     pub(super) fn json(&self) -> String {
-        let CollectionOptions { history, hashes } = self.options;
+        let CollectionOptions { history, hashes, path_summary } = self.options;
         Object::new()
             .text("name", &self.name)
             .text("history", &history.to_string())
             .plain("hashes", hashes)
+            .plain("path_summary", path_summary)
             .end()
     }
 }
@@ -59,7 +63,8 @@ pub(super) fn create(session: &mut Session, a: &CreateArgs) -> Outcome {
         return Err(Failure::refused(format!("there is a collection {:?} already", a.name))
             .hint("`anywhen alter` changes how much of the past it keeps"));
     }
-    let options = CollectionOptions { history: a.history, hashes: a.hashes };
+    let CreateArgs { name: _, history, hashes, path_summary } = *a;
+    let options = CollectionOptions { history, hashes, path_summary };
     database.collection_with(&a.name, options)?;
     told(session, Described { name: a.name.clone(), options }, "made")
 }

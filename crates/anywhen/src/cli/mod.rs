@@ -74,6 +74,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Diff(a) => read::diff(session, a),
         Command::Blame(a) => read::blame(session, a),
         Command::NodeHistory(a) => read::node_history(session, a),
+        Command::Paths(a) => read::paths(session, a),
         Command::Revert(a) => write::revert(session, a),
         Command::Import(a) => import::import(session, a),
         Command::Export(a) => export::export(session, a),

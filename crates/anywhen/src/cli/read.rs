@@ -10,7 +10,7 @@ use anywhen::{
 use json::Tape;
 
 use super::args::{
-    At, BlameArgs, DiffArgs, DiffFormat, GetArgs, HistoryArgs, NodeHistoryArgs, Target,
+    At, BlameArgs, DiffArgs, DiffFormat, GetArgs, HistoryArgs, NodeHistoryArgs, PathsArgs, Target,
 };
 use super::failure::{Failure, Outcome};
 use super::json_out::{Object, array};
@@ -197,6 +197,16 @@ pub(super) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcom
         return screen::raw(array(versions.iter().map(render::node_version_json)).as_bytes());
     }
     screen::lines(&render::node_history(&versions))
+}
+
+pub(super) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
+    let collection = session.collection_at(&a.target.collection, a.at)?;
+    let revision = document(&collection, &a.target, a.at)?.revision();
+    let paths = collection.path_summary(&a.target.key, revision)?.unwrap_or_default();
+    if session.json {
+        return screen::raw(array(paths.iter().map(render::path_json)).as_bytes());
+    }
+    screen::lines(&render::paths(&paths))
 }
 
 /// Who made each of the revisions, when and why; each is looked up once.

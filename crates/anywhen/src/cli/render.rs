@@ -1,7 +1,9 @@
 //! Answers for people: histories, comparisons and blame as aligned text, with
 //! colours that [`super::screen`] takes out again where there is no terminal.
 
-use anywhen::{BlameLine, Change, ChangeOp, History, NodeVersion, Position, RevisionInfo};
+use anywhen::{
+    BlameLine, Change, ChangeOp, History, NodeVersion, PathClass, Position, RevisionInfo,
+};
 use owo_colors::OwoColorize;
 
 use super::args::Target;
@@ -206,6 +208,21 @@ pub(super) fn node_version_json((v, r): &(&NodeVersion, &RevisionInfo)) -> Strin
         .text("message", &r.message)
         .raw("value", &v.value)
         .end()
+}
+
+/// A line for each path: how many nodes have it, and the path.
+pub(super) fn paths(paths: &[PathClass]) -> String {
+    let width = widest(paths.iter().map(|of| of.count.to_string()));
+    let mut out = String::new();
+    for of in paths {
+        let count = pad_left(&of.count.to_string(), width);
+        line(&mut out, &format!("{}  {}", count.yellow(), of.path));
+    }
+    out
+}
+
+pub(super) fn path_json(of: &PathClass) -> String {
+    Object::new().text("path", &of.path).plain("count", of.count).plain("level", of.level).end()
 }
 
 /// An author's name without the address, and not too long.

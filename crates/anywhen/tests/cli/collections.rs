@@ -107,3 +107,29 @@ fn a_dropped_collection_is_read_at_a_moment_before() {
     assert_eq!(world.run(&["ls", "--dropped"]).matches("history none").count(), 2);
     world.run(&["verify"]);
 }
+
+#[test]
+fn paths_are_told_of_any_version_whether_kept_or_computed() {
+    let world = World::new();
+    world.run(&["create", "kept", "--path-summary"]);
+    assert_eq!(world.run(&["ls", "-l"]), "kept  history forever, path summary\n");
+    for collection in ["kept", "computed"] {
+        let doc = format!("{collection}/x");
+        world.run(&["put", &doc, r#"{"b":[{"n":1},{"n":2}],"a":true}"#]);
+        world.run(&["edit", &doc, "rename", "b", "c"]);
+        world.run(&["edit", &doc, "remove", "c[0]"]);
+        world.run(&["compact"]);
+        assert_eq!(
+            world.run(&["paths", &doc, "--at", "1"]),
+            "1  /a\n1  /b\n2  /b/[]\n2  /b/[]/n\n"
+        );
+        assert_eq!(world.run(&["paths", &doc]), "1  /a\n1  /c\n1  /c/[]\n1  /c/[]/n\n");
+        let paths = world.json(&["paths", &doc]);
+        assert_eq!(texts(&paths, "path"), ["/a", "/c", "/c/[]", "/c/[]/n"]);
+        world.run(&["rm", &doc]);
+        assert!(world.fails(1, &["paths", &doc]).contains("was removed"));
+        world.run(&["revert", &doc, "1"]);
+        assert_eq!(world.run(&["paths", &doc]), world.run(&["paths", &doc, "--at", "1"]));
+    }
+    world.run(&["verify"]);
+}

@@ -8,7 +8,8 @@ use store::StoreError;
 use txn::TxnError;
 use vfs::{CrashPolicy, FaultKind, FaultPlan, OpClasses, SimVfs};
 
-const HASHED: CollectionOptions = CollectionOptions { hashes: true, history: Retention::Forever };
+const HASHED: CollectionOptions =
+    CollectionOptions { hashes: true, path_summary: true, history: Retention::Forever };
 const ENTRIES: usize = 4_500;
 
 /// An array of 17 MB, which zstd cannot make much of.
