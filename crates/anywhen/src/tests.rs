@@ -2,6 +2,7 @@
 //! backups of a database in use.
 
 mod flips;
+mod memory;
 
 use crate::{CollectionOptions, Database, DocumentError, Error, Meta, Revision, TimeAxis};
 

@@ -110,6 +110,12 @@ impl Documents {
         &self.engine
     }
 
+    /// Bytes of the newest versions kept in memory, with the lists of revisions and positions that
+    /// belong to them.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+
     /// The collection whose records lie in `table`.
     pub fn collection(self: &Arc<Self>, table: TableId, options: CollectionOptions) -> Collection {
         Collection { documents: Arc::clone(self), table, options }
@@ -279,11 +285,13 @@ impl Collection {
         let revision = Revision(number as u64 * crate::revisions::PAGE + count as u64);
         let last = count.checked_sub(1).and_then(|last| tail.page.entry(last));
         let (csn, deleted) = last.map_or((Csn(0), Some(1)), |entry| (entry.csn, entry.deleted));
+        let growth = self.documents.cache.growth();
         let tree = match deleted {
             Some(_) => None,
-            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.alike(None))),
+            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.kept(growth))),
         };
-        let list = Arc::new(RevisionList::new(self.table, prefix.clone(), number, tail));
+        let list = RevisionList::new(self.table, prefix.clone(), number, tail, Arc::clone(growth));
+        let list = Arc::new(list);
         Ok(State { csn, revision, tree, next_key: deleted.unwrap_or(1), list })
     }
 
@@ -318,9 +326,11 @@ impl Collection {
             return Ok(state.tree.clone());
         }
         let Some(csn) = state.list.csn(self.engine(), revision)? else { return Ok(None) };
-        let newest = state.tree.as_deref();
-        let alike = |tree: Tree| if newest.is_some() { tree.alike(newest) } else { tree };
-        Ok(self.load_tree(prefix, csn, false)?.map(|tree| Arc::new(alike(tree))))
+        let tree = self.load_tree(prefix, csn, false)?;
+        Ok(tree.map(|tree| match state.tree.as_deref() {
+            Some(newest) => Arc::new(tree.alike(newest)),
+            None => Arc::new(tree),
+        }))
     }
 
     /// The state of now and the revision at a moment; `None` before the first.

@@ -93,6 +93,15 @@ impl Page {
         self.end() == first_csn(self.number + 1)
     }
 
+    /// Bytes held, for accounting.
+    pub(crate) fn bytes(&self) -> usize {
+        let columns = (self.authors.len() + self.messages.len()) * size_of::<u32>()
+            + self.times.len() * size_of::<u64>()
+            + self.authored.len() * size_of::<(u32, u64)>();
+        let strings = self.strings.iter().map(|string| string.len() + size_of_val(string));
+        size_of::<Page>() + columns + strings.sum::<usize>()
+    }
+
     fn position(&self, csn: Csn) -> Option<usize> {
         let position = csn.0.checked_sub(first_csn(self.number).0)? as usize;
         (position < self.times.len()).then_some(position)
