@@ -5,6 +5,7 @@ use crate::{Database, DocumentError, Error, Meta, Revision, TimeAxis};
 
 mod collections;
 mod flips;
+mod memory;
 
 pub(crate) fn text(database: &Database, collection: &str, key: &str) -> Option<String> {
     let document = database.collection(collection).unwrap().get(key).unwrap();

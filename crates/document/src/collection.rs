@@ -105,6 +105,12 @@ impl Documents {
         &self.engine
     }
 
+    /// Bytes of the newest versions kept in memory, with the lists of revisions and positions that
+    /// belong to them.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+
     /// The collection whose records lie in table `id`, of which the store knows `table`.
     pub fn collection(self: &Arc<Self>, id: TableId, table: Arc<DocumentTable>) -> Collection {
         Collection { documents: Arc::clone(self), id, table }
@@ -313,11 +319,13 @@ impl Collection {
         let revision = Revision(number as u64 * crate::revisions::PAGE + count as u64);
         let last = count.checked_sub(1).and_then(|last| tail.page.entry(last));
         let (csn, deleted) = last.map_or((Csn(0), Some(1)), |entry| (entry.csn, entry.deleted));
+        let growth = self.documents.cache.growth();
         let tree = match deleted {
             Some(_) => None,
-            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.alike(None))),
+            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.kept(growth))),
         };
-        let list = Arc::new(RevisionList::new(self.id, prefix.clone(), number, tail));
+        let list = RevisionList::new(self.id, prefix.clone(), number, tail, Arc::clone(growth));
+        let list = Arc::new(list);
         Ok(State { csn, revision, tree, next_key: deleted.unwrap_or(1), list })
     }
 
@@ -358,9 +366,11 @@ impl Collection {
             return Ok(state.tree.clone());
         }
         let Some(csn) = self.csn_of(state, revision)? else { return Ok(None) };
-        let newest = state.tree.as_deref();
-        let alike = |tree: Tree| if newest.is_some() { tree.alike(newest) } else { tree };
-        Ok(self.load_tree(prefix, csn, false)?.map(|tree| Arc::new(alike(tree))))
+        let tree = self.load_tree(prefix, csn, false)?;
+        Ok(tree.map(|tree| match state.tree.as_deref() {
+            Some(newest) => Arc::new(tree.alike(newest)),
+            None => Arc::new(tree),
+        }))
     }
 
     /// A commit at which a revision was the newest, and at which it can be read.

@@ -13,7 +13,7 @@
 use crate::error::Damaged;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, Page};
-use crate::tree::Tree;
+use crate::tree::{Growth, Tree};
 use crate::{Result, Revision};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -39,6 +39,15 @@ pub(crate) struct State {
     pub list: Arc<RevisionList>,
 }
 
+impl State {
+    /// Bytes held, for accounting.
+    fn bytes(&self) -> usize {
+        /// Of the maps that it is kept in, with its key, about.
+        const KEEPING_BYTES: usize = 256;
+        self.tree.as_ref().map_or(0, |tree| tree.bytes()) + self.list.bytes() + KEEPING_BYTES
+    }
+}
+
 /// Full pages kept decoded for one document: 65,536 revisions.
 const PAGES_KEPT: usize = 64;
 
@@ -47,6 +56,8 @@ pub(crate) struct RevisionList {
     table: TableId,
     prefix: Prefix,
     inner: RwLock<Pages>,
+    /// Told of the pages that are read.
+    growth: Arc<Growth>,
 }
 
 struct Pages {
@@ -81,12 +92,15 @@ impl Timed {
 
 impl RevisionList {
     /// A list whose last page is `tail`.
-    pub fn new(table: TableId, prefix: Prefix, tail_number: u32, tail: Timed) -> RevisionList {
-        RevisionList {
-            table,
-            prefix,
-            inner: RwLock::new(Pages { full: BTreeMap::new(), tail, tail_number }),
-        }
+    pub fn new(
+        table: TableId,
+        prefix: Prefix,
+        tail_number: u32,
+        tail: Timed,
+        growth: Arc<Growth>,
+    ) -> RevisionList {
+        let inner = RwLock::new(Pages { full: BTreeMap::new(), tail, tail_number });
+        RevisionList { table, prefix, inner, growth }
     }
 
     /// Adds the revision of a commit that is about to become visible.
@@ -127,6 +141,7 @@ impl RevisionList {
         );
         if page.page.csns.len() as u64 == PAGE {
             self.inner.write().keep(number, Arc::clone(&page));
+            self.growth.add(page.bytes());
         }
         Ok(Some(f(&page)))
     }
@@ -249,11 +264,19 @@ pub(crate) fn timed(engine: &Engine, stored: &store::Versioned, at: Csn) -> Resu
 
 const SHARDS: usize = 16;
 
+/// What is kept may grow by this part of the budget before everything is weighed again.
+const GROWTH_PART: usize = 64;
+
 /// The newest states of documents, within a budget of bytes.
+///
+/// A state is weighed when it comes in, and grows while it is kept: chunks and pages of revisions are
+/// fetched as they are asked for, positions found. All that growth is counted in one place, and once it
+/// has come to a small part of the budget the states are weighed again and some are let go.
 pub(crate) struct Cache {
     shards: Box<[Mutex<Shard>]>,
     hasher: FixedState,
     shard_bytes: usize,
+    growth: Arc<Growth>,
 }
 
 type Key = (TableId, Prefix);
@@ -281,6 +304,30 @@ impl Cache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: FixedState::default(),
             shard_bytes: bytes / SHARDS,
+            growth: Arc::default(),
+        }
+    }
+
+    /// Where states that are going to be kept tell what they fetch.
+    pub fn growth(&self) -> &Arc<Growth> {
+        &self.growth
+    }
+
+    /// Bytes kept, growth included.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().weigh()).sum()
+    }
+
+    /// Weighs everything again where enough has grown.
+    #[inline]
+    fn settle(&self) {
+        if self.growth.get() > self.shard_bytes * SHARDS / GROWTH_PART {
+            self.growth.reset();
+            for shard in &self.shards {
+                let mut shard = shard.lock();
+                shard.weigh();
+                shard.shrink(self.shard_bytes);
+            }
         }
     }
 
@@ -291,6 +338,7 @@ impl Cache {
 
     /// The state of a document as of `at`, where the cache has it.
     pub fn get(&self, key: &Key, at: Csn) -> Option<State> {
+        self.settle();
         let mut shard = self.shard(key).lock();
         let held = shard.entries.get_mut(key)?;
         held.used = true;
@@ -334,8 +382,17 @@ impl Cache {
 }
 
 impl Shard {
+    /// Weighs what is held; returns the sum.
+    fn weigh(&mut self) -> usize {
+        for held in self.entries.values_mut() {
+            held.bytes = held.state.bytes();
+        }
+        self.bytes = self.entries.values().map(|held| held.bytes).sum();
+        self.bytes
+    }
+
     fn insert(&mut self, key: Key, state: State, budget: usize) {
-        let bytes = state.tree.as_ref().map_or(0, |tree| tree.bytes()) + state.list.bytes() + 256;
+        let bytes = state.bytes();
         match self.entries.get_mut(&key) {
             Some(held) => {
                 self.bytes = self.bytes + bytes - held.bytes;
@@ -347,6 +404,11 @@ impl Shard {
                 self.entries.insert(key, Held { state, bytes, used: false });
             }
         }
+        self.shrink(budget);
+    }
+
+    /// Lets states go until the budget holds.
+    fn shrink(&mut self, budget: usize) {
         // One pass of the clock at most over what is held now; the newest alone may exceed the budget.
         let mut turns = self.turns.len() * 2;
         while self.bytes > budget && self.entries.len() > 1 && turns > 0 {
@@ -381,7 +443,7 @@ mod tests {
 
     /// The document as of a commit, each of which changes it; 0 where it is not there yet.
     fn state_at(csn: u64) -> State {
-        let list = RevisionList::new(TableId(16), key().1, 0, Timed::default());
+        let list = RevisionList::new(TableId(16), key().1, 0, Timed::default(), Arc::default());
         State {
             csn: Csn(csn),
             revision: Revision(csn),
@@ -471,7 +533,13 @@ mod tests {
     /// up the bytes of all of them each time: after a million revisions that was a quarter of a commit.
     #[test]
     fn a_list_that_grows_keeps_as_much_and_knows_how_much() {
-        let list = RevisionList::new(TableId(16), Prefix::new("d").unwrap(), 0, Timed::default());
+        let list = RevisionList::new(
+            TableId(16),
+            Prefix::new("d").unwrap(),
+            0,
+            Timed::default(),
+            Arc::default(),
+        );
         for revision in 1..=(3 * PAGES_KEPT as u64) * PAGE + 5 {
             let entry = Entry { csn: Csn(revision), deleted: None, touched: Touched::First };
             list.push(entry, revision);

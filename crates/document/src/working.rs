@@ -182,8 +182,8 @@ impl Working {
             let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
                 return;
             };
-            let state =
-                State { csn: commit.csn, revision, tree: tree.map(Arc::new), next_key, list };
+            let tree = tree.map(|tree| Arc::new(tree.kept(cache.growth())));
+            let state = State { csn: commit.csn, revision, tree, next_key, list };
             cache.publish((table, prefix), state);
         });
         Ok(())

@@ -4,7 +4,7 @@
 //!   pages   [0] [1] [2] ... [95] [96]│ open page
 //!            '--- in the store ---'  │ decoded, in memory, appended to by every commit
 //!            decoded as asked for,
-//!            the last 256 are kept
+//!            the last 8 MiB are kept
 //! ```
 //!
 //! The open page answers everything about recent commits without touching the store. Older pages
@@ -27,13 +27,14 @@ use crate::infos::{CommitInfo, CommitInfos};
 use crate::pages::{COMMITS_TABLE, OpenPage, Page, assemble, first_csn, page_key, page_of};
 use crate::record::Note;
 
-/// Decoded pages kept, 9 KB each and their strings.
-const CACHED_PAGES_MAX: usize = 256;
+/// Bytes of decoded pages kept: 17 KB each, and their strings.
+const CACHED_BYTES_MAX: usize = 8 << 20;
 
 #[derive(Default)]
 struct Cache {
     pages: HashMap<u64, Arc<Page>, FixedState>,
     order: VecDeque<u64>,
+    bytes: usize,
 }
 
 /// The commits, by number and by time.
@@ -205,14 +206,17 @@ impl CommitIndex {
 
 impl Cache {
     fn insert(&mut self, page: Arc<Page>) {
-        let number = page.number;
-        if self.pages.insert(number, page).is_none() {
-            self.order.push_back(number);
+        let (number, bytes) = (page.number, page.bytes());
+        if self.pages.insert(number, page).is_some() {
+            return; // Two have read the same page.
         }
-        if self.order.len() > CACHED_PAGES_MAX
+        self.order.push_back(number);
+        self.bytes += bytes;
+        while self.bytes > CACHED_BYTES_MAX
+            && self.order.len() > 1
             && let Some(oldest) = self.order.pop_front()
         {
-            self.pages.remove(&oldest);
+            self.bytes -= self.pages.remove(&oldest).map_or(0, |page| page.bytes());
         }
     }
 }
@@ -294,6 +298,25 @@ fn damaged(csn: Csn, what: &'static str) -> TxnError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pages of long messages are kept by their bytes, not by their number.
+    #[test]
+    fn the_cache_of_pages_has_a_budget() {
+        let mut cache = Cache::default();
+        let message = "x".repeat(30_000);
+        for number in 1..1000 {
+            let mut page = OpenPage::new(Page::new(number));
+            for commit in 0..10 {
+                let message = format!("{commit} {message}");
+                page.push(commit, &Note { author: "ada", message: &message, authored_us: None });
+            }
+            cache.insert(page.page);
+            assert!(cache.bytes <= CACHED_BYTES_MAX, "page {number}: {} bytes", cache.bytes);
+        }
+        let held: usize = cache.pages.values().map(|page| page.bytes()).sum();
+        assert_eq!((cache.pages.len(), cache.bytes), (cache.order.len(), held));
+        assert!((20..30).contains(&cache.pages.len()), "{} pages", cache.pages.len());
+    }
 
     /// However many commits there were, a milestone is at or before the truth and not far from it.
     #[test]

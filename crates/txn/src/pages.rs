@@ -123,6 +123,16 @@ impl Page {
         self.end() == first_csn(self.number + 1)
     }
 
+    /// Bytes held, for accounting.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Page>()
+            + (self.authors.len() + self.messages.len() + self.strings.ends.len())
+                * size_of::<u32>()
+            + self.times.len() * size_of::<u64>()
+            + self.authored.len() * size_of::<(u32, u64)>()
+            + self.strings.text.len()
+    }
+
     #[inline]
     fn position(&self, csn: Csn) -> Option<usize> {
         let position = csn.0.checked_sub(first_csn(self.number).0)? as usize;
