@@ -12,10 +12,7 @@
 //!
 //! A node that never changed since its document was first put costs one look-up.
 
-use crate::chunk::Chunk;
-use crate::codec::Reader;
 use crate::collection::{Collection, no_document};
-use crate::delta::{Op, read_set};
 use crate::edit::{NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
@@ -40,15 +37,6 @@ pub struct NodeVersion {
     pub to_us: Option<u64>,
     /// The value as compact JSON.
     pub value: String,
-}
-
-/// The value of a scalar at some commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scalar<'a> {
-    /// What it is.
-    pub kind: Kind,
-    /// The text of a number, or of a string, escaped and without quotes; empty for literals.
-    pub text: &'a [u8],
 }
 
 /// Which revision last changed a node.
@@ -85,85 +73,15 @@ impl Collection {
         Ok(self.known(key, &Prefix::new(key)?)?.revision)
     }
 
-    /// The values of a scalar over all revisions, oldest first: `f` gets each commit that set it, and
-    /// `None` for one that removed it. Runs over stored deltas: nothing is built or copied.
-    pub fn scan_values(
-        &self,
-        key: &str,
-        node: impl Into<NodeRef>,
-        mut f: impl FnMut(Csn, Option<Scalar<'_>>),
-    ) -> Result<()> {
-        let prefix = Prefix::new(key)?;
-        let state = self.known(key, &prefix)?;
-        let target = self.target(key, &prefix, &state, &node.into())?;
-        if let Some((csn, scalar)) = never_changed(self, &state, target)? {
-            f(csn, Some(scalar.as_scalar()));
-            return Ok(());
-        }
-        self.scan_slot(&prefix, target, state.csn, &mut f)
-    }
-
-    fn scan_slot(
-        &self,
-        prefix: &Prefix,
-        target: NodeKey,
-        to: Csn,
-        f: &mut impl FnMut(Csn, Option<Scalar<'_>>),
-    ) -> Result<()> {
-        let chunk_key = prefix.record(Record::Chunk(target.chunk()));
-        let slot = target.slot() as u8;
-        let mut damaged = None;
-        let mut there = false;
-        let mut f = |csn: Csn, scalar: Option<Scalar<'_>>| {
-            if there || scalar.is_some() {
-                there = scalar.is_some();
-                f(csn, scalar);
-            }
-        };
-        self.engine().store().versions(self.id(), &chunk_key, Csn(1), to, |version| {
-            // The common case first: one short value, set.
-            if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = version.bytes
-                && version.kind == store::Kind::Delta
-                && text.len() == *len as usize
-            {
-                if *at == slot {
-                    let kind = if *kind == 4 { Kind::Number } else { Kind::String };
-                    f(version.csn, Some(Scalar { kind, text }));
-                }
-                return ControlFlow::Continue(());
-            }
-            let result = match version.kind {
-                store::Kind::Delta => {
-                    scan_delta(version.bytes, slot, |scalar| f(version.csn, scalar))
-                }
-                store::Kind::Put => {
-                    // An image that stands for forgotten changes knows since when each value is.
-                    Chunk::from_image(version.bytes.to_vec(), version.csn).map(|chunk| match chunk
-                        .node(slot as usize)
-                    {
-                        Some(n) => f(n.changed, Some(Scalar { kind: n.kind, text: n.text })),
-                        None => f(version.csn, None),
-                    })
-                }
-                store::Kind::Delete => {
-                    let _: () = f(version.csn, None);
-                    Ok(())
-                }
-            };
-            match result {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    damaged = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        })?;
-        damaged.map_or(Ok(()), |error| Err(error.into()))
-    }
-
     /// The node that is meant: a path is looked up in the newest version that has nodes at all, and
     /// where it is not there any more, in older ones, newest first.
-    fn target(&self, key: &str, prefix: &Prefix, state: &State, node: &NodeRef) -> Result<NodeKey> {
+    pub(crate) fn target(
+        &self,
+        key: &str,
+        prefix: &Prefix,
+        state: &State,
+        node: &NodeRef,
+    ) -> Result<NodeKey> {
         if let NodeRef::Key(key) = node {
             return Ok(*key);
         }
@@ -233,7 +151,7 @@ impl Collection {
             }
         }
         if self.is_scalar_all_along(&events) {
-            self.scan_slot(prefix, target, at, &mut |csn, scalar| {
+            self.scan_slot(prefix, target, at, |csn, scalar| {
                 events.insert(csn, scalar.map(|s| s.to_json()));
             })?;
             return Ok(events);
@@ -419,70 +337,4 @@ fn last_change(tree: &Tree, top: NodeKey) -> Result<Csn> {
         newest = newest.max(tree.expect(key)?.changed);
     }
     Ok(newest)
-}
-
-/// A scalar's text, kept.
-struct Kept {
-    kind: Kind,
-    text: Vec<u8>,
-}
-
-impl Kept {
-    fn as_scalar(&self) -> Scalar<'_> {
-        Scalar { kind: self.kind, text: &self.text }
-    }
-}
-
-/// The only value that a scalar ever had, where it is as the document's first revision made it.
-fn never_changed(
-    collection: &Collection,
-    state: &State,
-    target: NodeKey,
-) -> Result<Option<(Csn, Kept)>> {
-    let Some(tree) = &state.tree else { return Ok(None) };
-    let Some(node) = tree.node(target)? else { return Ok(None) };
-    if state.list.csn(collection.engine(), Revision(1))? != Some(node.changed) {
-        return Ok(None);
-    }
-    Ok(Some((node.changed, Kept { kind: node.kind, text: node.text.to_vec() })))
-}
-
-impl Scalar<'_> {
-    /// The value as JSON.
-    pub fn to_json(&self) -> String {
-        let mut out = Vec::new();
-        crate::chunk::put_value(&mut out, self.kind, self.text);
-        String::from_utf8_lossy(&out).into_owned()
-    }
-}
-
-/// Calls `f` for what a delta does to the value of one slot.
-#[inline]
-fn scan_delta(
-    delta: &[u8],
-    slot: u8,
-    mut f: impl FnMut(Option<Scalar<'_>>),
-) -> Result<(), crate::Damaged> {
-    let mut input = Reader::new(delta);
-    while let Some(tag) = input.rest().first() {
-        if *tag < Op::SETS_BELOW {
-            let (kind, at, text) = read_set(&mut input)?;
-            if at == slot {
-                f(Some(Scalar { kind, text }));
-            }
-            continue;
-        }
-        match Op::decode(&mut input)? {
-            Op::Remove { slot: first, count }
-                if (first as usize..first as usize + count).contains(&(slot as usize)) =>
-            {
-                f(None)
-            }
-            Op::Insert { slot: at, node, .. } if at == slot => {
-                f(Some(Scalar { kind: node.kind, text: node.text }))
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

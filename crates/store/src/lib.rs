@@ -71,6 +71,7 @@ mod tests;
 mod varint;
 mod verify;
 mod versioned;
+mod versions;
 mod writer;
 
 pub use bulk::{Bulk, Loaded};
@@ -81,6 +82,7 @@ pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use verify::{Files, VerifyReport};
 pub use versioned::Versioned;
+pub use versions::Series;
 
 /// The number of a commit: dense, ascending, 0 before everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
