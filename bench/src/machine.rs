@@ -76,6 +76,13 @@ pub fn take_realtime_priority() -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// The most memory that this process has held at one time, in bytes.
+pub fn resident_bytes() -> Option<u64> {
+    let text = field("/proc/self/status", "VmHWM")?;
+    let kilobytes: u64 = text.strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes << 10)
+}
+
 fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)

@@ -46,7 +46,7 @@ struct Arguments {
 enum Command {
     /// One JSON document, 5,001 durable versions, at four sizes
     Versioned(Options),
-    /// 10,000 to 1,000,000 commits on a tiny document
+    /// 10,000 to 1,000,000 commits on a tiny document; 2 GB of history behind a small cache
     History(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
@@ -56,6 +56,9 @@ enum Command {
         #[arg(default_value_t = 2_404, value_parser = clap::value_parser!(u32).range(2_404..))]
         bytes: u32,
     },
+    /// The reading half of the history suite's largest history, in a process of its own
+    #[command(hide = true)]
+    ReadLarge { folder: PathBuf },
     /// Draw the pictures and fill the tables of docs/benchmarks.md from bench/results
     Plot,
 }
@@ -97,6 +100,7 @@ fn run(command: Command) -> Result<()> {
             anstream::println!("{}", document::generate(bytes as usize));
             Ok(())
         }
+        Command::ReadLarge { folder } => suite::read_large(&folder),
         Command::Plot => publish::all(&home()),
     }
 }

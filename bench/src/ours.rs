@@ -14,6 +14,8 @@ use anywhen::{
 use crate::Result;
 use crate::peer::Change;
 
+const COLLECTION: &str = "bench";
+
 /// A database with one collection.
 pub struct Ours {
     database: Database,
@@ -57,8 +59,15 @@ impl Ours {
         Self::over(Database::open(folder)?, folder)
     }
 
+    /// A database that is there already, with so many bytes for its cache.
+    pub fn open_with_cache(folder: &Path, cache_bytes: usize) -> Result<Self> {
+        let mut options = Options::default();
+        (options.create, options.cache_bytes) = (Create::Never, cache_bytes);
+        Self::over(Database::open_with(folder, options)?, folder)
+    }
+
     fn over(database: Database, folder: &Path) -> Result<Self> {
-        let collection = database.collection("bench")?;
+        let collection = database.collection(COLLECTION)?;
         Ok(Ours { database, collection, folder: folder.to_owned() })
     }
 
@@ -77,6 +86,17 @@ impl Ours {
     /// Sets one value: one commit.
     pub fn set(&self, key: &str, path: &str, value: &str) -> Result<()> {
         self.collection.edit(key, |document| document.set(path, value).map(drop))?;
+        Ok(())
+    }
+
+    /// Sets values of several documents (key, path, value): one commit.
+    pub fn together(&self, sets: impl Iterator<Item = (String, String, String)>) -> Result<()> {
+        let mut transaction = self.database.begin()?;
+        for (key, path, value) in sets {
+            let mut collection = transaction.collection(COLLECTION)?;
+            collection.edit(&key, |document| document.set(path, value).map(drop))?;
+        }
+        transaction.commit()?;
         Ok(())
     }
 
@@ -128,7 +148,7 @@ impl Ours {
     /// Lists the newest revisions: how many, and the bytes of their authors and messages.
     pub fn history(&self, key: &str, limit: usize) -> Result<(u32, usize)> {
         let (mut versions, mut words) = (0, 0);
-        for revision in self.collection.history(key, limit)? {
+        for revision in &self.collection.history(key, limit)? {
             versions += 1;
             words += revision.author.len() + revision.message.len();
         }
@@ -172,6 +192,16 @@ impl Ours {
                 (change.path.to_string(), old, new)
             })
             .collect())
+    }
+
+    /// The number of revisions of a document.
+    pub fn newest(&self, key: &str) -> Result<u64> {
+        Ok(self.collection.newest(key)?.0)
+    }
+
+    /// Merges all files into few.
+    pub fn compact(&self) -> Result<()> {
+        Ok(self.database.compact()?)
     }
 
     /// Writes what is only in memory and in the log to segments.

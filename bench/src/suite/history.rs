@@ -7,12 +7,13 @@
 //!  flat     time at 1,000,000 / time at 10,000, all sizes asked in the same rounds
 //! ```
 //! The document is tiny, so that what is measured is the cost of a revision and not of its content.
+//! Only the last history, of two gigabytes ([`large`]), is of something else.
 //! "Cold" is a cold database: the operating system's page cache stays warm.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::{Contender, Context, micros_each, must_equal, take_turns};
+use super::{Contender, Context, large, micros_each, must_equal, take_turns};
 use crate::Result;
 use crate::floor::Floor;
 use crate::ours::Ours;
@@ -208,7 +209,8 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     for bed in beds {
         bed.ours.map_or(Ok(()), Ours::close)?;
     }
-    Ok(rows.into_iter().flatten().chain(flat).collect())
+    let large = if context.quick { Vec::new() } else { large::rows(context)? };
+    Ok(rows.into_iter().flatten().chain(flat).chain(large).collect())
 }
 
 /// Makes one history on both sides, and says how the rate of commits held.

@@ -11,7 +11,10 @@
 //! slices, so that a slow minute is slow for everybody, and the median of many slices is published.
 
 pub mod history;
+mod large;
 pub mod versioned;
+
+pub use large::read as read_large;
 
 use std::path::PathBuf;
 use std::time::Instant;

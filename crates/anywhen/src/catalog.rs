@@ -1,21 +1,40 @@
-//! The catalog: which collections there are, and in which table of the store each lies.
+//! The catalog: which collections there are, and were, and in which table of the store each lies.
 //!
 //! ```text
-//!   table 0   "c" name      ->  version | table number | options      one entry a collection
-//!             "n"           ->  the next table number
+//!   table 0   "c" name     ->  version | table number | options        a collection that is there
+//!             "d" table    ->  the same | commit | name                one that was dropped
+//!             "n"          ->  the next table number
 //! ```
 //!
-//! The catalog is a table like any other: creating or dropping a collection is a commit, and the
-//! catalog of an older commit can be read like any other past.
+//! The catalog is a table like any other: creating, altering or dropping a collection is a commit, and
+//! the catalog of an older commit can be read like any other past.
+//!
+//! # Dropping
+//! ```text
+//!   csn        10        20        30        40        50
+//!   "books"    table 16 ──────────> dropped   table 17 ──────────>
+//!   read at         16        16         -         17
+//! ```
+//! A drop writes two records, however large the collection is: from its commit on the name is free, and
+//! the table's documents are as good as gone. They are still what they were at any commit before, as
+//! long as the collection's history is kept; compaction takes away what no history reaches back to.
+//!
+//! # Invariants
+//! * A table number is given once.
+//! * There is one [`DocumentTable`] for a table number, known to the store before the first commit
+//!   that writes to it.
+
+mod record;
 
 use crate::{Error, Result};
-use document::CollectionOptions;
-use parking_lot::RwLock;
-use std::collections::HashMap;
+use document::{CollectionOptions, DocumentTable, Retention};
+use parking_lot::{Mutex, RwLock};
+use record::{Dropped, Entry, Input};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 use store::{Csn, MergeError, Table, TableId};
-use txn::{CommitMeta, Engine, Isolation, Transaction};
+use txn::{CommitMeta, Engine, Isolation};
 
 /// The catalog's own table.
 const CATALOG: TableId = TableId(0);
@@ -23,10 +42,9 @@ const CATALOG: TableId = TableId(0);
 const FIRST_TABLE: u32 = 16;
 /// The longest name of a collection, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
-const VERSION: u8 = 1;
 
-/// The catalog's table: entries are put whole.
-pub(crate) struct CatalogTable;
+/// The catalog's table: records are put whole.
+struct CatalogTable;
 
 impl Table for CatalogTable {
     fn merge(
@@ -41,42 +59,68 @@ impl Table for CatalogTable {
     }
 }
 
-/// A collection as the catalog knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub table: TableId,
-    pub options: CollectionOptions,
+/// The tables that the store asks for: those of collections, there or dropped, by number.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    known: Arc<RwLock<HashMap<TableId, Arc<DocumentTable>>>>,
+    /// Stands for all until the catalog has been read.
+    unknown: Arc<DocumentTable>,
 }
 
-impl Entry {
-    fn encode(self) -> Vec<u8> {
-        let mut bytes = vec![VERSION];
-        bytes.extend_from_slice(&self.table.0.to_le_bytes());
-        bytes.push(self.options.hashes as u8);
-        bytes
+impl Tables {
+    pub fn new() -> Tables {
+        Tables { known: Arc::default(), unknown: Arc::new(DocumentTable::unknown()) }
     }
 
-    fn decode(bytes: &[u8]) -> Result<Entry> {
-        match bytes {
-            [VERSION, table @ .., hashes @ 0..=1] => match table.try_into() {
-                Ok(table) => Ok(Entry {
-                    table: TableId(u32::from_le_bytes(table)),
-                    options: CollectionOptions { hashes: *hashes == 1 },
-                }),
-                Err(_) => Err(Error::Catalog("an entry of the wrong length")),
-            },
-            _ => Err(Error::Catalog("an entry of an unknown version")),
+    /// The table of a number.
+    pub fn resolve(&self, id: TableId) -> Arc<dyn Table> {
+        match id {
+            CATALOG => Arc::new(CatalogTable),
+            _ => self.known.read().get(&id).cloned().unwrap_or_else(|| self.unknown.clone()),
         }
     }
+
+    fn add(&self, entry: &Entry) -> Known {
+        let table = Arc::new(DocumentTable::new(entry.options));
+        self.known.write().insert(entry.id, Arc::clone(&table));
+        Known { id: entry.id, table }
+    }
+}
+
+/// A collection's table and its number.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub id: TableId,
+    pub table: Arc<DocumentTable>,
+}
+
+/// A collection that was dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DroppedCollection {
+    /// Its name; others may have had it since.
+    pub name: String,
+    /// The commit that dropped it: at any before it can be read, as far as its history is kept.
+    pub csn: Csn,
+    /// How much of its past is kept.
+    pub history: Retention,
 }
 
 /// The collections of a database, kept in memory and in table 0.
 pub(crate) struct Catalog {
-    known: RwLock<HashMap<String, Entry>>,
+    tables: Tables,
+    known: RwLock<HashMap<String, Known>>,
+    dropped: RwLock<BTreeMap<TableId, (String, Known)>>,
+    /// One change at a time.
+    changing: Mutex<()>,
 }
 
 fn key_of(name: &str) -> Vec<u8> {
     [b"c", name.as_bytes()].concat()
+}
+
+fn dropped_key_of(id: TableId) -> Vec<u8> {
+    [&b"d"[..], &id.0.to_be_bytes()].concat()
 }
 
 fn check_name(name: &str) -> Result<()> {
@@ -92,18 +136,31 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 impl Catalog {
-    /// Reads the catalog.
-    pub fn load(engine: &Arc<Engine>) -> Result<Catalog> {
+    /// Reads the catalog of an engine that resolves tables by `tables`.
+    pub fn load(engine: &Arc<Engine>, tables: Tables) -> Result<Catalog> {
         let snapshot = engine.snapshot();
-        let (from, to) = (Bound::Included(b"c".to_vec()), Bound::Excluded(b"d".to_vec()));
-        let mut known = HashMap::new();
-        for item in snapshot.scan(CATALOG, from, to, false) {
+        let range = |from: &[u8], to: &[u8]| {
+            let (from, to) = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
+            snapshot.scan(CATALOG, from, to, false)
+        };
+        let (mut known, mut dropped) = (HashMap::new(), BTreeMap::new());
+        for item in range(b"c", b"d") {
             let (key, value) = item?;
-            let name = String::from_utf8(key[1..].to_vec())
-                .map_err(|_| Error::Catalog("a name that is not UTF-8"))?;
-            known.insert(name, Entry::decode(value.base())?);
+            known.insert(record::name(&key[1..])?, tables.add(&read_entry(value.base())?));
         }
-        Ok(Catalog { known: RwLock::new(known) })
+        for item in range(b"d", b"e") {
+            let (_, value) = item?;
+            let found = Dropped::decode(value.base(), value.csn())?;
+            let of = tables.add(&found.entry);
+            of.table.end(found.csn);
+            dropped.insert(found.entry.id, (found.name, of));
+        }
+        Ok(Catalog {
+            tables,
+            known: RwLock::new(known),
+            dropped: RwLock::new(dropped),
+            changing: Mutex::default(),
+        })
     }
 
     /// The names of the collections, in order.
@@ -113,72 +170,151 @@ impl Catalog {
         names
     }
 
-    /// The entry of a collection, where there is one.
-    pub fn find(&self, name: &str) -> Option<Entry> {
-        self.known.read().get(name).copied()
+    /// The collection of that name, where there is one.
+    pub fn find(&self, name: &str) -> Option<Known> {
+        self.known.read().get(name).cloned()
     }
 
-    /// The entry of a collection, made where there is none.
+    /// The collection that had that name at a commit, where there was one: it may have been dropped
+    /// since.
+    pub fn find_at(&self, engine: &Arc<Engine>, name: &str, at: Csn) -> Result<Option<Known>> {
+        let mut bytes = Vec::new();
+        if engine.snapshot_at(at)?.get(CATALOG, &key_of(name), &mut bytes)?.is_none() {
+            return Ok(None);
+        }
+        let id = read_entry(&bytes)?.id;
+        if let Some(known) = self.find(name).filter(|known| known.id == id) {
+            return Ok(Some(known));
+        }
+        let dropped = self.dropped.read();
+        let (_, known) = dropped.get(&id).ok_or(Error::Catalog("a table of no collection"))?;
+        Ok(Some(known.clone()))
+    }
+
+    /// The collections that were dropped, in the order in which that was.
+    pub fn dropped(&self) -> Vec<DroppedCollection> {
+        let dropped = self.dropped.read();
+        let describe = |(name, known): &(String, Known)| DroppedCollection {
+            name: name.clone(),
+            csn: known.table.ended().unwrap_or_default(),
+            history: known.table.options().history,
+        };
+        let mut dropped: Vec<DroppedCollection> = dropped.values().map(describe).collect();
+        dropped.sort_unstable_by_key(|of| of.csn);
+        dropped
+    }
+
+    /// The collection of that name, made where there is none.
     pub fn find_or_create(
         &self,
         engine: &Arc<Engine>,
         name: &str,
         options: Option<CollectionOptions>,
-    ) -> Result<Entry> {
-        check_name(name)?;
-        loop {
-            if let Some(entry) = self.find(name) {
-                return match options {
-                    Some(asked) if asked != entry.options => {
-                        Err(Error::OptionsDiffer { name: name.to_owned() })
-                    }
-                    _ => Ok(entry),
-                };
+    ) -> Result<Known> {
+        let found = |known: Known| match options {
+            Some(asked) if asked != known.table.options() => {
+                Err(Error::OptionsDiffer { name: name.to_owned() })
             }
-            let mut txn = engine.begin(Isolation::ReadCommitted);
-            txn.lock(CATALOG, b"n")?;
-            txn.statement();
-            if let Some(entry) = read_entry(&txn, name)? {
-                // Another thread was first; it tells the map just before its commit is visible.
-                self.known.write().insert(name.to_owned(), entry);
-                continue;
-            }
-            let mut next = Vec::new();
-            txn.get(CATALOG, b"n", &mut next)?;
-            let number = match next.as_slice().try_into() {
-                Ok(bytes) => u32::from_le_bytes(bytes),
-                Err(_) if next.is_empty() => FIRST_TABLE,
-                Err(_) => return Err(Error::Catalog("a table number of the wrong length")),
-            };
-            let entry = Entry { table: TableId(number), options: options.unwrap_or_default() };
-            txn.put(CATALOG, b"n", (number + 1).to_le_bytes().to_vec())?;
-            txn.put(CATALOG, &key_of(name), entry.encode())?;
-            txn.commit(CommitMeta::default())?;
-            self.known.write().insert(name.to_owned(), entry);
-            return Ok(entry);
+            _ => Ok(known),
+        };
+        if let Some(known) = self.find(name) {
+            return found(known);
         }
+        check_name(name)?;
+        let _one = self.changing.lock();
+        if let Some(known) = self.find(name) {
+            return found(known);
+        }
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        let mut next = Vec::new();
+        let number = match txn.get(CATALOG, b"n", &mut next)? {
+            None => FIRST_TABLE,
+            Some(_) => {
+                let mut input = Input(&next);
+                let number = input.u32()?;
+                input.end()?;
+                number
+            }
+        };
+        let entry = Entry { id: TableId(number), options: options.unwrap_or_default() };
+        let known = self.tables.add(&entry);
+        txn.put(CATALOG, b"n", (number + 1).to_le_bytes().to_vec())?;
+        txn.put(CATALOG, &key_of(name), encoded(&entry))?;
+        txn.commit(CommitMeta::default())?;
+        self.known.write().insert(name.to_owned(), known.clone());
+        Ok(known)
     }
 
-    /// Removes a collection and the documents that are in it now; false where there is none.
-    pub fn drop_collection(&self, engine: &Arc<Engine>, name: &str) -> Result<bool> {
-        let Some(entry) = self.find(name) else { return Ok(false) };
-        let mut txn = engine.begin(Isolation::ReadCommitted);
-        txn.lock(CATALOG, &key_of(name))?;
-        let snapshot = engine.snapshot();
-        for item in snapshot.scan(entry.table, Bound::Unbounded, Bound::Unbounded, false) {
-            txn.delete(entry.table, &item?.0)?;
+    /// Keeps another part of the past of a collection from now on.
+    pub fn alter(&self, engine: &Arc<Engine>, name: &str, history: Retention) -> Result<()> {
+        let _one = self.changing.lock();
+        let no_collection = || Error::NoCollection { name: name.to_owned() };
+        let Known { id, table } = self.find(name).ok_or_else(no_collection)?;
+        let options = CollectionOptions { history, ..table.options() };
+        if options == table.options() {
+            return Ok(());
         }
-        txn.delete(CATALOG, &key_of(name))?;
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        txn.put(CATALOG, &key_of(name), encoded(&Entry { id, options }))?;
         txn.commit(CommitMeta::default())?;
+        table.keep(history, engine.store());
+        Ok(())
+    }
+
+    /// Drops a collection; false where there is none.
+    pub fn drop_collection(&self, engine: &Arc<Engine>, name: &str) -> Result<bool> {
+        let _one = self.changing.lock();
+        let Some(Known { id, table }) = self.find(name) else { return Ok(false) };
+        let entry = Entry { id, options: table.options() };
+        let record = Dropped { entry, csn: Csn(0), name: name.to_owned() };
+        {
+            let _nobody_writes = table.close();
+            let mut txn = engine.begin(Isolation::ReadCommitted);
+            txn.delete(CATALOG, &key_of(name))?;
+            txn.put(CATALOG, &dropped_key_of(id), record.encode())?;
+            let ended = Arc::clone(&table);
+            txn.on_publish(move |commit| ended.end(commit.csn));
+            txn.commit(CommitMeta::default())?;
+        }
+        self.dropped.write().insert(id, (record.name, Known { id, table }));
         self.known.write().remove(name);
         Ok(true)
     }
+
+    /// Lets go of the past of all collections of that name that were dropped; returns how many.
+    pub fn purge(&self, engine: &Arc<Engine>, name: &str) -> Result<u64> {
+        let _one = self.changing.lock();
+        let of_name = |(called, known): &&(String, Known)| {
+            called == name && known.table.options().history != Retention::None
+        };
+        let found: Vec<Known> =
+            self.dropped.read().values().filter(of_name).map(|(_, known)| known.clone()).collect();
+        if found.is_empty() {
+            return Ok(0);
+        }
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        for Known { id, table } in &found {
+            let options = CollectionOptions { history: Retention::None, ..table.options() };
+            let csn = table.ended().unwrap_or_default();
+            let entry = Entry { id: *id, options };
+            let record = Dropped { entry, csn, name: name.to_owned() };
+            txn.put(CATALOG, &dropped_key_of(*id), record.encode())?;
+        }
+        txn.commit(CommitMeta::default())?;
+        found.iter().for_each(|known| known.table.keep(Retention::None, engine.store()));
+        Ok(found.len() as u64)
+    }
 }
 
-fn read_entry(txn: &Transaction, name: &str) -> Result<Option<Entry>> {
+fn encoded(entry: &Entry) -> Vec<u8> {
     let mut bytes = Vec::new();
-    match txn.get(CATALOG, &key_of(name), &mut bytes)? {
-        Some(_) => Entry::decode(&bytes).map(Some),
-        None => Ok(None),
-    }
+    entry.encode(&mut bytes);
+    bytes
+}
+
+fn read_entry(bytes: &[u8]) -> Result<Entry> {
+    let mut input = Input(bytes);
+    let entry = Entry::decode(&mut input)?;
+    input.end()?;
+    Ok(entry)
 }

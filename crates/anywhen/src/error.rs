@@ -24,6 +24,12 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// There is no collection of that name.
+    #[error("there is no collection {name:?}")]
+    NoCollection {
+        /// The name.
+        name: String,
+    },
     /// A collection was made with other options.
     #[error("collection {name:?} exists, with other options")]
     OptionsDiffer {

@@ -40,12 +40,13 @@ mod stats;
 mod tests;
 mod verify;
 
-pub use catalog::NAME_BYTES_MAX;
+pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
 pub use document::{
-    BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions, Committed, Diff,
-    Document, DocumentError, DocumentSavepoint as Savepoint, Edit, Keys, Meta, Metadata, Moment,
-    NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, Place, Position, Revision,
-    RevisionInfo, Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name,
+    BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions,
+    Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History, Keys,
+    Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions,
+    PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest,
+    limits, subtree_hash, type_name,
 };
 pub use error::{Error, Result};
 pub use json;
@@ -55,12 +56,11 @@ pub use store::Csn;
 pub use txn::CommitInfo;
 pub use verify::VerifyReport;
 
-use catalog::{Catalog, CatalogTable};
-use document::{DocumentTable, DocumentTransaction, Documents};
+use catalog::{Catalog, Known, Tables};
+use document::{DocumentTransaction, Documents};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::TableId;
 use txn::{Engine, EngineOptions};
 use vfs::Env;
 
@@ -165,8 +165,13 @@ impl Database {
         engine_options.durability = options.durability;
         engine_options.store.cache_bytes = options.cache_bytes;
         engine_options.store.memtable_bytes = options.memtable_bytes;
-        let engine = Engine::open(env, path, engine_options, Arc::new(table_of))?;
-        let catalog = Catalog::load(&engine)?;
+        let tables = Tables::new();
+        let resolve = {
+            let tables = tables.clone();
+            Arc::new(move |id| tables.resolve(id))
+        };
+        let engine = Engine::open(env, path, engine_options, resolve)?;
+        let catalog = Catalog::load(&engine, tables)?;
         let documents = Documents::new(engine, options.document_cache_bytes);
         let shared = Shared {
             env: env.clone(),
@@ -191,21 +196,31 @@ impl Database {
 
     /// The collection of that name, made where there is none.
     pub fn collection(&self, name: &str) -> Result<Collection> {
-        let entry = self.shared.catalog.find_or_create(self.engine(), name, None)?;
-        Ok(self.shared.documents.collection(entry.table, entry.options))
+        let known = self.shared.catalog.find_or_create(self.engine(), name, None)?;
+        Ok(self.handle(known))
     }
 
     /// The collection of that name and those options, made where there is none. Fails where it
     /// exists with others.
     pub fn collection_with(&self, name: &str, options: CollectionOptions) -> Result<Collection> {
-        let entry = self.shared.catalog.find_or_create(self.engine(), name, Some(options))?;
-        Ok(self.shared.documents.collection(entry.table, entry.options))
+        let known = self.shared.catalog.find_or_create(self.engine(), name, Some(options))?;
+        Ok(self.handle(known))
     }
 
     /// The collection of that name, `None` where there is none.
     pub fn find_collection(&self, name: &str) -> Option<Collection> {
-        let entry = self.shared.catalog.find(name)?;
-        Some(self.shared.documents.collection(entry.table, entry.options))
+        self.shared.catalog.find(name).map(|known| self.handle(known))
+    }
+
+    /// The collection that had that name at a commit, `None` where there was none. Where it was
+    /// dropped since, it can be read at commits before that, as far as its history is kept.
+    pub fn find_collection_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
+        let known = self.shared.catalog.find_at(self.engine(), name, at.min(self.newest()))?;
+        Ok(known.map(|known| self.handle(known)))
+    }
+
+    fn handle(&self, known: Known) -> Collection {
+        self.shared.documents.collection(known.id, known.table)
     }
 
     /// The names of the collections, in order.
@@ -213,12 +228,35 @@ impl Database {
         Ok(self.shared.catalog.names())
     }
 
-    /// Removes a collection and its documents; false where there is none.
+    /// Keeps another part of a collection's past from now on; handles on it learn of it at once. What
+    /// was forgotten does not come back, and what is to be forgotten goes with the next
+    /// [`compact`](Database::compact) at the latest. Fails with [`Error::NoCollection`] where there is
+    /// none.
+    pub fn set_history(&self, name: &str, history: Retention) -> Result<()> {
+        self.shared.catalog.alter(self.engine(), name, history)
+    }
+
+    /// Drops a collection, in the same time however large it is; false where there is none. The name
+    /// is free at once. Handles on the collection answer [`DocumentError::Dropped`] from then on, and
+    /// so do transactions that meant to write to it.
+    ///
+    /// The collection's past stays as long as its history says, for
+    /// [`find_collection_at`](Database::find_collection_at): for ever, unless it was made otherwise or
+    /// is [purged](Database::purge_collection).
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
-        let dropped = self.shared.catalog.drop_collection(self.engine(), name)?;
-        // Handles on the collection that are still about find its documents gone.
-        self.shared.documents.clear_cache();
-        Ok(dropped)
+        self.shared.catalog.drop_collection(self.engine(), name)
+    }
+
+    /// Drops a collection where it is there, and lets go of the past of all that ever had this name
+    /// and were dropped: compaction takes it away. False where there was nothing to let go of.
+    pub fn purge_collection(&self, name: &str) -> Result<bool> {
+        self.drop_collection(name)?;
+        Ok(self.shared.catalog.purge(self.engine(), name)? > 0)
+    }
+
+    /// The collections that were dropped, in the order in which that was.
+    pub fn dropped_collections(&self) -> Vec<DroppedCollection> {
+        self.shared.catalog.dropped()
     }
 
     // --- transactions and commits ----------------------------------------------------------------
@@ -306,13 +344,6 @@ impl Found {
         }
         let is_ours = |file: &PathBuf| file.file_name().is_some_and(|name| name == "LOCK");
         Ok(if files.iter().any(is_ours) { Found::Database } else { Found::SomethingElse })
-    }
-}
-
-fn table_of(table: TableId) -> Arc<dyn store::Table> {
-    match table {
-        TableId(0) => Arc::new(CatalogTable),
-        _ => Arc::new(DocumentTable::default()),
     }
 }
 

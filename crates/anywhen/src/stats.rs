@@ -28,6 +28,8 @@ pub struct Stats {
     pub memtable_bytes: u64,
     /// Blocks of files kept in memory.
     pub cached_bytes: u64,
+    /// Newest versions of documents kept in memory, with their lists of revisions.
+    pub cached_document_bytes: u64,
     /// The store's files by number.
     pub segments: u64,
 }
@@ -50,6 +52,7 @@ impl Database {
             log_syncs: log.syncs,
             memtable_bytes: store.memtable_bytes,
             cached_bytes: store.cached_bytes,
+            cached_document_bytes: self.shared.documents.cached_bytes() as u64,
             segments: store.segments,
         }
     }

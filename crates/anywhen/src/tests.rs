@@ -1,9 +1,13 @@
-//! The promises of [`Database`] that span documents and collections: transactions, the catalog,
-//! backups of a database in use.
+//! The promises of [`Database`] that span documents and collections: transactions, backups of a
+//! database in use; options and ends of collections in a file of their own.
 
-use crate::{CollectionOptions, Database, DocumentError, Error, Meta, Revision, TimeAxis};
+use crate::{Database, DocumentError, Error, Meta, Revision, TimeAxis};
 
-fn text(database: &Database, collection: &str, key: &str) -> Option<String> {
+mod collections;
+mod flips;
+mod memory;
+
+pub(crate) fn text(database: &Database, collection: &str, key: &str) -> Option<String> {
     let document = database.collection(collection).unwrap().get(key).unwrap();
     document.map(|document| document.to_json().unwrap())
 }
@@ -18,8 +22,8 @@ fn a_transaction_is_one_commit() {
     assert_eq!(txn.collection("b").unwrap().get("y").unwrap().unwrap().to_json().unwrap(), "[2]");
     assert_eq!((text(&database, "a", "x"), text(&database, "b", "y")), (None, None));
     let csn = txn.commit().unwrap();
-    assert_eq!(database.collection("a").unwrap().history("x", 9).unwrap()[0].csn, csn);
-    assert_eq!(database.collection("b").unwrap().history("y", 9).unwrap()[0].csn, csn);
+    assert_eq!(database.collection("a").unwrap().history("x", 9).unwrap().get(0).unwrap().csn, csn);
+    assert_eq!(database.collection("b").unwrap().history("y", 9).unwrap().get(0).unwrap().csn, csn);
 
     let mut txn = database.begin().unwrap();
     txn.collection("a").unwrap().put("x", "3").unwrap();
@@ -93,22 +97,6 @@ fn write_skew_is_seen_by_serializable_alone() {
         one.commit().unwrap();
         assert_eq!(two.commit().is_ok(), both, "serializable: {serializable}");
     }
-}
-
-/// A dropped collection is gone for those who hold it too, and its name may be used again.
-#[test]
-fn collections_come_and_go() {
-    let database = Database::open_in_memory().unwrap();
-    let old = database.collection("a").unwrap();
-    old.put("x", "1").unwrap();
-    assert!(database.drop_collection("a").unwrap() && !database.drop_collection("a").unwrap());
-    assert!(old.get("x").unwrap().is_none() && database.collections().unwrap().is_empty());
-    let hashed = CollectionOptions { hashes: true };
-    database.collection_with("a", hashed).unwrap().put("x", "2").unwrap();
-    assert_eq!(text(&database, "a", "x").unwrap(), "2");
-    let other = database.collection_with("a", CollectionOptions::default());
-    assert!(matches!(other, Err(Error::OptionsDiffer { .. })));
-    assert!(database.verify(|_| {}).unwrap().problems.is_empty());
 }
 
 /// A backup holds the database as of one commit; what is written meanwhile or later is not in it.

@@ -2,11 +2,12 @@
 //!
 //! First every block of every file is read and its checksum computed; then every document is walked
 //! and compared with what is stored beside it: how many nodes it has, how many of them are placed,
-//! that each is found by its parent, and, where the collection keeps hashes, the digest. The newest
-//! revision of each document is walked, and with it the first and one in the middle.
+//! that each is found by its parent, and, where the collection keeps them, the digest and the path
+//! summary. The newest
+//! revision of each document is walked, and with it the oldest that is kept and one in the middle.
 
 use crate::{Collection, Database, Result, Revision};
-use document::{Nodes, Tree};
+use document::{Nodes, Tree, path_summary};
 
 /// What a verification looked at and found.
 #[derive(Clone, Debug, Default)]
@@ -68,12 +69,20 @@ fn check_document(collection: &Collection, key: &str, report: &mut VerifyReport)
     if times.len() as u64 != newest.0 || !times.is_sorted() {
         report.problems.push(format!("{key}: its list of revisions does not add up"));
     }
-    let mut samples = vec![newest, Revision(1), Revision(newest.0.div_ceil(2))];
+    let oldest = collection.oldest(key)?;
+    let mut samples = vec![newest, oldest, Revision((oldest.0 + newest.0).div_ceil(2))];
     samples.dedup();
     for revision in samples {
         if let Some(document) = collection.at(revision).get(key)? {
             for problem in check_tree(document.tree(), collection.options().hashes)? {
                 report.problems.push(format!("{key} at revision {revision}: {problem}"));
+            }
+            if collection.options().path_summary
+                && collection.path_summary(key, revision)? != Some(path_summary(document.tree())?)
+            {
+                report.problems.push(format!(
+                    "{key} at revision {revision}: its path summary is not that of its nodes"
+                ));
             }
         }
     }

@@ -1,9 +1,12 @@
 //! What reading and editing documents costs: `cargo run --release -p document --example figures`.
 //!
 //! Documents of 2.4 KB, 100 KB and 1 MB whose counter was set again and again. Everything is in
-//! memory and commits are not synced, so the figures are those of the code and not of a disk.
+//! memory and commits are not synced, so the figures are those of the code and not of a disk. At the
+//! end, what the options of a collection cost.
 
-use document::{Collection, DocumentTable, Documents, Meta, Nodes, Revision};
+use document::{
+    Collection, CollectionOptions, DocumentTable, Documents, Edit, Meta, Nodes, Place, Revision,
+};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +16,9 @@ use txn::{Engine, EngineOptions};
 use vfs::{Env, SimVfs};
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("options") {
+        return options();
+    }
     for (name, items, filler, versions) in
         [("2.4 KB", 20, 50, 5_001), ("100 KB", 1_600, 50, 1_001), ("1 MB", 16_000, 50, 301)]
     {
@@ -20,7 +26,7 @@ fn main() {
         println!("{name} ({} bytes, {versions} versions)", text.len());
         let meta = Meta::new("someone", "a change of the counter");
         edits_of_leaves(&meta, &text, items, versions);
-        let docs = collection();
+        let docs = collection(CollectionOptions::default());
         docs.put_with("d", &text, &meta).expect("puts");
         let start = Instant::now();
         for value in 1..versions {
@@ -37,11 +43,92 @@ fn main() {
             docs_engine(&docs);
         }
     }
+    options();
+}
+
+/// What hashes and path summaries cost: time and bytes of a commit, and how long the summary takes to
+/// be told. The collections take turns, so that what else the machine does falls on all of them.
+fn options() {
+    const ROUNDS: usize = 20;
+    const COMMITS: usize = 250;
+    println!(
+        "a document of 100 KB in collections that keep more, {} commits each",
+        ROUNDS * COMMITS
+    );
+    let plain = CollectionOptions::default();
+    let kept = [
+        ("nothing", plain),
+        ("hashes", CollectionOptions { hashes: true, ..plain }),
+        ("path summary", CollectionOptions { path_summary: true, ..plain }),
+    ];
+    let worlds = kept.map(|(name, options)| {
+        let docs = collection(options);
+        docs.put("d", document(1_600, 50)).expect("puts");
+        (name, docs, ENGINE.with_borrow(|engine| engine.clone()).expect("opened"))
+    });
+    for (name, docs, _) in &worlds {
+        summary(docs, name);
+    }
+    type Change = fn(&mut Edit<'_>, usize) -> document::Result<()>;
+    let changes: [(&str, Change); 2] = [
+        ("set a field", |edit, n| edit.set("$.counter", n.to_string()).map(drop)),
+        ("add an object of 4 fields, or remove one", |edit, n| {
+            let item = format!("{{\"id\":{n},\"name\":\"item {n}\",\"qty\":1,\"ok\":true}}");
+            match n % 2 {
+                0 => edit.insert("$.items", Place::LastChild, item).map(drop),
+                _ => edit.remove("$.items[700]"),
+            }
+        }),
+    ];
+    for (what, change) in changes {
+        let mut spent = [0.0; 3];
+        let logged = |engine: &Engine| engine.stats().log.appended_bytes;
+        let before = worlds.each_ref().map(|(.., engine)| logged(engine));
+        let mut n = 0;
+        for _ in 0..ROUNDS {
+            for ((_, docs, _), spent) in worlds.iter().zip(&mut spent) {
+                let start = Instant::now();
+                for _ in 0..COMMITS {
+                    n += 1;
+                    docs.edit("d", |edit| change(edit, n)).expect("edits");
+                }
+                *spent += us(start);
+            }
+        }
+        for (((name, _, engine), spent), before) in worlds.iter().zip(spent).zip(before) {
+            let commits = (ROUNDS * COMMITS) as f64;
+            let bytes = (logged(engine) - before) as f64 / commits;
+            println!(
+                "  {:>10.2} us, {bytes:>6.1} bytes in the log  {what}: {name}",
+                spent / commits
+            );
+        }
+    }
+    for (name, docs, engine) in &worlds {
+        engine.checkpoint().expect("flushes");
+        engine.store().compact().expect("compacts");
+        let stats = engine.store().stats();
+        let bytes = (stats.current_bytes + stats.history_bytes) as f64;
+        println!(
+            "  {:>10.1} bytes a version in files: {name}",
+            bytes / (2 * ROUNDS * COMMITS) as f64
+        );
+        summary(docs, name);
+    }
+}
+
+fn summary(docs: &Collection, name: &str) {
+    time(&format!("path summary of now: {name}"), 50, || {
+        drop(black_box(docs.path_summary("d", store::Csn::MAX).expect("reads")))
+    });
+    time(&format!("path summary of the first version: {name}"), 50, || {
+        drop(black_box(docs.path_summary("d", Revision(1)).expect("reads")))
+    });
 }
 
 /// Edits of random leaves, on a document of their own.
 fn edits_of_leaves(meta: &Meta, text: &str, items: usize, versions: usize) {
-    let docs = collection();
+    let docs = collection(CollectionOptions::default());
     docs.put_with("d", text, meta).expect("puts");
     let mut dice = dice();
     let edits: Vec<(String, String)> = (1..versions)
@@ -79,15 +166,16 @@ fn docs_engine(_docs: &Collection) {
     });
 }
 
-fn collection() -> Collection {
+fn collection(options: CollectionOptions) -> Collection {
     let env = Env { clock: Env::os().clock, ..Env::sim(&SimVfs::new(1), 1) };
-    let mut options = EngineOptions::default();
-    options.durability = log::Durability::Os;
-    let resolve =
-        Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
-    let engine = Engine::open(&env, Path::new("/db"), options, resolve).expect("opens");
+    let mut engine = EngineOptions::default();
+    engine.durability = log::Durability::Os;
+    let table = Arc::new(DocumentTable::new(options));
+    let known = Arc::clone(&table);
+    let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { Arc::clone(&known) as _ });
+    let engine = Engine::open(&env, Path::new("/db"), engine, resolve).expect("opens");
     ENGINE.set(Some(Arc::clone(&engine)));
-    Documents::new(engine, 256 << 20).collection(TableId(10), Default::default())
+    Documents::new(engine, 256 << 20).collection(TableId(10), table)
 }
 
 /// Fifty fields and an array of objects.
@@ -144,7 +232,9 @@ fn reads(docs: &Collection, versions: u64, items: usize) {
         drop(black_box(docs.timestamps("d").expect("reads")))
     });
     time("history of all versions", 100, || {
-        drop(black_box(docs.history("d", usize::MAX).expect("reads")))
+        for revision in &docs.history("d", usize::MAX).expect("reads") {
+            black_box(revision);
+        }
     });
     time("sum of the counter over all versions", 200, || {
         let mut sum = 0u64;

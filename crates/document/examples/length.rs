@@ -11,7 +11,7 @@
 //! log, the memtable and the background threads have come to. At the end, how long the database takes
 //! to open where the process had died instead of closing it.
 
-use document::{DocumentTable, Documents};
+use document::{CollectionOptions, DocumentTable, Documents};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,9 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     result
 }
 
-fn open(env: &Env, dir: &Path) -> Result<Arc<Engine>, Box<dyn Error>> {
-    let resolve =
-        Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
+fn open(env: &Env, dir: &Path, table: &Arc<DocumentTable>) -> Result<Arc<Engine>, Box<dyn Error>> {
+    let table = Arc::clone(table);
+    let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { table.clone() });
     Ok(Engine::open(env, dir, EngineOptions::default(), resolve)?)
 }
 
@@ -48,9 +48,10 @@ fn run(dir: &Path, commits: u64) -> Result<(), Box<dyn Error>> {
     let env = Env::os();
     env.fs.create_dir_all(dir)?;
     let floor = floor_file(&env, dir)?;
-    let engine = open(&env, &dir.join("db"))?;
+    let table = Arc::new(DocumentTable::new(CollectionOptions::default()));
+    let engine = open(&env, &dir.join("db"), &table)?;
     let documents = Documents::new(Arc::clone(&engine), 64 << 20);
-    let docs = documents.collection(TableId(16), Default::default());
+    let docs = documents.collection(TableId(16), Arc::clone(&table));
     docs.put("d", DOCUMENT)?;
     println!(
         "window   ours/s   floor/s   share   cpu us   p99 us   max ms   log MB   memtable MB   flushes   merges   written MB"
@@ -96,7 +97,7 @@ fn run(dir: &Path, commits: u64) -> Result<(), Box<dyn Error>> {
     // As if the process had died: the log has no mark, the memtable was not flushed.
     drop((docs, documents, engine));
     let start = Instant::now();
-    let engine = open(&env, &dir.join("db"))?;
+    let engine = open(&env, &dir.join("db"), &table)?;
     println!("open after a crash: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     Ok(engine.close()?)
 }

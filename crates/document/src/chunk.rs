@@ -32,7 +32,7 @@
 use crate::NodeKey;
 use crate::chunk_buf::ChunkBuf;
 use crate::codec::Reader;
-use crate::delta::{Op, read_set};
+use crate::delta::{Op, one_short_set, read_set};
 use crate::error::Damaged;
 use crate::image::{self, Image};
 use crate::order::Label;
@@ -188,10 +188,9 @@ impl Chunk {
                 if *tag >= Op::SETS_BELOW {
                     return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
                 }
-                // The common case first: one short value, of a slot that has a newer one.
-                if let [4..=5, slot, len @ ..0x80, text @ ..] = delta
-                    && text.len() == *len as usize
-                    && seen[*slot as usize / 64] & (1u64 << (slot % 64)) != 0
+                // The common case first: of a slot that has a newer value.
+                if let Some((slot, ..)) = one_short_set(delta)
+                    && seen[slot as usize / 64] & (1u64 << (slot % 64)) != 0
                 {
                     break;
                 }

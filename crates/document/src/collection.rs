@@ -4,18 +4,20 @@ use crate::chunk::Chunk;
 use crate::diff::{Diff, diff};
 use crate::edit::{Edit, NodeRef, find};
 use crate::error::DocumentError;
-use crate::history::RevisionInfo;
 use crate::key::{Prefix, Record, document_of, escape, record_of};
+use crate::listing::RevisionInfo;
+use crate::paths::{Counts, PathClass, path_summary};
 use crate::revisions::Touched;
 use crate::serialize::{Options, write_part};
 use crate::state::{Cache, RevisionList, State, Timed, timed};
+use crate::table::{CollectionOptions, DocumentTable};
 use crate::tree::{Nodes, Source, Tree};
 use crate::working::Working;
 use crate::{NodeKey, Result, Revision};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Csn, TableId};
+use store::{Csn, Hold, Table, TableId};
 use txn::{CommitMeta, Engine, Isolation, Snapshot};
 
 /// What a commit says of itself, and how it treats a document that did not change.
@@ -86,13 +88,6 @@ impl From<Csn> for Moment {
     }
 }
 
-/// What a collection does beside keeping documents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CollectionOptions {
-    /// Keep a rolling hash of every document (see [`crate::digest`]).
-    pub hashes: bool,
-}
-
 /// What collections of one database share.
 pub struct Documents {
     engine: Arc<Engine>,
@@ -110,9 +105,15 @@ impl Documents {
         &self.engine
     }
 
-    /// The collection whose records lie in `table`.
-    pub fn collection(self: &Arc<Self>, table: TableId, options: CollectionOptions) -> Collection {
-        Collection { documents: Arc::clone(self), table, options }
+    /// Bytes of the newest versions kept in memory, with the lists of revisions and positions that
+    /// belong to them.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+
+    /// The collection whose records lie in table `id`, of which the store knows `table`.
+    pub fn collection(self: &Arc<Self>, id: TableId, table: Arc<DocumentTable>) -> Collection {
+        Collection { documents: Arc::clone(self), id, table }
     }
 
     /// Forgets what is kept in memory, so that the next reads are cold.
@@ -134,8 +135,8 @@ impl Documents {
 #[derive(Clone)]
 pub struct Collection {
     documents: Arc<Documents>,
-    table: TableId,
-    options: CollectionOptions,
+    id: TableId,
+    table: Arc<DocumentTable>,
 }
 
 /// Fetches chunks of one document at one commit.
@@ -145,6 +146,8 @@ struct StoredChunks {
     prefix: Prefix,
     csn: Csn,
     keep: bool,
+    /// Keeps what is still to be fetched, where the collection's history is not kept for ever.
+    _hold: Option<Hold>,
 }
 
 fn chunk_of(stored: store::Versioned, keep: bool) -> Result<Chunk> {
@@ -190,14 +193,24 @@ impl Collection {
         &self.documents
     }
 
-    /// The table that holds the collection's records.
-    pub fn table(&self) -> TableId {
-        self.table
+    /// The number of the table that holds the collection's records.
+    pub fn id(&self) -> TableId {
+        self.id
     }
 
-    /// What the collection was made with.
+    pub(crate) fn table(&self) -> &Arc<DocumentTable> {
+        &self.table
+    }
+
+    /// What the collection does beside keeping documents, as of now.
     pub fn options(&self) -> CollectionOptions {
-        self.options
+        self.table.options()
+    }
+
+    /// The commit that dropped the collection. What was before it can still be read at a moment; reads
+    /// of now and writes fail with [`DocumentError::Dropped`].
+    pub fn dropped(&self) -> Option<Csn> {
+        self.table.ended()
     }
 
     // --- reading ---------------------------------------------------------------------------------
@@ -228,9 +241,35 @@ impl Collection {
     }
 
     pub(crate) fn keys_of(&self, snapshot: Snapshot, prefix: &str) -> Keys {
-        let scan =
-            snapshot.scan(self.table, Bound::Included(escape(prefix)), Bound::Unbounded, false);
-        Keys { _snapshot: snapshot, scan, prefix: prefix.to_owned(), done: false }
+        let from = Bound::Included(escape(prefix));
+        let scan = snapshot.scan(self.id, from, Bound::Unbounded, false);
+        let refused = self.check(snapshot.csn()).err();
+        Keys { _snapshot: snapshot, scan, prefix: prefix.to_owned(), refused, done: false }
+    }
+
+    /// An error where the collection is not there any more as of a commit, or its past not whole.
+    fn check(&self, at: Csn) -> Result<()> {
+        self.table.check(at)?;
+        match self.table.ended() {
+            // Of what is being taken away nothing is shown, whatever is left of it.
+            Some(end) if self.horizon() >= end => {
+                Err(DocumentError::ForgottenAt { at, horizon: self.horizon() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The first commit whose state is whole: 0 where nothing was forgotten.
+    pub(crate) fn horizon(&self) -> Csn {
+        self.engine().store().horizon(self.id)
+    }
+
+    /// The newest commit of which the collection tells: that of now, or the last before it was dropped.
+    pub(crate) fn last(&self, snapshot: &Snapshot) -> Csn {
+        match self.table.ended() {
+            Some(end) => snapshot.csn().min(Csn(end.0 - 1)),
+            None => snapshot.csn(),
+        }
     }
 
     /// How many documents there are now.
@@ -245,7 +284,8 @@ impl Collection {
 
     /// The newest state of a document as of `at`, from the cache or the store.
     pub(crate) fn state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        let id = (self.table, prefix.clone());
+        self.check(at)?;
+        let id = (self.id, prefix.clone());
         if let Some(state) = self.documents.cache.get(&id, at) {
             return Ok(state);
         }
@@ -257,10 +297,10 @@ impl Collection {
     }
 
     fn load_state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.end());
+        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.record(Record::Paths));
         let (mut number, mut tail) = (0, Timed::default());
         for item in self.engine().store().scan(
-            self.table,
+            self.id,
             Bound::Included(from),
             Bound::Excluded(to),
             at,
@@ -279,32 +319,40 @@ impl Collection {
         let revision = Revision(number as u64 * crate::revisions::PAGE + count as u64);
         let last = count.checked_sub(1).and_then(|last| tail.page.entry(last));
         let (csn, deleted) = last.map_or((Csn(0), Some(1)), |entry| (entry.csn, entry.deleted));
+        let growth = self.documents.cache.growth();
         let tree = match deleted {
             Some(_) => None,
-            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.alike(None))),
+            None => self.load_tree(prefix, at, true)?.map(|tree| Arc::new(tree.kept(growth))),
         };
-        let list = Arc::new(RevisionList::new(self.table, prefix.clone(), number, tail));
+        let list = RevisionList::new(self.id, prefix.clone(), number, tail, Arc::clone(growth));
+        let list = Arc::new(list);
         Ok(State { csn, revision, tree, next_key: deleted.unwrap_or(1), list })
     }
 
     /// The tree of a document at a commit, its chunks fetched when needed; `keep` where it will be
     /// kept for long, so that its chunks are to be copies and not pin the store's blocks.
+    ///
+    /// Where the past may be forgotten, a tree that is kept is fetched as a whole, and any other holds
+    /// what it has not fetched: no version goes while somebody reads it.
     pub(crate) fn load_tree(&self, prefix: &Prefix, csn: Csn, keep: bool) -> Result<Option<Tree>> {
-        let Some(stored) =
-            self.engine().store().read(self.table, &prefix.record(Record::Chunk(0)), csn)?
-        else {
+        let store = self.engine().store();
+        let may_forget = self.table.may_forget();
+        let mut hold = may_forget.then(|| store.hold(csn));
+        let Some(stored) = store.read(self.id, &prefix.record(Record::Chunk(0)), csn)? else {
             return Ok(None);
         };
         let source = || -> Arc<dyn Source> {
             Arc::new(StoredChunks {
                 engine: Arc::clone(self.engine()),
-                table: self.table,
+                table: self.id,
                 prefix: prefix.clone(),
                 csn,
                 keep,
+                _hold: hold.take(),
             })
         };
-        Tree::open(csn, chunk_of(stored, keep)?, source).map(Some)
+        let tree = Tree::open(csn, chunk_of(stored, keep)?, source)?;
+        Ok(Some(if may_forget && keep { tree.whole()? } else { tree }))
     }
 
     /// The tree of a revision; `None` where that revision removed the document.
@@ -317,10 +365,63 @@ impl Collection {
         if revision == state.revision {
             return Ok(state.tree.clone());
         }
-        let Some(csn) = state.list.csn(self.engine(), revision)? else { return Ok(None) };
-        let newest = state.tree.as_deref();
-        let alike = |tree: Tree| if newest.is_some() { tree.alike(newest) } else { tree };
-        Ok(self.load_tree(prefix, csn, false)?.map(|tree| Arc::new(alike(tree))))
+        let Some(csn) = self.csn_of(state, revision)? else { return Ok(None) };
+        let tree = self.load_tree(prefix, csn, false)?;
+        Ok(tree.map(|tree| match state.tree.as_deref() {
+            Some(newest) => Arc::new(tree.alike(newest)),
+            None => Arc::new(tree),
+        }))
+    }
+
+    /// A commit at which a revision was the newest, and at which it can be read.
+    fn csn_of(&self, state: &State, revision: Revision) -> Result<Option<Csn>> {
+        let csn = state.list.csn(self.engine(), revision)?;
+        let horizon = self.horizon();
+        if csn.is_none_or(|csn| csn >= horizon) {
+            return Ok(csn);
+        }
+        match self.oldest_of(state)? {
+            oldest if revision < oldest => {
+                Err(DocumentError::Forgotten { asked: revision, oldest })
+            }
+            // The newest at the horizon: its own commit is not known any more, its state is.
+            _ => Ok(Some(horizon)),
+        }
+    }
+
+    /// The paths of a document at a moment of its history, sorted; `None` where there was none then.
+    /// A collection with `path_summary` reads them; another walks over the document.
+    pub fn path_summary(
+        &self,
+        key: &str,
+        moment: impl Into<Moment>,
+    ) -> Result<Option<Vec<PathClass>>> {
+        let prefix = Prefix::new(key)?;
+        let (state, revision) = self.locate(key, &prefix, moment.into())?;
+        let Some(revision) = revision else { return Ok(None) };
+        if !self.options().path_summary {
+            let tree = self.tree_of(&state, &prefix, revision)?;
+            return tree.map(|tree| path_summary(&tree)).transpose();
+        }
+        let Some(csn) = self.csn_of(&state, revision)? else { return Ok(None) };
+        let store = self.engine().store();
+        let Some(stored) = store.read(self.id, &prefix.record(Record::Paths), csn)? else {
+            return Ok(None);
+        };
+        Ok(Some(Counts::read(stored.base(), stored.deltas())?.classes()))
+    }
+
+    /// The oldest revision that can still be read: 1 where nothing was forgotten.
+    pub(crate) fn oldest_of(&self, state: &State) -> Result<Revision> {
+        match self.horizon() {
+            Csn(0) => Ok(Revision(1)),
+            horizon => Ok(state.list.at(self.engine(), horizon, state.revision)?.max(Revision(1))),
+        }
+    }
+
+    /// The oldest revision of a document that can still be read: 1 where nothing was forgotten.
+    pub fn oldest(&self, key: &str) -> Result<Revision> {
+        self.oldest_of(&self.known(key, &Prefix::new(key)?)?)
     }
 
     /// The state of now and the revision at a moment; `None` before the first.
@@ -331,7 +432,7 @@ impl Collection {
         moment: Moment,
     ) -> Result<(State, Option<Revision>)> {
         let snapshot = self.engine().snapshot();
-        let state = self.state(prefix, snapshot.csn())?;
+        let state = self.state(prefix, self.last(&snapshot))?;
         let newest = state.revision;
         let revision = match moment {
             Moment::Revision(revision) => {
@@ -347,11 +448,16 @@ impl Collection {
                 }
                 revision
             }
-            Moment::Csn(csn) => state.list.at(self.engine(), csn, newest)?,
-            Moment::Time(us) => state.list.at(self.engine(), self.engine().csn_at(us)?, newest)?,
+            Moment::Csn(csn) => self.revision_at(&state, csn)?,
+            Moment::Time(us) => self.revision_at(&state, self.engine().csn_at(us)?)?,
             Moment::Authored(us) => self.authored_at(&state, us)?,
         };
         Ok((state, (revision.0 > 0).then_some(revision)))
+    }
+
+    fn revision_at(&self, state: &State, csn: Csn) -> Result<Revision> {
+        self.table.check(csn)?;
+        state.list.at(self.engine(), csn, state.revision)
     }
 
     fn authored_at(&self, state: &State, us: u64) -> Result<Revision> {
@@ -368,7 +474,7 @@ impl Collection {
     /// The state of a document that has revisions, or an error that says that there is none.
     pub(crate) fn known(&self, key: &str, prefix: &Prefix) -> Result<State> {
         let snapshot = self.engine().snapshot();
-        let state = self.state(prefix, snapshot.csn())?;
+        let state = self.state(prefix, self.last(&snapshot))?;
         match state.revision.0 {
             0 => Err(no_document(key)),
             _ => Ok(state),
@@ -486,11 +592,13 @@ impl Collection {
         f: impl FnOnce(&mut Working) -> Result<R>,
     ) -> Result<(Committed, R)> {
         let prefix = Prefix::new(key)?;
+        // Of a collection that is gone nobody waits for a document.
+        self.table.check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        txn.lock(self.table, &prefix.record(Record::Revisions(0)))?;
+        txn.lock(self.id, &prefix.record(Record::Revisions(0)))?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
-        let mut working = Working::new(state, self.options.hashes);
+        let mut working = Working::new(state, self.options());
         let result = f(&mut working)?;
         if !working.is_changed() {
             let found = working.found();
@@ -506,7 +614,8 @@ impl Collection {
                 return Ok((unchanged, result));
             }
             let revision = working.next_revision();
-            working.write_empty(&mut txn, self.table, prefix, &self.documents.cache)?;
+            working.write_empty(&mut txn, self.id, prefix, &self.documents.cache)?;
+            let _still_there = self.table.enter()?;
             let commit = txn.commit(meta.commit())?;
             return Ok((
                 Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: false },
@@ -514,7 +623,8 @@ impl Collection {
             ));
         }
         let revision = working.next_revision();
-        working.write(&mut txn, self.table, prefix, &self.documents.cache)?;
+        working.write(&mut txn, self.id, prefix, &self.documents.cache)?;
+        let _still_there = self.table.enter()?;
         let commit = txn.commit(meta.commit())?;
         Ok((
             Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true },
@@ -568,6 +678,8 @@ pub struct Keys {
     _snapshot: Snapshot,
     scan: store::Scan,
     prefix: String,
+    /// Why there is nothing to list.
+    refused: Option<DocumentError>,
     done: bool,
 }
 
@@ -575,6 +687,10 @@ impl Iterator for Keys {
     type Item = Result<String>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.refused.take() {
+            self.done = true;
+            return Some(Err(error));
+        }
         while !self.done {
             let key = match self.scan.next()? {
                 Ok((key, _)) => key,

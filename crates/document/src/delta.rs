@@ -192,6 +192,20 @@ impl<'a> Op<'a> {
 /// A set: kind, slot, text.
 type SetStep<'a> = Result<(Kind, u8, &'a [u8]), Damaged>;
 
+/// A delta that is one set of a text of 1 to 127 bytes, as most are: slot, kind, text.
+#[inline(always)]
+pub(crate) fn one_short_set(delta: &[u8]) -> Option<(u8, Kind, &[u8])> {
+    const NUMBER: u32 = Kind::Number as u32;
+    let len = delta.len().checked_sub(3).filter(|len| (1..0x80).contains(len))?;
+    // Kind, slot and length at once: the kinds of texts differ in their lowest bit.
+    let head = u32::from_le_bytes(*delta.first_chunk::<4>()?);
+    if head & 0x00ff_00fe != NUMBER | (len as u32) << 16 {
+        return None;
+    }
+    let kind = if head & 0xff == NUMBER { Kind::Number } else { Kind::String };
+    Some(((head >> 8) as u8, kind, &delta[3..]))
+}
+
 /// Reads a set.
 #[inline]
 pub(crate) fn read_set<'a>(input: &mut Reader<'a>) -> SetStep<'a> {

@@ -18,6 +18,8 @@ use crate::chunk_buf::ChunkBuf;
 use crate::delta::Op;
 use crate::error::{Damaged, DocumentError};
 use crate::order::Label;
+use crate::paths::Counts;
+use crate::table::CollectionOptions;
 use crate::tree::{DEPTH_MAX, Look, Nodes, Tree};
 use crate::{NodeKey, Result, hash};
 use json::{Kind, Tape};
@@ -88,47 +90,42 @@ pub(crate) struct Draft {
     placed: BTreeSet<(NodeKey, Label, NodeKey)>,
     hashes: bool,
     shaped: bool,
+    /// Nodes that came, went, or have another name or place, where the path summary is kept; of those
+    /// that came together, the one above all.
+    reshaped: Option<Vec<NodeKey>>,
 }
 
 impl Draft {
-    /// A draft of the next version of `base`; `hashes` says whether its digest is kept.
-    pub fn new(base: Arc<Tree>, hashes: bool) -> Draft {
-        let header = *base.header();
-        Draft {
-            base,
-            header,
-            work: BTreeMap::new(),
-            values: BTreeMap::new(),
-            placed: BTreeSet::new(),
-            hashes,
-            shaped: false,
-        }
-    }
-
-    /// A draft of a new document: its root is the root of `tape`. Node keys start at `first_key`.
-    pub fn create(tape: &Tape, first_key: u64, hashes: bool) -> Result<Draft> {
-        let mut draft = Draft::empty(first_key, hashes);
-        draft.check_depth(tape, 0, 0)?;
-        let root = draft.add(tape, 0, None, None)?;
-        draft.header.root = root.0;
-        if hashes {
-            draft.header.digest = hash::digest(&draft)?;
-        }
-        Ok(draft)
-    }
-
-    /// A draft of a document that has no nodes yet, not even a root.
-    pub fn empty(first_key: u64, hashes: bool) -> Draft {
-        let base = Arc::new(Tree::nothing(first_key.max(1)));
+    /// A draft of the next version of `base`, in a collection with these options.
+    pub fn new(base: Arc<Tree>, options: &CollectionOptions) -> Draft {
         Draft {
             header: *base.header(),
             base,
             work: BTreeMap::new(),
             values: BTreeMap::new(),
             placed: BTreeSet::new(),
-            hashes,
-            shaped: true,
+            hashes: options.hashes,
+            shaped: false,
+            reshaped: options.path_summary.then(Vec::new),
         }
+    }
+
+    /// A draft of a new document: its root is the root of `tape`. Node keys start at `first_key`.
+    pub fn create(tape: &Tape, first_key: u64, options: &CollectionOptions) -> Result<Draft> {
+        let mut draft = Draft::empty(first_key, options);
+        draft.check_depth(tape, 0, 0)?;
+        let root = draft.add(tape, 0, None, None)?;
+        draft.header.root = root.0;
+        if draft.hashes {
+            draft.header.digest = hash::digest(&draft)?;
+        }
+        Ok(draft)
+    }
+
+    /// A draft of a document that has no nodes yet, not even a root.
+    pub fn empty(first_key: u64, options: &CollectionOptions) -> Draft {
+        let base = Arc::new(Tree::nothing(first_key.max(1)));
+        Draft { shaped: true, ..Draft::new(base, options) }
     }
 
     /// True where nothing was changed.
@@ -206,6 +203,15 @@ impl Draft {
         Ok(())
     }
 
+    /// A node came or went, or has another name or place. Of a new document all nodes came.
+    fn reshape(&mut self, key: NodeKey) {
+        if let Some(keys) = &mut self.reshaped
+            && self.base.header().nodes > 0
+        {
+            keys.push(key);
+        }
+    }
+
     /// Changes a node by `change`, its share of the digest taken out before and put in after.
     fn rehash(
         &mut self,
@@ -249,6 +255,7 @@ impl Draft {
             Some(_) => {}
         }
         check_name(name)?;
+        self.reshape(key);
         self.rehash(key, |draft| {
             draft.step(key.chunk(), Op::Rename { slot: key.slot() as u8, name })
         })
@@ -266,6 +273,7 @@ impl Draft {
         let top = tape.node(index).ok_or(Damaged::new("a node past the end of its tape"))?;
         let count = top.extent();
         let first = self.header.next_key;
+        self.reshape(NodeKey(first));
         if first + count as u64 > KEYS_MAX {
             return Err(DocumentError::TooLarge("2^39 nodes in its life"));
         }
@@ -320,6 +328,7 @@ impl Draft {
         place: Option<(NodeKey, Label)>,
     ) -> Result<()> {
         self.shaped = true;
+        self.reshape(key);
         self.header.nodes += 1;
         self.header.placed += place.is_some() as u64;
         let node = Node { changed: Csn(0), ..*node };
@@ -337,6 +346,7 @@ impl Draft {
     ) -> Result<()> {
         let was_placed = self.place(key)?.is_some();
         self.shaped = true;
+        self.reshape(key);
         self.header.placed = self.header.placed + place.is_some() as u64 - was_placed as u64;
         self.rehash(key, |draft| {
             draft.step(key.chunk(), Op::Place { slot: key.slot() as u8, up, place, name })
@@ -346,6 +356,7 @@ impl Draft {
     /// Takes away these nodes (ascending keys); the caller sees to it that what remains is a tree.
     pub fn take(&mut self, keys: &[NodeKey]) -> Result<()> {
         for &key in keys {
+            self.reshape(key);
             if self.hashes {
                 self.header.digest = self.header.digest.wrapping_sub(hash::share_of(self, key)?);
             }
@@ -376,6 +387,8 @@ impl Draft {
 
     /// Makes another node the root.
     pub fn set_root(&mut self, key: NodeKey) {
+        self.reshape(self.root());
+        self.reshape(key);
         self.header.root = key.0;
         self.shaped = true;
     }
@@ -537,6 +550,16 @@ impl Draft {
             }
         }
         Ok(())
+    }
+
+    /// By how much the path summary is another than that of the version before, where it is kept: for a
+    /// new document, the whole of it.
+    pub fn path_counts(&mut self) -> Result<Option<Counts>> {
+        let Some(keys) = self.reshaped.take() else { return Ok(None) };
+        match self.base.header().nodes {
+            0 => Counts::of(self).map(Some),
+            _ => Counts::between(&*self.base, self, keys).map(Some),
+        }
     }
 
     /// What the store is to do, chunk by chunk, and the version that follows, which stands for the

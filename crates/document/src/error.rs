@@ -72,6 +72,29 @@ pub enum DocumentError {
         /// The newest revision there is.
         newest: u64,
     },
+    /// A revision that the collection's history does not reach back to any more.
+    #[error("revision {asked} is not kept any more; the oldest that is kept is {oldest}")]
+    Forgotten {
+        /// What was asked for.
+        asked: Revision,
+        /// The oldest revision that can still be read.
+        oldest: Revision,
+    },
+    /// A moment that the collection's history does not reach back to any more.
+    #[error("what was at commit {} is not kept any more: the collection's history begins at commit {}", at.0, horizon.0)]
+    ForgottenAt {
+        /// The commit asked for.
+        at: store::Csn,
+        /// The first commit whose state is still whole.
+        horizon: store::Csn,
+    },
+    /// The collection was dropped. Writes did not happen; a transaction that meant to write starts
+    /// anew. What was before can be read at a moment, as long as its history is kept.
+    #[error("the collection was dropped by commit {}", csn.0)]
+    Dropped {
+        /// The commit that dropped it.
+        csn: store::Csn,
+    },
     /// A path or node key that leads to nothing.
     #[error("no node {0} in this revision of the document")]
     NoNode(String),
@@ -104,13 +127,24 @@ pub enum DocumentError {
     Damaged(#[from] Damaged),
     /// From the store below.
     #[error(transparent)]
-    Store(#[from] store::StoreError),
+    Store(store::StoreError),
     /// From the transaction layer.
     #[error(transparent)]
     Txn(#[from] txn::TxnError),
     /// From the engine.
     #[error(transparent)]
     Engine(#[from] txn::EngineError),
+}
+
+impl From<store::StoreError> for DocumentError {
+    fn from(error: store::StoreError) -> Self {
+        match error {
+            store::StoreError::Forgotten { at, horizon, .. } => {
+                DocumentError::ForgottenAt { at, horizon }
+            }
+            error => DocumentError::Store(error),
+        }
+    }
 }
 
 impl DocumentError {

@@ -1,7 +1,6 @@
-//! The history of a document and of its nodes.
+//! The history of a document's nodes: the values that one had, and which revision last changed each.
 //!
-//! The list of revisions is kept page by page (see [`crate::revisions`]). The history of one node is
-//! found in one of two ways, whichever is the shorter:
+//! The history of one node is found in one of two ways, whichever is the shorter:
 //!
 //! ```text
 //!   node changed    1 .......... 40 ................... 5000      few changes: hop. The version of now says 5000;
@@ -13,10 +12,7 @@
 //!
 //! A node that never changed since its document was first put costs one look-up.
 
-use crate::chunk::Chunk;
-use crate::codec::Reader;
 use crate::collection::{Collection, no_document};
-use crate::delta::{Op, read_set};
 use crate::edit::{NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
@@ -26,27 +22,7 @@ use crate::{NodeKey, Result, Revision};
 use json::{JsonPath, Kind, Step};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use store::Csn;
-
-/// What is known of a revision.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevisionInfo {
-    /// Its number.
-    pub revision: Revision,
-    /// Its commit.
-    pub csn: Csn,
-    /// When it was committed, in microseconds since 1970 UTC.
-    pub time_us: u64,
-    /// Who made it; may be empty.
-    pub author: Arc<str>,
-    /// Why; may be empty.
-    pub message: Arc<str>,
-    /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
-    pub authored_us: Option<u64>,
-    /// True where it removed the document.
-    pub deleted: bool,
-}
 
 /// The value of one node over some revisions in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,15 +37,6 @@ pub struct NodeVersion {
     pub to_us: Option<u64>,
     /// The value as compact JSON.
     pub value: String,
-}
-
-/// The value of a scalar at some commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scalar<'a> {
-    /// What it is.
-    pub kind: Kind,
-    /// The text of a number, or of a string, escaped and without quotes; empty for literals.
-    pub text: &'a [u8],
 }
 
 /// Which revision last changed a node.
@@ -93,58 +60,6 @@ pub struct BlameLine {
 const HOPS_MAX: usize = 8;
 
 impl Collection {
-    /// What is known of one revision.
-    pub(crate) fn info(&self, state: &State, revision: Revision) -> Result<RevisionInfo> {
-        let found = self.infos(state, revision.0, revision.0)?.pop();
-        found.ok_or_else(|| crate::Damaged::new("a revision is missing from its page").into())
-    }
-
-    /// What is known of the revisions `from` up to and including `to`, newest first.
-    fn infos(&self, state: &State, from: u64, to: u64) -> Result<Vec<RevisionInfo>> {
-        let (mut csns, mut deleted) = (Vec::new(), Vec::new());
-        state.list.newest_first(self.engine(), from, to, &mut csns, &mut deleted)?;
-        let mut infos = Vec::with_capacity(csns.len());
-        // Commits in a row often share their author, and imports their message.
-        let (mut author, mut message): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(""));
-        let shared = |last: &mut Arc<str>, text: &str| {
-            if **last != *text {
-                *last = Arc::from(text);
-            }
-            Arc::clone(last)
-        };
-        self.engine().infos(&csns, |csn, time_us, by, why, authored_us| {
-            infos.push(RevisionInfo {
-                revision: Revision(to - infos.len() as u64),
-                csn,
-                time_us,
-                author: shared(&mut author, by),
-                message: shared(&mut message, why),
-                authored_us,
-                deleted: deleted[infos.len()],
-            });
-        })?;
-        Ok(infos)
-    }
-
-    /// The revisions of a document, newest first, at most `limit` of them.
-    pub fn history(&self, key: &str, limit: usize) -> Result<Vec<RevisionInfo>> {
-        let state = self.known(key, &Prefix::new(key)?)?;
-        let newest = state.revision.0;
-        self.infos(&state, newest.saturating_sub(limit as u64) + 1, newest)
-    }
-
-    /// The revisions numbered `from` up to and including `to`, newest first; what is past the ends is
-    /// left out.
-    pub fn history_range(
-        &self,
-        key: &str,
-        from: Revision,
-        to: Revision,
-    ) -> Result<Vec<RevisionInfo>> {
-        let state = self.known(key, &Prefix::new(key)?)?;
-        self.infos(&state, from.0.max(1), to.0.min(state.revision.0))
-    }
-
     /// When each revision was committed, oldest first, in microseconds since 1970 UTC.
     pub fn timestamps(&self, key: &str) -> Result<Vec<u64>> {
         let state = self.known(key, &Prefix::new(key)?)?;
@@ -158,86 +73,15 @@ impl Collection {
         Ok(self.known(key, &Prefix::new(key)?)?.revision)
     }
 
-    /// The values of a scalar over all revisions, oldest first: `f` gets each commit that set it, and
-    /// `None` for one that removed it. Runs over stored deltas: nothing is built or copied.
-    pub fn scan_values(
-        &self,
-        key: &str,
-        node: impl Into<NodeRef>,
-        mut f: impl FnMut(Csn, Option<Scalar<'_>>),
-    ) -> Result<()> {
-        let prefix = Prefix::new(key)?;
-        let state = self.known(key, &prefix)?;
-        let target = self.target(key, &prefix, &state, &node.into())?;
-        if let Some((csn, scalar)) = never_changed(self, &state, target)? {
-            f(csn, Some(scalar.as_scalar()));
-            return Ok(());
-        }
-        self.scan_slot(&prefix, target, state.csn, &mut f)
-    }
-
-    fn scan_slot(
-        &self,
-        prefix: &Prefix,
-        target: NodeKey,
-        to: Csn,
-        f: &mut impl FnMut(Csn, Option<Scalar<'_>>),
-    ) -> Result<()> {
-        let chunk_key = prefix.record(Record::Chunk(target.chunk()));
-        let slot = target.slot() as u8;
-        let mut damaged = None;
-        let mut there = false;
-        let mut f = |csn: Csn, scalar: Option<Scalar<'_>>| {
-            if there || scalar.is_some() {
-                there = scalar.is_some();
-                f(csn, scalar);
-            }
-        };
-        self.engine().store().versions(self.table(), &chunk_key, Csn(1), to, |version| {
-            // The common case first: one short value, set.
-            if let [kind @ 4..=5, at, len @ ..0x80, text @ ..] = version.bytes
-                && version.kind == store::Kind::Delta
-                && text.len() == *len as usize
-            {
-                if *at == slot {
-                    let kind = if *kind == 4 { Kind::Number } else { Kind::String };
-                    f(version.csn, Some(Scalar { kind, text }));
-                }
-                return ControlFlow::Continue(());
-            }
-            let result = match version.kind {
-                store::Kind::Delta => {
-                    scan_delta(version.bytes, slot, |scalar| f(version.csn, scalar))
-                }
-                store::Kind::Put => {
-                    Chunk::from_image(version.bytes.to_vec(), version.csn).map(|chunk| {
-                        f(
-                            version.csn,
-                            chunk
-                                .node(slot as usize)
-                                .map(|n| Scalar { kind: n.kind, text: n.text }),
-                        )
-                    })
-                }
-                store::Kind::Delete => {
-                    let _: () = f(version.csn, None);
-                    Ok(())
-                }
-            };
-            match result {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    damaged = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        })?;
-        damaged.map_or(Ok(()), |error| Err(error.into()))
-    }
-
     /// The node that is meant: a path is looked up in the newest version that has nodes at all, and
     /// where it is not there any more, in older ones, newest first.
-    fn target(&self, key: &str, prefix: &Prefix, state: &State, node: &NodeRef) -> Result<NodeKey> {
+    pub(crate) fn target(
+        &self,
+        key: &str,
+        prefix: &Prefix,
+        state: &State,
+        node: &NodeRef,
+    ) -> Result<NodeKey> {
         if let NodeRef::Key(key) = node {
             return Ok(*key);
         }
@@ -307,7 +151,7 @@ impl Collection {
             }
         }
         if self.is_scalar_all_along(&events) {
-            self.scan_slot(prefix, target, at, &mut |csn, scalar| {
+            self.scan_slot(prefix, target, at, |csn, scalar| {
                 events.insert(csn, scalar.map(|s| s.to_json()));
             })?;
             return Ok(events);
@@ -335,6 +179,9 @@ impl Collection {
         at: Csn,
         events: &mut BTreeMap<Csn, Option<String>>,
     ) -> Result<Option<Csn>> {
+        if at != state.csn && at < self.horizon() {
+            return Ok(None);
+        }
         let loaded;
         let tree: Option<&Tree> = if at == state.csn {
             state.tree.as_deref()
@@ -361,7 +208,7 @@ impl Collection {
         // knows since when.
         let mut newest = None;
         let chunk_key = prefix.record(Record::Chunk(target.chunk()));
-        self.engine().store().versions(self.table(), &chunk_key, Csn(1), at, |version| {
+        self.engine().store().versions(self.id(), &chunk_key, Csn(1), at, |version| {
             if version.kind != store::Kind::Delta {
                 newest = Some((version.csn, version.kind));
             }
@@ -372,10 +219,11 @@ impl Collection {
             Some((csn, store::Kind::Delete)) => {
                 // Removed by that commit if it was there just before.
                 let before = Csn(csn.0 - 1);
-                let was_there = self
-                    .load_tree(prefix, before, false)?
-                    .is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some()));
-                if was_there {
+                let was_there = || -> Result<bool> {
+                    let tree = self.load_tree(prefix, before, false)?;
+                    Ok(tree.is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some())))
+                };
+                if before >= self.horizon() && was_there()? {
                     events.insert(csn, None);
                 }
                 Ok(Some(before))
@@ -489,70 +337,4 @@ fn last_change(tree: &Tree, top: NodeKey) -> Result<Csn> {
         newest = newest.max(tree.expect(key)?.changed);
     }
     Ok(newest)
-}
-
-/// A scalar's text, kept.
-struct Kept {
-    kind: Kind,
-    text: Vec<u8>,
-}
-
-impl Kept {
-    fn as_scalar(&self) -> Scalar<'_> {
-        Scalar { kind: self.kind, text: &self.text }
-    }
-}
-
-/// The only value that a scalar ever had, where it is as the document's first revision made it.
-fn never_changed(
-    collection: &Collection,
-    state: &State,
-    target: NodeKey,
-) -> Result<Option<(Csn, Kept)>> {
-    let Some(tree) = &state.tree else { return Ok(None) };
-    let Some(node) = tree.node(target)? else { return Ok(None) };
-    if state.list.csn(collection.engine(), Revision(1))? != Some(node.changed) {
-        return Ok(None);
-    }
-    Ok(Some((node.changed, Kept { kind: node.kind, text: node.text.to_vec() })))
-}
-
-impl Scalar<'_> {
-    /// The value as JSON.
-    pub fn to_json(&self) -> String {
-        let mut out = Vec::new();
-        crate::chunk::put_value(&mut out, self.kind, self.text);
-        String::from_utf8_lossy(&out).into_owned()
-    }
-}
-
-/// Calls `f` for what a delta does to the value of one slot.
-#[inline]
-fn scan_delta(
-    delta: &[u8],
-    slot: u8,
-    mut f: impl FnMut(Option<Scalar<'_>>),
-) -> Result<(), crate::Damaged> {
-    let mut input = Reader::new(delta);
-    while let Some(tag) = input.rest().first() {
-        if *tag < Op::SETS_BELOW {
-            let (kind, at, text) = read_set(&mut input)?;
-            if at == slot {
-                f(Some(Scalar { kind, text }));
-            }
-            continue;
-        }
-        match Op::decode(&mut input)? {
-            Op::Remove { slot: first, count }
-                if (first as usize..first as usize + count).contains(&(slot as usize)) =>
-            {
-                f(None)
-            }
-            Op::Insert { slot: at, node, .. } if at == slot => {
-                f(Some(Scalar { kind: node.kind, text: node.text }))
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

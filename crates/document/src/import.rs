@@ -25,6 +25,8 @@ use crate::edit::limits;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
 use crate::order::Label;
+use crate::paths::{Counts, push_step};
+use crate::table::CollectionOptions;
 use crate::working::Working;
 use crate::{CHUNK_NODES, Header, NodeKey, Result, hash};
 use foldhash::fast::FixedState;
@@ -57,8 +59,9 @@ impl Collection {
         }
         let prefix = Prefix::new(key)?;
         let rest = start.as_slice().chain(reader);
+        self.table().check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        txn.lock(self.table(), &prefix.record(Record::Revisions(0)))?;
+        txn.lock(self.id(), &prefix.record(Record::Revisions(0)))?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         if state.revision.0 > 0 {
@@ -67,20 +70,22 @@ impl Collection {
             return self.put_tape(key, &tape, meta);
         }
         let engine = self.engine().clone();
-        let hashes = self.options().hashes;
-        let mut chunks = Chunks::new(engine.store().bulk(), self.table(), &prefix, hashes);
+        let options = self.options();
+        let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &prefix, &options);
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
             return Err(chunks.error.take().unwrap_or(error.into()));
         }
+        let counts = chunks.counts.take();
         let (bulk, puts) = chunks.finish()?;
-        let loaded = bulk.finish()?;
+        // From here on the transaction looks after the files, also where it fails.
+        txn.attach(bulk.finish()?);
         for (number, image) in puts {
-            txn.put(self.table(), &prefix.record(Record::Chunk(number)), image)?;
+            txn.put(self.id(), &prefix.record(Record::Chunk(number)), image)?;
         }
-        txn.attach(loaded);
-        let working = Working::new(state, hashes);
+        let working = Working::new(state, options);
         let revision = working.next_revision();
-        working.write_loaded(&mut txn, self.table(), prefix, self.documents().cache())?;
+        working.write_loaded(&mut txn, self.id(), prefix, self.documents().cache(), counts)?;
+        let _still_there = self.table().enter()?;
         let commit = txn.commit(meta.commit())?;
         Ok(Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true })
     }
@@ -92,6 +97,8 @@ struct Open {
     count: u32,
     is_object: bool,
     names: HashSet<u64, FixedState>,
+    /// Bytes of the path that leads to it.
+    path: usize,
 }
 
 /// Nodes becoming chunks.
@@ -108,11 +115,20 @@ struct Chunks<'a> {
     hasher: FixedState,
     /// The digest so far, where the collection keeps one.
     digest: Option<u128>,
+    /// Nodes by path so far, where the collection keeps a path summary.
+    counts: Option<Counts>,
+    /// The path of the last node.
+    path: Vec<u8>,
     error: Option<DocumentError>,
 }
 
 impl<'a> Chunks<'a> {
-    fn new(bulk: Bulk<'a>, table: TableId, prefix: &'a Prefix, hashes: bool) -> Self {
+    fn new(
+        bulk: Bulk<'a>,
+        table: TableId,
+        prefix: &'a Prefix,
+        options: &CollectionOptions,
+    ) -> Self {
         Chunks {
             bulk,
             table,
@@ -124,7 +140,9 @@ impl<'a> Chunks<'a> {
             window: VecDeque::new(),
             stragglers: BTreeMap::new(),
             hasher: FixedState::default(),
-            digest: hashes.then_some(0),
+            digest: options.hashes.then_some(0),
+            counts: options.path_summary.then(Counts::default),
+            path: Vec::new(),
             error: None,
         }
     }
@@ -154,10 +172,20 @@ impl<'a> Chunks<'a> {
             let parent = self.open.last().map(|open| NodeKey(open.key));
             *digest = digest.wrapping_add(hash::share(key, parent, &Label::of_key(key), &node));
         }
+        if let (Some(counts), Some(open)) = (&mut self.counts, self.open.last()) {
+            self.path.truncate(open.path);
+            push_step(&mut self.path, name.as_deref());
+            counts.add(&self.path, 1);
+        }
         self.next += 1;
         if kind.is_container() {
-            let is_object = kind == Kind::Object;
-            self.open.push(Open { key: key.0, count: 0, is_object, names: HashSet::default() });
+            self.open.push(Open {
+                key: key.0,
+                count: 0,
+                is_object: kind == Kind::Object,
+                names: HashSet::default(),
+                path: self.path.len(),
+            });
         }
         if self.next.is_multiple_of(CHUNK_NODES as u64) {
             let full = std::mem::take(&mut self.current);

@@ -3,10 +3,11 @@
 //! ```text
 //!   document key, NUL bytes escaped | 0x00 0x00 | 0x01 | chunk number, 4 bytes big-endian
 //!                                               | 0x02 | revision page, 4 bytes big-endian
+//!                                               | 0x03 | 0: the path summary
 //! ```
 //!
 //! Documents come in the order of their keys' bytes, and all records of one lie together: chunks
-//! first, in order, then the pages that list its revisions.
+//! first, in order, then the pages that list its revisions, then its path summary, where it has one.
 
 use crate::error::DocumentError;
 
@@ -15,12 +16,14 @@ pub const KEY_BYTES_MAX: usize = 1024;
 
 const CHUNK: u8 = 1;
 const REVISIONS: u8 = 2;
+const PATHS: u8 = 3;
 
 /// What a stored key names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Chunk(u32),
     Revisions(u32),
+    Paths,
 }
 
 /// The prefix of all of a document's records.
@@ -46,6 +49,7 @@ impl Prefix {
         let (tag, number) = match record {
             Record::Chunk(number) => (CHUNK, number),
             Record::Revisions(number) => (REVISIONS, number),
+            Record::Paths => (PATHS, 0),
         };
         let mut key = Vec::with_capacity(self.0.len() + 5);
         key.extend_from_slice(&self.0);
@@ -80,6 +84,7 @@ pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
     match *head.last()? {
         CHUNK => Some(Record::Chunk(u32::from_be_bytes(*number))),
         REVISIONS => Some(Record::Revisions(u32::from_be_bytes(*number))),
+        PATHS if *number == [0; 4] => Some(Record::Paths),
         _ => None,
     }
 }
@@ -113,12 +118,13 @@ mod tests {
                     prefix.record(Record::Chunk(0)),
                     prefix.record(Record::Chunk(7)),
                     prefix.record(Record::Revisions(0)),
+                    prefix.record(Record::Paths),
                     prefix.end(),
                 ]
             })
             .collect();
         assert!(stored.is_sorted());
-        for (key, records) in keys.iter().zip(stored.chunks(4)) {
+        for (key, records) in keys.iter().zip(stored.chunks(5)) {
             assert_eq!(document_of(&records[1]).unwrap(), *key);
             assert_eq!(record_of(&records[1]), Some(Record::Chunk(7)));
             assert_eq!(record_of(&records[2]), Some(Record::Revisions(0)));

@@ -33,12 +33,14 @@ mod history;
 mod image;
 mod import;
 mod key;
+mod listing;
 pub mod matching;
 mod order;
 mod paths;
 mod revert;
 mod revisions;
 mod rewrite;
+mod scan;
 mod serialize;
 mod state;
 mod table;
@@ -49,17 +51,19 @@ mod working;
 pub use axes::TimeAxis;
 pub use chunk::{CHUNK_NODES, Header, Node};
 pub use collection::{
-    Collection, CollectionAt, CollectionOptions, Committed, Document, Documents, Keys, Meta, Moment,
+    Collection, CollectionAt, Committed, Document, Documents, Keys, Meta, Moment,
 };
 pub use diff::{Change, ChangeOp, Diff, Position, diff};
 pub use edit::{Edit, NodeRef, Place, limits};
 pub use error::{Damaged, DocumentError};
 pub use hash::{digest, subtree as subtree_hash};
-pub use history::{BlameLine, NodeVersion, RevisionInfo, Scalar};
+pub use history::{BlameLine, NodeVersion};
 pub use key::KEY_BYTES_MAX;
+pub use listing::{History, HistoryIter, RevisionInfo};
 pub use paths::{PathClass, path_summary};
+pub use scan::Scalar;
 pub use serialize::{Metadata, Options, type_name, write_part};
-pub use table::DocumentTable;
+pub use table::{BadRetention, CollectionOptions, DocumentTable, Retention};
 pub use transaction::{DocumentSavepoint, DocumentTransaction};
 pub use tree::{DEPTH_MAX, Nodes, Tree};
 

@@ -97,7 +97,9 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
     pub csns: Vec<Csn>,
-    rest: Vec<(Option<u64>, Touched)>,
+    touched: Vec<Touched>,
+    /// The entries that removed the document, by index, with the next free node key.
+    deleted: Vec<(usize, u64)>,
 }
 
 impl Page {
@@ -127,40 +129,44 @@ impl Page {
 
     /// Appends an entry.
     pub fn push(&mut self, entry: Entry) {
+        self.deleted.extend(entry.deleted.map(|next_key| (self.csns.len(), next_key)));
         self.csns.push(entry.csn);
-        self.rest.push((entry.deleted, entry.touched));
+        self.touched.push(entry.touched);
     }
 
     /// Leaves out the entries from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.csns.truncate(len);
-        self.rest.truncate(len);
+        self.touched.truncate(len);
+        self.deleted.truncate(self.deleted.partition_point(|(index, _)| *index < len));
     }
 
     /// The entry at `index`.
     pub fn entry(&self, index: usize) -> Option<Entry> {
-        let (deleted, touched) = self.rest.get(index)?.clone();
+        let touched = self.touched.get(index)?.clone();
+        let deleted = self.deleted.binary_search_by_key(&index, |(index, _)| *index);
+        let deleted = deleted.ok().map(|at| self.deleted[at].1);
         Some(Entry { csn: self.csns[index], deleted, touched })
     }
 
-    /// True where the entry at `index` removed the document.
-    pub fn is_deletion(&self, index: usize) -> bool {
-        self.rest.get(index).is_some_and(|(deleted, _)| deleted.is_some())
+    /// Which entries removed the document, ascending.
+    pub fn deletions(&self) -> impl Iterator<Item = usize> {
+        self.deleted.iter().map(|(index, _)| *index)
     }
 
     /// Appends the image.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut before = 0;
-        for (csn, (deleted, touched)) in self.csns.iter().zip(&self.rest) {
-            put_varint(out, csn.0 - before);
-            before = csn.0;
-            Entry { csn: *csn, deleted: *deleted, touched: touched.clone() }.encode(out);
+        for entry in (0..self.csns.len()).filter_map(|index| self.entry(index)) {
+            put_varint(out, entry.csn.0 - before);
+            before = entry.csn.0;
+            entry.encode(out);
         }
     }
 
     /// Bytes held, for accounting.
     pub fn bytes(&self) -> usize {
-        self.csns.len() * (8 + std::mem::size_of::<(Option<u64>, Touched)>())
+        self.csns.len() * (8 + std::mem::size_of::<Touched>())
     }
 }
 

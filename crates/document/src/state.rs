@@ -13,7 +13,7 @@
 use crate::error::Damaged;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, Page};
-use crate::tree::Tree;
+use crate::tree::{Growth, Tree};
 use crate::{Result, Revision};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -39,6 +39,15 @@ pub(crate) struct State {
     pub list: Arc<RevisionList>,
 }
 
+impl State {
+    /// Bytes held, for accounting.
+    fn bytes(&self) -> usize {
+        /// Of the maps that it is kept in, with its key, about.
+        const KEEPING_BYTES: usize = 256;
+        self.tree.as_ref().map_or(0, |tree| tree.bytes()) + self.list.bytes() + KEEPING_BYTES
+    }
+}
+
 /// Full pages kept decoded for one document: 65,536 revisions.
 const PAGES_KEPT: usize = 64;
 
@@ -47,6 +56,8 @@ pub(crate) struct RevisionList {
     table: TableId,
     prefix: Prefix,
     inner: RwLock<Pages>,
+    /// Told of the pages that are read.
+    growth: Arc<Growth>,
 }
 
 struct Pages {
@@ -81,12 +92,15 @@ impl Timed {
 
 impl RevisionList {
     /// A list whose last page is `tail`.
-    pub fn new(table: TableId, prefix: Prefix, tail_number: u32, tail: Timed) -> RevisionList {
-        RevisionList {
-            table,
-            prefix,
-            inner: RwLock::new(Pages { full: BTreeMap::new(), tail, tail_number }),
-        }
+    pub fn new(
+        table: TableId,
+        prefix: Prefix,
+        tail_number: u32,
+        tail: Timed,
+        growth: Arc<Growth>,
+    ) -> RevisionList {
+        let inner = RwLock::new(Pages { full: BTreeMap::new(), tail, tail_number });
+        RevisionList { table, prefix, inner, growth }
     }
 
     /// Adds the revision of a commit that is about to become visible.
@@ -127,6 +141,7 @@ impl RevisionList {
         );
         if page.page.csns.len() as u64 == PAGE {
             self.inner.write().keep(number, Arc::clone(&page));
+            self.growth.add(page.bytes());
         }
         Ok(Some(f(&page)))
     }
@@ -170,31 +185,34 @@ impl RevisionList {
         Ok(Revision((number * PAGE + within.unwrap_or(0) as u64).min(newest.0)))
     }
 
-    /// Appends the commits of the revisions `from` up to and including `to`, newest first, and for
-    /// each whether it removed the document.
+    /// The commits of the revisions `from` up to and including `to`, newest first, and which of these
+    /// revisions removed the document, ascending.
     pub fn newest_first(
         &self,
         engine: &Engine,
         from: u64,
         to: u64,
-        csns: &mut Vec<Csn>,
-        deleted: &mut Vec<bool>,
-    ) -> Result<()> {
+    ) -> Result<(Vec<Csn>, Vec<Revision>)> {
+        let from = from.max(1);
+        let mut csns = Vec::with_capacity((to + 1).saturating_sub(from) as usize);
+        let mut deleted = Vec::new();
         let mut end = to;
-        while end >= from.max(1) {
+        while end >= from {
             let number = (end - 1) / PAGE;
-            let begin = from.max(number * PAGE + 1);
-            let range = (begin - 1 - number * PAGE) as usize..(end - number * PAGE) as usize;
+            let before = number * PAGE;
+            let begin = from.max(before + 1);
+            let range = (begin - 1 - before) as usize..(end - before) as usize;
             let found = self.with_page(engine, number as u32, |timed| {
-                let page = timed.page.csns.get(range.clone())?;
-                csns.extend(page.iter().rev());
-                deleted.extend(range.rev().map(|index| timed.page.is_deletion(index)));
+                csns.extend(timed.page.csns.get(range.clone())?.iter().rev());
+                let deletions = timed.page.deletions().filter(|index| range.contains(index));
+                deleted.extend(deletions.map(|index| Revision(before + 1 + index as u64)));
                 Some(())
             })?;
             found.flatten().ok_or(Damaged::new("a revision is missing from its page"))?;
             end = begin - 1;
         }
-        Ok(())
+        deleted.sort_unstable();
+        Ok((csns, deleted))
     }
 
     /// Appends the commit times of the revisions up to `newest`, oldest first.
@@ -246,11 +264,19 @@ pub(crate) fn timed(engine: &Engine, stored: &store::Versioned, at: Csn) -> Resu
 
 const SHARDS: usize = 16;
 
+/// What is kept may grow by this part of the budget before everything is weighed again.
+const GROWTH_PART: usize = 64;
+
 /// The newest states of documents, within a budget of bytes.
+///
+/// A state is weighed when it comes in, and grows while it is kept: chunks and pages of revisions are
+/// fetched as they are asked for, positions found. All that growth is counted in one place, and once it
+/// has come to a small part of the budget the states are weighed again and some are let go.
 pub(crate) struct Cache {
     shards: Box<[Mutex<Shard>]>,
     hasher: FixedState,
     shard_bytes: usize,
+    growth: Arc<Growth>,
 }
 
 type Key = (TableId, Prefix);
@@ -278,6 +304,30 @@ impl Cache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: FixedState::default(),
             shard_bytes: bytes / SHARDS,
+            growth: Arc::default(),
+        }
+    }
+
+    /// Where states that are going to be kept tell what they fetch.
+    pub fn growth(&self) -> &Arc<Growth> {
+        &self.growth
+    }
+
+    /// Bytes kept, growth included.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().weigh()).sum()
+    }
+
+    /// Weighs everything again where enough has grown.
+    #[inline]
+    fn settle(&self) {
+        if self.growth.get() > self.shard_bytes * SHARDS / GROWTH_PART {
+            self.growth.reset();
+            for shard in &self.shards {
+                let mut shard = shard.lock();
+                shard.weigh();
+                shard.shrink(self.shard_bytes);
+            }
         }
     }
 
@@ -288,6 +338,7 @@ impl Cache {
 
     /// The state of a document as of `at`, where the cache has it.
     pub fn get(&self, key: &Key, at: Csn) -> Option<State> {
+        self.settle();
         let mut shard = self.shard(key).lock();
         let held = shard.entries.get_mut(key)?;
         held.used = true;
@@ -331,8 +382,17 @@ impl Cache {
 }
 
 impl Shard {
+    /// Weighs what is held; returns the sum.
+    fn weigh(&mut self) -> usize {
+        for held in self.entries.values_mut() {
+            held.bytes = held.state.bytes();
+        }
+        self.bytes = self.entries.values().map(|held| held.bytes).sum();
+        self.bytes
+    }
+
     fn insert(&mut self, key: Key, state: State, budget: usize) {
-        let bytes = state.tree.as_ref().map_or(0, |tree| tree.bytes()) + state.list.bytes() + 256;
+        let bytes = state.bytes();
         match self.entries.get_mut(&key) {
             Some(held) => {
                 self.bytes = self.bytes + bytes - held.bytes;
@@ -344,6 +404,11 @@ impl Shard {
                 self.entries.insert(key, Held { state, bytes, used: false });
             }
         }
+        self.shrink(budget);
+    }
+
+    /// Lets states go until the budget holds.
+    fn shrink(&mut self, budget: usize) {
         // One pass of the clock at most over what is held now; the newest alone may exceed the budget.
         let mut turns = self.turns.len() * 2;
         while self.bytes > budget && self.entries.len() > 1 && turns > 0 {
@@ -369,11 +434,112 @@ mod tests {
     use super::*;
     use crate::revisions::Touched;
 
+    const DOCUMENT: &str = "d";
+    const COMMITS: u64 = 3;
+
+    fn key() -> Key {
+        (TableId(16), Prefix::new(DOCUMENT).expect("a good key"))
+    }
+
+    /// The document as of a commit, each of which changes it; 0 where it is not there yet.
+    fn state_at(csn: u64) -> State {
+        let list = RevisionList::new(TableId(16), key().1, 0, Timed::default(), Arc::default());
+        State {
+            csn: Csn(csn),
+            revision: Revision(csn),
+            tree: None,
+            next_key: 1,
+            list: Arc::new(list),
+        }
+    }
+
+    /// One thread of the model, and how far it has come.
+    #[derive(Clone, Copy)]
+    enum Step {
+        /// Snapshot, look-up, offer.
+        Reader { done: u8, snapshot: u64, missed: bool },
+        /// For each commit: publish, make visible. A bit for each commit that is published unknown.
+        Writer { done: u64, unknown: u64 },
+    }
+
+    /// Runs the threads in one order of their steps, `order` naming whose turn it is.
+    fn play(order: &[usize], mut threads: [Step; 3]) {
+        let cache = Cache::new(1 << 20);
+        let mut visible = 0;
+        for turn in order {
+            match &mut threads[*turn] {
+                Step::Writer { done, unknown } => {
+                    let csn = *done / 2 + 1;
+                    match (*done % 2, *unknown >> (csn - 1) & 1) {
+                        (0, 0) => cache.publish(key(), state_at(csn)),
+                        (0, _) => cache.publish_unknown(&key(), Csn(csn)),
+                        _ => visible = csn,
+                    }
+                    *done += 1;
+                }
+                Step::Reader { done, snapshot, missed } => {
+                    match *done {
+                        0 => *snapshot = visible,
+                        1 => match cache.get(&key(), Csn(*snapshot)) {
+                            Some(found) => {
+                                assert_eq!(found.csn.0, *snapshot, "{order:?}: an older state")
+                            }
+                            None => *missed = true,
+                        },
+                        // The store has, as of the snapshot, what was committed up to it.
+                        _ if *missed => cache.offer(key(), state_at(*snapshot), Csn(*snapshot)),
+                        _ => {}
+                    }
+                    *done += 1;
+                }
+            }
+        }
+        let last = cache.get(&key(), Csn(COMMITS));
+        assert!(last.is_none_or(|state| state.csn.0 == COMMITS), "{order:?}: a state that is over");
+    }
+
+    fn orders(left: &mut [usize; 3], order: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {
+        if left.iter().all(|steps| *steps == 0) {
+            return each(order);
+        }
+        for turn in 0..left.len() {
+            if left[turn] > 0 {
+                left[turn] -= 1;
+                order.push(turn);
+                orders(left, order, each);
+                order.pop();
+                left[turn] += 1;
+            }
+        }
+    }
+
+    /// Each method is one step under one lock, so every interleaving of threads is an order of calls:
+    /// all orders of three commits and two readers, and all ways to publish the commits.
+    #[test]
+    fn no_interleaving_shows_a_state_that_is_over() {
+        let mut played = 0;
+        let reader = Step::Reader { done: 0, snapshot: 0, missed: false };
+        let steps = &mut [2 * COMMITS as usize, 3, 3];
+        orders(steps, &mut Vec::new(), &mut |order| {
+            for unknown in 0..1 << COMMITS {
+                play(order, [Step::Writer { done: 0, unknown }, reader, reader]);
+                played += 1;
+            }
+        });
+        assert_eq!(played, 18_480 * 8);
+    }
+
     /// Every commit of a document publishes its list. It once kept every page ever filled and added
     /// up the bytes of all of them each time: after a million revisions that was a quarter of a commit.
     #[test]
     fn a_list_that_grows_keeps_as_much_and_knows_how_much() {
-        let list = RevisionList::new(TableId(16), Prefix::new("d").unwrap(), 0, Timed::default());
+        let list = RevisionList::new(
+            TableId(16),
+            Prefix::new("d").unwrap(),
+            0,
+            Timed::default(),
+            Arc::default(),
+        );
         for revision in 1..=(3 * PAGES_KEPT as u64) * PAGE + 5 {
             let entry = Entry { csn: Csn(revision), deleted: None, touched: Touched::First };
             list.push(entry, revision);

@@ -8,6 +8,7 @@ use crate::collection::{Collection, Document, Documents, Meta, no_document};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::table::DocumentTable;
 use crate::working::Working;
 use crate::{Result, Revision};
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub struct DocumentTransaction {
     txn: Transaction,
     documents: Arc<Documents>,
     working: BTreeMap<(TableId, String), Working>,
+    /// The tables of what is in `working`.
+    tables: BTreeMap<TableId, Arc<DocumentTable>>,
 }
 
 /// A state of a transaction, to go back to.
@@ -36,6 +39,7 @@ impl Documents {
             txn: self.engine().begin(isolation),
             documents: Arc::clone(self),
             working: BTreeMap::new(),
+            tables: BTreeMap::new(),
         }
     }
 }
@@ -48,7 +52,7 @@ impl DocumentTransaction {
 
     /// The document as this transaction sees it, `None` where there is none.
     pub fn get(&mut self, collection: &Collection, key: &str) -> Result<Option<Document>> {
-        let id = (collection.table(), key.to_owned());
+        let id = (collection.id(), key.to_owned());
         if let Some(working) = self.working.get(&id) {
             let revision = if working.is_changed() {
                 working.next_revision()
@@ -59,7 +63,7 @@ impl DocumentTransaction {
         }
         let prefix = Prefix::new(key)?;
         let state = collection.state(&prefix, self.reads_at())?;
-        self.note_read(collection.table(), &prefix, state.revision)?;
+        self.note_read(collection.id(), &prefix, state.revision)?;
         Ok(state.tree.map(|tree| Document::new(state.revision, tree)))
     }
 
@@ -111,10 +115,11 @@ impl DocumentTransaction {
     }
 
     fn working(&mut self, collection: &Collection, key: &str) -> Result<&mut Working> {
-        let id = (collection.table(), key.to_owned());
+        let id = (collection.id(), key.to_owned());
         if !self.working.contains_key(&id) {
             let prefix = Prefix::new(key)?;
-            self.txn.lock(collection.table(), &prefix.record(Record::Revisions(0)))?;
+            collection.table().check(Csn::MAX)?;
+            self.txn.lock(collection.id(), &prefix.record(Record::Revisions(0)))?;
             // The lock's own key is written by the first 1,024 revisions alone: ask for the document.
             let newest = collection.state(&prefix, self.documents.engine().visible())?;
             if newest.csn > self.reads_at() {
@@ -123,8 +128,9 @@ impl DocumentTransaction {
                     revision: newest.revision,
                 });
             }
-            self.note_read(collection.table(), &prefix, newest.revision)?;
-            self.working.insert(id.clone(), Working::new(newest, collection.options().hashes));
+            self.note_read(collection.id(), &prefix, newest.revision)?;
+            self.working.insert(id.clone(), Working::new(newest, collection.options()));
+            self.tables.insert(collection.id(), Arc::clone(collection.table()));
         }
         Ok(self.working.get_mut(&id).expect("was there or was put there"))
     }
@@ -143,7 +149,8 @@ impl DocumentTransaction {
         }
     }
 
-    /// Makes all changes durable and visible, as one commit.
+    /// Makes all changes durable and visible, as one commit. Fails with [`DocumentError::Dropped`]
+    /// where a collection that it writes to was dropped meanwhile.
     pub fn commit(mut self, meta: &Meta) -> Result<Commit> {
         let cache = Arc::clone(self.documents.cache());
         for ((table, key), working) in std::mem::take(&mut self.working) {
@@ -153,6 +160,8 @@ impl DocumentTransaction {
                 working.write_empty(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
             }
         }
+        let still_there = self.tables.values().map(|table| table.enter());
+        let _still_there = still_there.collect::<Result<Vec<_>>>()?;
         Ok(self.txn.commit(meta.commit())?)
     }
 

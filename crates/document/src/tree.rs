@@ -22,6 +22,7 @@ use crate::{NodeKey, Result};
 use json::{JsonPath, Kind, Step};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use store::Csn;
 
@@ -45,7 +46,33 @@ pub struct Tree {
     placed: OnceLock<Arc<Placed>>,
     /// Positions in long lists of children, shared by all versions of one shape, where kept.
     positions: Option<Arc<Positions>>,
+    /// Told of what is fetched, where the tree is kept in a cache.
+    growth: Option<Arc<Growth>>,
 }
+
+/// Bytes that what a cache keeps has taken up since the cache looked last.
+#[derive(Default)]
+pub(crate) struct Growth(AtomicUsize);
+
+impl Growth {
+    /// Adds so many bytes.
+    pub fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What has come together.
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Begins anew.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Bytes of a placed node in the list of all, about.
+const PLACED_BYTES: usize = size_of::<(NodeKey, Label, NodeKey)>() + 8;
 
 /// Lists of at least so many children have their positions remembered.
 const POSITIONS_FROM: u32 = 64;
@@ -67,6 +94,11 @@ impl Siblings {
         Siblings { by_position, by_key }
     }
 
+    fn bytes(&self) -> usize {
+        self.by_position.len() * size_of::<NodeKey>()
+            + self.by_key.as_ref().map_or(0, |by_key| by_key.len() * size_of::<u32>())
+    }
+
     fn position(&self, key: NodeKey) -> Option<usize> {
         let Some(by_key) = &self.by_key else { return self.by_position.binary_search(&key).ok() };
         let found = by_key.binary_search_by_key(&key, |at| self.by_position[*at as usize]).ok()?;
@@ -75,17 +107,28 @@ impl Siblings {
 }
 
 /// Positions of children in long lists, found once for all versions whose nodes stand alike.
-#[derive(Default)]
-pub(crate) struct Positions(Mutex<BTreeMap<NodeKey, Arc<Siblings>>>);
+pub(crate) struct Positions {
+    known: Mutex<BTreeMap<NodeKey, Arc<Siblings>>>,
+    growth: Arc<Growth>,
+}
 
 impl Positions {
+    fn new(growth: Arc<Growth>) -> Arc<Positions> {
+        Arc::new(Positions { known: Mutex::default(), growth })
+    }
+
+    fn bytes(&self) -> usize {
+        self.known.lock().values().map(|list| list.bytes()).sum()
+    }
+
     fn of(&self, tree: &Tree, parent: NodeKey) -> Result<Arc<Siblings>> {
-        if let Some(known) = self.0.lock().get(&parent) {
+        if let Some(known) = self.known.lock().get(&parent) {
             return Ok(Arc::clone(known));
         }
         let children = tree.children(parent)?.collect::<Result<_>>()?;
         let found = Arc::new(Siblings::new(children));
-        self.0.lock().insert(parent, Arc::clone(&found));
+        self.growth.add(found.bytes());
+        self.known.lock().insert(parent, Arc::clone(&found));
         Ok(found)
     }
 }
@@ -103,7 +146,8 @@ impl Tree {
         chunks.push(OnceLock::from(Some(Arc::new(first))));
         chunks.resize_with(count, OnceLock::new);
         let source = (count > 1).then(source);
-        Ok(Tree { csn, header, chunks, source, placed: OnceLock::new(), positions: None })
+        let placed = OnceLock::new();
+        Ok(Tree { csn, header, chunks, source, placed, positions: None, growth: None })
     }
 
     /// The tree before the first revision: no nodes, the first key to come.
@@ -116,6 +160,7 @@ impl Tree {
             source: None,
             placed: OnceLock::new(),
             positions: None,
+            growth: None,
         }
     }
 
@@ -139,25 +184,32 @@ impl Tree {
             Some(placed) if same => OnceLock::from(Arc::clone(placed)),
             _ => OnceLock::new(),
         };
-        let positions = match &self.positions {
-            Some(positions) if same => Arc::clone(positions),
-            _ => Arc::default(),
-        };
+        let positions = self.positions.clone().filter(|_| same);
         let source = self.source.clone();
-        Ok(Tree { csn, header, chunks, source, placed, positions: Some(positions) })
+        Ok(Tree { csn, header, chunks, source, placed, positions, growth: None })
     }
 
-    /// This tree, which knows where its nodes stand from another version that has them in the same
-    /// places; or remembers it for others where there is none.
-    pub(crate) fn alike(mut self, other: Option<&Tree>) -> Tree {
-        match other {
-            None => self.positions = Some(Arc::default()),
-            Some(other) if other.header.shape == self.header.shape => {
-                self.positions = other.positions.clone();
-            }
-            Some(_) => {}
+    /// This tree, which is going to be kept: it remembers where its nodes stand, for itself and for
+    /// others, and tells `growth` what it fetches.
+    pub(crate) fn kept(mut self, growth: &Arc<Growth>) -> Tree {
+        self.positions.get_or_insert_with(|| Positions::new(Arc::clone(growth)));
+        self.growth = Some(Arc::clone(growth));
+        self
+    }
+
+    /// This tree, which knows where its nodes stand from another version if that has them in the same
+    /// places.
+    pub(crate) fn alike(mut self, other: &Tree) -> Tree {
+        if other.header.shape == self.header.shape {
+            self.positions = other.positions.clone();
         }
         self
+    }
+
+    fn has_grown(&self, bytes: usize) {
+        if let Some(growth) = &self.growth {
+            growth.add(bytes);
+        }
     }
 
     /// The commit whose state this is.
@@ -181,6 +233,7 @@ impl Tree {
             Some(source) => source.chunk(number)?.map(Arc::new),
             None => None,
         };
+        self.has_grown(chunk.as_ref().map_or(0, |chunk| chunk.bytes()));
         Ok(cell.get_or_init(|| chunk).as_ref())
     }
 
@@ -192,13 +245,23 @@ impl Tree {
         }
         source.chunks(&mut |number, chunk| {
             if let Some(cell) = self.chunks.get(number as usize) {
-                cell.get_or_init(|| Some(Arc::new(chunk)));
+                cell.get_or_init(|| {
+                    self.has_grown(chunk.bytes());
+                    Some(Arc::new(chunk))
+                });
             }
         })?;
         for cell in &self.chunks {
             cell.get_or_init(|| None);
         }
         Ok(())
+    }
+
+    /// This tree with all chunks fetched, and no need of the store any more.
+    pub(crate) fn whole(mut self) -> Result<Tree> {
+        self.fetch()?;
+        self.source = None;
+        Ok(self)
     }
 
     /// All placed nodes.
@@ -222,6 +285,7 @@ impl Tree {
         if placed.len() as u64 != self.header.placed {
             return Err(Damaged::new("placed nodes that do not add up").into());
         }
+        self.has_grown(placed.len() * PLACED_BYTES);
         Ok(self.placed.get_or_init(|| Arc::new(placed)))
     }
 
@@ -257,14 +321,15 @@ impl Tree {
         Ok(None)
     }
 
-    /// Bytes that the tree may come to hold, for accounting: chunks not fetched yet are guessed.
+    /// Bytes that the tree holds, for accounting.
     pub fn bytes(&self) -> usize {
-        /// What a chunk of 256 nodes takes as a rule.
-        const CHUNK_BYTES: usize = 12 << 10;
-        let of = |cell: &OnceLock<Option<Arc<Chunk>>>| {
-            cell.get().map_or(CHUNK_BYTES, |c| c.as_ref().map_or(0, |c| c.bytes()))
+        let chunk = |cell: &OnceLock<Option<Arc<Chunk>>>| {
+            cell.get().and_then(Option::as_ref).map_or(0, |chunk| chunk.bytes())
         };
-        self.chunks.iter().map(|cell| of(cell) + 16).sum::<usize>() + 128
+        self.chunks.iter().map(|cell| chunk(cell) + size_of_val(cell)).sum::<usize>()
+            + self.placed.get().map_or(0, |placed| placed.len() * PLACED_BYTES)
+            + self.positions.as_ref().map_or(0, |positions| positions.bytes())
+            + size_of::<Tree>()
     }
 }
 

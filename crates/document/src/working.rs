@@ -4,9 +4,11 @@ use crate::draft::{Draft, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::paths::Counts;
 use crate::revisions::{Entry, PAGE, TOUCHED_MAX, Touched, fresh_page};
 use crate::rewrite::rewrite;
 use crate::state::{Cache, State};
+use crate::table::CollectionOptions;
 use crate::tree::{Nodes, Tree};
 use crate::{Result, Revision};
 use json::Tape;
@@ -31,17 +33,17 @@ pub(crate) struct Working {
     now: Now,
     /// Removed and put again: the old nodes go, the new ones go on with the next key.
     recreated: bool,
-    hashes: bool,
+    options: CollectionOptions,
 }
 
 impl Working {
-    pub fn new(found: State, hashes: bool) -> Working {
-        Working { found, now: Now::Found, recreated: false, hashes }
+    pub fn new(found: State, options: CollectionOptions) -> Working {
+        Working { found, now: Now::Found, recreated: false, options }
     }
 
     /// The same document with nothing done to it.
     pub fn as_found(&self) -> Working {
-        Working::new(self.found.clone(), self.hashes)
+        Working::new(self.found.clone(), self.options)
     }
 
     /// The state it was found in.
@@ -69,7 +71,7 @@ impl Working {
 
     fn draft(&mut self) -> Option<&mut Draft> {
         if let (Now::Found, Some(tree)) = (&self.now, &self.found.tree) {
-            self.now = Now::Edited(Draft::new(Arc::clone(tree), self.hashes));
+            self.now = Now::Edited(Draft::new(Arc::clone(tree), &self.options));
         }
         match &mut self.now {
             Now::Edited(draft) => Some(draft),
@@ -84,13 +86,13 @@ impl Working {
             return Ok(());
         }
         self.recreated = matches!(self.now, Now::Removed) && self.found.tree.is_some();
-        self.now = Now::Edited(Draft::create(tape, self.next_key(), self.hashes)?);
+        self.now = Now::Edited(Draft::create(tape, self.next_key(), &self.options)?);
         Ok(())
     }
 
     /// Starts a document that was removed anew, without any node.
     pub fn revive(&mut self) {
-        self.now = Now::Edited(Draft::empty(self.next_key(), self.hashes));
+        self.now = Now::Edited(Draft::empty(self.next_key(), &self.options));
     }
 
     /// Edits the document; `None` where there is none.
@@ -137,7 +139,11 @@ impl Working {
         let old_chunks = self.found.tree.as_ref().map_or(0, |tree| tree.chunk_count());
         let next_key = self.next_key();
         let (writes, sealed) = match self.now {
-            Now::Edited(draft) => {
+            Now::Edited(mut draft) => {
+                if let Some(counts) = draft.path_counts()? {
+                    let is_new = self.recreated || self.found.tree.is_none();
+                    write_paths(txn, table, &prefix, &counts, is_new)?;
+                }
                 let (mut writes, sealed) = draft.finish()?;
                 if self.recreated {
                     let kept: BTreeSet<u32> = writes.iter().map(|(number, _)| *number).collect();
@@ -147,7 +153,12 @@ impl Working {
                 }
                 (writes, Some(sealed))
             }
-            Now::Removed => ((0..old_chunks).map(|number| (number, Write::Delete)).collect(), None),
+            Now::Removed => {
+                if self.options.path_summary {
+                    txn.delete(table, &prefix.record(Record::Paths))?;
+                }
+                ((0..old_chunks).map(|number| (number, Write::Delete)).collect(), None)
+            }
             Now::Found => return Err(DocumentError::BadEdit("nothing was changed".into())),
         };
         let touched = touched(&writes);
@@ -171,21 +182,26 @@ impl Working {
             let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
                 return;
             };
-            let state =
-                State { csn: commit.csn, revision, tree: tree.map(Arc::new), next_key, list };
+            let tree = tree.map(|tree| Arc::new(tree.kept(cache.growth())));
+            let state = State { csn: commit.csn, revision, tree, next_key, list };
             cache.publish((table, prefix), state);
         });
         Ok(())
     }
 
-    /// Writes the first revision of a document whose chunks were loaded beforehand.
+    /// Writes the first revision of a document whose chunks were loaded beforehand, with its path
+    /// summary where that is kept.
     pub fn write_loaded(
         self,
         txn: &mut Transaction,
         table: TableId,
         prefix: Prefix,
         cache: &Arc<Cache>,
+        counts: Option<Counts>,
     ) -> Result<()> {
+        if let Some(counts) = counts {
+            write_paths(txn, table, &prefix, &counts, true)?;
+        }
         let entry = Entry { csn: Csn(0), deleted: None, touched: Touched::Many };
         write_entry(txn, table, &prefix, self.next_revision(), &entry)?;
         let cache = Arc::clone(cache);
@@ -212,6 +228,25 @@ impl Working {
         });
         Ok(())
     }
+}
+
+/// Writes a document's path summary, or by how much it became another.
+fn write_paths(
+    txn: &mut Transaction,
+    table: TableId,
+    prefix: &Prefix,
+    counts: &Counts,
+    is_new: bool,
+) -> Result<()> {
+    let key = prefix.record(Record::Paths);
+    if is_new {
+        txn.put(table, &key, counts.image())?;
+    } else if !counts.is_empty() {
+        let mut delta = Vec::new();
+        counts.encode(&mut delta);
+        txn.delta(table, &key, delta)?;
+    }
+    Ok(())
 }
 
 /// Appends a revision to the document's list.

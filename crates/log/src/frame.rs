@@ -136,21 +136,12 @@ pub(crate) fn decode(bytes: &[u8], lsn: u64, seed: u32) -> Option<Frame<'_>> {
     (durable <= lsn).then_some(Frame { kind, durable, payload })
 }
 
-/// The furthest position that any valid frame in `bytes`, which start at `lsn`, vouches for.
-pub(crate) fn vouched(bytes: &[u8], lsn: u64, seed: u32) -> Option<u64> {
-    let mut furthest = None;
-    let mut at = 0;
-    while at + HEADER <= bytes.len() {
-        let here = lsn + at as u64;
-        // A frame says where it stands: that one comparison dismisses nearly every place.
-        if u64_at(bytes, at + 8) == here
-            && let Some(frame) = decode(&bytes[at..], here, seed)
-        {
-            furthest = furthest.max(Some(frame.durable));
-        }
-        at += 8;
-    }
-    furthest
+/// The bytes up to the end of its payload that the frame at the start of `bytes` claims, where they say
+/// at all that a frame starts here. Whether it is one only [`decode`] can tell.
+pub(crate) fn claim(bytes: &[u8], lsn: u64) -> Option<usize> {
+    // A frame says where it stands: that one comparison dismisses nearly every place.
+    let claims = bytes.len() >= HEADER && u64_at(bytes, 8) == lsn;
+    claims.then(|| HEADER + (u32_at(bytes, 4) & LENGTH_MASK) as usize)
 }
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {

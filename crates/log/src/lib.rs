@@ -32,6 +32,7 @@ mod reserve;
 mod segment;
 mod segmented;
 mod tail;
+mod window;
 
 /// The locks of `group`; its tests compile it against others.
 mod primitives {

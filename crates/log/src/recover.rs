@@ -26,13 +26,14 @@ use std::sync::Arc;
 use vfs::{Env, File, OpenMode, Vfs};
 
 use crate::error::LogError;
-use crate::frame::{Kind, decode, seed_of, vouched};
+use crate::frame::Kind;
 use crate::reserve::{SPARES_MAX, Spare};
 use crate::segment::{DATA_START, Found, Header, Segment, VERSION, number_of};
+use crate::window::{Window, is_zero};
 use crate::{LogOptions, Lsn, Visitor};
 
 /// Zeroes are written in steps of so many bytes.
-const STEP: usize = 64 << 10;
+const STEP: u64 = 64 << 10;
 
 /// A log that is ready to go on.
 pub(crate) struct Recovered {
@@ -64,15 +65,17 @@ pub(crate) fn recover(
     };
     let mut walk =
         Walk { live: vec![start], at: from, vouched: from, partial: None, marked: false };
-    let rest = walk.run(&files, f)?;
-    walk.judge(&files, &rest)?;
+    walk.run(&files, f)?;
+    let clean = walk.judge(&files)?;
 
     let cut = walk.cut();
     while walk.live.len() > 1 && walk.last().header.first_lsn > cut {
         walk.live.pop();
     }
     files.invalidate_after(walk.last().header.number)?;
-    erase(walk.last(), cut)?;
+    if !(clean && cut == walk.at) {
+        erase(walk.last(), cut)?;
+    }
     for segment in &walk.live {
         rewrite(segment, walk.vouched, cut)?;
         segment.file.sync_data().map_err(LogError::io("sync", &segment.path))?;
@@ -159,9 +162,7 @@ impl Files {
     fn vouched_from(&self, number: u64) -> Result<Option<u64>, LogError> {
         let mut furthest = None;
         for segment in self.used.range(number..).map(|(_, segment)| segment) {
-            let first = segment.header.first_lsn;
-            let bytes = segment.load(first, u64::MAX)?;
-            furthest = furthest.max(vouched(&bytes, first, seed_of(segment.header.epoch)));
+            furthest = furthest.max(vouched(segment, segment.header.first_lsn)?.0);
         }
         Ok(furthest)
     }
@@ -259,17 +260,12 @@ impl Walk {
         self.partial.as_ref().map_or(self.at, |(start, _)| *start)
     }
 
-    /// Shows each payload to `f`, up to the first place that does not verify; returns the bytes of
-    /// that segment from there on.
-    fn run(&mut self, files: &Files, f: &mut Visitor<'_>) -> Result<Vec<u8>, LogError> {
+    /// Shows each payload to `f`, up to the first place that does not verify.
+    fn run(&mut self, files: &Files, f: &mut Visitor<'_>) -> Result<(), LogError> {
         loop {
             let segment = self.last().clone();
-            let seed = seed_of(segment.header.epoch);
-            let mut bytes = segment.load(self.at, u64::MAX)?;
-            let first = self.at;
-            while let Some(frame) =
-                bytes.get((self.at - first) as usize..).and_then(|b| decode(b, self.at, seed))
-            {
+            let mut window = Window::new(&segment);
+            while let Some(frame) = window.frame(self.at)? {
                 if matches!(frame.kind, Kind::Middle | Kind::Last) != self.partial.is_some() {
                     break;
                 }
@@ -295,13 +291,13 @@ impl Walk {
                 Some(next) if segment.is_full_at(self.at) && next.header.first_lsn == self.at => {
                     self.live.push(next.clone());
                 }
-                _ => return Ok(bytes.split_off(bytes.len().min((self.at - first) as usize))),
+                _ => return Ok(()),
             }
         }
     }
 
-    /// Torn tail or damage? `rest` is what follows the first bad place in its segment.
-    fn judge(&self, files: &Files, rest: &[u8]) -> Result<(), LogError> {
+    /// Torn tail or damage? True where nothing but zeroes follows in the segment.
+    fn judge(&self, files: &Files) -> Result<bool, LogError> {
         let (cut, last) = (self.cut(), self.last());
         let next = last.header.number + 1;
         if last.is_full_at(self.at)
@@ -309,7 +305,7 @@ impl Walk {
         {
             return Err(damaged_header(path));
         }
-        let here = vouched(rest, self.at, seed_of(last.header.epoch));
+        let (here, dirty) = vouched(last, self.at)?;
         match here.max(files.vouched_from(next)?) {
             Some(durable) if durable > cut => Err(LogError::Corrupt {
                 file: last.path.to_path_buf(),
@@ -319,21 +315,35 @@ impl Walk {
                     self.at
                 ),
             }),
-            _ => Ok(()),
+            _ => Ok(!dirty),
         }
     }
 }
 
+/// The furthest position that any valid frame of a segment from `lsn` on vouches for, and whether there
+/// is anything but zeroes.
+fn vouched(segment: &Segment, mut lsn: u64) -> Result<(Option<u64>, bool), LogError> {
+    let mut furthest = None;
+    let mut window = Window::new(segment);
+    while let Some(claimed) = window.next_claim(lsn)? {
+        if let Some(frame) = window.frame(claimed)? {
+            furthest = furthest.max(Some(frame.durable));
+        }
+        lsn = claimed + 8;
+    }
+    Ok((furthest, window.dirty))
+}
+
 /// Writes zeroes over whatever is not zero from position `cut` to the end of the file.
 fn erase(segment: &Segment, cut: u64) -> Result<(), LogError> {
-    let bytes = segment.load(cut, u64::MAX)?;
-    for (i, chunk) in bytes.chunks(STEP).enumerate() {
-        if chunk.iter().any(|&b| b != 0) {
-            let offset = segment.offset_of(cut) + (i * STEP) as u64;
-            let zeroes = vec![0; chunk.len()];
+    let mut bytes = Vec::new();
+    for lsn in (cut..segment.limit()).step_by(STEP as usize) {
+        segment.load_into(lsn, lsn + STEP, &mut bytes)?;
+        if !is_zero(&bytes) {
+            bytes.fill(0);
             segment
                 .file
-                .write_all_at(&zeroes, offset)
+                .write_all_at(&bytes, segment.offset_of(lsn))
                 .map_err(LogError::io("clear", &segment.path))?;
         }
     }

@@ -119,8 +119,15 @@ impl Segment {
 
     /// Reads the stream from `from` up to `to`, or to the end of the file if that comes first.
     pub fn load(&self, from: u64, to: u64) -> Result<Vec<u8>, LogError> {
+        let mut bytes = Vec::new();
+        self.load_into(from, to, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// [`load`](Segment::load), in place of what `bytes` held.
+    pub fn load_into(&self, from: u64, to: u64, bytes: &mut Vec<u8>) -> Result<(), LogError> {
         let to = to.min(self.limit());
-        let mut bytes = vec![0; to.saturating_sub(from) as usize];
+        bytes.resize(to.saturating_sub(from) as usize, 0);
         let mut filled = 0;
         while filled < bytes.len() {
             let offset = self.offset_of(from) + filled as u64;
@@ -131,7 +138,7 @@ impl Segment {
             }
         }
         bytes.truncate(filled);
-        Ok(bytes)
+        Ok(())
     }
 }
 

@@ -119,9 +119,6 @@ impl Store {
     /// [`Store::set_durable`]. Done again when the log is replayed.
     pub fn ingest(&self, csn: Csn, loaded: &Loaded) -> Result<(), StoreError> {
         let run = self.shared.open_loaded(csn, loaded)?;
-        // Numbers of files are never used twice, also where the manifest has not seen these yet.
-        let above = loaded.metas.iter().map(|m| m.number.saturating_add(1)).max().unwrap_or(0);
-        self.shared.shop.next.fetch_max(above, std::sync::atomic::Ordering::Relaxed);
         self.shared.ingest(csn, run)
     }
 

@@ -16,6 +16,9 @@
 //! nothing where the key was deleted then, or where its current entry is at or below H. From then on a
 //! read of the past below H is refused as forgotten. The horizons are in the manifest.
 //!
+//! A table that ended ([`Table::ended`]) at or below its horizon is *gone*: nobody reads anything of it.
+//! Every merge, of current runs too, steps over what it holds, without reading it.
+//!
 //! # Invariants
 //! * A merge changes no answer at or above the horizon of its table.
 //! * Only adjacent runs are merged, so that their order stays the order of epochs.
@@ -53,8 +56,9 @@ impl Store {
         let _one = shared.compacting.lock();
         {
             let state = shared.state();
-            if state.current.len() > 1 {
-                shared.merge_current(&state, 0..state.current.len())?;
+            let mut horizons = shared.horizons(&state);
+            if state.current.len() > 1 || shared.any_gone(&state.current, &mut horizons)? {
+                shared.merge_current(&state, 0..state.current.len(), horizons)?;
             }
         }
         let state = shared.state();
@@ -88,19 +92,30 @@ fn due(runs: &[Arc<Run>]) -> Option<Range<usize>> {
     (runs.len() - start >= FAN_IN).then_some(start..runs.len())
 }
 
+/// What is known of a table during a merge.
+#[derive(Clone, Copy)]
+struct Horizon {
+    /// The last commit whose state must still be known; 0: keep everything.
+    csn: Csn,
+    /// The table ended at or below that.
+    gone: bool,
+    /// Something of it was dropped.
+    dropped: bool,
+}
+
 /// The horizon of each table, asked once.
 pub(crate) struct Horizons<'a> {
     shared: &'a Shared,
     limit: Csn,
-    tables: BTreeMap<TableId, (Csn, bool)>,
+    tables: BTreeMap<TableId, Horizon>,
 }
 
 impl Horizons<'_> {
-    /// The last commit whose state `table` must still know; 0: keep everything.
-    fn of(&mut self, table: TableId) -> Csn {
-        let known = self.tables.entry(table).or_insert_with(|| {
-            let csn = match (self.shared.resolve)(table).retention() {
-                Retention::Forever => Csn::ZERO,
+    fn of(&mut self, id: TableId) -> &mut Horizon {
+        self.tables.entry(id).or_insert_with(|| {
+            let table = (self.shared.resolve)(id);
+            let csn = match table.retention() {
+                Retention::Forever | Retention::Unsettled => Csn::ZERO,
                 Retention::None => self.limit,
                 Retention::Since(us) => match &*self.shared.time_floor.read() {
                     Some(floor) => {
@@ -109,15 +124,17 @@ impl Horizons<'_> {
                     None => Csn::ZERO,
                 },
             };
-            (csn, false)
-        });
-        known.0
+            let gone = table.ended().is_some_and(|ended| ended <= csn);
+            Horizon { csn, gone, dropped: false }
+        })
     }
 
-    fn dropped(&mut self, table: TableId) {
-        if let Some(known) = self.tables.get_mut(&table) {
-            known.1 = true;
-        }
+    /// Where the keys of a table that is gone end, and so where a merge goes on; `None` where the table
+    /// is not gone.
+    fn over(&mut self, id: TableId) -> Option<Vec<u8>> {
+        let horizon = self.of(id);
+        horizon.dropped |= horizon.gone;
+        horizon.gone.then(|| key::after(id))
     }
 
     fn is_trivial(&self) -> bool {
@@ -126,11 +143,8 @@ impl Horizons<'_> {
 
     /// The horizons to write down: those of tables of which something was dropped.
     fn raised(&self) -> Vec<(TableId, Csn)> {
-        self.tables
-            .iter()
-            .filter(|(_, known)| known.1)
-            .map(|(table, known)| (*table, known.0))
-            .collect()
+        let dropped = self.tables.iter().filter(|(_, known)| known.dropped);
+        dropped.map(|(id, known)| (*id, known.csn)).collect()
     }
 }
 
@@ -142,7 +156,7 @@ impl Shared {
             self.check_poison()?;
             let state = self.state();
             if let Some(range) = due(&state.current) {
-                self.merge_current(&state, range)?;
+                self.merge_current(&state, range, self.horizons(&state))?;
             } else if let Some(range) = due(&state.history) {
                 let horizons = self.horizons(&state);
                 self.merge_history(&state, range, horizons, LEVEL_HISTORY)?;
@@ -170,7 +184,28 @@ impl Shared {
         runs.iter().map(apart).collect()
     }
 
-    fn merge_current(&self, state: &State, range: Range<usize>) -> Result<(), StoreError> {
+    /// True where some run holds a table that is gone.
+    fn any_gone(&self, runs: &[Arc<Run>], horizons: &mut Horizons<'_>) -> Result<bool, StoreError> {
+        for run in self.apart(runs) {
+            let mut cursor = RunCursor::new(run, false);
+            cursor.seek(None, false)?;
+            while let Some(full) = cursor.key() {
+                let (id, _) = key::split(full);
+                if horizons.of(id).gone {
+                    return Ok(true);
+                }
+                cursor.seek(Some(&key::after(id)), false)?;
+            }
+        }
+        Ok(false)
+    }
+
+    fn merge_current(
+        &self,
+        state: &State,
+        range: Range<usize>,
+        mut horizons: Horizons<'_>,
+    ) -> Result<(), StoreError> {
         let inputs = &state.current[range.clone()];
         let mut out = RunWriter::new(&self.shop, Half::Current, LEVEL_CURRENT);
         let mut cursors: Vec<RunCursor> =
@@ -185,6 +220,14 @@ impl Shared {
             let Some(next) = cursors.iter().filter_map(RunCursor::key).min() else { break };
             full.clear();
             full.extend_from_slice(next);
+            if let Some(over) = horizons.over(key::split(&full).0) {
+                for cursor in &mut cursors {
+                    if cursor.key().is_some_and(|key| key < over.as_slice()) {
+                        cursor.seek(Some(&over), false)?;
+                    }
+                }
+                continue;
+            }
             let mut newest = true;
             for cursor in cursors.iter_mut().filter(|c| c.key() == Some(&full)) {
                 if let (true, Some((block, place))) = (std::mem::take(&mut newest), cursor.entry())
@@ -198,7 +241,7 @@ impl Shared {
                 cursor.advance()?;
             }
         }
-        self.replace(Half::Current, inputs, out.finish()?, &[])
+        self.replace(Half::Current, inputs, out.finish()?, &horizons.raised())
     }
 
     fn merge_history(
@@ -236,8 +279,19 @@ impl Shared {
                 break;
             }
             let (id, _) = key::split(&full);
+            if let Some(over) = horizons.over(id) {
+                for (run, position) in runs.iter().zip(&mut positions) {
+                    if let Some(p) = position {
+                        p.block.key_into(p.group, &mut next);
+                        if next < over {
+                            *position = run.first_from(&over, 0)?;
+                        }
+                    }
+                }
+                continue;
+            }
             let table = (self.resolve)(id);
-            let horizon = if bottom { horizons.of(id).0 } else { 0 };
+            let horizon = if bottom { horizons.of(id).csn.0 } else { 0 };
             fold.begin(&full, &table, horizon)?;
             for (run, position) in runs.iter().zip(&mut positions) {
                 while let Some(p) = position.take_if(|p| p.block.is_key(&p.place(), &full)) {
@@ -250,7 +304,7 @@ impl Shared {
             }
             fold.end(&full, &table)?;
             if std::mem::take(&mut fold.dropped) {
-                horizons.dropped(id);
+                horizons.of(id).dropped = true;
             }
         }
         let metas = fold.out.finish()?;

@@ -26,7 +26,6 @@
 
 use crate::varint;
 use smallvec::SmallVec;
-use std::ops::ControlFlow;
 
 /// What an entry is; the low two bits of its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,44 +134,10 @@ impl<'a> GroupRef<'a> {
         })
     }
 
-    /// Calls `f` for each entry with a commit in `from..=to`, oldest first, until it breaks.
-    #[inline(always)]
-    pub fn visit(
-        self,
-        from: u64,
-        to: u64,
-        mut f: impl FnMut(Entry<'a>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let (mut pos, mut body, mut csn) = (0usize, 0usize, self.shift);
-        while let Some((step, head, next)) = step(self.heads, pos) {
-            csn += step;
-            pos = next;
-            if csn > to {
-                break;
-            }
-            let end = body + (head >> 2) as usize;
-            if csn >= from {
-                f(Entry { csn, tag: Tag::of(head), bytes: &self.body[body..end] })?;
-            }
-            body = end;
-        }
-        ControlFlow::Continue(())
-    }
-
     /// All entries, oldest first.
-    pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
-        let (mut pos, mut body, mut csn) = (0usize, 0usize, self.shift);
-        std::iter::from_fn(move || {
-            if pos >= self.heads.len() {
-                return None;
-            }
-            csn += varint::get(self.heads, &mut pos);
-            let head = varint::get(self.heads, &mut pos);
-            let end = body + (head >> 2) as usize;
-            let entry = Entry { csn, tag: Tag::of(head), bytes: &self.body[body..end] };
-            body = end;
-            Some(entry)
-        })
+    #[inline]
+    pub fn entries(self) -> Entries<'a> {
+        Entries { heads: self.heads, body: self.body, csn: self.shift }
     }
 
     /// Checks bytes that come from a file: every head is whole, bodies fill the body exactly, commits
@@ -202,6 +167,71 @@ fn step(heads: &[u8], pos: usize) -> Option<(u64, u64, usize)> {
             let head = varint::get(heads, &mut next);
             Some((step, head, next))
         }
+    }
+}
+
+/// The entries of a group, oldest first.
+pub struct Entries<'a> {
+    heads: &'a [u8],
+    body: &'a [u8],
+    csn: u64,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (step, head, next) = step(self.heads, 0)?;
+        self.heads = &self.heads[next..];
+        self.csn += step;
+        let (bytes, rest) = self.body.split_at((head >> 2) as usize);
+        self.body = rest;
+        Some(Entry { csn: self.csn, tag: Tag::of(head), bytes })
+    }
+}
+
+/// Entries in a row that are alike: of one kind and of as many bytes each.
+#[derive(Clone, Copy, Debug)]
+pub struct Alike<'a> {
+    pub tag: Tag,
+    /// Bytes of each entry.
+    pub len: usize,
+    /// The commit that the first step counts from.
+    pub before: u64,
+    /// For each entry the step to its commit, and a byte that is the same for all.
+    pub steps: &'a [[u8; 2]],
+    pub body: &'a [u8],
+}
+
+impl<'a> Entries<'a> {
+    /// The commit of the entry before the next.
+    #[inline]
+    pub fn csn(&self) -> u64 {
+        self.csn
+    }
+
+    /// The next entry and those after it that are like it, up to commit `to`; an image comes alone.
+    #[inline]
+    pub fn alike(&mut self, to: u64) -> Option<Alike<'a>> {
+        let Entries { heads, body, csn: before } = *self;
+        let Entry { csn, tag, bytes } = self.next().filter(|entry| entry.csn <= to)?;
+        let alone = Alike { tag, len: bytes.len(), before: csn, steps: &[[0, 0]], body: bytes };
+        if heads.len() - self.heads.len() > 2 || tag == Tag::Image {
+            return Some(alone);
+        }
+        // Heads of two bytes: those that are alike differ in the step, which is below 128.
+        let (pairs, _) = heads.as_chunks::<2>();
+        let head = u16::from(pairs[0][1]) << 8;
+        let other = |pair: &[u8; 2]| u16::from_le_bytes(*pair) & 0xff80 != head;
+        let mut count = pairs.iter().position(other).unwrap_or(pairs.len());
+        self.csn = before + pairs[..count].iter().map(|[step, _]| u64::from(*step)).sum::<u64>();
+        while self.csn > to {
+            count -= 1;
+            self.csn -= u64::from(pairs[count][0]);
+        }
+        let (taken, rest) = body.split_at(count * alone.len);
+        (self.heads, self.body) = (&heads[2 * count..], rest);
+        Some(Alike { before, steps: &pairs[..count], body: taken, ..alone })
     }
 }
 
@@ -411,22 +441,47 @@ mod tests {
         assert_eq!(state(u64::MAX), (b"fresh".to_vec(), vec![400]));
     }
 
-    /// Visiting keeps to the range asked for and stops when told.
+    /// Entries that are alike come together, at their commits and with their bytes, however a limit cuts
+    /// them; long heads and images come alone.
     #[test]
-    fn visits_a_range_and_stops() {
-        let g = sample();
-        let mut seen = Vec::new();
-        let _ = g.view().visit(11, 399, |e| {
-            seen.push((e.csn, e.tag));
-            ControlFlow::Continue(())
-        });
-        assert_eq!(seen, [(17, Tag::Delta), (23, Tag::Delta), (23, Tag::Image)]);
-        let mut count = 0;
-        let flow = g.view().visit(0, u64::MAX, |_| {
-            count += 1;
-            ControlFlow::Break(())
-        });
-        assert!(flow.is_break() && count == 1);
+    fn takes_what_is_alike_together() {
+        let mut g = Group::default();
+        let mut all = Vec::new();
+        let mut push = |csn: u64, tag: Tag, bytes: &[u8]| {
+            g.push(csn, tag, bytes);
+            all.push((csn, tag, bytes.to_vec()));
+        };
+        push(10, Tag::Put, b"base");
+        for csn in [11, 12, 15, 142] {
+            push(csn, Tag::Delta, &[csn as u8; 3]);
+        }
+        push(142, Tag::Image, b"fresh");
+        push(143, Tag::Image, b"fresh");
+        push(271, Tag::Delta, b"far");
+        push(272, Tag::Delta, b"abc");
+        push(273, Tag::Delta, &[7; 200]);
+        push(274, Tag::Delta, &[8; 200]);
+        push(275, Tag::Delta, b"");
+        push(276, Tag::Delta, b"");
+        push(277, Tag::Delete, b"");
+        for to in (0..280).chain([u64::MAX]) {
+            let (mut entries, mut counts, mut seen) = (g.view().entries(), Vec::new(), Vec::new());
+            while let Some(alike) = entries.alike(to) {
+                let mut csn = alike.before;
+                for (at, [step, _]) in alike.steps.iter().enumerate() {
+                    csn += u64::from(*step);
+                    let bytes = &alike.body[at * alike.len..][..alike.len];
+                    seen.push((csn, alike.tag, bytes.to_vec()));
+                }
+                assert_eq!((csn, alike.steps.len() * alike.len), (entries.csn(), alike.body.len()));
+                counts.push(alike.steps.len());
+            }
+            let upto = all.iter().take_while(|entry| entry.0 <= to).count();
+            assert_eq!(seen, all[..upto], "up to {to}");
+            if to == u64::MAX {
+                assert_eq!(counts, [1, 4, 1, 1, 1, 1, 1, 1, 2, 1]);
+            }
+        }
     }
 
     /// Damaged heads and bodies are refused before anybody walks them.

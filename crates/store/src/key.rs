@@ -39,6 +39,15 @@ pub fn split(full: &[u8]) -> (TableId, &[u8]) {
     (TableId(u32::from_be_bytes([head[0], head[1], head[2], head[3]])), key)
 }
 
+/// Above all full keys of a table, and not above those of the next.
+pub fn after(table: TableId) -> Vec<u8> {
+    match table.0.checked_add(1) {
+        Some(next) => next.to_be_bytes().to_vec(),
+        // Longer than any key, and of nothing but the largest byte.
+        None => vec![0xff; TABLE_LEN + KEY_MAX + 1],
+    }
+}
+
 /// A range of full keys.
 pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 

@@ -71,6 +71,7 @@ mod tests;
 mod varint;
 mod verify;
 mod versioned;
+mod versions;
 mod writer;
 
 pub use bulk::{Bulk, Loaded};
@@ -81,6 +82,7 @@ pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use verify::{Files, VerifyReport};
 pub use versioned::Versioned;
+pub use versions::Series;
 
 /// The number of a commit: dense, ascending, 0 before everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,6 +153,9 @@ pub enum Retention {
     Since(u64),
     /// Only what a [`Hold`] still reads.
     None,
+    /// Everything for now, but less may be asked for at any moment: until that is known, flushes
+    /// write what it takes. See [`Store::after_flush`].
+    Unsettled,
 }
 
 /// What a table tells the store about its values.
@@ -180,6 +185,12 @@ pub trait Table: Send + Sync + 'static {
     /// How much of the past compaction keeps.
     fn retention(&self) -> Retention {
         Retention::Forever
+    }
+
+    /// The commit that dropped the whole table: nothing is written to it afterwards, and nobody reads
+    /// it at that commit or above. Compaction takes the table away once no past before is to be kept.
+    fn ended(&self) -> Option<Csn> {
+        None
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading one key: the descent through the layers, and the walk over versions.
+//! Reading one key: the descent through the layers.
 //!
 //! ```text
 //!                      at = 20            at = now
@@ -13,13 +13,13 @@
 
 use crate::block::{Block, Place};
 use crate::filter;
-use crate::group::{Entry, Found, Tag};
+use crate::group::Found;
 use crate::key;
 use crate::scan::Scan;
 use crate::store::{Shared, State, Store};
 use crate::versioned::{Gather, Step, Versioned};
-use crate::{Csn, Kind, StoreError, Table, TableId, Version};
-use std::ops::{Bound, ControlFlow};
+use crate::{Csn, StoreError, Table, TableId};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// An entry of a current run.
@@ -197,67 +197,6 @@ impl Store {
         reverse: bool,
     ) -> Scan {
         Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
-    }
-
-    /// Calls `f` for each change of `key` with a commit in `from..=to`, oldest first, until it breaks. No
-    /// lock is held meanwhile.
-    ///
-    /// Images that the store wrote beside deltas are not visited, with one exception: where retention has
-    /// dropped the change itself, the oldest state kept stands for it, as a [`Kind::Put`]. Of a key without
-    /// history only what has not been flushed and the newest image are there to visit.
-    #[inline]
-    pub fn versions<F>(
-        &self,
-        table: TableId,
-        key: &[u8],
-        from: Csn,
-        to: Csn,
-        mut f: F,
-    ) -> Result<(), StoreError>
-    where
-        F: FnMut(Version<'_>) -> ControlFlow<()>,
-    {
-        let full = key::full(table, key);
-        let state = self.shared.state();
-        let mut seen = u64::MAX;
-        let mut visit = |e: Entry<'_>| {
-            let kind = match e.tag {
-                Tag::Delta => Kind::Delta,
-                Tag::Put => Kind::Put,
-                Tag::Image if seen == e.csn => return ControlFlow::Continue(()),
-                Tag::Image => Kind::Put,
-                Tag::Delete => Kind::Delete,
-            };
-            seen = e.csn;
-            f(Version { csn: Csn(e.csn), kind, bytes: e.bytes })
-        };
-        let hash = filter::hash(&full);
-        for run in &state.history {
-            let apart = run.csns.0 > to.0 || run.csns.1 < from.0;
-            if !apart && run.visit(&full, hash, from.0, to.0, &mut visit)?.is_break() {
-                return Ok(());
-            }
-        }
-        if let Some((block, place, _)) = state.find_current(&full, hash)? {
-            // A deletion is in history already: only whole values stand for a change here.
-            let mut values = |e: Entry<'_>| {
-                if e.tag == Tag::Delete { ControlFlow::Continue(()) } else { visit(e) }
-            };
-            if block.group(&place).visit(from.0, to.0, &mut values).is_break() {
-                return Ok(());
-            }
-        }
-        for mem in state.frozen.iter().map(|f| &f.mem).chain([&state.active]) {
-            let Some(groups) = mem.read().get(full.as_slice()).map(|c| c.groups().to_vec()) else {
-                continue;
-            };
-            for group in groups.iter().filter(|g| g.tail().csn >= from.0) {
-                if group.view().visit(from.0, to.0, &mut visit).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The table of a number, as the caller's `resolve` tells.

@@ -15,7 +15,7 @@
 
 use crate::block::{Block, Place};
 use crate::error::StoreError;
-use crate::group::{Entry, Found};
+use crate::group::{Found, GroupRef};
 use crate::segment::{Guide, Half, Meta, Segment};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -109,9 +109,9 @@ impl Run {
         }
     }
 
-    /// Calls `f` for each entry of `key` with a commit in `from..=to`, oldest first.
+    /// Calls `f` for each group of `key` that may have commits in `from..=to`, oldest first.
     #[inline]
-    pub fn visit<F>(
+    pub fn groups<F>(
         &self,
         key: &[u8],
         hash: u64,
@@ -120,7 +120,7 @@ impl Run {
         f: &mut F,
     ) -> Result<ControlFlow<()>, StoreError>
     where
-        F: FnMut(Entry<'_>) -> ControlFlow<()>,
+        F: FnMut(GroupRef<'_>) -> ControlFlow<()>,
     {
         if !self.may_hold(key, hash)? {
             return Ok(ControlFlow::Continue(()));
@@ -139,7 +139,7 @@ impl Run {
                 if !block.is_key(&place, key) || group.first_csn() > to {
                     return Ok(ControlFlow::Continue(()));
                 }
-                if group.visit(from, to, &mut *f).is_break() {
+                if f(group).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 position.group += 1;

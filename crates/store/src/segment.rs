@@ -77,6 +77,11 @@ impl Meta {
         let suffix = if self.bulk { BULK_SUFFIX } else { SUFFIX };
         format!("{:010}-{:016x}{suffix}", self.number, self.salt)
     }
+
+    /// The number in the name of a file; `None` where it is not the name of a segment.
+    pub fn number_of(name: &str) -> Option<u64> {
+        name.split_once('-')?.0.parse().ok()
+    }
 }
 
 /// The fixed end of a segment file. Commits are as in the file, without shift.

@@ -237,7 +237,7 @@ impl Shared {
         }
         let mut state = self.state.write();
         let mut next = (**state).clone();
-        next.bulk.push((csn, run));
+        next.bulk.extend((!run.segments.is_empty()).then_some((csn, run)));
         next.settle();
         *state = Arc::new(next);
         *last = csn.0;
@@ -378,7 +378,7 @@ fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
         return Manifest::decode(&bytes, &name);
     }
     // The first manifest is durable before the first segment is made: segments alone mean damage.
-    if !home.list().map_err(StoreError::io("cannot list", name.as_str()))?.is_empty() {
+    if !list(home)?.is_empty() {
         return Err(StoreError::Missing { file: name });
     }
     let manifest = Manifest { next: 1, ..Manifest::default() };
@@ -387,20 +387,24 @@ fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// Removes what a crash left: segments that no manifest names. At opening those of flushes and merges
-/// (`bulk` false); after the replay those of bulk loads, whose commit may have been in the log. By then a
-/// flush may be writing, so that its files are none of ours.
+/// Removes what a crash left: those of the segments `found` that no manifest names. At opening those of
+/// flushes and merges (`bulk` false); after the replay those of bulk loads, whose commit may have been in
+/// the log. By then a flush may be writing, so that its files are none of ours.
 fn remove_orphans(
     home: &Arc<dyn SegmentStore>,
+    found: &[String],
     named: &HashSet<String>,
     bulk: bool,
 ) -> Result<(), StoreError> {
-    for name in home.list().map_err(StoreError::io("cannot list", home.describe("")))? {
-        if !named.contains(&name) && name.ends_with(BULK_SUFFIX) == bulk {
-            home.delete(&name).map_err(StoreError::io("cannot remove", home.describe(&name)))?;
-        }
+    for name in found.iter().filter(|n| !named.contains(*n) && n.ends_with(BULK_SUFFIX) == bulk) {
+        home.delete(name).map_err(StoreError::io("cannot remove", home.describe(name)))?;
     }
     Ok(())
+}
+
+/// The names of all segments there are, whether anything names them or not.
+fn list(home: &Arc<dyn SegmentStore>) -> Result<Vec<String>, StoreError> {
+    home.list().map_err(StoreError::io("cannot list", home.describe("")))
 }
 
 impl Store {
@@ -447,11 +451,18 @@ impl Store {
         };
         state.settle();
         let named = state.segments().map(|s| s.meta.name()).collect();
-        remove_orphans(&home, &named, false)?;
+        let found = list(&home)?;
+        remove_orphans(&home, &found, &named, false)?;
+        // A bulk load that the log is going to name has taken numbers that no manifest knows of.
+        let taken = found
+            .iter()
+            .filter_map(|n| Meta::number_of(n))
+            .max()
+            .map_or(0, |n| n.saturating_add(1));
         let shop = Workshop {
             home,
             random: env.random.clone(),
-            next: Arc::new(AtomicU64::new(manifest.next)),
+            next: Arc::new(AtomicU64::new(manifest.next.max(taken))),
             segment_bytes: options.segment_bytes,
             current_block_bytes: options.current_block_bytes.min(64 << 10),
             history_block_bytes: options.history_block_bytes.min(64 << 10),
@@ -484,7 +495,8 @@ impl Store {
     pub fn recovered(&self) -> Result<(), StoreError> {
         let state = self.shared.state();
         let named = state.segments().map(|s| s.meta.name()).collect();
-        remove_orphans(&self.shared.shop.home, &named, true)
+        let home = &self.shared.shop.home;
+        remove_orphans(home, &list(home)?, &named, true)
     }
 
     /// What segment files cover: the caller replays its log from the note on, and skips commits that are
@@ -534,6 +546,17 @@ impl Store {
     /// The first commit whose state `table` still knows whole; 0 where nothing was ever dropped.
     pub fn horizon(&self, table: TableId) -> Csn {
         self.shared.state().horizon(table)
+    }
+
+    /// Returns once every flush that had begun is over.
+    ///
+    /// A flush leaves an image out of history where history is certain to keep the change behind it;
+    /// a merge drops that change where retention lets it go. So a table goes from
+    /// [`crate::Retention::Forever`] to less in three steps: it says `Unsettled`, this returns, it says
+    /// what it keeps from now on. The way back ends at `Unsettled`, because a merge that dropped
+    /// something may still be on its way; once the store has been opened again it may be `Forever`.
+    pub fn after_flush(&self) {
+        drop(self.shared.flushing.lock());
     }
 
     /// Tells the store how to find the newest commit at or before a time, which [`crate::Retention::Since`]

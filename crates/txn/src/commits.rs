@@ -4,7 +4,7 @@
 //!   pages   [0] [1] [2] ... [95] [96]│ open page
 //!            '--- in the store ---'  │ decoded, in memory, appended to by every commit
 //!            decoded as asked for,
-//!            the last 256 are kept
+//!            the last 8 MiB are kept
 //! ```
 //!
 //! The open page answers everything about recent commits without touching the store. Older pages
@@ -23,43 +23,18 @@ use parking_lot::{Mutex, RwLock};
 use store::{Csn, Store};
 
 use crate::error::TxnError;
+use crate::infos::{CommitInfo, CommitInfos};
 use crate::pages::{COMMITS_TABLE, OpenPage, Page, assemble, first_csn, page_key, page_of};
 use crate::record::Note;
 
-/// Decoded pages kept, 9 KB each and their strings.
-const CACHED_PAGES_MAX: usize = 256;
-
-/// What is known of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitInfo {
-    /// Its number.
-    pub csn: Csn,
-    /// When it was committed: microseconds since 1970 UTC, never decreasing with the number.
-    pub time_us: u64,
-    /// Who made it; may be empty.
-    pub author: String,
-    /// Why; may be empty.
-    pub message: String,
-    /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
-    pub authored_us: Option<u64>,
-}
-
-impl CommitInfo {
-    fn new(csn: Csn, (time_us, note): (u64, Note<'_>)) -> Self {
-        CommitInfo {
-            csn,
-            time_us,
-            author: note.author.to_owned(),
-            message: note.message.to_owned(),
-            authored_us: note.authored_us,
-        }
-    }
-}
+/// Bytes of decoded pages kept: 17 KB each, and their strings.
+const CACHED_BYTES_MAX: usize = 8 << 20;
 
 #[derive(Default)]
 struct Cache {
     pages: HashMap<u64, Arc<Page>, FixedState>,
     order: VecDeque<u64>,
+    bytes: usize,
 }
 
 /// The commits, by number and by time.
@@ -89,7 +64,7 @@ impl CommitIndex {
         if open.page.is_full() {
             let next = OpenPage::new(Page::new(open.page.number + 1));
             let full = std::mem::replace(&mut *open, next);
-            self.cache.lock().insert(Arc::new(full.page));
+            self.cache.lock().insert(full.page);
         }
     }
 
@@ -114,6 +89,17 @@ impl CommitIndex {
         Ok(f(&*self.full_page(store, csn)?))
     }
 
+    /// The page that tells of `csn`, as it is now.
+    fn page(&self, store: &Store, csn: Csn) -> Result<Arc<Page>, TxnError> {
+        {
+            let open = self.open.read();
+            if open.page.number == page_of(csn) {
+                return Ok(Arc::clone(&open.page));
+            }
+        }
+        self.full_page(store, csn)
+    }
+
     fn full_page(&self, store: &Store, csn: Csn) -> Result<Arc<Page>, TxnError> {
         let number = page_of(csn);
         if let Some(page) = self.cache.lock().pages.get(&number) {
@@ -123,7 +109,7 @@ impl CommitIndex {
         let Some(open) = page else {
             return Err(damaged(csn, "commit page is missing or not full"));
         };
-        let page = Arc::new(open.page);
+        let page = open.page;
         self.cache.lock().insert(Arc::clone(&page));
         Ok(page)
     }
@@ -140,34 +126,24 @@ impl CommitIndex {
     /// What is known of a visible commit other than 0.
     pub(crate) fn info(&self, store: &Store, csn: Csn) -> Result<CommitInfo, TxnError> {
         let info = self.with_page(store, csn, |page| {
-            page.entry(csn).map(|entry| CommitInfo::new(csn, entry))
+            page.entry(csn).map(|entry| CommitInfo::new(csn, entry).to_owned())
         })?;
         info.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
-    /// Calls `f` with number, time, author, message and authored time of each of `csns`, all visible.
-    pub(crate) fn infos(
-        &self,
-        store: &Store,
-        mut csns: &[Csn],
-        mut f: impl FnMut(Csn, u64, &str, &str, Option<u64>),
-    ) -> Result<(), TxnError> {
-        while let Some(&first) = csns.first() {
-            let page = page_of(first);
-            let run = csns.iter().position(|csn| page_of(*csn) != page).unwrap_or(csns.len());
-            let (here, rest) = csns.split_at(run);
-            self.with_page(store, first, |page| {
-                for &csn in here {
-                    let entry = page.entry(csn);
-                    let (time_us, note) =
-                        entry.ok_or_else(|| damaged(csn, "commit page ends early"))?;
-                    f(csn, time_us, note.author, note.message, note.authored_us);
+    /// What is known of each of `csns`, all visible and none of them 0.
+    pub(crate) fn infos(&self, store: &Store, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
+        let mut pages: Vec<Arc<Page>> = Vec::new();
+        for &csn in &csns {
+            if !pages.last().is_some_and(|page| page.tells_of(csn)) {
+                let page = self.page(store, csn)?;
+                if !page.tells_of(csn) {
+                    return Err(damaged(csn, "commit page ends early"));
                 }
-                Ok::<_, TxnError>(())
-            })??;
-            csns = rest;
+                pages.push(page);
+            }
         }
-        Ok(())
+        Ok(CommitInfos::new(csns, pages))
     }
 
     /// Appends the time of each of `csns`, all visible, to `out`.
@@ -230,14 +206,17 @@ impl CommitIndex {
 
 impl Cache {
     fn insert(&mut self, page: Arc<Page>) {
-        let number = page.number;
-        if self.pages.insert(number, page).is_none() {
-            self.order.push_back(number);
+        let (number, bytes) = (page.number, page.bytes());
+        if self.pages.insert(number, page).is_some() {
+            return; // Two have read the same page.
         }
-        if self.order.len() > CACHED_PAGES_MAX
+        self.order.push_back(number);
+        self.bytes += bytes;
+        while self.bytes > CACHED_BYTES_MAX
+            && self.order.len() > 1
             && let Some(oldest) = self.order.pop_front()
         {
-            self.pages.remove(&oldest);
+            self.bytes -= self.pages.remove(&oldest).map_or(0, |page| page.bytes());
         }
     }
 }
@@ -319,6 +298,25 @@ fn damaged(csn: Csn, what: &'static str) -> TxnError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pages of long messages are kept by their bytes, not by their number.
+    #[test]
+    fn the_cache_of_pages_has_a_budget() {
+        let mut cache = Cache::default();
+        let message = "x".repeat(30_000);
+        for number in 1..1000 {
+            let mut page = OpenPage::new(Page::new(number));
+            for commit in 0..10 {
+                let message = format!("{commit} {message}");
+                page.push(commit, &Note { author: "ada", message: &message, authored_us: None });
+            }
+            cache.insert(page.page);
+            assert!(cache.bytes <= CACHED_BYTES_MAX, "page {number}: {} bytes", cache.bytes);
+        }
+        let held: usize = cache.pages.values().map(|page| page.bytes()).sum();
+        assert_eq!((cache.pages.len(), cache.bytes), (cache.order.len(), held));
+        assert!((20..30).contains(&cache.pages.len()), "{} pages", cache.pages.len());
+    }
 
     /// However many commits there were, a milestone is at or before the truth and not far from it.
     #[test]

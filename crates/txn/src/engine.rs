@@ -38,8 +38,9 @@ use parking_lot::Mutex;
 use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
 use vfs::{Clock, DirLock, Env};
 
-use crate::commits::{CommitIndex, CommitInfo, Milestones};
+use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, SerializationFailure, TxnError};
+use crate::infos::{CommitInfo, CommitInfos};
 use crate::locks::{LockManager, RowHasher, TxnId};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
@@ -146,6 +147,14 @@ pub(crate) struct Prepared<'a> {
     pub hooks: Vec<Hook>,
     /// What was read and at which commit, where that must be validated.
     pub reads: Option<(&'a ReadSet, Csn)>,
+}
+
+/// Where an ordered commit stands, and how durable it wants to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub commit: Commit,
+    lsn: Lsn,
+    durability: Durability,
 }
 
 /// A database's log, store, clock and locks, and the order of its commits.
@@ -307,19 +316,13 @@ impl Engine {
         self.commits.times(&self.store, csns, out)
     }
 
-    /// Calls `f` with number, time, author, message and authored time of each of `csns`: many
-    /// commits for little where neighbours are near each other, and without a copy of any text. `f`
-    /// must not ask the engine for commits itself.
-    pub fn infos(
-        &self,
-        csns: &[Csn],
-        f: impl FnMut(Csn, u64, &str, &str, Option<u64>),
-    ) -> Result<(), TxnError> {
+    /// Who made each of `csns`, when and why: many commits for little, without a copy of any text.
+    pub fn infos(&self, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
         let newest = self.visible();
         if let Some(csn) = csns.iter().copied().find(|csn| csn.0 == 0 || *csn > newest) {
             return Err(TxnError::NoSuchCommit { csn, newest });
         }
-        self.commits.infos(&self.store, csns, f)
+        self.commits.infos(&self.store, csns)
     }
 
     /// The store below, for reads, statistics and maintenance.
@@ -379,30 +382,32 @@ impl Engine {
 
     // --- the commit path -------------------------------------------------------------------------
 
-    /// Commits: returns once the commit is as durable as asked for, and visible.
-    pub(crate) fn commit(&self, prepared: Prepared<'_>) -> Result<Commit, TxnError> {
-        let durability = prepared.durability.unwrap_or(self.durability);
+    /// Numbers a commit and writes it to the log's buffer and to memory: only [`Engine::finish`] makes
+    /// it durable and visible.
+    pub(crate) fn order(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let loaded = prepared.loaded.clone();
-        let ordered = self.order(prepared, durability);
-        if let (Some(loaded), Err(error)) = (loaded, &ordered) {
+        let placed = self.place(prepared);
+        if let (Some(loaded), Err(error)) = (loaded, &placed) {
             // Where the outcome is unknown the files stay: the log may name them.
             if !matches!(error, TxnError::OutcomeUnknown { .. }) {
                 self.store.discard(&loaded);
             }
         }
-        let (commit, lsn) = ordered?;
+        placed
+    }
+
+    /// Returns once an ordered commit is as durable as asked for, and visible.
+    pub(crate) fn finish(&self, place: Place) -> Result<(), TxnError> {
+        let Place { commit, lsn, durability } = place;
         self.log.sync(lsn, durability).map_err(|error| self.unknown(&error))?;
         self.publish(commit.csn, lsn)?;
         self.maintain(lsn, durability);
-        Ok(commit)
+        Ok(())
     }
 
     /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
-    fn order(
-        &self,
-        prepared: Prepared<'_>,
-        durability: Durability,
-    ) -> Result<(Commit, Lsn), TxnError> {
+    fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
+        let durability = prepared.durability.unwrap_or(self.durability);
         let mut bytes = encode(&prepared)?;
         // Waits where memory is full, fails where files cannot be written: before the log has it.
         self.store.admit()?;
@@ -427,7 +432,7 @@ impl Engine {
         self.window.push(csn, writes);
         let durable = !matches!(durability, Durability::Os);
         self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
-        Ok((Commit { csn, time_us }, lsn))
+        Ok(Place { commit: Commit { csn, time_us }, lsn, durability })
     }
 
     /// Checks what was read against the commits since; returns up to which it is valid now.

@@ -5,7 +5,7 @@
 //!   ask again      OutcomeUnknown 58030: the log failed under this commit; reopen, then look
 //!   reopen         Refused 58030 · Closed 57P03: reads go on, nothing more is written
 //!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit 22023
-//!   call for help  Store 58030 or XX001 · Log 58030 · Damaged XX001
+//!   call for help  Store or Log 58030, XX001 where files are damaged · Damaged XX001
 //! ```
 
 use std::io;
@@ -120,19 +120,17 @@ impl TxnError {
             TxnError::Serialization { .. } => "40001",
             TxnError::Deadlock => "40P01",
             TxnError::LockTimeout => "55P03",
-            TxnError::OutcomeUnknown { .. } | TxnError::Refused { .. } | TxnError::Log(_) => {
-                "58030"
-            }
+            TxnError::OutcomeUnknown { .. } | TxnError::Refused { .. } => "58030",
             TxnError::Closed => "57P03",
             TxnError::NoBase { .. } => "55000",
             TxnError::TooLarge { .. } => "54000",
             TxnError::NoSuchCommit { .. } => "22023",
             TxnError::Merge { .. } | TxnError::Damaged { .. } => "XX001",
-            TxnError::Store(StoreError::Corrupt { .. } | StoreError::Missing { .. }) => "XX001",
+            TxnError::Log(error) => log_state(error),
             TxnError::Store(StoreError::TooLarge { .. }) => "54000",
             TxnError::Store(StoreError::Forgotten { .. }) => "22023",
             TxnError::Store(StoreError::Full { .. }) => "53100",
-            TxnError::Store(_) => "58030",
+            TxnError::Store(error) => store_state(error),
         }
     }
 
@@ -211,10 +209,26 @@ impl EngineError {
             EngineError::Record { .. }
             | EngineError::Gap { .. }
             | EngineError::Checkpoint { .. } => "XX001",
-            EngineError::Io { .. } | EngineError::Log(_) => "58030",
-            EngineError::Store(StoreError::Corrupt { .. } | StoreError::Missing { .. }) => "XX001",
-            EngineError::Store(_) => "58030",
+            EngineError::Io { .. } => "58030",
+            EngineError::Log(error) => log_state(error),
+            EngineError::Store(error) => store_state(error),
             EngineError::Txn(error) => error.sqlstate(),
         }
+    }
+}
+
+/// Data corrupted, or an I/O error.
+fn log_state(error: &LogError) -> &'static str {
+    match error {
+        LogError::Corrupt { .. } => "XX001",
+        _ => "58030",
+    }
+}
+
+/// Data corrupted, or an I/O error.
+fn store_state(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Corrupt { .. } | StoreError::Missing { .. } => "XX001",
+        _ => "58030",
     }
 }

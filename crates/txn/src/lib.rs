@@ -18,11 +18,12 @@
 //! |---|---|
 //! | `engine` | opening, the commit path, what stops it |
 //! | `transaction`, `scan`, `row` | what a transaction reads and writes |
+//! | `ordered` | a commit that has its place and waits for the disk |
 //! | `snapshot`, `tracker` | what is visible, and who still reads what |
 //! | `locks` | who may write a row, who waits, deadlocks |
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
-//! | `pages`, `commits` | who committed when and why; times to numbers and back |
+//! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
 //!
 //! # Invariants
 //! * A commit is visible only after it is as durable as it asked to be, and after all before it.
@@ -35,7 +36,9 @@ mod bytes;
 mod commits;
 mod engine;
 mod error;
+mod infos;
 mod locks;
+mod ordered;
 mod pages;
 mod publish;
 mod readset;
@@ -54,9 +57,10 @@ mod interleavings;
 mod tracker_tests;
 
 pub use bytes::Malformed;
-pub use commits::CommitInfo;
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
 pub use error::{EngineError, SerializationFailure, TxnError};
+pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
+pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
 pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};
 pub use row::Row;

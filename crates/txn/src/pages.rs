@@ -26,6 +26,7 @@
 //! * String 0 is the empty string and is not stored.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use store::{Csn, MergeError, Op, Table, TableId, Write};
@@ -68,7 +69,36 @@ pub(crate) struct Page {
     messages: Vec<u32>,
     /// (position, authored time) of the commits that carry one, ascending.
     authored: Vec<(u32, u64)>,
-    strings: Vec<Box<str>>,
+    strings: Strings,
+}
+
+/// The strings of a page, numbered from 1, one after the other in one piece of memory: whoever copies
+/// or drops a page copies or drops six pieces, however many strings it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Strings {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl Strings {
+    /// Adds a string and returns its number.
+    fn push(&mut self, string: &str) -> u32 {
+        self.text.push_str(string);
+        self.ends.push(u32::try_from(self.text.len()).expect("2,048 strings of 64 KB at most"));
+        self.ends.len() as u32
+    }
+
+    /// The string with a number; 0 is the empty one.
+    #[inline]
+    fn get(&self, id: u32) -> &str {
+        let Some(at) = (id as usize).checked_sub(1) else { return "" };
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start as usize..self.ends[at] as usize]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        (1..=self.ends.len() as u32).map(|id| self.get(id))
+    }
 }
 
 impl Page {
@@ -79,7 +109,7 @@ impl Page {
             authors: Vec::new(),
             messages: Vec::new(),
             authored: Vec::new(),
-            strings: Vec::new(),
+            strings: Strings::default(),
         }
     }
 
@@ -93,9 +123,26 @@ impl Page {
         self.end() == first_csn(self.number + 1)
     }
 
+    /// Bytes held, for accounting.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Page>()
+            + (self.authors.len() + self.messages.len() + self.strings.ends.len())
+                * size_of::<u32>()
+            + self.times.len() * size_of::<u64>()
+            + self.authored.len() * size_of::<(u32, u64)>()
+            + self.strings.text.len()
+    }
+
+    #[inline]
     fn position(&self, csn: Csn) -> Option<usize> {
         let position = csn.0.checked_sub(first_csn(self.number).0)? as usize;
         (position < self.times.len()).then_some(position)
+    }
+
+    /// True where the page tells of `csn`.
+    #[inline]
+    pub(crate) fn tells_of(&self, csn: Csn) -> bool {
+        self.position(csn).is_some()
     }
 
     /// The time of `csn` in microseconds; `None` where it is not on this page.
@@ -104,19 +151,16 @@ impl Page {
     }
 
     /// Time, author, message and authored time of `csn`; `None` where it is not on this page.
+    #[inline]
     pub(crate) fn entry(&self, csn: Csn) -> Option<(u64, Note<'_>)> {
         let position = self.position(csn)?;
         let authored = self.authored.binary_search_by_key(&(position as u32), |entry| entry.0);
         let note = Note {
-            author: self.string(self.authors[position]),
-            message: self.string(self.messages[position]),
+            author: self.strings.get(self.authors[position]),
+            message: self.strings.get(self.messages[position]),
             authored_us: authored.ok().map(|at| self.authored[at].1),
         };
         Some((self.times[position], note))
-    }
-
-    fn string(&self, id: u32) -> &str {
-        if id == 0 { "" } else { &self.strings[id as usize - 1] }
     }
 
     /// The image as the store keeps it.
@@ -147,7 +191,7 @@ impl Page {
                 );
             }
         }
-        put_varint(out, self.strings.len() as u64);
+        put_varint(out, self.strings.ends.len() as u64);
         self.strings.iter().for_each(|string| put_slice(out, string.as_bytes()));
     }
 
@@ -216,7 +260,7 @@ impl Page {
             return Err(reader.bad("more strings than commits can have"));
         }
         for _ in 0..count {
-            self.strings.push(reader.text()?.into());
+            self.strings.push(reader.text()?);
         }
         if self.authors.iter().chain(&self.messages).any(|id| u64::from(*id) > count) {
             return Err(reader.bad("string that the page does not have"));
@@ -247,14 +291,15 @@ fn unzigzag(value: u64) -> i64 {
 /// A page that commits are appended to: the columns, and where each string is.
 #[derive(Debug)]
 pub(crate) struct OpenPage {
-    pub page: Page,
+    /// Shared with readers: where one holds it, the next commit goes to a copy.
+    pub page: Arc<Page>,
     ids: HashMap<Box<str>, u32, FixedState>,
 }
 
 impl OpenPage {
     pub(crate) fn new(page: Page) -> Self {
-        let ids = page.strings.iter().zip(1..).map(|(string, id)| (string.clone(), id)).collect();
-        OpenPage { page, ids }
+        let ids = page.strings.iter().zip(1..).map(|(string, id)| (string.into(), id)).collect();
+        OpenPage { page: Arc::new(page), ids }
     }
 
     /// Appends the next commit; its time is not before the last one's.
@@ -266,26 +311,26 @@ impl OpenPage {
         );
         let author = self.intern(note.author, self.page.authors.last().copied());
         let message = self.intern(note.message, self.page.messages.last().copied());
+        let page = Arc::make_mut(&mut self.page);
         if let Some(authored_us) = note.authored_us {
-            self.page.authored.push((self.page.times.len() as u32, authored_us));
+            page.authored.push((page.times.len() as u32, authored_us));
         }
-        self.page.times.push(time_us);
-        self.page.authors.push(author);
-        self.page.messages.push(message);
+        page.times.push(time_us);
+        page.authors.push(author);
+        page.messages.push(message);
     }
 
     fn intern(&mut self, text: &str, last: Option<u32>) -> u32 {
         if text.is_empty() {
             return 0;
         }
-        if let Some(last) = last.filter(|last| self.page.string(*last) == text) {
+        if let Some(last) = last.filter(|last| self.page.strings.get(*last) == text) {
             return last;
         }
         if let Some(id) = self.ids.get(text) {
             return *id;
         }
-        self.page.strings.push(text.into());
-        let id = self.page.strings.len() as u32;
+        let id = Arc::make_mut(&mut self.page).strings.push(text);
         self.ids.insert(text.into(), id);
         id
     }

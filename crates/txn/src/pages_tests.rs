@@ -26,7 +26,7 @@ fn a_page_comes_back_as_it_went_in() {
         let mut image = Vec::new();
         open.page.encode(&mut image);
         let page = Page::decode(0, &image).unwrap();
-        assert_eq!(page, open.page);
+        assert_eq!(page, *open.page);
         assert_eq!(page.end(), Csn(1 + count));
         for at in 0..count {
             let (author, message, authored_us) = note(at);

@@ -32,6 +32,7 @@ use store::{Csn, Loaded, Op, TableId, Write};
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::locks::{Acquired, LockFailure, Patience, RowHash, TxnId};
+use crate::ordered::Ordered;
 use crate::publish::Hook;
 use crate::readset::ReadSet;
 use crate::record::{Note, RECORD_BYTES_MAX};
@@ -119,9 +120,9 @@ impl Transaction {
         &self.snapshot
     }
 
-    /// True where it has written nothing (or has rolled all of it back).
+    /// True where it has written nothing (or has rolled all of it back) and loads nothing.
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty()
+        self.writes.is_empty() && self.loaded.is_none()
     }
 
     /// Begins a statement: under READ COMMITTED it sees all that is committed now.
@@ -317,7 +318,7 @@ impl Transaction {
 
     /// Makes a bulk load, of keys that this transaction keeps others from writing and does not write
     /// itself, part of the commit. Its files are removed where the transaction does not commit. A
-    /// transaction that loads must write something too, and can load once.
+    /// transaction can load once.
     pub fn attach(&mut self, loaded: Loaded) {
         assert!(self.loaded.is_none(), "a transaction can load once");
         self.loaded = Some(loaded);
@@ -343,26 +344,35 @@ impl Transaction {
     /// Fails with 40001 under SERIALIZABLE where something read was written meanwhile; the transaction
     /// is then rolled back. After [`TxnError::OutcomeUnknown`] it may or may not have happened. A
     /// transaction that wrote nothing always succeeds and makes no commit of its own.
-    pub fn commit(mut self, meta: CommitMeta) -> Result<Commit, TxnError> {
-        let writes = std::mem::take(&mut self.writes);
+    pub fn commit(self, meta: CommitMeta) -> Result<Commit, TxnError> {
+        self.order(meta)?.wait()
+    }
+
+    /// Does the part of a commit that decides whether it happens, and where among the others; what is
+    /// left is to wait for the disk ([`Ordered::wait`]). One who serves many transactions orders those
+    /// that are ready and then waits for them: the first wait serves them all.
+    ///
+    /// Fails as [`Transaction::commit`] does.
+    pub fn order(mut self, meta: CommitMeta) -> Result<Ordered, TxnError> {
         let hooks = std::mem::take(&mut self.hooks);
-        if writes.is_empty() {
+        if self.is_read_only() {
             let csn = self.snapshot.csn();
             let commit = Commit { csn, time_us: self.engine.time_us(csn)? };
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
-            return Ok(commit);
+            return Ok(Ordered::done(self, commit));
         }
         let CommitMeta { author, message, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
         let prepared = Prepared {
-            writes: writes.into_writes(),
+            writes: std::mem::take(&mut self.writes).into_writes(),
             note: Note { author: &author, message: &message, authored_us },
             loaded: self.loaded.take(),
             durability,
             hooks,
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
-        self.engine.commit(prepared)
+        let place = self.engine.order(prepared)?;
+        Ok(Ordered::waiting(self, place))
     }
 }
 

@@ -3,12 +3,14 @@
 //! The texts here are the manual: each subcommand says in a sentence what it
 //! does and shows it on examples that work as printed.
 
-use std::path::PathBuf;
-use std::str::FromStr;
+mod names;
 
+use std::path::PathBuf;
+
+use anywhen::Retention;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::time;
+pub(super) use names::{At, Place, Target};
 
 const ABOUT: &str = "\
 Anywhen keeps every version of everything.
@@ -134,10 +136,51 @@ To have it back: anywhen revert COLLECTION/DOC REVISION.
 Examples:
   anywhen rm articles/a1 --message 'withdrawn'")]
     Rm(RmArgs),
+    /// Make a collection, and say what it keeps
+    #[command(after_help = "\
+Writing commands make collections themselves, with every revision kept for ever; create is for
+when you want another.
+
+How much of the past a collection keeps (--history):
+  forever    every revision (the default)
+  90d        what was the newest at some time in the last 90 days; also s, m, h, w, y
+  none       the newest alone
+What lies before is taken away by compaction; who wrote when and why stays in the history.
+
+Examples:
+  anywhen create articles
+  anywhen create sessions --history 30d
+  anywhen create contracts --hashes --path-summary")]
+    Create(CreateArgs),
+    /// Change how much of the past a collection keeps
+    #[command(after_help = "\
+What is to be forgotten goes with a compaction, in the background or by `anywhen compact`; what
+was forgotten does not come back.
+
+Examples:
+  anywhen alter sessions --history 7d
+  anywhen alter sessions --history forever")]
+    Alter(AlterArgs),
+    /// Drop a collection; its past stays, unless it is purged
+    #[command(after_help = "\
+It takes the same time however large the collection is, and the name is free at once. What was in
+it can still be read at a moment before, as far as the collection's history is kept.
+
+With --purge the past of all that was ever dropped under this name is let go of; `anywhen compact`
+takes it away.
+
+Examples:
+  anywhen drop sessions
+  anywhen get sessions/s1 --at '2026-11-21 10:30'    as it was before
+  anywhen ls --dropped                               what was dropped, and when
+  anywhen drop sessions --purge")]
+    Drop(DropArgs),
     /// List the collections, or the documents of one
     #[command(after_help = "\
 Examples:
   anywhen ls
+  anywhen ls --long                    with what each collection keeps
+  anywhen ls --dropped                 collections that were dropped, and when
   anywhen ls articles
   anywhen ls articles/2026-            only keys that begin so
   anywhen ls articles --at 2026-01-01  what was there then")]
@@ -178,6 +221,15 @@ Examples:
   anywhen node-history articles/a1 'items[0].qty'
   anywhen node-history articles/a1 '#12'          by node key, also for what is gone")]
     NodeHistory(NodeHistoryArgs),
+    /// Which paths a document has, and how many nodes stand at each
+    #[command(after_help = "\
+The elements of an array share a path: `/items/[]/sku`. A collection made with --path-summary
+keeps this with every version; of any other it is computed.
+
+Examples:
+  anywhen paths articles/a1
+  anywhen paths articles/a1 --at 1")]
+    Paths(PathsArgs),
     /// Write a past revision again, as the newest
     #[command(after_help = "\
 Nothing is lost: the revisions in between stay, and can be reverted to in turn.
@@ -220,7 +272,8 @@ Examples:
     /// Rewrite the data folder in its smallest form
     #[command(after_help = "\
 This happens in the background as the database grows; call it before an archive
-or a measurement. No version is lost.
+or a measurement. No version is lost, but those that a collection's history does not reach back
+to (`anywhen help create`).
 
 Examples:
   anywhen compact")]
@@ -424,6 +477,48 @@ pub(super) struct LsArgs {
     /// An instant or csn:N
     #[arg(long, value_name = "MOMENT")]
     pub at: Option<At>,
+    /// What each collection keeps
+    #[arg(long, short, conflicts_with_all = ["collection", "at"])]
+    pub long: bool,
+    /// The collections that were dropped, and when
+    #[arg(long, conflicts_with_all = ["collection", "at", "long"])]
+    pub dropped: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CreateArgs {
+    /// Its name
+    #[arg(value_name = "COLLECTION")]
+    pub name: String,
+    /// How much of the past is kept: forever, none, or a time such as 90d
+    #[arg(long, value_name = "TIME", default_value = "forever")]
+    pub history: Retention,
+    /// Keep a rolling hash of every document, which `verify` computes again
+    #[arg(long)]
+    pub hashes: bool,
+    /// Keep the path summary of every document, so that `paths` reads it and need not compute it
+    #[arg(long)]
+    pub path_summary: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AlterArgs {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub name: String,
+    /// How much of the past is kept: forever, none, or a time such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub history: Retention,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DropArgs {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub name: String,
+    /// Let go of its past, and of all that was dropped under this name
+    #[arg(long)]
+    pub purge: bool,
 }
 
 #[derive(Args, Debug)]
@@ -477,6 +572,16 @@ pub(super) struct NodeHistoryArgs {
     pub target: Target,
     /// The part, for example items[3].qty
     pub place: Place,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct PathsArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
 }
 
 #[derive(Args, Debug)]
@@ -576,91 +681,6 @@ pub(super) struct RestoreArgs {
     pub folder: PathBuf,
 }
 
-/// `COLLECTION/DOC`. A document's key may hold more slashes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
-    pub collection: String,
-    pub key: String,
-}
-
-impl FromStr for Target {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('/') {
-            Some((collection, key)) if !collection.is_empty() && !key.is_empty() => {
-                Ok(Self { collection: collection.to_owned(), key: key.to_owned() })
-            }
-            _ => Err("a document is named COLLECTION/DOC, for example articles/a1".to_owned()),
-        }
-    }
-}
-
-impl std::fmt::Display for Target {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.collection, self.key)
-    }
-}
-
-/// A part of a document, by path or by node key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
-    /// From `$` on, or a JSON pointer from `/` on.
-    Path(String),
-    Key(u64),
-}
-
-impl FromStr for Place {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(key) = text.strip_prefix('#') {
-            return match key.parse() {
-                Ok(key) => Ok(Self::Key(key)),
-                Err(_) => Err("a node key is `#` and a number, for example #12".to_owned()),
-            };
-        }
-        Ok(Self::Path(match text.as_bytes().first() {
-            None => return Err("a path is needed; `$` is the whole document".to_owned()),
-            // Whole already, or a JSON pointer.
-            Some(b'$' | b'/') => text.to_owned(),
-            Some(b'[' | b'.') => format!("${text}"),
-            Some(_) => format!("$.{text}"),
-        }))
-    }
-}
-
-/// A moment of the past, as the user named it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
-    Revision(u64),
-    /// Microseconds since 1970.
-    Time(u64),
-    /// Microseconds since 1970, by the time that an import brought along.
-    Authored(u64),
-    Csn(u64),
-}
-
-impl FromStr for At {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(number) = text.strip_prefix("csn:") {
-            return number
-                .parse()
-                .map(Self::Csn)
-                .map_err(|_| "after csn: comes a number".to_owned());
-        }
-        if let Some(instant) = text.strip_prefix("authored:") {
-            return time::parse(instant).map(Self::Authored);
-        }
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return match text.parse() {
-                Ok(0) | Err(_) => Err("revisions are counted from 1".to_owned()),
-                Ok(revision) => Ok(Self::Revision(revision)),
-            };
-        }
-        time::parse(text).map(Self::Time)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -674,22 +694,5 @@ mod tests {
             let shown = help.is_some_and(|help| help.contains("Examples:\n  "));
             assert!(shown, "`{}` shows no example", command.get_name());
         }
-    }
-
-    #[test]
-    fn places_are_completed_and_moments_told_apart() {
-        assert_eq!("a.b[1]".parse(), Ok(Place::Path("$.a.b[1]".to_owned())));
-        assert_eq!("[1].a".parse(), Ok(Place::Path("$[1].a".to_owned())));
-        assert_eq!("$".parse(), Ok(Place::Path("$".to_owned())));
-        assert_eq!("#12".parse(), Ok(Place::Key(12)));
-        assert!("".parse::<Place>().is_err() && "#x".parse::<Place>().is_err());
-        assert_eq!("3".parse(), Ok(At::Revision(3)));
-        assert_eq!("csn:17".parse(), Ok(At::Csn(17)));
-        assert_eq!("1970-01-02".parse(), Ok(At::Time(86_400_000_000)));
-        assert_eq!("authored:1970-01-02".parse(), Ok(At::Authored(86_400_000_000)));
-        assert!("0".parse::<At>().is_err() && "soon".parse::<At>().is_err());
-        assert!("a".parse::<Target>().is_err() && "/a".parse::<Target>().is_err());
-        let target: Target = "a/b/c".parse().unwrap();
-        assert_eq!((target.collection.as_str(), target.key.as_str()), ("a", "b/c"));
     }
 }

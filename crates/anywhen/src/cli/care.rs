@@ -3,8 +3,9 @@
 use anywhen::Database;
 
 use super::args::{BackupArgs, RestoreArgs};
+use super::collections::Described;
 use super::failure::{Failure, Kind, Outcome};
-use super::json_out::Object;
+use super::json_out::{Object, array};
 use super::progress;
 use super::screen::{self, bytes, count};
 use super::session::{Session, holds_data};
@@ -23,7 +24,7 @@ pub(super) fn init(session: &mut Session) -> Outcome {
 }
 
 /// Prints a finished object, or its text for people.
-fn answer(session: &Session, object: Object, text: &str) -> Outcome {
+pub(super) fn answer(session: &Session, object: Object, text: &str) -> Outcome {
     match session.json {
         true => screen::raw(object.end().as_bytes()),
         false => screen::text(text),
@@ -121,6 +122,18 @@ pub(super) fn stats(session: &mut Session) -> Outcome {
     for name in &names {
         documents += database.collection(name)?.len()?;
     }
+    let options = super::collections::described(&database)?;
+    let mut text = format!(
+        "{}, {}, {}\n{} on disk, of which {} is the log, which is used again and again",
+        count(names.len() as u64, "collection"),
+        count(documents, "document"),
+        count(stats.commits, "commit"),
+        bytes(stats.disk_bytes),
+        bytes(stats.log_bytes),
+    );
+    for of_its_own in options.iter().filter(|described| !described.is_plain()) {
+        text.push_str(&format!("\n{}: {}", of_its_own.name, of_its_own.text()));
+    }
     answer(
         session,
         Object::new()
@@ -128,14 +141,8 @@ pub(super) fn stats(session: &mut Session) -> Outcome {
             .plain("documents", documents)
             .plain("commits", stats.commits)
             .plain("bytes", stats.disk_bytes)
-            .plain("log_bytes", stats.log_bytes),
-        &format!(
-            "{}, {}, {}\n{} on disk, of which {} is the log, which is used again and again",
-            count(names.len() as u64, "collection"),
-            count(documents, "document"),
-            count(stats.commits, "commit"),
-            bytes(stats.disk_bytes),
-            bytes(stats.log_bytes),
-        ),
+            .plain("log_bytes", stats.log_bytes)
+            .raw("options", &array(options.iter().map(Described::json))),
+        &text,
     )
 }

@@ -16,7 +16,7 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
         Some((name, key)) => (name, Some(key)),
         None => (a.target.as_str(), None),
     };
-    let collection = session.collection(name)?;
+    let collection = session.collection_at(name, a.at)?;
     if a.history {
         let Some(key) = key else {
             return Err(Failure::new(Kind::Usage, "--history needs COLLECTION/DOC"));
@@ -67,16 +67,20 @@ pub(super) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
 
 /// Every revision, oldest first, a line each.
 fn history(collection: &Collection, target: &Target) -> Outcome {
-    let mut revisions = super::read::revisions(collection, target, usize::MAX)?;
-    revisions.reverse();
-    for info in &revisions {
+    let revisions = super::read::revisions(collection, target, usize::MAX)?;
+    let gone = revisions.iter().filter(|info| !info.kept).count();
+    if gone > 0 {
+        let gone = count(gone as u64, "revision");
+        screen::note(&format!("{gone} of {target} are not kept any more, and are left out"));
+    }
+    for info in revisions.iter().rev().filter(|info| info.kept) {
         let micros = info.authored_us.unwrap_or(info.time_us);
         let time = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
         let mut line = Object::new()
             .plain("version", info.revision.0)
             .plain("time", time.trim_end_matches('0').trim_end_matches('.'))
-            .text("author", &info.author)
-            .text("message", &info.message);
+            .text("author", info.author)
+            .text("message", info.message);
         if !info.deleted {
             let document = collection.at(info.revision).get(&target.key)?;
             let document = document.ok_or_else(|| missing(target))?;

@@ -137,6 +137,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::Exists(_)
         | Error::NotADatabase(_)
         | Error::BadName { .. }
+        | Error::NoCollection { .. }
         | Error::OptionsDiffer { .. } => true,
         Error::Io { path, source } => return Failure::file(path, source).kind,
         Error::Document(error) => document_refused(error),

@@ -1,7 +1,7 @@
 //! The command line: from words to calls of the library, and back to text.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · import · export · care
+//!   words ──args──> Command ──run──> read · write · collections · import · export · care
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -18,6 +18,7 @@
 
 mod args;
 mod care;
+mod collections;
 mod export;
 mod failure;
 mod git;
@@ -65,11 +66,15 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Get(a) => read::get(session, a),
         Command::Edit(a) => write::edit(session, a),
         Command::Rm(a) => write::rm(session, a),
-        Command::Ls(a) => read::ls(session, a),
+        Command::Create(a) => collections::create(session, a),
+        Command::Alter(a) => collections::alter(session, a),
+        Command::Drop(a) => collections::drop(session, a),
+        Command::Ls(a) => collections::ls(session, a),
         Command::History(a) => read::history(session, a),
         Command::Diff(a) => read::diff(session, a),
         Command::Blame(a) => read::blame(session, a),
         Command::NodeHistory(a) => read::node_history(session, a),
+        Command::Paths(a) => read::paths(session, a),
         Command::Revert(a) => write::revert(session, a),
         Command::Import(a) => import::import(session, a),
         Command::Export(a) => export::export(session, a),

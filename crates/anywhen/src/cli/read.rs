@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use anywhen::{
-    Collection, Document, DocumentError, Metadata, Moment, PartOptions, Revision, RevisionInfo,
+    Collection, Document, DocumentError, History, Metadata, Moment, PartOptions, Revision,
+    RevisionInfo,
 };
 use json::Tape;
 
 use super::args::{
-    At, BlameArgs, DiffArgs, DiffFormat, GetArgs, HistoryArgs, LsArgs, NodeHistoryArgs, Target,
+    At, BlameArgs, DiffArgs, DiffFormat, GetArgs, HistoryArgs, NodeHistoryArgs, PathsArgs, Target,
 };
 use super::failure::{Failure, Outcome};
-use super::json_out::{Object, array, quoted};
+use super::json_out::{Object, array};
 use super::session::{Session, missing, node};
 use super::{render, screen, time};
 
@@ -35,8 +36,7 @@ fn document(collection: &Collection, target: &Target, at: Option<At>) -> Outcome
     if let Some(document) = found {
         return Ok(document);
     }
-    let newest = collection.at(anywhen::Csn::MAX).revision(&target.key)?;
-    match newest {
+    match newest(collection, target)? {
         Some(newest) if newest.deleted && at.is_none() => {
             let removed = newest.revision.0;
             let failure = Failure::refused(format!("{target} was removed in revision {removed}"));
@@ -54,8 +54,17 @@ fn document(collection: &Collection, target: &Target, at: Option<At>) -> Outcome
     }
 }
 
+/// The newest revision of a document that is there, or was.
+fn newest(collection: &Collection, target: &Target) -> Outcome<Option<RevisionInfo>> {
+    match collection.history(&target.key, 1) {
+        Ok(newest) => Ok(newest.get(0).map(|info| info.to_owned())),
+        Err(DocumentError::NoDocument { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 pub(super) fn get(session: &mut Session, a: &GetArgs) -> Outcome {
-    let collection = session.collection(&a.target.collection)?;
+    let collection = session.collection_at(&a.target.collection, a.at)?;
     let document = document(&collection, &a.target, a.at)?;
     let text = part(&document, a)?;
     let text = if a.pretty && !session.json { pretty(&text)? } else { text };
@@ -101,41 +110,6 @@ pub(super) fn pretty(json: &str) -> Outcome<String> {
     }
 }
 
-pub(super) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
-    let Some(name) = &a.collection else {
-        if a.at.is_some() {
-            return Err(Failure::refused("--at needs a collection"));
-        }
-        let names = session.database()?.collections()?;
-        return list(session.json, names.into_iter().map(Ok));
-    };
-    let (name, prefix) = name.split_once('/').unwrap_or((name, ""));
-    let collection = session.collection(name)?;
-    match a.at {
-        Some(At::Revision(_)) => Err(Failure::refused("revisions are counted for each document")
-            .hint("name a time, authored:TIME or csn:N")),
-        Some(at) => list(session.json, collection.at(moment(at)).keys(prefix)?),
-        None => list(session.json, collection.keys(prefix)),
-    }
-}
-
-/// Prints names as they come: a line each, or an array.
-fn list(
-    json: bool,
-    names: impl Iterator<Item = anywhen::Result<String, DocumentError>>,
-) -> Outcome {
-    let names = names.collect::<Result<Vec<String>, _>>()?;
-    if json {
-        return screen::raw(array(names.iter().map(|name| quoted(name))).as_bytes());
-    }
-    let mut text = String::new();
-    for name in names {
-        text.push_str(&name);
-        text.push('\n');
-    }
-    screen::lines(&text)
-}
-
 pub(super) fn history(session: &mut Session, a: &HistoryArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
     let revisions = revisions(&collection, &a.target, a.limit.unwrap_or(usize::MAX))?;
@@ -150,29 +124,29 @@ pub(super) fn revisions(
     collection: &Collection,
     target: &Target,
     limit: usize,
-) -> Outcome<Vec<RevisionInfo>> {
-    let known = collection.at(anywhen::Csn::MAX).revision(&target.key)?;
-    match known {
+) -> Outcome<History> {
+    match newest(collection, target)? {
         Some(_) => Ok(collection.history(&target.key, limit)?),
         None => Err(missing(target)),
     }
 }
 
-pub(super) fn revision_json(revision: &RevisionInfo) -> String {
-    Object::new()
+pub(super) fn revision_json(revision: RevisionInfo<&str>) -> String {
+    let object = Object::new()
         .plain("revision", revision.revision.0)
         .plain("csn", revision.csn.0)
         .text("time", &time::rfc3339(revision.time_us))
         .text_or_null("authored", revision.authored_us.map(time::rfc3339).as_deref())
-        .text("author", &revision.author)
-        .text("message", &revision.message)
-        .plain("deleted", revision.deleted)
-        .end()
+        .text("author", revision.author)
+        .text("message", revision.message)
+        .plain("deleted", revision.deleted);
+    // Said only where it is not what everybody expects.
+    if revision.kept { object.end() } else { object.plain("kept", false).end() }
 }
 
 pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
     let collection = session.collection(&a.target.collection)?;
-    let newest = revisions(&collection, &a.target, 1)?[0].revision.0;
+    let newest = revisions(&collection, &a.target, 1)?.get(0).map_or(0, |r| r.revision.0);
     let to = a.to.unwrap_or(newest);
     let from = a.from.unwrap_or(to.saturating_sub(1));
     if from == 0 {
@@ -202,7 +176,7 @@ pub(super) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
 }
 
 pub(super) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
-    let collection = session.collection(&a.target.collection)?;
+    let collection = session.collection_at(&a.target.collection, a.at)?;
     let document = document(&collection, &a.target, a.at)?;
     let lines = collection.blame(&a.target.key, Some(document.revision()))?;
     let revisions = known(&collection, &a.target, lines.iter().map(|line| line.revision))?;
@@ -225,6 +199,16 @@ pub(super) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcom
     screen::lines(&render::node_history(&versions))
 }
 
+pub(super) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
+    let collection = session.collection_at(&a.target.collection, a.at)?;
+    let revision = document(&collection, &a.target, a.at)?.revision();
+    let paths = collection.path_summary(&a.target.key, revision)?.unwrap_or_default();
+    if session.json {
+        return screen::raw(array(paths.iter().map(render::path_json)).as_bytes());
+    }
+    screen::lines(&render::paths(&paths))
+}
+
 /// Who made each of the revisions, when and why; each is looked up once.
 fn known(
     collection: &Collection,
@@ -235,7 +219,7 @@ fn known(
     for revision in revisions {
         if let Entry::Vacant(vacant) = known.entry(revision) {
             let found = collection.history_range(&target.key, revision, revision)?;
-            vacant.insert(found.into_iter().next().ok_or_else(|| missing(target))?);
+            vacant.insert(found.get(0).ok_or_else(|| missing(target))?.to_owned());
         }
     }
     Ok(known)

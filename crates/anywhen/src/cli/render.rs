@@ -1,7 +1,9 @@
 //! Answers for people: histories, comparisons and blame as aligned text, with
 //! colours that [`super::screen`] takes out again where there is no terminal.
 
-use anywhen::{BlameLine, Change, ChangeOp, NodeVersion, Position, RevisionInfo};
+use anywhen::{
+    BlameLine, Change, ChangeOp, History, NodeVersion, PathClass, Position, RevisionInfo,
+};
 use owo_colors::OwoColorize;
 
 use super::args::Target;
@@ -15,9 +17,9 @@ const VALUE_WIDTH_MAX: usize = 100;
 const AUTHOR_WIDTH_MAX: usize = 24;
 
 /// A line for each revision: number, time, author, first line of the message.
-pub(super) fn history(revisions: &[RevisionInfo]) -> String {
+pub(super) fn history(revisions: &History) -> String {
     let number_width = widest(revisions.iter().map(|r| r.revision.0.to_string()));
-    let author_width = widest(revisions.iter().map(|r| name(&r.author)));
+    let author_width = widest(revisions.iter().map(|r| name(r.author)));
     let mut out = String::new();
     for r in revisions {
         let shown = time::show(r.authored_us.unwrap_or(r.time_us));
@@ -26,14 +28,17 @@ pub(super) fn history(revisions: &[RevisionInfo]) -> String {
             pad_left(&r.revision.0.to_string(), number_width).yellow().to_string(),
             shown.dimmed().to_string(),
         ];
-        let follows = r.deleted || !message.is_empty();
+        let follows = r.deleted || !r.kept || !message.is_empty();
         if author_width > 0 && (follows || !r.author.is_empty()) {
             // Padded only where something follows: lines end without spaces.
             let width = if follows { author_width } else { 0 };
-            columns.push(pad(&name(&r.author), width).cyan().to_string());
+            columns.push(pad(&name(r.author), width).cyan().to_string());
         }
         if r.deleted {
             columns.push("(removed)".red().to_string());
+        }
+        if !r.kept {
+            columns.push("(not kept)".dimmed().to_string());
         }
         if !message.is_empty() {
             columns.push(message.to_owned());
@@ -205,6 +210,21 @@ pub(super) fn node_version_json((v, r): &(&NodeVersion, &RevisionInfo)) -> Strin
         .end()
 }
 
+/// A line for each path: how many nodes have it, and the path.
+pub(super) fn paths(paths: &[PathClass]) -> String {
+    let width = widest(paths.iter().map(|of| of.count.to_string()));
+    let mut out = String::new();
+    for of in paths {
+        let count = pad_left(&of.count.to_string(), width);
+        line(&mut out, &format!("{}  {}", count.yellow(), of.path));
+    }
+    out
+}
+
+pub(super) fn path_json(of: &PathClass) -> String {
+    Object::new().text("path", &of.path).plain("count", of.count).plain("level", of.level).end()
+}
+
 /// An author's name without the address, and not too long.
 fn name(author: &str) -> String {
     let name = author.split(" <").next().unwrap_or(author);
@@ -217,11 +237,11 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn widest(texts: impl Iterator<Item = String>) -> usize {
+pub(super) fn widest(texts: impl Iterator<Item = String>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
-fn pad(text: &str, width: usize) -> String {
+pub(super) fn pad(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(text.chars().count());
     format!("{text}{}", " ".repeat(missing))
 }

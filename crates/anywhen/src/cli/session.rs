@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anywhen::{Collection, Database, Meta, NodeRef};
+use anywhen::{Collection, Csn, Database, Meta, NodeRef};
 
-use super::args::{Global, Place, Signed, Target};
+use super::args::{At, Global, Place, Signed, Target};
 use super::failure::{Failure, Outcome};
 use super::screen;
 
@@ -55,10 +55,32 @@ impl Session {
 
     /// A collection that must exist.
     pub(super) fn collection(&mut self, name: &str) -> Outcome<Collection> {
-        self.database()?.find_collection(name).ok_or_else(|| {
-            Failure::refused(format!("there is no collection {name:?}"))
-                .hint("`anywhen ls` shows the collections")
+        let database = self.database()?;
+        database.find_collection(name).ok_or_else(|| {
+            let failure = Failure::refused(format!("there is no collection {name:?}"));
+            match database.dropped_collections().iter().any(|dropped| dropped.name == name) {
+                true => failure.hint(
+                    "it was dropped: `anywhen ls --dropped` shows when, and --at a time before shows what was in it",
+                ),
+                false => failure.hint("`anywhen ls` shows the collections"),
+            }
         })
+    }
+
+    /// The collection that had this name at a moment; without a moment, or where there was none then,
+    /// the one that has it now. So what a collection held before it was dropped can be read.
+    pub(super) fn collection_at(&mut self, name: &str, at: Option<At>) -> Outcome<Collection> {
+        let database = self.database()?;
+        let csn = match at {
+            Some(At::Time(micros)) => Some(database.csn_at(micros)?),
+            Some(At::Csn(csn)) => Some(Csn(csn)),
+            Some(At::Revision(_) | At::Authored(_)) | None => None,
+        };
+        let then = csn.map(|csn| database.find_collection_at(name, csn)).transpose()?;
+        match then.flatten() {
+            Some(collection) => Ok(collection),
+            None => self.collection(name),
+        }
     }
 
     /// Ends the use of the database, so that the next opening has nothing to

@@ -297,5 +297,5 @@ fn every_command_has_help_with_examples() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 19);
+    assert_eq!(seen, 23);
 }

@@ -12,6 +12,9 @@
 //! ```
 //!
 //! The expected state is kept here, outside the process that dies.
+//!
+//! An import of one large document is killed likewise: it is there as a whole or
+//! not at all, and the files that it had written by then are gone again.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
@@ -183,4 +186,62 @@ fn check(
         );
         *expected = found;
     }
+}
+
+/// Imports of a document that is streamed into files of its own, killed at
+/// moments from the first to the last of what an import takes.
+#[test]
+fn a_killed_import_leaves_a_whole_document_or_nothing() {
+    const KILLS: u32 = 15;
+    let mut random = Random(0x5eed_0002);
+    let world = World::new();
+    // 17 MB that do not compress well.
+    let numbers = |random: &mut Random| {
+        (0..200).map(|_| random.below(1 << 52).to_string()).collect::<Vec<_>>().join(",")
+    };
+    let rows: Vec<String> = (0..5_500).map(|_| format!("[{}]", numbers(&mut random))).collect();
+    let json = format!("[{}]", rows.join(","));
+    assert!(json.len() > 17 << 20, "{} bytes are not streamed", json.len());
+    world.file("large.json", &json);
+    let start = std::time::Instant::now();
+    world.run(&["import", "large.json", "--as", "a/whole"]);
+    let whole = start.elapsed();
+    let mut there = 1;
+    for kill in 0..KILLS {
+        let key = format!("a/{kill}");
+        let mut child = world
+            .command(&["import", "large.json", "--as", &key])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        // Now and then as soon as it has answered.
+        let answered = kill % 5 == 4;
+        if answered {
+            let mut answer = String::new();
+            let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
+            said.read_line(&mut answer).expect("an answer");
+            assert_eq!(answer, format!("{key} revision 1\n"));
+        }
+        kill_after(child, if answered { Duration::ZERO } else { whole * kill / KILLS });
+        let found = world.output(&["get", &key]);
+        match found.status.code() {
+            Some(0) => {
+                assert!(found.stdout.trim_ascii_end() == json.as_bytes(), "{key} is not whole");
+                there += 1;
+            }
+            Some(1) => assert!(!answered && found.stdout.is_empty(), "kill {kill}: it is lost"),
+            other => panic!("kill {kill}: {other:?}, {}", String::from_utf8_lossy(&found.stderr)),
+        }
+        let files = std::fs::read_dir(world.path("anywhen-data/store")).expect("a folder");
+        let loads = files.filter(|file| {
+            let file = file.as_ref().expect("a name").file_name();
+            file.to_string_lossy().ends_with("-bulk.seg")
+        });
+        let loads = loads.count();
+        assert!(loads <= there, "kill {kill}: {loads} files of {there} imports that happened");
+    }
+    println!("{KILLS} kills, {} of them after the commit", there - 1);
+    assert!(there < KILLS as usize, "the kills missed the import");
+    assert_eq!(world.run(&["ls", "a"]).lines().count(), there);
+    world.run(&["verify"]);
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows the library: commands go in, text and exit codes come out.
 
+mod collections;
 mod commands;
 mod documents;
 mod errors;

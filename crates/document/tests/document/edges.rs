@@ -3,7 +3,10 @@
 use crate::naive::Snap;
 use crate::values::paths;
 use crate::world::World;
-use document::{DEPTH_MAX, DocumentError, Edit, NodeKey, Nodes, Place, Revision};
+use document::{
+    CollectionOptions, DEPTH_MAX, DocumentError, Edit, Meta, NodeKey, Nodes, PathClass, Place,
+    Revision,
+};
 use serde_json::{Value, json};
 
 fn text(world: &World) -> String {
@@ -305,4 +308,40 @@ fn a_child_is_found_by_name_and_position_as_by_walking() {
         let then = world.docs.get_at("d", Revision(revision)).expect("reads").expect("is there");
         check(&**then.tree());
     }
+}
+
+/// A document too large to be parsed as a whole comes in as a stream, with digest and path summary as
+/// if it had been put, and goes on from there.
+#[test]
+fn a_streamed_import_keeps_what_the_collection_keeps() {
+    let options =
+        CollectionOptions { hashes: true, path_summary: true, ..CollectionOptions::default() };
+    let world = World::with(1, options);
+    let filler = "x".repeat(1_300);
+    let items = 13_000;
+    let mut text = String::from("{\"items\":[");
+    for item in 0..items {
+        let comma = if item > 0 { "," } else { "" };
+        text += &format!("{comma}{{\"id\":{item},\"sub\":{{\"text\":\"{filler}\"}}}}");
+    }
+    text += "]}";
+    assert!(text.len() > 16 << 20);
+    world.docs.import("d", text.as_bytes(), &Meta::default()).expect("imports");
+    let paths = |revision| {
+        let paths = world.docs.path_summary("d", Revision(revision)).expect("reads");
+        let text = |c: PathClass| format!("{} {}", c.path, c.count);
+        paths.expect("is there").into_iter().map(text).collect::<Vec<_>>()
+    };
+    let expected = |n: u32| {
+        let sub = ["", "/id", "/sub", "/sub/text"].map(|path| format!("/items/[]{path} {n}"));
+        [vec!["/items 1".to_owned()], sub.to_vec()].concat()
+    };
+    assert_eq!(paths(1), expected(items));
+    world.docs.edit("d", |e| e.remove("$.items[7]")).expect("edits");
+    assert_eq!((paths(2), paths(1)), (expected(items - 1), expected(items)));
+    let document = world.docs.get("d").expect("reads").expect("is there");
+    assert_eq!(
+        document::digest(&**document.tree()).expect("walks"),
+        document.tree().header().digest
+    );
 }

@@ -3,6 +3,8 @@
 
 mod edges;
 mod forms;
+mod imports;
+mod listing;
 mod model;
 mod naive;
 mod sirix;

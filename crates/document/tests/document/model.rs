@@ -1,11 +1,11 @@
 //! Random histories of a document beside a list of the values that it had.
 
-use crate::naive::{Naive, Snap};
+use crate::naive::{self, Naive, Snap, sorted};
 use crate::values::{self, Path, Step, apply_patch, get, get_mut, path_text, paths, some_path};
 use crate::world::{Dice, World, seeds};
 use document::{
-    Committed, Document, DocumentError, Edit, Meta, Metadata, Moment, NodeKey, NodeRef, Nodes,
-    Options, Place, Revision,
+    CollectionOptions, Committed, Document, DocumentError, Edit, Meta, Metadata, Moment, NodeKey,
+    NodeRef, Nodes, Options, Place, Revision,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -63,7 +63,9 @@ fn random_histories_of_large_documents() {
 fn run(mut dice: Dice, seed: u64, nodes: usize, operations: usize) {
     let hashes = dice.chance(30);
     let stepwise = dice.chance(50);
-    let world = World::new(seed, hashes);
+    let path_summary = dice.chance(50);
+    let options = CollectionOptions { hashes, path_summary, ..CollectionOptions::default() };
+    let world = World::with(seed, options);
     let log = Vec::new();
     let mut case =
         Case { dice, world, hashes, stepwise, nodes, revs: Vec::new(), next_key: 1, log };
@@ -284,6 +286,9 @@ impl Case {
             assert_eq!(json_of(&document), rev.text, "revision {number}");
             if let Some(document) = &document {
                 assert_eq!(document.revision(), Revision(number));
+                let paths = docs.path_summary(KEY, Revision(number)).expect("reads");
+                let paths = paths.expect("is there with the document");
+                assert_eq!(Some(sorted(paths)), rev.value.as_ref().map(naive::paths));
                 let snap = Snap::of(document.tree(), self.hashes);
                 assert_eq!(Some(&snap), rev.snap.as_ref(), "the nodes of revision {number}");
             }

@@ -1,9 +1,38 @@
 //! What documents should say, computed the slow and obvious way.
 
-use document::{Metadata, NodeKey, Nodes, Options, Tree, subtree_hash, type_name};
+use document::{Metadata, NodeKey, Nodes, Options, PathClass, Tree, subtree_hash, type_name};
 use json::Kind;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// How many nodes have each path, and how deep they stand, but for the root.
+pub fn paths(value: &Value) -> BTreeMap<String, (u64, u32)> {
+    fn walk(value: &Value, path: &str, level: u32, out: &mut BTreeMap<String, (u64, u32)>) {
+        let steps: Vec<(&str, &Value)> = match value {
+            Value::Object(fields) => fields.iter().map(|(name, v)| (name.as_str(), v)).collect(),
+            Value::Array(items) => items.iter().map(|v| ("[]", v)).collect(),
+            _ => Vec::new(),
+        };
+        for (step, value) in steps {
+            let path = format!("{path}/{step}");
+            walk(value, &path, level + 1, out);
+            out.entry(path).or_insert((0, level + 1)).0 += 1;
+        }
+    }
+    let mut out = BTreeMap::new();
+    walk(value, "", 0, &mut out);
+    out
+}
+
+/// A path summary in the same form. Names with a slash in them can make two paths look alike.
+pub fn sorted(summary: Vec<PathClass>) -> BTreeMap<String, (u64, u32)> {
+    let mut out = BTreeMap::new();
+    for class in summary {
+        let entry = out.entry(class.path).or_insert((0, class.level));
+        entry.0 += class.count;
+    }
+    out
+}
 
 /// What a node is, apart from what is below it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,31 +65,43 @@ pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
 
 /// A database with one collection.
 pub struct World {
+    pub disk: SimVfs,
     env: Env,
-    options: CollectionOptions,
     pub documents: Arc<Documents>,
     pub docs: Collection,
 }
 
 impl World {
     pub fn new(seed: u64, hashes: bool) -> World {
-        let env = Env::sim(&SimVfs::new(seed), seed);
-        let options = CollectionOptions { hashes };
-        let documents = open(&env);
-        let docs = documents.collection(TABLE, options);
-        World { env, options, documents, docs }
+        World::with(seed, CollectionOptions { hashes, ..CollectionOptions::default() })
+    }
+
+    pub fn with(seed: u64, options: CollectionOptions) -> World {
+        World::on(SimVfs::new(seed), seed, options)
+    }
+
+    /// Opens what is on a disk, or makes a new database there.
+    pub fn on(disk: SimVfs, seed: u64, options: CollectionOptions) -> World {
+        let env = Env::sim(&disk, seed);
+        World::open(disk, env, options)
+    }
+
+    fn open(disk: SimVfs, env: Env, options: CollectionOptions) -> World {
+        let table = Arc::new(DocumentTable::new(options));
+        let documents = open(&env, &table);
+        let docs = documents.collection(TABLE, table);
+        World { disk, env, documents, docs }
     }
 
     /// Closes the database and opens it again from its files.
     pub fn reopen(self) -> World {
-        let World { env, options, documents, docs } = self;
+        let World { disk, env, documents, docs } = self;
+        let options = docs.options();
         drop(docs);
         let engine = Arc::clone(documents.engine());
         drop(documents);
         engine.close().expect("closes");
-        let documents = open(&env);
-        let docs = documents.collection(TABLE, options);
-        World { env, options, documents, docs }
+        World::open(disk, env, options)
     }
 
     pub fn flush(&self) {
@@ -102,7 +114,7 @@ impl World {
     }
 }
 
-fn open(env: &Env) -> Arc<Documents> {
+fn open(env: &Env, table: &Arc<DocumentTable>) -> Arc<Documents> {
     let mut options = EngineOptions::default();
     options.durability = log::Durability::Os;
     options.log.background = false;
@@ -112,8 +124,8 @@ fn open(env: &Env) -> Arc<Documents> {
     // Small blocks, so that even small documents lie in several.
     options.store.history_block_bytes = 8 << 10;
     options.store.current_block_bytes = 4 << 10;
-    let resolve =
-        Arc::new(|_: TableId| -> Arc<dyn store::Table> { Arc::new(DocumentTable::default()) });
+    let table = Arc::clone(table);
+    let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { Arc::clone(&table) as _ });
     let engine = Engine::open(env, Path::new("/db"), options, resolve).expect("opens");
     Documents::new(engine, 64 << 20)
 }

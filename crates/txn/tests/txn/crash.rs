@@ -15,23 +15,23 @@ use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, W
 
 use crate::common::{Random, T, contents, meta, options, seed, try_open};
 
-type State = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What a workload did: the state after each commit, and where in the record of operations it was
 /// begun and acknowledged.
-struct Told {
-    states: Vec<State>,
-    begun: Vec<usize>,
-    acknowledged: Vec<usize>,
+pub struct Told {
+    pub states: Vec<State>,
+    pub begun: Vec<usize>,
+    pub acknowledged: Vec<usize>,
 }
 
 impl Told {
-    fn new() -> Told {
+    pub fn new() -> Told {
         Told { states: vec![State::new()], begun: Vec::new(), acknowledged: Vec::new() }
     }
 
     /// How many commits were acknowledged, and how many begun, when `at` operations had happened.
-    fn bounds(&self, at: usize) -> (usize, usize) {
+    pub fn bounds(&self, at: usize) -> (usize, usize) {
         let upto = |list: &[usize]| list.partition_point(|op| *op <= at);
         (
             upto(&self.acknowledged),
@@ -84,12 +84,17 @@ fn work(
     Ok(())
 }
 
-fn state_of(engine: &Arc<Engine>, csn: Csn) -> State {
+pub fn state_of(engine: &Arc<Engine>, csn: Csn) -> State {
     contents(&engine.snapshot_at(csn).expect("visible")).into_iter().collect()
 }
 
 /// Checks a reopened database against what was told; returns its newest commit.
-fn check(engine: &Arc<Engine>, told: &Told, (least, most): (usize, usize), what: &str) -> usize {
+pub fn check(
+    engine: &Arc<Engine>,
+    told: &Told,
+    (least, most): (usize, usize),
+    what: &str,
+) -> usize {
     let newest = engine.visible();
     let found = newest.0 as usize;
     assert!((least..=most).contains(&found), "{what}: {found} commits, told of {least} to {most}");

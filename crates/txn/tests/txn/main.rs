@@ -2,9 +2,12 @@
 //! power loss, what happens when the disk fails, and a random history checked by its own logic.
 
 mod anomalies;
+mod bulk;
 mod common;
 mod crash;
+mod flips;
 mod history;
 mod lookups;
 mod model;
+mod ordered;
 mod schedule;

@@ -1,0 +1,170 @@
+//! Documents that come in as a stream, larger than what is parsed as a whole: what a power loss, a
+//! failing disk or a broken stream leaves of them.
+
+use crate::world::{Dice, World};
+use document::{CollectionOptions, DocumentError, Meta, Nodes, Retention, Revision};
+use std::io::{Error, Read};
+use store::StoreError;
+use txn::TxnError;
+use vfs::{CrashPolicy, FaultKind, FaultPlan, OpClasses, SimVfs};
+
+const HASHED: CollectionOptions =
+    CollectionOptions { hashes: true, path_summary: true, history: Retention::Forever };
+const ENTRIES: usize = 4_500;
+
+/// An array of 17 MB, which zstd cannot make much of.
+fn large() -> String {
+    let mut dice = Dice(5);
+    let mut text = String::from("[");
+    for id in 0..ENTRIES {
+        text.push_str(&format!("{{\"id\":{id},\"text\":\""));
+        (0..250).for_each(|_| text.push_str(&format!("{:016x}", dice.next())));
+        text.push_str("\"},");
+    }
+    text.pop();
+    text.push(']');
+    assert!(text.len() > 17 << 20);
+    text
+}
+
+/// A stream that fails after so many bytes.
+fn broken(text: &str, after: usize) -> impl Read {
+    struct Fails;
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(Error::other("the other side went away"))
+        }
+    }
+    std::io::Cursor::new(text.as_bytes()[..after].to_vec()).chain(Fails)
+}
+
+/// The names of the segment files on a disk.
+fn segments(disk: &SimVfs) -> usize {
+    disk.files().iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "seg")).count()
+}
+
+fn has_whole(world: &World, key: &str, text: &str) -> bool {
+    match world.docs.get(key).expect("reads") {
+        None => false,
+        Some(document) => {
+            assert_eq!(document.revision(), Revision(1));
+            assert!(document.to_json().expect("reads") == text, "it is there, and not whole");
+            true
+        }
+    }
+}
+
+/// Power is lost at every operation of an import, and of the flush after it: the document is there as a
+/// whole, with its digest, or not at all, and then no file of it is; once acknowledged it stays.
+#[test]
+fn power_loss_during_an_import() {
+    let text = large();
+    let world = World::on(SimVfs::new(3), 3, HASHED);
+    world.docs.put("small", "{\"n\":1}").unwrap();
+    world.flush();
+    let begun = world.disk.op_count();
+    world.docs.import("large", text.as_bytes(), &Meta::default()).unwrap();
+    let engine = world.documents.engine();
+    // These commits do not wait for the disk: a checkpoint does.
+    let imported = world.disk.op_count();
+    world.flush();
+    let durable = world.disk.op_count();
+    world.docs.edit("large", |edit| edit.set("$[7].id", "-7")).unwrap();
+    engine.checkpoint().unwrap();
+    let end = world.disk.op_count();
+    assert!(imported - begun > 20, "{} operations", imported - begun);
+    let (mut there, mut absent) = (0, 0);
+    for at in begun..=end {
+        // Two of the six ways at each operation, others at the next.
+        for policy in CrashPolicy::ALL.into_iter().skip(at % 3).step_by(3) {
+            let what = format!("{policy:?} after operation {at} ({begun} to {imported}, {end})");
+            let crashed = World::on(world.disk.image(at, &policy, 3), 4, HASHED);
+            let small = crashed.docs.get("small").unwrap().expect("it was durable");
+            assert_eq!(small.to_json().unwrap(), "{\"n\":1}", "{what}");
+            let found = crashed.docs.get("large").unwrap();
+            let named = crashed.documents.engine().store().files().segments().count();
+            assert_eq!(segments(&crashed.disk), named, "{what}: files that nothing names");
+            let Some(found) = found else {
+                assert!(at < durable, "{what}: an acknowledged import is lost");
+                absent += 1;
+                continue;
+            };
+            there += 1;
+            assert_eq!(found.node_count(), 1 + 3 * ENTRIES as u64, "{what}");
+            let last = format!("$[{}].id", ENTRIES - 1);
+            assert_eq!(found.value(last.as_str()).unwrap(), Some((ENTRIES - 1).to_string()));
+            if (at + policy as usize).is_multiple_of(16) {
+                let then = crashed.docs.at(Revision(1)).get("large").unwrap().expect("it is there");
+                assert!(then.to_json().unwrap() == text, "{what}: not the text that came in");
+                assert_eq!(
+                    document::digest(then.tree().as_ref()).unwrap(),
+                    then.tree().header().digest
+                );
+            }
+        }
+    }
+    println!("{there} images with the document, {absent} without");
+    assert!(there > 50 && absent > 100, "{there} and {absent}");
+}
+
+/// A stream that breaks off, is no JSON in the end, or repeats a field leaves neither a document nor a
+/// file, and the next import goes well.
+#[test]
+fn a_stream_that_fails() {
+    let text = large();
+    let world = World::on(SimVfs::unrecorded(), 1, HASHED);
+    let none = |world: &World| {
+        assert_eq!(world.docs.get("large").unwrap().map(|d| d.revision()), None);
+        assert_eq!(segments(&world.disk), 0, "an import that failed leaves files");
+    };
+    let import = |stream: &mut dyn Read| world.docs.import("large", stream, &Meta::default());
+    let gone = import(&mut broken(&text, 17 << 20)).unwrap_err();
+    assert!(matches!(gone, DocumentError::Read(_) | DocumentError::Json(_)), "{gone}");
+    none(&world);
+    let cut = import(&mut &text.as_bytes()[..text.len() - 1]).unwrap_err();
+    assert!(matches!(cut, DocumentError::Json(_)), "{cut}");
+    none(&world);
+    let twice = text.replace("{\"id\":4499,", "{\"id\":4499,\"id\":0,");
+    let twice = import(&mut twice.as_bytes()).unwrap_err();
+    assert!(matches!(twice, DocumentError::BadEdit(_)), "{twice}");
+    none(&world);
+    import(&mut text.as_bytes()).unwrap();
+    assert!(has_whole(&world, "large", &text));
+}
+
+/// One operation of an import fails, every seventh in turn: the import says so, nothing of it is seen, others go on
+/// unless the log itself failed, and once the disk is well nothing is left of it.
+#[test]
+fn a_disk_that_fails_during_an_import() {
+    let text = large();
+    for nth in (0..).step_by(7) {
+        let world = World::on(SimVfs::unrecorded(), 3, HASHED);
+        world.docs.put("small", "{\"n\":1}").unwrap();
+        world.flush();
+        let kind = [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite][nth % 3];
+        world.disk.fail(FaultPlan { nth, kind, once: true, on: OpClasses::CHANGES });
+        let imported = world.docs.import("large", text.as_bytes(), &Meta::default());
+        let hit = world.disk.faults_hit() > 0;
+        world.disk.heal();
+        if !hit {
+            assert!(nth > 20 && imported.is_ok());
+            break;
+        }
+        let stopped = match &imported {
+            Err(DocumentError::Store(StoreError::Io { .. })) => false,
+            Err(DocumentError::Txn(TxnError::OutcomeUnknown { .. })) => true,
+            other => panic!("operation {nth} failed, and the import says {other:?}"),
+        };
+        let error = imported.unwrap_err();
+        assert_eq!(world.docs.get("large").unwrap().map(|d| d.revision()), None);
+        let next = world.docs.edit("small", |edit| edit.set("$.n", "2"));
+        assert_eq!(next.is_err(), stopped, "operation {nth}: {error}, then {next:?}");
+        let disk = world.disk.clone();
+        drop(world);
+        let world = World::on(disk, 4, HASHED);
+        let there = has_whole(&world, "large", &text);
+        assert!(!there || stopped, "operation {nth}: refused, and yet it is there");
+        let named = world.documents.engine().store().files().segments().count();
+        assert_eq!(segments(&world.disk), named, "operation {nth}: files that nothing names");
+    }
+}
