@@ -12,8 +12,12 @@
 //! ```
 //!
 //! A new field of the same object with the name of one that is gone is a replace, as is a new root.
+//!
+//! Changes are told in the order of the document: each where its node stands in the newer version, what
+//! is gone where it stood among those that stayed, a node before what is below it.
 
 use crate::chunk::{CHUNK_NODES, Node};
+use crate::order::Label;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::{JsonPath, Kind};
@@ -101,11 +105,11 @@ pub struct Diff {
     pub old: Arc<Tree>,
     /// The version after.
     pub new: Arc<Tree>,
-    /// What differs, in the order of node keys.
+    /// What differs, in the order of the document: what is gone stands where it stood.
     pub changes: Vec<Change>,
 }
 
-/// The differences of `new` against `old`, in the order of node keys. `chunks` limits the search to
+/// The differences of `new` against `old`, in the order of the document. `chunks` limits the search to
 /// what is known to have been touched in between.
 pub fn diff(old: &Tree, new: &Tree, chunks: Option<&BTreeSet<u32>>) -> Result<Vec<Change>> {
     let mut found = Vec::new();
@@ -127,7 +131,48 @@ pub fn diff(old: &Tree, new: &Tree, chunks: Option<&BTreeSet<u32>>) -> Result<Ve
     for key in found {
         compare(old, new, key, &mut changes)?;
     }
-    Ok(join_replaced(changes, old, new))
+    in_document_order(join_replaced(changes, old, new), old, new)
+}
+
+/// Sorts changes by where their nodes stand. Labels order siblings across versions, since a node keeps
+/// its label for as long as it stays where it is.
+fn in_document_order(changes: Vec<Change>, old: &Tree, new: &Tree) -> Result<Vec<Change>> {
+    if changes.len() < 2 {
+        return Ok(changes);
+    }
+    // The labels that lead to the parent met last: the next change is often a sibling.
+    let (mut last, mut above) = (None, Vec::new());
+    let mut sorted = Vec::with_capacity(changes.len());
+    for change in changes {
+        let key = change.node;
+        let (parent, label) = match change.op {
+            ChangeOp::Delete { .. } => (old.parent(key)?, old.label(key)?),
+            _ => (new.parent(key)?, new.label(key)?),
+        };
+        let mut order = Vec::new();
+        if let Some(parent) = parent {
+            if last != Some(parent) {
+                (last, above) = (Some(parent), labels_to(new, parent)?);
+            }
+            order.clone_from(&above);
+            order.push(label);
+        }
+        sorted.push((order, change));
+    }
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(sorted.into_iter().map(|(_, change)| change).collect())
+}
+
+/// The labels of a node and of all above it but the root, from the top.
+fn labels_to(nodes: &Tree, key: NodeKey) -> Result<Vec<Label>> {
+    let mut labels = Vec::new();
+    let mut key = key;
+    while let Some(parent) = nodes.parent(key)? {
+        labels.push(nodes.label(key)?);
+        key = parent;
+    }
+    labels.reverse();
+    Ok(labels)
 }
 
 /// Collects the keys of a chunk whose nodes may differ: they changed after the older version.

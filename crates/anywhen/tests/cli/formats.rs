@@ -2,7 +2,8 @@
 //!
 //! `tests/formats/VERSION/` holds such a folder, each file compressed by gzip, and `expected.txt`:
 //! what the commands below answered when it was written. A release that changes a format adds a
-//! folder (`NEW_FORMAT=VERSION cargo test -p anywhen formats`) and never changes those that are there.
+//! folder (`NEW_FORMAT=VERSION cargo test -p anywhen formats`) and never changes those that are there;
+//! where a command comes to tell the same in another way, its answer in `expected.txt` does too.
 
 use crate::World;
 use flate2::read::GzDecoder;

@@ -5,14 +5,14 @@
 //! old document's lists of children, of which only those are looked at that change.
 //!
 //! ```text
-//!   1  values      replace    scalars that stayed, where they stood
-//!   2  removals    remove     subtrees that are gone with all that was in them
-//!   3  places      add, move  container by container from the top: what is new or came from elsewhere
+//!   1  values      replace    scalars that stayed, where they stood, and
+//!      removals    remove     subtrees that are gone with all that was in them, in document order
+//!   2  places      add, move  container by container from the top: what is new or came from elsewhere
 //!                             goes behind its left neighbour, what stayed is passed over
-//!   4  removals    remove     what had to wait until its last survivor had moved out
+//!   3  removals    remove     what had to wait until its last survivor had moved out
 //! ```
 //!
-//! * In step 3 a container stands where it will stay, and so does all above it, before its children
+//! * In step 2 a container stands where it will stay, and so does all above it, before its children
 //!   are placed: nothing can be moved into itself.
 //! * New subtrees are added without the old nodes in them; those move in when their parent's turn
 //!   comes.
@@ -39,7 +39,7 @@ pub(super) fn patch(old: &Tree, new: &Tree, changes: &[Change]) -> Result<String
     let mut sim = Sim::new(old, new);
     let waiting = sim.values_and_removals(changes)?;
     let touched = sim.touched(changes)?;
-    for &(_, container) in &touched {
+    for &container in &touched {
         sim.arrange(container)?;
     }
     for key in waiting {
@@ -89,30 +89,28 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// Steps 1 and 2; returns what can be removed only later.
+    /// Step 1; returns what can be removed only later.
     fn values_and_removals(&mut self, changes: &[Change]) -> Result<Vec<NodeKey>> {
         let mut waiting = Vec::new();
         for change in changes {
-            if let ChangeOp::Update { new, .. } = &change.op {
-                let step = replace_step(&self.pointer(change.node)?, new);
-                self.steps.push(step);
-            }
-        }
-        for change in changes {
-            match change.op {
+            match &change.op {
+                ChangeOp::Update { new, .. } => {
+                    let step = replace_step(&self.pointer(change.node)?, new);
+                    self.steps.push(step);
+                }
                 ChangeOp::Delete { .. } if self.has_survivors(change.node)? => {
                     waiting.push(change.node)
                 }
                 ChangeOp::Delete { .. } => self.remove(change.node)?,
-                ChangeOp::Replace { old_node, .. } if self.has_survivors(old_node)? => {
-                    waiting.push(old_node)
+                ChangeOp::Replace { old_node, .. } if self.has_survivors(*old_node)? => {
+                    waiting.push(*old_node)
                 }
                 ChangeOp::Replace { old_node, .. } => {
                     // In the same object it is replaced in place; elsewhere only the path is the same.
-                    if self.old.parent(old_node)? == self.new.parent(change.node)? {
-                        self.replaced.insert(change.node, old_node);
+                    if self.old.parent(*old_node)? == self.new.parent(change.node)? {
+                        self.replaced.insert(change.node, *old_node);
                     } else {
-                        self.remove(old_node)?;
+                        self.remove(*old_node)?;
                     }
                 }
                 _ => {}
@@ -131,22 +129,26 @@ impl<'a> Sim<'a> {
         Ok(false)
     }
 
-    /// The containers whose lists of children become others, those nearest to the root first.
-    fn touched(&self, changes: &[Change]) -> Result<BTreeSet<(usize, NodeKey)>> {
-        let mut touched = BTreeSet::new();
+    /// The containers whose lists of children become others, those nearest to the root first, and of
+    /// one level in document order.
+    fn touched(&self, changes: &[Change]) -> Result<Vec<NodeKey>> {
+        let (mut touched, mut known) = (Vec::new(), BTreeSet::new());
         for change in changes {
             if matches!(change.op, ChangeOp::Update { .. } | ChangeOp::Delete { .. }) {
                 continue;
             }
-            if let Some(parent) = self.new.parent(change.node)? {
+            if let Some(parent) = self.new.parent(change.node)?
+                && known.insert(parent)
+            {
                 let (mut level, mut above) = (0, parent);
                 while let Some(next) = self.new.parent(above)? {
                     (level, above) = (level + 1, next);
                 }
-                touched.insert((level, parent));
+                touched.push((level, parent));
             }
         }
-        Ok(touched)
+        touched.sort_by_key(|(level, _)| *level);
+        Ok(touched.into_iter().map(|(_, container)| container).collect())
     }
 
     // --- the state -------------------------------------------------------------------------------
@@ -398,8 +400,8 @@ impl<'a> Sim<'a> {
 
     /// Compares the lists of the touched containers with those of the new document; what is not
     /// equal is replaced.
-    fn verify(&mut self, touched: &BTreeSet<(usize, NodeKey)>) -> Result<()> {
-        for &(_, container) in touched {
+    fn verify(&mut self, touched: &[NodeKey]) -> Result<()> {
+        for &container in touched {
             let is_object = self.new.expect(container)?.kind == Kind::Object;
             let children = self.new.children(container)?.collect::<Result<Vec<_>>>()?;
             let list = self.lists.get(&container);

@@ -113,7 +113,7 @@ fn text_and_json() {
     });
     assert_eq!(
         diff.to_text(false).expect("writes"),
-        "~ $.a  1 → 2\n- $.b[0]  1\n> $.\"moved \\\"it\\\"\"  from $.b[1]\n= $.d  \"c\" → \"d\"\n+ $.b[0]  [true]\n"
+        "~ $.a  1 → 2\n- $.b[0]  1\n+ $.b[0]  [true]\n= $.d  \"c\" → \"d\"\n> $.\"moved \\\"it\\\"\"  from $.b[1]\n"
     );
     assert!(diff.to_text(true).expect("writes").starts_with("\x1b[33m~ $.a  1 → 2\x1b[0m\n"));
     assert_eq!(
@@ -121,9 +121,65 @@ fn text_and_json() {
         concat!(
             r#"[{"node_key":2,"path":"$.a","op":"update","old":1,"new":2},"#,
             r#"{"node_key":4,"path":"$.b[0]","op":"delete","old":1},"#,
-            r#"{"node_key":5,"path":"$.\"moved \\\"it\\\"\"","op":"move","from":"$.b[1]","position":{"right_sibling_of":6}},"#,
+            r#"{"node_key":7,"path":"$.b[0]","op":"insert","new":[true],"position":{"first_child_of":3}},"#,
             r#"{"node_key":6,"path":"$.d","op":"rename","old":"c","new":"d"},"#,
-            r#"{"node_key":7,"path":"$.b[0]","op":"insert","new":[true],"position":{"first_child_of":3}}]"#
+            r#"{"node_key":5,"path":"$.\"moved \\\"it\\\"\"","op":"move","from":"$.b[1]","position":{"right_sibling_of":6}}]"#
         )
+    );
+}
+
+/// Every form tells changes in the order of the document, whatever keys the nodes have: what came or
+/// moved where it stands now, what is gone where it stood, a node before what is below it.
+#[test]
+fn changes_come_in_document_order() {
+    let before = r#"{"a":{"x":1,"y":2},"b":[10,20,30,40],"c":true,"d":{"e":"f"}}"#;
+    let diff = diff(before, |e| {
+        e.set("$.d.e", "\"g\"")?;
+        e.move_to("$.c", "$.a", Place::FieldBefore("c"))?;
+        e.insert("$.b[0]", Place::Before, "5")?;
+        e.remove("$.b[3]")?;
+        e.insert("$.b[2]", Place::After, "25")?;
+        e.remove("$.a.x")?;
+        e.set("$.a.y", "3")?;
+        e.rename("$.a", "A").map(drop)
+    });
+    let text = diff.to_text(false).expect("writes");
+    assert_eq!(
+        text.lines().collect::<Vec<_>>(),
+        [
+            "> $.c  from $.c",
+            "= $.A  \"a\" → \"A\"",
+            "- $.a.x  1",
+            "~ $.A.y  2 → 3",
+            "+ $.b[0]  5",
+            "- $.b[2]  30",
+            "+ $.b[3]  25",
+            "~ $.d.e  \"f\" → \"g\"",
+        ]
+    );
+    let json: Value = serde_json::from_str(&diff.to_json().expect("writes")).expect("is JSON");
+    let of_json = json.as_array().expect("an array").iter().map(|c| c["path"].to_string());
+    let of_diff = diff.changes.iter().map(|c| format!("\"{}\"", c.path));
+    assert_eq!(of_json.collect::<Vec<_>>(), of_diff.collect::<Vec<_>>());
+    // A patch is a program: values and removals in document order, then what comes, by container.
+    let patch = diff.to_rfc6902().expect("writes");
+    let steps: Value = serde_json::from_str(&patch).expect("is JSON");
+    let told: Vec<String> = steps
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|step| format!("{} {}", step["op"].as_str().unwrap(), step["path"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "remove /a/x",
+            "replace /a/y",
+            "remove /b/2",
+            "replace /d/e",
+            "move /A",
+            "add /b/0",
+            "add /b/3",
+        ]
     );
 }

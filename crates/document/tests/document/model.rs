@@ -4,8 +4,8 @@ use crate::naive::{self, Naive, Snap, sorted};
 use crate::values::{self, Path, Step, apply_patch, get, get_mut, path_text, paths, some_path};
 use crate::world::{Dice, World, seeds};
 use document::{
-    CollectionOptions, Committed, Document, DocumentError, Edit, Meta, Metadata, Moment, NodeKey,
-    NodeRef, Nodes, Options, Place, Revision,
+    Change, ChangeOp, CollectionOptions, Committed, Diff, Document, DocumentError, Edit, Meta,
+    Metadata, Moment, NodeKey, NodeRef, Nodes, Options, Place, Revision, Tree,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -341,6 +341,7 @@ impl Case {
             let diff = diff.expect("compares");
             let same_nodes = a.snap.as_ref().map(|s| &s.nodes) == b.snap.as_ref().map(|s| &s.nodes);
             assert_eq!(diff.changes.is_empty(), same_nodes, "{from} to {to}: {:?}", diff.changes);
+            check_order(&diff);
             let patch = diff.to_rfc6902().expect("writes");
             let mut patched = old.clone();
             apply_patch(&mut patched, &serde_json::from_str(&patch).expect("is JSON"));
@@ -781,6 +782,26 @@ fn shift(spot: &mut Spot, above: &[Step], at: usize) {
     {
         *index -= 1;
     }
+}
+
+/// Changes come in the order of the document: what is there in that of the new one, what is gone from
+/// one container in that of the old one.
+fn check_order(diff: &Diff) {
+    let place = |tree: &Tree, key| {
+        let order = tree.subtree(tree.root()).expect("walks");
+        order.iter().position(|found| *found == key).expect("is there")
+    };
+    let mut places: BTreeMap<Option<NodeKey>, Vec<usize>> = BTreeMap::new();
+    for Change { node, op, .. } in &diff.changes {
+        let (group, place) = match op {
+            ChangeOp::Delete { .. } => {
+                (diff.old.parent(*node).expect("reads"), place(&diff.old, *node))
+            }
+            _ => (None, place(&diff.new, *node)),
+        };
+        places.entry(group).or_default().push(place);
+    }
+    assert!(places.values().all(|places| places.is_sorted()), "{:?}", diff.changes);
 }
 
 /// All paths are found, and lead back.

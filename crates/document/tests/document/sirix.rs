@@ -229,7 +229,7 @@ fn the_diff_of_a_revert_is_not_empty() {
         .iter()
         .map(|c| format!("{} {}", c.node, format!("{:?}", c.op).split(' ').next().expect("a word")))
         .collect();
-    assert_eq!(ops, ["4 Insert", "7 Rename", "9 Update", "17 Move", "18 Delete"]);
+    assert_eq!(ops, ["4 Insert", "7 Rename", "9 Update", "18 Delete", "17 Move"]);
     assert!(world.docs.diff("r", Revision(1), Revision(3)).expect("compares").changes.is_empty());
     let tree = world.docs.get("r").expect("reads").expect("is there");
     assert_eq!(document::digest(&**tree.tree()).expect("hashes"), tree.tree().header().digest);
