@@ -46,6 +46,11 @@ impl Label {
         Label(SmallVec::new())
     }
 
+    /// The key from which on nodes without a label of their own stand after one with this.
+    pub(crate) fn key_after(&self) -> NodeKey {
+        NodeKey(self.0.first().map_or(0, |digit| digit.saturating_add(1)))
+    }
+
     /// True where this is the label that `key` has anyway.
     pub fn is_of_key(&self, key: NodeKey) -> bool {
         self.0.as_slice() == [key.0]

@@ -223,6 +223,11 @@ pub struct Options {
     pub max_level: Option<u32>,
     /// Children of each container that are written.
     pub max_children: Option<u32>,
+    /// Children of the start that are written, each with all below it. With `after`, pages of a large
+    /// document.
+    pub next_top_level_nodes: Option<u32>,
+    /// Only children of the start that come after this one.
+    pub after: Option<NodeKey>,
     /// Nodes that are written in all, the document itself counted as one.
     pub number_of_nodes: Option<u64>,
     /// What is said of each node beside its value.
@@ -235,6 +240,8 @@ impl Options {
     fn is_plain(&self) -> bool {
         self.max_level.is_none()
             && self.max_children.is_none()
+            && self.next_top_level_nodes.is_none()
+            && self.after.is_none()
             && self.number_of_nodes.is_none()
             && self.metadata == Metadata::None
     }
@@ -358,10 +365,17 @@ impl Part<'_> {
         if self.options.max_level.is_some_and(|max| level >= max) {
             return Ok(0);
         }
+        let (nodes, options) = (self.nodes, self.options);
+        let is_start = level == 1;
+        let max = [options.max_children, options.next_top_level_nodes.filter(|_| is_start)];
+        let max = max.into_iter().flatten().min().unwrap_or(u32::MAX);
+        let children = match options.after.filter(|_| is_start) {
+            Some(after) => nodes.children_after(key, after)?,
+            None => nodes.children(key)?,
+        };
         let mut count = 0;
-        let nodes = self.nodes;
-        for child in nodes.children(key)? {
-            if self.budget == 0 || self.options.max_children.is_some_and(|max| count >= max) {
+        for child in children {
+            if self.budget == 0 || count >= max {
                 break;
             }
             let child = child?;

@@ -396,6 +396,25 @@ pub trait Nodes {
         Ok(Children { placed, ..self.children_by_key(parent)? })
     }
 
+    /// The children of a node that come after one of them, in order; an error where that is none.
+    fn children_after(&self, parent: NodeKey, child: NodeKey) -> Result<Children<'_, Self>> {
+        if self.node(child)?.is_none() || self.parent(child)? != Some(parent) {
+            return Err(DocumentError::no_node(child));
+        }
+        let label = self.label(child)?;
+        let mut children = self.children_by_key(parent)?;
+        let from = match label.is_of_key(child) {
+            true => child.0 + self.look(child)?.map_or(1, |look| look.extent.max(1) as u64),
+            false => label.key_after().0,
+        };
+        children.next = children.next.max(from).min(children.end);
+        children.settle()?;
+        if self.header().placed > 0 {
+            children.placed = self.next_placed(parent, Some(&label))?;
+        }
+        Ok(children)
+    }
+
     /// The children that stand where their keys say, in order: all but the placed ones.
     #[doc(hidden)]
     fn children_by_key(&self, parent: NodeKey) -> Result<Children<'_, Self>> {

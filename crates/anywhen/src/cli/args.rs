@@ -106,7 +106,8 @@ Examples:
   anywhen get articles/a1
   anywhen get articles/a1 --at 1
   anywhen get articles/a1 --at '2026-11-21 10:30' --path title
-  anywhen get articles/a1 --max-level 2 --pretty")]
+  anywhen get articles/a1 --max-level 2 --pretty
+  anywhen get articles/a1 --path items --top 100 --after 'items[99]'")]
     Get(GetArgs),
     /// Change parts of a document: each call is one revision
     #[command(
@@ -339,6 +340,12 @@ pub(super) struct GetArgs {
     /// Children to show in each array or object
     #[arg(long, value_name = "N")]
     pub max_children: Option<u32>,
+    /// Only the first N fields or elements of the document (or of --path), each whole
+    #[arg(long, value_name = "N")]
+    pub top: Option<u32>,
+    /// Of these, only those after this one: with --top, page by page
+    #[arg(long, value_name = "PATH")]
+    pub after: Option<Place>,
     /// Nodes to show in all, the document itself counted as one
     #[arg(long, value_name = "N")]
     pub nodes: Option<u64>,

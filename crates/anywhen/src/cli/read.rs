@@ -81,7 +81,11 @@ pub(super) fn get(session: &mut Session, a: &GetArgs) -> Outcome {
 
 /// The document, or the part of it that was asked for, as compact JSON.
 fn part(document: &Document, a: &GetArgs) -> Outcome<String> {
-    let limited = a.max_level.is_some() || a.max_children.is_some() || a.nodes.is_some();
+    let limited = a.max_level.is_some()
+        || a.max_children.is_some()
+        || a.nodes.is_some()
+        || a.top.is_some()
+        || a.after.is_some();
     let nothing = |place| {
         let revision = document.revision();
         Failure::refused(format!("there is no node {} in revision {revision}", node(place)))
@@ -96,6 +100,10 @@ fn part(document: &Document, a: &GetArgs) -> Outcome<String> {
     options.max_level = a.max_level;
     options.max_children = a.max_children;
     options.number_of_nodes = a.nodes;
+    options.next_top_level_nodes = a.top;
+    if let Some(place) = &a.after {
+        options.after = Some(document.find(node(place))?.ok_or_else(|| nothing(place))?);
+    }
     if a.metadata {
         options.metadata = Metadata::NodeKeyAndChildCount;
     }

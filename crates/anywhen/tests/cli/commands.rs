@@ -78,6 +78,15 @@ fn get_shows_parts_of_a_document() {
     assert!(metadata.contains("\"nodeKey\":1"), "{metadata}");
     let nodes = world.run(&["get", "articles/a1", "--nodes", "3"]);
     assert_eq!(nodes, "{\"title\":\"Anywhen\"}\n");
+    let page = |words: &[&str]| world.run(&[&["get", "articles/a1"], words].concat());
+    assert_eq!(page(&["--top", "2"]), "{\"title\":\"Anywhen\",\"counter\":2}\n");
+    assert_eq!(page(&["--top", "1", "--after", "counter"]), "{\"tags\":[\"a\",\"b\",\"c\"]}\n");
+    assert_eq!(
+        page(&["--path", "tags", "--top", "1", "--after", "tags[0]"]),
+        "{\"tags\":[\"b\"]}\n"
+    );
+    let said = world.fails(1, &["get", "articles/a1", "--after", "tags[0]"]);
+    assert!(said.contains("no node"), "{said}");
 }
 
 #[test]

@@ -468,6 +468,7 @@ impl Case {
             options.max_level = dice.chance(40).then(|| 1 + dice.below(4) as u32);
             options.max_children = dice.chance(40).then(|| dice.below(5) as u32);
             options.number_of_nodes = dice.chance(40).then(|| dice.below(20) as u64);
+            options.next_top_level_nodes = dice.chance(40).then(|| dice.below(5) as u32);
             options.metadata = match dice.below(5) {
                 0 => Metadata::NodeKey,
                 1 => Metadata::NodeKeyAndChildCount,
@@ -477,6 +478,10 @@ impl Case {
             options.pretty = dice.chance(30);
             let tree = document.tree();
             let top = options.start.unwrap_or(tree.root());
+            if dice.chance(40) && tree.expect(top).expect("is there").count > 0 {
+                let children: Vec<_> = tree.children(top).expect("has some").collect();
+                options.after = dice.pick(&children).as_ref().ok().copied();
+            }
             let naive = Naive::of(tree, top, options.metadata == Metadata::All);
             let part = document.serialize(&options).expect("writes");
             assert_eq!(part, naive.part(&options), "{options:?}");
@@ -787,17 +792,15 @@ fn shift(spot: &mut Spot, above: &[Step], at: usize) {
 /// Changes come in the order of the document: what is there in that of the new one, what is gone from
 /// one container in that of the old one.
 fn check_order(diff: &Diff) {
-    let place = |tree: &Tree, key| {
-        let order = tree.subtree(tree.root()).expect("walks");
-        order.iter().position(|found| *found == key).expect("is there")
+    let places = |tree: &Tree| -> BTreeMap<NodeKey, usize> {
+        tree.subtree(tree.root()).expect("walks").into_iter().zip(0..).collect()
     };
+    let (old, new) = (places(&diff.old), places(&diff.new));
     let mut places: BTreeMap<Option<NodeKey>, Vec<usize>> = BTreeMap::new();
     for Change { node, op, .. } in &diff.changes {
         let (group, place) = match op {
-            ChangeOp::Delete { .. } => {
-                (diff.old.parent(*node).expect("reads"), place(&diff.old, *node))
-            }
-            _ => (None, place(&diff.new, *node)),
+            ChangeOp::Delete { .. } => (diff.old.parent(*node).expect("reads"), old[node]),
+            _ => (None, new[node]),
         };
         places.entry(group).or_default().push(place);
     }

@@ -156,8 +156,15 @@ impl Naive {
         *budget = budget.saturating_sub(1);
         let mut children = Vec::new();
         if options.max_level.is_none_or(|max| level < max) {
-            for child in &self.children {
-                let full = options.max_children.is_some_and(|max| children.len() >= max as usize);
+            let top = level == 1;
+            let after = options.after.filter(|_| top);
+            let skipped =
+                after.and_then(|after| self.children.iter().position(|c| c.key == after.0));
+            for child in self.children.iter().skip(skipped.map_or(0, |at| at + 1)) {
+                let reached =
+                    |max: Option<u32>| max.is_some_and(|max| children.len() >= max as usize);
+                let full =
+                    reached(options.max_children) || top && reached(options.next_top_level_nodes);
                 if full || *budget == 0 {
                     break;
                 }

@@ -3,7 +3,9 @@
 //! gives wrong ones.
 
 use crate::world::World;
-use document::{Diff, Meta, Metadata, NodeKey, Nodes, Options, Place, Revision, path_summary};
+use document::{
+    Diff, DocumentError, Meta, Metadata, NodeKey, Nodes, Options, Place, Revision, path_summary,
+};
 
 const EXAMPLE: &str = r#"{"foo":["bar",null,2.33],"bar":{"hello":"world","helloo":true},"baz":"hello","tada":[{"foo":"bar"},{"baz":false},"boo",{},[]]}"#;
 
@@ -47,6 +49,19 @@ fn parts() {
         r#"{"foo":["bar",null],"bar":{"hello":"world","helloo":true}}"#
     );
     assert_eq!(part(|o| o.number_of_nodes = Some(5)), r#"{"foo":["bar",null]}"#);
+    let top = |o: &mut Options| o.next_top_level_nodes = Some(2);
+    assert_eq!(part(top), r#"{"foo":["bar",null,2.33],"bar":{"hello":"world","helloo":true}}"#);
+    let page = part(|o| (o.next_top_level_nodes, o.after) = (Some(2), Some(NodeKey(6))));
+    assert_eq!(page, r#"{"baz":"hello","tada":[{"foo":"bar"},{"baz":false},"boo",{},[]]}"#);
+    assert_eq!(part(|o| o.after = Some(NodeKey(10))), "{}", "there is nothing after the last");
+    let start = |o: &mut Options| (o.start, o.after) = (Some(NodeKey(10)), Some(NodeKey(13)));
+    assert_eq!(part(start), r#"{"tada":["boo",{},[]]}"#);
+    let stray = world().docs.get("r").expect("reads").expect("is there").serialize(&{
+        let mut options = Options::default();
+        options.after = Some(NodeKey(13));
+        options
+    });
+    assert!(matches!(stray, Err(DocumentError::NoNode(_))), "not a child of the start");
     assert_eq!(node(2), r#"{"foo":["bar",null,2.33]}"#);
     assert_eq!(node(9), r#"{"baz":"hello"}"#);
     assert_eq!(node(5), "2.33");
