@@ -12,7 +12,9 @@
 //!
 //! A node that never changed since its document was first put costs one look-up.
 
+use crate::codec::Reader;
 use crate::collection::{Collection, no_document};
+use crate::delta::Op;
 use crate::edit::{NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
@@ -20,7 +22,7 @@ use crate::state::State;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result, Revision};
 use json::{JsonPath, Kind, Step};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use store::Csn;
 
@@ -85,16 +87,76 @@ impl Collection {
         if let NodeRef::Key(key) = node {
             return Ok(*key);
         }
-        let mut revision = state.revision;
-        while revision.0 > 0 {
-            if let Some(tree) = self.tree_of(state, prefix, revision)?
-                && let Some(found) = find(&*tree, node)?
-            {
+        if let Some(newest) = &state.tree
+            && let Some(found) = find(&**newest, node)?
+        {
+            return Ok(found);
+        }
+        for tree in self.versions_apart(prefix, state)? {
+            if let Some(found) = find(&tree?, node)? {
                 return Ok(found);
             }
-            revision.0 -= 1;
         }
         Err(DocumentError::NeverNode { node: node.to_string(), key: key.to_owned() })
+    }
+
+    /// Versions between which only values changed are all one to a path. Of each such row the newest,
+    /// newest first.
+    ///
+    /// The header of a version says since when its structure is as it is. Renames do not count as
+    /// structure; they are found in the deltas.
+    fn versions_apart(
+        &self,
+        prefix: &Prefix,
+        state: &State,
+    ) -> Result<impl Iterator<Item = Result<Tree>>> {
+        let renames = self.renames(prefix, state)?;
+        let mut at = state.csn;
+        let horizon = self.horizon();
+        let mut next = move || {
+            while at.0 > 0 && at >= horizon {
+                let here = std::mem::take(&mut at);
+                let tree = self.load_tree(prefix, here, false)?;
+                let since = match &tree {
+                    Some(tree) => tree.header().shape,
+                    None => {
+                        let removal = state.list.at(self.engine(), here, state.revision)?;
+                        state.list.csn(self.engine(), removal)?.unwrap_or_default()
+                    }
+                };
+                let renamed = renames.range(..=here).next_back().copied().unwrap_or_default();
+                at = Csn(since.max(renamed).0.saturating_sub(1));
+                if tree.is_some() {
+                    return Ok(tree);
+                }
+            }
+            Ok(None)
+        };
+        Ok(std::iter::from_fn(move || next().transpose()))
+    }
+
+    /// The commits that may have given nodes of a document other names.
+    fn renames(&self, prefix: &Prefix, state: &State) -> Result<BTreeSet<Csn>> {
+        let next_key = state.tree.as_ref().map_or(state.next_key, |tree| tree.header().next_key);
+        let mut renames = BTreeSet::new();
+        let mut damaged = None;
+        for chunk in 0..=NodeKey(next_key).chunk() {
+            let key = prefix.record(Record::Chunk(chunk));
+            self.engine().store().versions(self.id(), &key, Csn(1), state.csn, |version| {
+                let renamed = match version.kind {
+                    store::Kind::Delta => has_rename(version.bytes),
+                    store::Kind::Put => Ok(true),
+                    store::Kind::Delete => Ok(false),
+                };
+                match renamed {
+                    Ok(true) => drop(renames.insert(version.csn)),
+                    Ok(false) => {}
+                    Err(error) => damaged = Some(error),
+                }
+                if damaged.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+        }
+        damaged.map_or(Ok(renames), |error| Err(error.into()))
     }
 
     /// The values that a node had, oldest first, each with the revisions over which it had it. For a
@@ -337,4 +399,81 @@ fn last_change(tree: &Tree, top: NodeKey) -> Result<Csn> {
         newest = newest.max(tree.expect(key)?.changed);
     }
     Ok(newest)
+}
+
+/// True where a delta gives a node another name.
+fn has_rename(delta: &[u8]) -> Result<bool, crate::Damaged> {
+    let mut input = Reader::new(delta);
+    while !input.rest().is_empty() {
+        if matches!(Op::decode(&mut input)?, Op::Rename { .. }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Collection, CollectionOptions, DocumentError, DocumentTable, Documents};
+    use crate::{Revision, key::Prefix};
+    use std::path::Path;
+    use std::sync::Arc;
+    use store::TableId;
+    use txn::{Engine, EngineOptions};
+    use vfs::{Env, SimVfs};
+
+    const KEY: &str = "d";
+    const EDITS: u64 = 100_000;
+
+    fn collection() -> Collection {
+        let env = Env::sim(&SimVfs::unrecorded(), 1);
+        let mut options = EngineOptions::default();
+        options.durability = log::Durability::Os;
+        let table = Arc::new(DocumentTable::new(CollectionOptions::default()));
+        let told = Arc::clone(&table);
+        let resolve = Arc::new(move |_| -> Arc<dyn store::Table> { told.clone() });
+        let engine = Engine::open(&env, Path::new("/db"), options, resolve).expect("opens");
+        Documents::new(engine, 1 << 20).collection(TableId(16), table)
+    }
+
+    /// How many versions are looked at for a path that never led anywhere.
+    fn versions_looked_at(docs: &Collection) -> usize {
+        let prefix = Prefix::new(KEY).expect("a good key");
+        let state = docs.known(KEY, &prefix).expect("it is known");
+        let versions = docs.versions_apart(&prefix, &state).expect("reads");
+        versions.inspect(|tree| assert!(tree.is_ok())).count()
+    }
+
+    /// A path that never led anywhere once had every one of the revisions opened, newest first. Only those
+    /// that changed the structure can matter: three of a hundred thousand, and of a document that was
+    /// removed the last.
+    #[test]
+    fn a_path_that_never_was_is_not_sought_in_every_version() {
+        let docs = collection();
+        docs.put(KEY, r#"{"n":0,"old":1}"#).expect("puts");
+        let set = |n: u64| drop(docs.edit(KEY, |edit| edit.set("$.n", n.to_string())));
+        (0..EDITS / 2).for_each(set);
+        docs.edit(KEY, |edit| edit.rename("$.old", "new")).expect("renames");
+        (EDITS / 2..EDITS).for_each(set);
+        docs.edit(KEY, |edit| edit.remove("$.new")).expect("removes");
+        assert!(docs.newest(KEY).expect("reads").0 > EDITS);
+        assert_eq!(versions_looked_at(&docs), 3);
+        let never = docs.node_history(KEY, "$.never");
+        assert!(matches!(never, Err(DocumentError::NeverNode { .. })), "{never:?}");
+
+        // What was there is found wherever it was.
+        let renamed = docs.node_history(KEY, "$.new").expect("it was there until a moment ago");
+        let first = docs.node_history(KEY, "$.old").expect("it was there at the beginning");
+        assert_eq!(renamed, first, "one node, by either name");
+        assert_eq!(first.len(), 1);
+        assert_eq!((first[0].from, first[0].value.as_str()), (Revision(1), "1"));
+
+        docs.remove(KEY).expect("removes");
+        assert_eq!(versions_looked_at(&docs), 3);
+        docs.put(KEY, "[7]").expect("puts");
+        docs.remove(KEY).expect("removes");
+        assert_eq!(versions_looked_at(&docs), 4);
+        assert_eq!(docs.node_history(KEY, "$[0]").expect("it was there")[0].value, "7");
+        assert_eq!(docs.node_history(KEY, "$.old").expect("it was there")[0].value, "1");
+    }
 }

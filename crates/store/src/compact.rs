@@ -40,8 +40,9 @@ use std::sync::Arc;
 
 /// So many runs of about one size are merged.
 const FAN_IN: usize = 4;
-/// A walk's own cache, so that a merge does not push out what readers use.
-const CACHE_BYTES: usize = 16 << 20;
+/// The cache of each run's walk, so that a merge does not push out what readers use: it needs the guide of
+/// a segment, and a block now and then twice.
+const CACHE_BYTES: usize = 4 << 20;
 const LEVEL_CURRENT: i32 = 3;
 const LEVEL_HISTORY: i32 = 6;
 const LEVEL_FULL: i32 = 9;
@@ -55,13 +56,13 @@ impl Store {
         shared.flush()?;
         let _one = shared.compacting.lock();
         {
-            let state = shared.state();
+            let state = shared.runs();
             let mut horizons = shared.horizons(&state);
             if state.current.len() > 1 || shared.any_gone(&state.current, &mut horizons)? {
                 shared.merge_current(&state, 0..state.current.len(), horizons)?;
             }
         }
-        let state = shared.state();
+        let state = shared.runs();
         let horizons = shared.horizons(&state);
         if state.history.len() > 1 || !state.history.is_empty() && !horizons.is_trivial() {
             shared.merge_history(&state, 0..state.history.len(), horizons, LEVEL_FULL)?;
@@ -154,7 +155,7 @@ impl Shared {
         let _one = self.compacting.lock();
         loop {
             self.check_poison()?;
-            let state = self.state();
+            let state = self.runs();
             if let Some(range) = due(&state.current) {
                 self.merge_current(&state, range, self.horizons(&state))?;
             } else if let Some(range) = due(&state.history) {

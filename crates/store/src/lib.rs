@@ -81,7 +81,7 @@ pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use verify::{Files, VerifyReport};
-pub use versioned::Versioned;
+pub use versioned::{Versioned, merge_into};
 pub use versions::Series;
 
 /// The number of a commit: dense, ascending, 0 before everything.

@@ -176,6 +176,12 @@ impl Shared {
         self.state.read().clone()
     }
 
+    /// The runs as they are now: what a long walk over files may hold on to, because no memory that waits
+    /// to be flushed stays for it.
+    pub fn runs(&self) -> State {
+        State { active: Arc::default(), frozen: Vec::new(), ..(*self.state()).clone() }
+    }
+
     /// Opens the segments of a run.
     pub fn open_run(&self, half: Half, metas: Vec<Meta>) -> Result<Arc<Run>, StoreError> {
         open_run(&self.shop.home, &self.cache, half, metas)

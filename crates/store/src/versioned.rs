@@ -134,12 +134,26 @@ impl Versioned {
         key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), MergeError> {
-        if self.is_image() {
-            out.extend_from_slice(self.base());
-            return Ok(());
-        }
-        table.merge(key, self.base_csn(), self.base(), &mut self.deltas(), out)
+        merge_into(table, key, self.base_csn(), self.base(), self.deltas(), out)
     }
+}
+
+/// Appends to `out` what `deltas` (oldest first) make of `base`, which was current at `base_csn`: `base`
+/// itself where there are none. `table` and `key` are those that all of it was read with.
+pub fn merge_into<'d>(
+    table: &dyn Table,
+    key: &[u8],
+    base_csn: Csn,
+    base: &[u8],
+    deltas: impl Iterator<Item = (Csn, &'d [u8])>,
+    out: &mut Vec<u8>,
+) -> Result<(), MergeError> {
+    let mut deltas = deltas.peekable();
+    if deltas.peek().is_none() {
+        out.extend_from_slice(base);
+        return Ok(());
+    }
+    table.merge(key, base_csn, base, &mut deltas, out)
 }
 
 /// What the layers said so far about one key at one commit.

@@ -7,8 +7,6 @@
 //!   or, after a put of its own:  [ own image ][+]   and the snapshot does not matter
 //! ```
 
-use std::borrow::Cow;
-
 use store::{Csn, MergeError, Table, Versioned};
 
 use crate::writeset::{Own, OwnBase};
@@ -89,28 +87,13 @@ impl<'t> Row<'t> {
         self.own_deltas().is_empty() && self.stored.as_ref().is_none_or(Versioned::is_image)
     }
 
-    /// The merged value: borrowed where there are no deltas. `table` and `key` are those it was read
-    /// with.
-    pub fn image(&self, table: &dyn Table, key: &[u8]) -> Result<Cow<'_, [u8]>, MergeError> {
-        if self.is_image() {
-            return Ok(Cow::Borrowed(self.base()));
-        }
-        let mut out = Vec::new();
-        self.image_into(table, key, &mut out)?;
-        Ok(Cow::Owned(out))
-    }
-
-    /// Appends the merged value to `out`.
+    /// Appends the merged value to `out`. `table` and `key` are those it was read with.
     pub fn image_into(
         &self,
         table: &dyn Table,
         key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), MergeError> {
-        if self.is_image() {
-            out.extend_from_slice(self.base());
-            return Ok(());
-        }
-        table.merge(key, self.base_csn(), self.base(), &mut self.deltas(), out)
+        store::merge_into(table, key, self.base_csn(), self.base(), self.deltas(), out)
     }
 }

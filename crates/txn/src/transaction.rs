@@ -166,12 +166,8 @@ impl Transaction {
         out: &mut Vec<u8>,
     ) -> Result<Option<Csn>, TxnError> {
         let Some(row) = self.read(table, key)? else { return Ok(None) };
-        if row.is_image() {
-            out.extend_from_slice(row.base());
-        } else {
-            let merged = row.image_into(&*self.engine.table(table), key, out);
-            merged.map_err(|source| TxnError::Merge { table, source })?;
-        }
+        row.image_into(&*self.engine.table(table), key, out)
+            .map_err(|source| TxnError::Merge { table, source })?;
         Ok(Some(row.csn()))
     }
 

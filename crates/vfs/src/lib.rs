@@ -57,7 +57,7 @@ mod sim;
 pub use os::{OsClock, OsRandom, OsVfs};
 pub use sim::{
     CrashPolicy, FaultKind, FaultPlan, Mutation, OpClasses, OpKind, OpRecord, SimClock, SimRandom,
-    SimVfs, Which,
+    SimVfs, Which, seed, seeds,
 };
 
 /// A file opened for reading, or for reading and writing, at explicit offsets.

@@ -21,6 +21,7 @@ mod content;
 mod crash;
 mod fault;
 mod random;
+mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -36,6 +37,7 @@ use self::fault::Faults;
 pub use self::crash::CrashPolicy;
 pub use self::fault::{FaultKind, FaultPlan, Mutation, OpClasses, Which};
 pub use self::random::{SimClock, SimRandom};
+pub use self::seeds::{seed, seeds};
 use crate::{DirLock, File, OpenMode, Vfs};
 
 /// What kind of change an [`OpRecord`] tells of.

@@ -14,7 +14,7 @@ const ENTRIES: usize = 4_500;
 
 /// An array of 17 MB, which zstd cannot make much of.
 fn large() -> String {
-    let mut dice = Dice(5);
+    let mut dice = Dice::new(5);
     let mut text = String::from("[");
     for id in 0..ENTRIES {
         text.push_str(&format!("{{\"id\":{id},\"text\":\""));

@@ -40,7 +40,7 @@ const KEY: &str = "the document";
 #[test]
 fn random_histories() {
     seeds(1, 3000, |seed| {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let nodes = match dice.below(100) {
             0..=69 => 2 + dice.below(30),
             70..=95 => 20 + dice.below(100),
@@ -54,7 +54,7 @@ fn random_histories() {
 #[test]
 fn random_histories_of_large_documents() {
     seeds(900_001, 8, |seed| {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let nodes = 2000 + dice.below(3000);
         run(dice, seed, nodes, 25);
     });
@@ -811,7 +811,7 @@ fn check_order(diff: &Diff) {
 #[test]
 fn paths_lead_to_nodes_and_back() {
     seeds(1, 50, |seed| {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let value = values::document(&mut dice, 60);
         let world = World::new(seed, false);
         world.docs.put("d", value.to_string()).expect("puts");

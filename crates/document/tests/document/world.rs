@@ -5,25 +5,27 @@ use std::path::Path;
 use std::sync::Arc;
 use store::TableId;
 use txn::{Engine, EngineOptions};
-use vfs::{Env, SimVfs};
+pub use vfs::seeds;
+use vfs::{Env, SimRandom, SimVfs};
 
 /// The collection of the tests lies in this table.
 const TABLE: TableId = TableId(10);
 
-/// A generator of random numbers from a seed.
+/// Random numbers as these tests want them: indexes, percentages, one of many.
 #[derive(Clone)]
-pub struct Dice(pub u64);
+pub struct Dice(SimRandom);
 
 impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(SimRandom::new(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.next()
     }
 
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        self.0.below(n.max(1) as u64) as usize
     }
 
     pub fn chance(&mut self, percent: usize) -> bool {
@@ -33,34 +35,6 @@ impl Dice {
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
-}
-
-/// Runs `case` on so many seeds from `base` on, on two threads; names the seed that fails.
-/// `ANYWHEN_SEED` runs one alone, `ANYWHEN_CASES` another number of them.
-pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
-    let number = |name: &str| {
-        std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number in the environment"))
-    };
-    if let Some(seed) = number("ANYWHEN_SEED") {
-        return case(seed);
-    }
-    let cases = number("ANYWHEN_CASES").unwrap_or(cases);
-    let run = |half: u64| {
-        for seed in (base..base + cases).filter(|s| s % 2 == half) {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(seed)));
-            if let Err(panic) = result {
-                eprintln!("failed with ANYWHEN_SEED={seed}");
-                std::panic::resume_unwind(panic);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| run(1));
-        run(0);
-        if let Err(panic) = other.join() {
-            std::panic::resume_unwind(panic);
-        }
-    });
 }
 
 /// A database with one collection.

@@ -276,7 +276,7 @@ pub fn check(truth: &Truth, at: usize, image: SimVfs, seed: u64) -> Result<(Run,
 
 /// The seed of this run: of the variable `ANYWHEN_SEED` where it is set.
 pub fn seed() -> u64 {
-    std::env::var("ANYWHEN_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_260_101)
+    vfs::seed(20_260_101)
 }
 
 /// The workloads by name.

@@ -456,9 +456,9 @@ fn files_stay_while_they_are_read() {
 #[test]
 fn pinned_files_are_a_backup() {
     let mut world = world();
-    let mut dice = Dice(3);
+    let dice = SimRandom::new(3);
     for i in 0..30 {
-        let writes = any_writes(&mut dice, &world.model);
+        let writes = any_writes(&dice, &world.model);
         world.commit_durably(writes);
         if i % 7 == 0 {
             world.store.flush().unwrap();
@@ -485,6 +485,19 @@ fn pinned_files_are_a_backup() {
     replay(&copy, &world.log, world.durable);
     world.store = copy;
     world.check_all();
+}
+
+/// A merge may take minutes. It holds on to files alone: memtables that are flushed meanwhile are freed, else
+/// a writer in a hurry would take twice the memory that it was given.
+#[test]
+fn a_merge_keeps_no_memtable() {
+    let mut world = world();
+    world.commit_durably(vec![put(PLAIN, b"k", b"v")]);
+    let memtable = Arc::downgrade(&world.store.shared.state().active);
+    let walk = world.store.shared.runs();
+    world.store.flush().unwrap();
+    assert!(memtable.upgrade().is_none());
+    assert!(walk.memtables().all(|memtable| memtable.is_empty()));
 }
 
 /// A bulk load is invisible until its commit, then there from that commit on; a crash before the commit
@@ -610,7 +623,7 @@ fn bulk_loads_refuse_old_and_unordered_keys() {
 #[test]
 fn history_is_immutable() {
     seeds(500, 4, |seed| {
-        let mut dice = Dice(seed);
+        let dice = SimRandom::new(seed);
         let mut world = World::new(seed, SimVfs::unrecorded(), small_options());
         let mut asked = Vec::new();
         let ask = |world: &World, table, key: &[u8], at: u64| -> Vec<u8> {
@@ -637,7 +650,7 @@ fn history_is_immutable() {
         };
         while asked.len() < 2_500 {
             for _ in 0..20 {
-                let writes: Vec<Write> = any_writes(&mut dice, &world.model)
+                let writes: Vec<Write> = any_writes(&dice, &world.model)
                     .into_iter()
                     .filter(|w| [EAGER, PLAIN].contains(&w.table))
                     .collect();
@@ -684,18 +697,19 @@ fn readers_beside_writer_and_threads() {
         for reader in 0..2 {
             let (store, published) = (&store, &published);
             scope.spawn(move || {
-                let mut dice = Dice(reader);
+                let dice = SimRandom::new(reader);
                 loop {
                     let newest = published.load(std::sync::atomic::Ordering::Acquire);
-                    let at = if dice.chance(50) { newest } else { dice.below(newest + 1) };
+                    let at = if dice.chance(50, 100) { newest } else { dice.below(newest + 1) };
                     let value = |key: &[u8]| {
                         store.read(PLAIN, key, Csn(at)).unwrap().map(|v| v.base().to_vec())
                     };
                     let expected = (at > 0).then(|| at.to_be_bytes().to_vec());
                     assert_eq!((value(b"a"), value(b"z")), (expected.clone(), expected), "at {at}");
-                    if dice.chance(5) {
+                    if dice.chance(5, 100) {
                         assert_eq!(
-                            keys(store.scan(PLAIN, ALL.0, ALL.1, Csn(at), dice.chance(50))).len(),
+                            keys(store.scan(PLAIN, ALL.0, ALL.1, Csn(at), dice.chance(50, 100)))
+                                .len(),
                             2 + (at.min(50)) as usize - usize::from(at == 0) * 2
                         );
                     }

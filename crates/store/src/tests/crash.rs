@@ -38,20 +38,20 @@ struct Story {
     moments: Vec<Moment>,
 }
 
-fn options(dice: &mut Dice) -> StoreOptions {
+fn options(dice: &SimRandom) -> StoreOptions {
     StoreOptions { segment_bytes: [200, 1 << 20][dice.below(2) as usize], ..small_options() }
 }
 
 fn tell(seed: u64, steps: u64, prepare: impl FnOnce(&SimVfs)) -> Story {
-    let mut dice = Dice(seed);
+    let dice = SimRandom::new(seed);
     let disk = SimVfs::new(seed);
     prepare(&disk);
-    let options = options(&mut dice);
+    let options = options(&dice);
     let mut story = Story { world: World::new(seed, disk, options), moments: Vec::new() };
     story.note();
     for step in 0..steps {
         for _ in 0..=dice.below(4) {
-            let writes = any_writes(&mut dice, &story.world.model);
+            let writes = any_writes(&dice, &story.world.model);
             story.world.commit(writes);
         }
         let csn = story.world.last() - dice.below(2).min(story.world.last() - 1);
@@ -109,8 +109,8 @@ fn recover(before: &World, disk: SimVfs, durable: u64, covered: u64, deeply: boo
         let report = world.store.verify(&mut |_, _| {}).expect("verifies");
         assert!(report.problems.is_empty(), "{:?}", report.problems);
     }
-    let mut dice = Dice(durable);
-    let writes = any_writes(&mut dice, &world.model);
+    let dice = SimRandom::new(durable);
+    let writes = any_writes(&dice, &world.model);
     world.commit_durably(writes);
     world.store.flush().expect("flushes after recovery");
     for ((table, key), _) in world.model.0.iter().take(12) {
@@ -221,16 +221,16 @@ fn the_nth_operation_fails() {
     seeds(300, 6, |seed| {
         let (kind, once) = (kinds[seed as usize % 3], seed % 2 == 0);
         for nth in 0.. {
-            let mut dice = Dice(seed);
+            let dice = SimRandom::new(seed);
             let mut world = World::new(
                 seed,
                 SimVfs::new(seed),
-                StoreOptions { cache_bytes: 0, ..options(&mut dice) },
+                StoreOptions { cache_bytes: 0, ..options(&dice) },
             );
             world.disk.fail(FaultPlan { nth, kind, once, on: OpClasses::ALL });
             let mut failed = 0;
             for step in 0..8 {
-                let writes = any_writes(&mut dice, &world.model);
+                let writes = any_writes(&dice, &world.model);
                 if world.store.apply(Csn(world.last() + 1), &writes).is_err() {
                     break;
                 }
@@ -341,7 +341,7 @@ fn without_checksums_flips_do_harm() {
 
 /// Flips bits, one in each copy of the disk; returns how many did harm.
 fn flips(story: &Story, count: usize) -> usize {
-    let mut dice = Dice(42);
+    let dice = SimRandom::new(42);
     let end = story.world.disk.op_count();
     let files = story.world.disk.files();
     let total: u64 = files.iter().map(|f| f.1 * 8).sum();

@@ -20,13 +20,13 @@ const KEYS: [&[u8]; 12] = [
     b"zz\xff",
 ];
 
-fn any_key(dice: &mut Dice) -> Vec<u8> {
+fn any_key(dice: &SimRandom) -> Vec<u8> {
     // A few keys are hot, so that long chains grow.
-    let n = if dice.chance(50) { 3 } else { KEYS.len() as u64 };
+    let n = if dice.chance(50, 100) { 3 } else { KEYS.len() as u64 };
     KEYS[dice.below(n) as usize].to_vec()
 }
 
-pub fn any_writes(dice: &mut Dice, model: &Model) -> Vec<Write> {
+pub fn any_writes(dice: &SimRandom, model: &Model) -> Vec<Write> {
     let mut writes: Vec<Write> = Vec::new();
     for _ in 0..=dice.below(4) {
         let (table, key) = (TABLES[dice.below(4) as usize], any_key(dice));
@@ -44,7 +44,7 @@ pub fn any_writes(dice: &mut Dice, model: &Model) -> Vec<Write> {
     writes
 }
 
-fn any_bound(dice: &mut Dice) -> Bound<Vec<u8>> {
+fn any_bound(dice: &SimRandom) -> Bound<Vec<u8>> {
     match dice.below(4) {
         0 => Bound::Included(any_key(dice)),
         1 => Bound::Excluded(any_key(dice)),
@@ -52,7 +52,7 @@ fn any_bound(dice: &mut Dice) -> Bound<Vec<u8>> {
     }
 }
 
-fn any_options(dice: &mut Dice) -> StoreOptions {
+fn any_options(dice: &SimRandom) -> StoreOptions {
     StoreOptions {
         cache_bytes: [0, 2_000, 1 << 20][dice.below(3) as usize],
         memtable_bytes: [200, 2_000][dice.below(2) as usize],
@@ -64,7 +64,7 @@ fn any_options(dice: &mut Dice) -> StoreOptions {
     }
 }
 
-fn step(world: &mut World, dice: &mut Dice, holds: &mut Vec<Hold>) {
+fn step(world: &mut World, dice: &SimRandom, holds: &mut Vec<Hold>) {
     let at = match dice.below(3) {
         0 => u64::MAX,
         1 => world.last(),
@@ -75,19 +75,19 @@ fn step(world: &mut World, dice: &mut Dice, holds: &mut Vec<Hold>) {
         0..45 => {
             let writes = any_writes(dice, &world.model);
             world.commit(writes);
-            if dice.chance(80) {
+            if dice.chance(80, 100) {
                 let csn = world.last() - dice.below(3).min(world.last() - 1);
                 world.sync(csn);
             }
         }
         45..62 => world.check_read(table, &key, at),
         62..70 => {
-            let seek = dice.chance(50).then(|| any_key(dice));
+            let seek = dice.chance(50, 100).then(|| any_key(dice));
             world.check_scan(
                 table,
                 (any_bound(dice), any_bound(dice)),
                 at,
-                dice.chance(50),
+                dice.chance(50, 100),
                 seek.as_deref(),
             );
         }
@@ -105,16 +105,16 @@ fn step(world: &mut World, dice: &mut Dice, holds: &mut Vec<Hold>) {
 }
 
 fn case(seed: u64) {
-    let mut dice = Dice(seed);
-    let options = any_options(&mut dice);
+    let dice = SimRandom::new(seed);
+    let options = any_options(&dice);
     let mut world = World::new(seed, SimVfs::unrecorded(), options);
     let mut holds = Vec::new();
     for _ in 0..50 {
-        if dice.chance(3) {
+        if dice.chance(3, 100) {
             holds.clear();
             world = world.reopen();
         } else {
-            step(&mut world, &mut dice, &mut holds);
+            step(&mut world, &dice, &mut holds);
         }
     }
     if seed.is_multiple_of(8) {
@@ -134,12 +134,12 @@ fn agrees_with_a_list_of_events() {
 /// The generator reaches deep states: many runs in both halves, long chains, deletions undone.
 #[test]
 fn the_generator_reaches_deep_states() {
-    let mut dice = Dice(77);
+    let dice = SimRandom::new(77);
     let mut deepest = StoreStats::default();
     for seed in 0..60 {
-        let mut world = World::new(seed, SimVfs::unrecorded(), any_options(&mut dice));
+        let mut world = World::new(seed, SimVfs::unrecorded(), any_options(&dice));
         for _ in 0..200 {
-            step(&mut world, &mut dice, &mut Vec::new());
+            step(&mut world, &dice, &mut Vec::new());
             let now = world.store.stats();
             deepest.history_runs = deepest.history_runs.max(now.history_runs);
             deepest.current_runs = deepest.current_runs.max(now.current_runs);

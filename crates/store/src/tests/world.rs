@@ -6,6 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
 use vfs::{Env, SimVfs};
+pub use vfs::{SimRandom, seeds};
 
 pub const DIR: &str = "/store";
 /// Keeps everything; wants fresh images early.
@@ -17,52 +18,6 @@ pub const PAGES: TableId = TableId(7);
 /// Keeps what holds read.
 pub const BRIEF: TableId = TableId(9);
 pub const TABLES: [TableId; 4] = [EAGER, PLAIN, PAGES, BRIEF];
-
-/// A generator of random numbers from a seed.
-#[derive(Clone)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
-
-/// Runs `case` on seeds from `base` on, on two threads; names the seed that fails. `ANYWHEN_SEED` runs one;
-/// `ANYWHEN_TIMES` runs so many times as many, for a long night.
-pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
-    if let Ok(seed) = std::env::var("ANYWHEN_SEED") {
-        return case(seed.parse().expect("ANYWHEN_SEED is a number"));
-    }
-    let times =
-        std::env::var("ANYWHEN_TIMES").map_or(1, |t| t.parse().expect("ANYWHEN_TIMES is a number"));
-    let cases = cases * times;
-    let run = |half: u64| {
-        for seed in (base..base + cases).filter(|s| s % 2 == half) {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(seed)));
-            if let Err(panic) = result {
-                eprintln!("failed with ANYWHEN_SEED={seed}");
-                std::panic::resume_unwind(panic);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| run(1));
-        run(0);
-        if let Err(panic) = other.join() {
-            std::panic::resume_unwind(panic);
-        }
-    });
-}
 
 /// The tables of the tests. A delta is appended with its commit; what grows too long loses its first half.
 pub struct Texts(pub TableId);

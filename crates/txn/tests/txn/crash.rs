@@ -13,7 +13,7 @@ use store::Csn;
 use txn::{Engine, Isolation, TxnError};
 use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
 
-use crate::common::{Random, T, contents, meta, options, seed, try_open};
+use crate::common::{SimRandom, T, contents, meta, options, seed, try_open};
 
 pub type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -44,7 +44,7 @@ impl Told {
 fn work(
     engine: &Arc<Engine>,
     disk: &SimVfs,
-    random: &mut Random,
+    random: &SimRandom,
     count: usize,
     told: &mut Told,
 ) -> Result<(), TxnError> {
@@ -123,7 +123,7 @@ fn power_loss_after_every_operation() {
     let disk = SimVfs::new(seed);
     let engine = try_open(&Env::sim(&disk, seed), options()).unwrap();
     let mut told = Told::new();
-    work(&engine, &disk, &mut Random::new(seed), 200, &mut told).unwrap();
+    work(&engine, &disk, &SimRandom::new(seed), 200, &mut told).unwrap();
     let mut reopenings = 0;
     for at in 0..=disk.op_count() {
         for policy in CrashPolicy::ALL {
@@ -161,7 +161,7 @@ fn a_disk_that_lies_is_caught() {
     let engine = try_open(&Env::sim(&disk, seed), options()).unwrap();
     disk.disable(Mutation::SyncData, Which::All);
     let mut told = Told::new();
-    work(&engine, &disk, &mut Random::new(seed), 10, &mut told).unwrap();
+    work(&engine, &disk, &SimRandom::new(seed), 10, &mut told).unwrap();
     let image = disk.image(disk.op_count(), &CrashPolicy::SyncedOnly, seed);
     let reopened = try_open(&Env::sim(&image, seed), options()).unwrap();
     assert!(reopened.visible().0 < 10, "nothing was synced, and yet it is there");
@@ -181,7 +181,7 @@ fn every_nth_operation_fails() {
             let engine = try_open(&env, options()).unwrap();
             disk.fail(FaultPlan { nth, kind, once: true, on: OpClasses::CHANGES });
             let mut told = Told::new();
-            let Err(error) = work(&engine, &disk, &mut Random::new(seed), 30, &mut told) else {
+            let Err(error) = work(&engine, &disk, &SimRandom::new(seed), 30, &mut told) else {
                 assert!(nth > 60, "{what}: the workload has more operations than that");
                 break;
             };
@@ -243,7 +243,7 @@ fn commits_without_a_sync() {
     options.durability = log::Durability::Os;
     let engine = try_open(&Env::sim(&disk, seed), options.clone()).unwrap();
     let mut told = Told::new();
-    work(&engine, &disk, &mut Random::new(seed), 12, &mut told).unwrap();
+    work(&engine, &disk, &SimRandom::new(seed), 12, &mut told).unwrap();
     let syncs = engine.stats().log.syncs;
     assert!(syncs <= 2, "{syncs} syncs for commits that asked for none");
     let mut synced = engine.begin(Isolation::ReadCommitted);

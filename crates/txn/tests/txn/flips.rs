@@ -18,7 +18,7 @@ use txn::{Engine, Snapshot};
 use vfs::{CrashPolicy, Env, SimVfs};
 
 use crate::bulk::{Run, small};
-use crate::common::{Append, Random, T, seed, try_open};
+use crate::common::{Append, SimRandom, T, seed, try_open};
 use crate::crash::{State, Told};
 
 const FLIPS: usize = 1_500;
@@ -144,7 +144,7 @@ fn flipped_bits_are_found_or_harmless() {
     let files: Vec<_> = files.into_iter().filter(|path| extent(&disk, path) > 0).collect();
     let kinds = |end: &str| files.iter().any(|path| path.to_string_lossy().ends_with(end));
     assert!(kinds(".log") && kinds(".seg") && kinds("-bulk.seg") && kinds("MANIFEST"));
-    let mut random = Random::new(seed);
+    let random = SimRandom::new(seed);
     let mut tally = Tally::default();
     for i in 0..FLIPS {
         let path = &files[i % files.len()];

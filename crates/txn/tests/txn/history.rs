@@ -21,7 +21,7 @@ use std::thread;
 use store::Csn;
 use txn::{Engine, Isolation, Transaction, TxnError};
 
-use crate::common::{Random, T, contents, engine, get, meta, seed};
+use crate::common::{SimRandom, T, contents, engine, get, meta, seed};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -48,7 +48,7 @@ const KEYS: u64 = 8;
 fn attempt(
     engine: &Arc<Engine>,
     isolation: Isolation,
-    random: &mut Random,
+    random: &SimRandom,
     fresh: &mut impl FnMut() -> u32,
 ) -> Result<Done, TxnError> {
     let mut txn = engine.begin(isolation);
@@ -97,14 +97,14 @@ fn history(isolation: Isolation, count: u64, seed: u64) -> (Vec<Done>, BTreeMap<
         let run = |id: u64| {
             let engine = Arc::clone(&engine);
             move || {
-                let mut random = Random::new(seed * 31 + id);
+                let random = SimRandom::new(seed * 31 + id);
                 let mut next = id as u32;
                 let mut fresh = || {
                     next += 4;
                     next
                 };
                 let run = (0..count / 4)
-                    .filter_map(|_| attempt(&engine, isolation, &mut random, &mut fresh).ok());
+                    .filter_map(|_| attempt(&engine, isolation, &random, &mut fresh).ok());
                 run.collect::<Vec<_>>()
             }
         };

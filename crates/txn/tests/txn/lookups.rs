@@ -8,7 +8,7 @@ use store::Csn;
 use txn::{CommitMeta, Engine, Isolation};
 use vfs::{Clock, Env, SimVfs};
 
-use crate::common::{Random, T, options, seed, try_open};
+use crate::common::{SimRandom, T, options, seed, try_open};
 
 /// A clock that mostly moves on, now and then stands still or goes back.
 struct Jumpy {
@@ -32,7 +32,7 @@ impl Clock for Jumpy {
 
 const COMMITS: u64 = 100_000;
 
-fn verify(engine: &Arc<Engine>, times: &[u64], random: &mut Random) {
+fn verify(engine: &Arc<Engine>, times: &[u64], random: &SimRandom) {
     let (first, last) = (times[1], times[COMMITS as usize]);
     for _ in 0..20_000 {
         let time = first - 10 + random.below(last - first + 20);
@@ -70,7 +70,7 @@ fn verify(engine: &Arc<Engine>, times: &[u64], random: &mut Random) {
 #[test]
 fn times_and_numbers() {
     let seed = seed(3);
-    let mut random = Random::new(seed);
+    let random = SimRandom::new(seed);
     let disk = SimVfs::unrecorded();
     let mut env = Env::sim(&disk, seed);
     env.clock = Arc::new(Jumpy { now_us: AtomicU64::new(1_700_000_000_000_000) });
@@ -97,10 +97,10 @@ fn times_and_numbers() {
         assert!(commit.time_us >= times[number as usize - 1], "times never decrease");
         times.push(commit.time_us);
     }
-    verify(&engine, &times, &mut random);
+    verify(&engine, &times, &random);
     engine.checkpoint().unwrap();
-    verify(&engine, &times, &mut random);
+    verify(&engine, &times, &random);
     engine.close().unwrap();
     let engine = try_open(&env, options).unwrap();
-    verify(&engine, &times, &mut random);
+    verify(&engine, &times, &random);
 }

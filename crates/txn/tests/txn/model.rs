@@ -8,17 +8,17 @@ use store::Csn;
 use txn::{Engine, Isolation, Snapshot, Transaction};
 use vfs::{Env, SimVfs};
 
-use crate::common::{Append, Random, T, contents, get, meta, options, seed, try_open};
+use crate::common::{Append, SimRandom, T, contents, get, meta, options, seed, try_open};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn key(random: &mut Random) -> Vec<u8> {
+fn key(random: &SimRandom) -> Vec<u8> {
     let len = 1 + random.below(2) as usize;
     (0..len).map(|_| b'a' + random.below(6) as u8).collect()
 }
 
 /// A scan of a random range in a random direction gives what the map has there.
-fn compare(txn: &Transaction, map: &Map, random: &mut Random, what: &str) {
+fn compare(txn: &Transaction, map: &Map, random: &SimRandom, what: &str) {
     let probe = key(random);
     assert_eq!(get(txn, &probe).unwrap().as_ref(), map.get(&probe), "{what}: {probe:?}");
     let (low, high) = (key(random), key(random));
@@ -54,14 +54,15 @@ fn compare(txn: &Transaction, map: &Map, random: &mut Random, what: &str) {
     let found: Vec<_> = scan
         .map(|item| {
             let (key, row) = item.unwrap();
-            let image = row.image(&Append, &key).unwrap().into_owned();
+            let mut image = Vec::new();
+            row.image_into(&Append, &key, &mut image).unwrap();
             (key, image)
         })
         .collect();
     assert_eq!(found, expected, "{what}: reverse {reverse}");
 }
 
-fn step(txn: &mut Transaction, map: &mut Map, random: &mut Random, number: u64) {
+fn step(txn: &mut Transaction, map: &mut Map, random: &SimRandom, number: u64) {
     let key = key(random);
     match random.below(3) {
         0 => {
@@ -81,7 +82,7 @@ fn step(txn: &mut Transaction, map: &mut Map, random: &mut Random, number: u64) 
     }
 }
 
-fn transaction(engine: &Arc<Engine>, map: &mut Map, random: &mut Random, what: &str) {
+fn transaction(engine: &Arc<Engine>, map: &mut Map, random: &SimRandom, what: &str) {
     let level = [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
     let mut txn = engine.begin(level[random.below(3) as usize]);
     let mut mine = map.clone();
@@ -111,7 +112,7 @@ fn transaction(engine: &Arc<Engine>, map: &mut Map, random: &mut Random, what: &
 #[test]
 fn transactions_agree_with_a_map() {
     let seed = seed(11);
-    let mut random = Random::new(seed);
+    let random = SimRandom::new(seed);
     let disk = SimVfs::unrecorded();
     let env = Env::sim(&disk, seed);
     let mut engine = try_open(&env, options()).unwrap();
@@ -120,7 +121,7 @@ fn transactions_agree_with_a_map() {
     let mut past: BTreeMap<Csn, Map> = BTreeMap::new();
     for round in 0..3_000 {
         let what = format!("seed {seed}, round {round}");
-        transaction(&engine, &mut map, &mut random, &what);
+        transaction(&engine, &mut map, &random, &what);
         past.insert(engine.visible(), map.clone());
         match random.below(100) {
             0 => engine.checkpoint().unwrap(),

@@ -214,7 +214,8 @@ fn filtered(txn: &Transaction, keep: impl Fn(&[u8]) -> bool) -> Result<String, T
     let mut rows = Vec::new();
     for item in txn.scan(T, Bound::Unbounded, Bound::Unbounded, false) {
         let (key, row) = item?;
-        let value = row.image(&Append, &key).expect("appending cannot fail");
+        let mut value = Vec::new();
+        row.image_into(&Append, &key, &mut value).expect("appending cannot fail");
         if keep(&value) {
             rows.push(format!(
                 "{}={}",

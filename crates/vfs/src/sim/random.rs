@@ -31,6 +31,13 @@ impl SimRandom {
     }
 }
 
+impl Clone for SimRandom {
+    /// A source that gives the numbers that this one would give from here on.
+    fn clone(&self) -> SimRandom {
+        SimRandom(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
 impl Random for SimRandom {
     fn next_u64(&self) -> u64 {
         self.next()
