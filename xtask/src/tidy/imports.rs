@@ -14,6 +14,8 @@ use super::{Finding, Tree};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("vfs", &[]),
     ("json", &[]),
+    ("numeric", &[]),
+    ("types", &["json", "numeric"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
