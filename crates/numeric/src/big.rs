@@ -1,5 +1,7 @@
 //! Powers of ten and what they are used for: digits counted, mantissas scaled up and down.
 
+use std::f64::consts::LOG10_2;
+
 use num_bigint::{BigInt, BigUint, Sign};
 
 /// The powers of ten that fit an `i128`.
@@ -75,10 +77,10 @@ pub(crate) fn digits(value: &BigUint) -> u32 {
     if bits == 0 {
         return 0;
     }
-    // 0.30102 < log10(2) < 0.30103: the estimates differ only near a power of ten, or for very
-    // long values, and are narrowed down by comparison there.
-    let low = ((bits - 1) as f64 * 0.301_029_995_66) as u32 + 1;
-    let high = (bits as f64 * 0.301_029_995_67) as u32 + 1;
+    // Both bounds follow from the length in bits; a comparison decides where they differ. The
+    // product is off by far less than a digit, so a hair's breadth on either side is safe.
+    let estimate = |bits: u64, hair: f64| (bits as f64 * LOG10_2 + hair) as u32 + 1;
+    let (low, high) = (estimate(bits - 1, -1e-6), estimate(bits, 1e-6));
     (low..high).find(|n| *value < power(*n)).unwrap_or(high)
 }
 

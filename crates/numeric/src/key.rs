@@ -83,7 +83,11 @@ impl Numeric {
             TINY => wide()? - TINY_BIAS,
             HUGE => wide()? + HUGE_BASE,
             tag if SMALL.contains(&(i32::from(tag) - SMALL_BASE)) => i32::from(tag) - SMALL_BASE,
-            _ => return Err(NumericError::Damaged("a key begins with a byte that none begins with")),
+            _ => {
+                return Err(NumericError::Damaged(
+                    "a key begins with a byte that none begins with",
+                ));
+            }
         };
         let mut digits = String::new();
         loop {

@@ -34,9 +34,13 @@
 
 mod arithmetic;
 mod big;
+mod bucket;
 mod convert;
+mod elementary;
 mod error;
+mod fixed;
 mod key;
+mod power;
 mod root;
 mod round;
 mod scale;

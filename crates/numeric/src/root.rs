@@ -16,14 +16,9 @@ impl Numeric {
         }
         let Some(finite) = self.finite() else { return Ok(self.clone()) };
         // Half as many digits before the point as the groups of the value have.
-        let scale = match scale::leading(&finite, 1) {
-            scale::Leading { digits: 0, .. } => scale::of_result(0, &[&finite]),
-            scale::Leading { first, .. } => {
-                let digits = first * scale::GROUP;
-                let weight = if first >= 0 { digits / 2 + 1 } else { 1 - (1 - digits) / 2 };
-                scale::of_result(weight, &[&finite])
-            }
-        };
+        let digits = scale::leading(&finite, 1).first * scale::GROUP;
+        let weight = if digits >= 0 { digits / 2 + 1 } else { 1 - (1 - digits) / 2 };
+        let scale = scale::of_result(weight, &[&finite]);
         root(&finite, scale)
     }
 

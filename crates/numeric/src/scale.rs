@@ -53,7 +53,7 @@ pub(crate) fn leading(value: &Finite<'_>, groups: i32) -> Leading {
             u128::try_from(digits).unwrap_or(u128::MAX)
         }
     } as u64;
-    while digits != 0 && digits % 10_000 == 0 {
+    while digits != 0 && digits.is_multiple_of(10_000) {
         digits /= 10_000;
         weight += 1;
     }

@@ -234,7 +234,8 @@ impl Squares {
         // count * sum of squares - square of the sum, over count * (count - 1) or count^2.
         let count = Numeric::from(count);
         let sum = self.sum.total.value()?;
-        let above = self.squares.value()?.checked_mul(&count)?.checked_sub(&sum.checked_mul(&sum)?)?;
+        let above =
+            self.squares.value()?.checked_mul(&count)?.checked_sub(&sum.checked_mul(&sum)?)?;
         if above <= Numeric::ZERO {
             return Ok(Some(Numeric::ZERO));
         }

@@ -68,11 +68,7 @@ fn signed(negative: bool, magnitude: BigUint) -> BigInt {
 
 /// A run of digits without its underscores, and what follows it. `None` where an underscore does
 /// not stand between two digits; `leading` allows one in front.
-fn grouped(
-    text: &[u8],
-    leading: bool,
-    is_digit: impl Fn(u8) -> bool,
-) -> Option<(Vec<u8>, &[u8])> {
+fn grouped(text: &[u8], leading: bool, is_digit: impl Fn(u8) -> bool) -> Option<(Vec<u8>, &[u8])> {
     let mut digits = Vec::with_capacity(text.len());
     let mut before = leading;
     for (i, &byte) in text.iter().enumerate() {
@@ -125,9 +121,9 @@ fn decimal(
         }
         rest = after;
         // Beyond a billion it does not matter how far.
-        let exponent = exponent.iter().fold(0_i64, |value, digit| {
-            (value * 10 + i64::from(digit - b'0')).min(1_000_000_000)
-        });
+        let exponent = exponent
+            .iter()
+            .fold(0_i64, |value, digit| (value * 10 + i64::from(digit - b'0')).min(1_000_000_000));
         if exponent == 1_000_000_000 && rest.is_empty() {
             return Err(NumericError::Overflow);
         }

@@ -289,7 +289,9 @@ fn cmp_finite(left: &Finite<'_>, right: &Finite<'_>) -> Ordering {
         };
     }
     let scale = left.scale().max(right.scale());
-    left.signum().cmp(&right.signum()).then_with(|| left.at_scale(scale).cmp(&right.at_scale(scale)))
+    left.signum()
+        .cmp(&right.signum())
+        .then_with(|| left.at_scale(scale).cmp(&right.at_scale(scale)))
 }
 
 impl PartialOrd for Numeric {

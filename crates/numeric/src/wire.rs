@@ -18,6 +18,8 @@ const MINUS: u16 = 0x4000;
 const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEG_INFINITY: u16 = 0xF000;
+/// What PostgreSQL sends as the scale of an infinity. Nobody reads it.
+const INFINITE_SCALE: u16 = 0x20;
 
 /// Decimal digits of one digit of the form.
 const GROUP: usize = 4;
@@ -27,12 +29,12 @@ impl Numeric {
     pub fn to_wire(&self, out: &mut Vec<u8>) {
         let mut put = |number: u16| out.extend(number.to_be_bytes());
         let Some(finite) = self.finite() else {
-            let sign = match self.0 {
-                Repr::Infinity => INFINITY,
-                Repr::NegativeInfinity => NEG_INFINITY,
-                _ => NAN,
+            let (sign, scale) = match self.0 {
+                Repr::Infinity => (INFINITY, INFINITE_SCALE),
+                Repr::NegativeInfinity => (NEG_INFINITY, INFINITE_SCALE),
+                _ => (NAN, 0),
             };
-            return [0, 0, sign, 0].into_iter().for_each(put);
+            return [0, 0, sign, scale].into_iter().for_each(put);
         };
         let scale = finite.scale() as usize;
         // Zeros behind, until the digits after the point are whole groups; the groups then come
@@ -75,7 +77,7 @@ impl Numeric {
             std::cmp::Ordering::Less => {
                 return Err(NumericError::Wire("insufficient data left in message"));
             }
-            std::cmp::Ordering::Equal if bytes.len() % 2 == 0 => {}
+            std::cmp::Ordering::Equal if bytes.len().is_multiple_of(2) => {}
             _ => return Err(NumericError::Wire("incorrect binary data format")),
         }
         let negative = match *sign {
