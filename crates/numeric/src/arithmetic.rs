@@ -18,6 +18,12 @@ impl Numeric {
     /// # Errors
     /// [`NumericError::Overflow`].
     pub fn checked_add(&self, other: &Self) -> Result<Self, NumericError> {
+        if let (Some((a, scale)), Some((b, same))) = (self.as_small(), other.as_small())
+            && scale == same
+            && let Some(sum) = a.checked_add(b)
+        {
+            return Self::new(sum, scale);
+        }
         let (Some(left), Some(right)) = (self.finite(), other.finite()) else {
             return Ok(match (self.is_finite(), other.is_finite()) {
                 (true, _) => other.clone(),

@@ -242,7 +242,9 @@ fn write_point(f: &mut fmt::Formatter<'_>, digits: &str, scale: u32) -> fmt::Res
     }
     if digits.len() > scale {
         let (whole, fraction) = digits.split_at(digits.len() - scale);
-        return write!(f, "{whole}.{fraction}");
+        f.write_str(whole)?;
+        f.write_str(".")?;
+        return f.write_str(fraction);
     }
     write!(f, "0.{:0>scale$}", digits)
 }

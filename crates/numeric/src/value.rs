@@ -111,6 +111,7 @@ impl Numeric {
     ///
     /// # Errors
     /// [`NumericError::Overflow`] where the scale is over 16,383.
+    #[inline]
     pub fn new(mantissa: i128, scale: u32) -> Result<Self, NumericError> {
         if scale > SCALE_MAX {
             return Err(NumericError::Overflow);
@@ -122,6 +123,7 @@ impl Numeric {
     }
 
     /// As [`Numeric::new`], for a scale that is known to be within the limit.
+    #[inline]
     pub(crate) fn small(mantissa: i128, scale: u32) -> Self {
         debug_assert!(scale <= SCALE_MAX && mantissa != i128::MIN);
         Self(Repr::Small { scale: scale as u16, mantissa: Halves::of(mantissa) })
@@ -146,6 +148,7 @@ impl Numeric {
     }
 
     /// The parts of a finite value.
+    #[inline]
     pub(crate) fn finite(&self) -> Option<Finite<'_>> {
         match &self.0 {
             Repr::Small { scale, mantissa } => {
@@ -158,6 +161,7 @@ impl Numeric {
 
     /// Mantissa and scale of a finite value whose mantissa fits 127 bits: the value is
     /// `mantissa / 10^scale`.
+    #[inline]
     pub fn as_small(&self) -> Option<(i128, u32)> {
         match &self.0 {
             Repr::Small { scale, mantissa } => Some((mantissa.get(), u32::from(*scale))),

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::value::{Finite, Repr};
-use crate::{Numeric, NumericError, SCALE_MAX};
+use crate::{Numeric, NumericError, SCALE_MAX, big};
 
 const PLUS: u16 = 0x0000;
 const MINUS: u16 = 0x4000;
@@ -94,9 +94,13 @@ impl Numeric {
         if groups.iter().any(|group| *group >= 10_000) {
             return Err(NumericError::Wire("invalid digit in external \"numeric\" value"));
         }
-        // The digits as they would be written, with the power of ten of the last group.
+        // The power of ten of the last group.
         let scale = i32::from(*scale);
         let power = (i32::from(*weight as i16) + 1 - groups.len() as i32) * GROUP as i32;
+        if let Some(value) = short(negative, groups, power, scale) {
+            return Ok(value);
+        }
+        // The digits as they would be written.
         let mut text = String::with_capacity(groups.len() * GROUP + 1);
         text.push_str(if negative { "-0" } else { "0" });
         for group in groups {
@@ -112,4 +116,19 @@ impl Numeric {
         text.push_str(&format!("e{}", power + beyond));
         text.parse::<Self>()?.round(scale)
     }
+}
+
+/// What nearly every number is: groups that fit 128 bits.
+fn short(negative: bool, groups: &[u16], power: i32, scale: i32) -> Option<Numeric> {
+    if groups.len() > 9 {
+        return None;
+    }
+    let digits = groups.iter().fold(0, |n, group| n * 10_000 + i128::from(*group));
+    let shift = power + scale;
+    let mantissa = if shift >= 0 {
+        big::scale_up_small(digits, shift as u32)?
+    } else {
+        digits / big::POWERS.get(shift.unsigned_abs() as usize)?
+    };
+    Some(Numeric::small(if negative { -mantissa } else { mantissa }, scale as u32))
 }
