@@ -33,6 +33,7 @@
 
 mod build;
 mod error;
+pub mod jsonb;
 mod parse;
 mod path;
 mod pretty;
@@ -40,6 +41,7 @@ mod scan;
 mod serialize;
 mod tape;
 pub mod text;
+pub mod written;
 
 #[cfg(test)]
 mod tests;
