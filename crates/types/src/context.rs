@@ -36,6 +36,9 @@ pub trait TypeSource {
     /// The name of a user's type as SQL writes it: quoted where needed, with its schema where the
     /// search path would not find it.
     fn name(&self, ty: Type) -> Option<String>;
+
+    /// The type of arrays of a user's type; `None` where there is none.
+    fn array_of(&self, ty: Type) -> Option<Type>;
 }
 
 /// Names of objects, for the types that hold an OID and show a name: `regclass` and its kin.
@@ -164,6 +167,10 @@ impl TypeSource for Builtins {
     }
 
     fn name(&self, _: Type) -> Option<String> {
+        None
+    }
+
+    fn array_of(&self, _: Type) -> Option<Type> {
         None
     }
 }
