@@ -13,7 +13,7 @@ use std::fmt;
 use crate::SqlState;
 
 /// The result of whatever can fail for a reason that the user is told.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in the parts in which PostgreSQL's protocol hands it out.
 ///

@@ -1,5 +1,7 @@
 //! Style: the settings of a session that text forms depend on.
 
+use crate::time::TimeZone;
+
 /// How values are written, and how dates that can be read in several ways are read.
 #[derive(Clone, Debug)]
 pub struct Style {
@@ -9,11 +11,27 @@ pub struct Style {
     pub date_order: DateOrder,
     /// `IntervalStyle`.
     pub interval_style: IntervalStyle,
+    /// `TimeZone`: where the session is.
+    pub time_zone: TimeZone,
     /// `extra_float_digits`, -15 to 3; above 0 floats are written with the fewest digits that tell
     /// them apart from all others.
     pub extra_float_digits: i32,
     /// `bytea_output`.
     pub bytea_output: ByteaOutput,
+}
+
+impl Default for Style {
+    /// PostgreSQL's settings where nothing is configured: ISO dates with the month first, UTC.
+    fn default() -> Self {
+        Self {
+            date_format: DateFormat::Iso,
+            date_order: DateOrder::Mdy,
+            interval_style: IntervalStyle::Postgres,
+            time_zone: TimeZone::utc(),
+            extra_float_digits: 1,
+            bytea_output: ByteaOutput::Hex,
+        }
+    }
 }
 
 /// How dates are written.
