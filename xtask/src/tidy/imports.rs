@@ -14,8 +14,11 @@ use super::{Finding, Tree};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("vfs", &[]),
     ("numeric", &[]),
+    ("scalar", &["numeric", "json", "types"]),
     ("json", &["numeric"]),
     ("types", &["json", "numeric"]),
+    ("scalar", &["json", "numeric", "types"]),
+    ("sql", &["json", "numeric", "types", "scalar", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
