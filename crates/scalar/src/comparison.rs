@@ -8,13 +8,64 @@ use std::cmp::Ordering;
 
 use numeric::Numeric;
 use types::time::{Date, Time, Timestamp, TimestampTz};
-use types::Oid;
+use types::{DatumRef, Oid};
 
 use crate::function::{Function, functions};
 
 /// The order of floats: NaN last, and both zeros alike.
 pub(crate) fn float(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// The order of two values of one type, as indexes and `ORDER BY` have it; NULL is last.
+pub fn order(a: DatumRef<'_>, b: DatumRef<'_>) -> Ordering {
+    use DatumRef as D;
+    match (a, b) {
+        (D::Bool(a), D::Bool(b)) => a.cmp(&b),
+        (D::Int2(a), D::Int2(b)) => a.cmp(&b),
+        (D::Int4(a), D::Int4(b)) => a.cmp(&b),
+        (D::Int8(a), D::Int8(b)) => a.cmp(&b),
+        (D::Float4(a), D::Float4(b)) => float(a.into(), b.into()),
+        (D::Float8(a), D::Float8(b)) => float(a, b),
+        (D::Numeric(a), D::Numeric(b)) => a.get().cmp(&b.get()),
+        (D::Text(a), D::Text(b)) => a.cmp(b),
+        (D::Bytea(a), D::Bytea(b)) => a.cmp(b),
+        (D::Date(a), D::Date(b)) => a.cmp(&b),
+        (D::Time(a), D::Time(b)) => a.cmp(&b),
+        (D::TimeTz(a), D::TimeTz(b)) => a.cmp(&b),
+        (D::Timestamp(a), D::Timestamp(b)) => a.cmp(&b),
+        (D::TimestampTz(a), D::TimestampTz(b)) => a.cmp(&b),
+        (D::Interval(a), D::Interval(b)) => a.cmp(&b),
+        (D::Uuid(a), D::Uuid(b)) => a.cmp(&b),
+        (D::Oid(a), D::Oid(b)) => a.cmp(&b),
+        (D::Enum(a), D::Enum(b)) => a.cmp(&b),
+        (D::Jsonb(a), D::Jsonb(b)) => a.cmp(&b),
+        (D::Array(a), D::Array(b)) => {
+            let sizes = |d: Vec<types::Dimension>| -> Vec<_> {
+                d.iter().map(|d| (d.length, d.lower)).collect()
+            };
+            sequence(a.iter(), b.iter())
+                .then_with(|| sizes(a.dimensions()).cmp(&sizes(b.dimensions())))
+        }
+        (D::Record(a), D::Record(b)) => {
+            sequence(a.iter().map(|field| field.2), b.iter().map(|field| field.2))
+        }
+        (a, b) => a.is_null().cmp(&b.is_null()),
+    }
+}
+
+/// The order of the first elements that differ; of two where none do, the shorter is first.
+fn sequence<'a>(
+    a: impl Iterator<Item = DatumRef<'a>>,
+    mut b: impl Iterator<Item = DatumRef<'a>>,
+) -> Ordering {
+    for left in a {
+        match b.next().map_or(Ordering::Greater, |right| order(left, right)) {
+            Ordering::Equal => {}
+            differ => return differ,
+        }
+    }
+    if b.next().is_some() { Ordering::Less } else { Ordering::Equal }
 }
 
 pub(crate) const TABLE: &[Function] = functions! {
@@ -209,4 +260,46 @@ pub(crate) const TABLE: &[Function] = functions! {
     72 charle(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_le();
     73 chargt(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_gt();
     74 charge(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_ge();
+    679 oidvectoreq(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    619 oidvectorne(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    677 oidvectorlt(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    678 oidvectorle(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    681 oidvectorgt(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    680 oidvectorge(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    744 array_eq(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    390 array_ne(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    391 array_lt(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    393 array_le(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    392 array_gt(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    396 array_ge(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    1162 interval_eq(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    1163 interval_ne(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    1164 interval_lt(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    1165 interval_le(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    1167 interval_gt(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    1166 interval_ge(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    1352 timetz_eq(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    1353 timetz_ne(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    1354 timetz_lt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    1355 timetz_le(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    1357 timetz_gt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    1356 timetz_ge(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    2981 record_eq(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    2982 record_ne(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    2983 record_lt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    2985 record_le(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    2984 record_gt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    2986 record_ge(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    3508 enum_eq(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    3509 enum_ne(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    3510 enum_lt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    3512 enum_le(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    3511 enum_gt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    3513 enum_ge(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    4043 jsonb_eq(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
+    4038 jsonb_ne(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
+    4039 jsonb_lt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
+    4041 jsonb_le(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
+    4040 jsonb_gt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
+    4042 jsonb_ge(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
 };

@@ -20,6 +20,7 @@ use numeric::Numeric;
 
 use crate::aggregate::Aggregate;
 use crate::context::Context;
+use crate::names;
 
 /// One entry of `pg_proc`.
 #[derive(Debug)]
@@ -143,6 +144,16 @@ impl Function {
         }
     }
 
+    /// The names of the arguments; empty where they have none.
+    pub fn argument_names(&self) -> &'static [&'static str] {
+        names::of_arguments(self.oid)
+    }
+
+    /// The columns of the rows that it returns, where they have more than one.
+    pub fn columns(&self) -> names::Columns {
+        names::of_columns(self.oid)
+    }
+
     /// True where calls are for the binder to compute in groups.
     pub fn is_aggregate(&self) -> bool {
         matches!(self.eval, Eval::Aggregate(_))
@@ -156,14 +167,14 @@ pub(crate) fn internal(message: impl Into<String>) -> Error {
 
 /// A Rust value that an argument holds.
 pub(crate) trait Argument<'a>: Sized {
-    fn take(value: DatumRef<'a>) -> Result<Self>;
+    fn read(value: DatumRef<'a>) -> Result<Self>;
 }
 
 macro_rules! arguments {
     ($($variant:ident $from:ty;)*) => {$(
         impl<'a> Argument<'a> for $from {
             #[inline]
-            fn take(value: DatumRef<'a>) -> Result<Self> {
+            fn read(value: DatumRef<'a>) -> Result<Self> {
                 match value {
                     DatumRef::$variant(value) => Ok(value),
                     other => Err(unexpected(stringify!($variant), other)),
@@ -200,7 +211,7 @@ arguments! {
 }
 
 impl<'a> Argument<'a> for Numeric {
-    fn take(value: DatumRef<'a>) -> Result<Self> {
+    fn read(value: DatumRef<'a>) -> Result<Self> {
         match value {
             DatumRef::Numeric(value) => Ok(value.get()),
             other => Err(unexpected("Numeric", other)),
@@ -209,14 +220,14 @@ impl<'a> Argument<'a> for Numeric {
 }
 
 impl<'a> Argument<'a> for DatumRef<'a> {
-    fn take(value: DatumRef<'a>) -> Result<Self> {
+    fn read(value: DatumRef<'a>) -> Result<Self> {
         Ok(value)
     }
 }
 
 impl<'a, T: Argument<'a>> Argument<'a> for Option<T> {
-    fn take(value: DatumRef<'a>) -> Result<Self> {
-        if value.is_null() { Ok(None) } else { T::take(value).map(Some) }
+    fn read(value: DatumRef<'a>) -> Result<Self> {
+        if value.is_null() { Ok(None) } else { T::read(value).map(Some) }
     }
 }
 
@@ -293,6 +304,18 @@ macro_rules! sets {
     };
 }
 
+/// Makes a table of functions that are computed elsewhere: an [`Eval`] without contents, then
+/// signatures.
+macro_rules! signatures {
+    ($eval:ident $($oid:literal $name:ident($($arg:ident),*) -> $ret:ident
+       $([$($flag:ident $(= $value:expr)?),*])?;)*) => {
+        &[$($crate::function::entry!(
+            $oid $name($($arg),*) -> $ret [$($($flag $(= $value)?),*)?]
+            $crate::function::Eval::$eval
+        )),*]
+    };
+}
+
 /// One entry of a table.
 macro_rules! entry {
     ($oid:literal $name:ident($($arg:ident),*) -> $ret:ident
@@ -341,10 +364,16 @@ macro_rules! body {
     ([$call:ident, $args:ident] $body:expr) => {
         |$call, $args| $crate::function::Output::put($body)
     };
+    (($call:ident;) $body:expr) => {
+        |$call, _| $crate::function::Output::put($body)
+    };
+    (() $body:expr) => {
+        |_, _| $crate::function::Output::put($body)
+    };
     (($call:ident; $($arg:ident: $type:ty),*) $body:expr) => {
         |$call, args| {
             let mut args = args.iter().copied();
-            $(let $arg = <$type as $crate::function::Argument<'_>>::take(
+            $(let $arg = <$type as $crate::function::Argument<'_>>::read(
                 args.next().unwrap_or(types::DatumRef::Null),
             )?;)*
             $crate::function::Output::put($body)
@@ -356,7 +385,7 @@ macro_rules! body {
     (rows ($call:ident; $($arg:ident: $type:ty),*) $body:expr) => {
         |$call, args| {
             let mut args = args.iter().copied();
-            $(let $arg = <$type as $crate::function::Argument<'_>>::take(
+            $(let $arg = <$type as $crate::function::Argument<'_>>::read(
                 args.next().unwrap_or(types::DatumRef::Null),
             )?;)*
             $body
@@ -367,4 +396,4 @@ macro_rules! body {
     };
 }
 
-pub(crate) use {body, entry, flag, functions, sets};
+pub(crate) use {body, entry, flag, functions, sets, signatures};

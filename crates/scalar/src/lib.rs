@@ -16,16 +16,25 @@
 //! [`Context`]. `COALESCE`, `CASE`, `GREATEST` and their kin are no functions but expressions.
 
 pub mod aggregate;
+mod array;
 pub mod cast;
 mod comparison;
 pub mod context;
+mod decimal;
 pub mod facts;
+mod float;
 pub mod function;
 mod integer;
+pub mod names;
 pub mod operators;
 pub mod polymorphic;
+mod random;
 pub mod registry;
 pub mod resolve;
+mod series;
+mod server;
+mod trigonometry;
+mod window;
 
 pub use context::{Clock, Context, Random, Session};
 pub use function::{Call, Eval, Function, Rows, Volatility};

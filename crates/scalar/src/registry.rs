@@ -6,10 +6,24 @@ use std::sync::LazyLock;
 use types::Oid;
 
 use crate::function::Function;
-use crate::{comparison, integer};
+use crate::{
+    aggregate, array, comparison, decimal, float, integer, random, series, server, trigonometry, window,
+};
 
 /// The tables, one for each subject.
-const TABLES: &[&[Function]] = &[comparison::TABLE, integer::TABLE];
+const TABLES: &[&[Function]] = &[
+    array::TABLE,
+    array::SETS,
+    comparison::TABLE,
+    decimal::TABLE,
+    float::TABLE,
+    integer::TABLE,
+    random::TABLE,
+    series::TABLE,
+    server::TABLE,
+    trigonometry::TABLE,
+    window::TABLE,
+];
 
 /// The functions with this name.
 pub fn functions(name: &str) -> &'static [&'static Function] {
@@ -30,5 +44,5 @@ pub fn function(oid: Oid) -> Option<&'static Function> {
 
 /// All functions, subject by subject.
 pub fn all() -> impl Iterator<Item = &'static Function> {
-    TABLES.iter().copied().flatten()
+    TABLES.iter().chain(aggregate::TABLES).copied().flatten()
 }
