@@ -23,10 +23,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use json::jsonb::{Jsonb, JsonbRef};
 use numeric::Numeric;
 
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Array, ArrayRef, Jsonb, Oid, Record, RecordRef};
+use crate::{Array, ArrayRef, Oid, Record, RecordRef};
 
 /// How a value is held: the variant of [`Datum`] that it has, where it is not NULL.
 ///
@@ -226,8 +227,8 @@ pub enum DatumRef<'a> {
     Interval(Interval),
     /// `uuid`.
     Uuid([u8; 16]),
-    /// `jsonb`, in its binary form.
-    Jsonb(&'a [u8]),
+    /// `jsonb`.
+    Jsonb(JsonbRef<'a>),
     /// `oid`, and what else names an object.
     Oid(Oid),
     /// Arrays, and the two vector types.
@@ -320,7 +321,7 @@ impl Datum {
             Datum::TimestampTz(value) => DatumRef::TimestampTz(*value),
             Datum::Interval(value) => DatumRef::Interval(*value),
             Datum::Uuid(value) => DatumRef::Uuid(*value),
-            Datum::Jsonb(value) => DatumRef::Jsonb(value.as_bytes()),
+            Datum::Jsonb(value) => DatumRef::Jsonb(value.root()),
             Datum::Oid(value) => DatumRef::Oid(*value),
             Datum::Array(value) => DatumRef::Array(value.as_ref()),
             Datum::Record(value) => DatumRef::Record(value.as_ref()),
@@ -383,7 +384,7 @@ impl<'a> DatumRef<'a> {
             DatumRef::TimestampTz(value) => Datum::TimestampTz(value),
             DatumRef::Interval(value) => Datum::Interval(value),
             DatumRef::Uuid(value) => Datum::Uuid(value),
-            DatumRef::Jsonb(value) => Datum::Jsonb(Jsonb::from_bytes(value.into())),
+            DatumRef::Jsonb(value) => Datum::Jsonb(value.to_jsonb()),
             DatumRef::Oid(value) => Datum::Oid(value),
             DatumRef::Array(value) => Datum::Array(value.to_owned()),
             DatumRef::Record(value) => Datum::Record(value.to_owned()),
@@ -412,7 +413,7 @@ impl fmt::Debug for DatumRef<'_> {
             DatumRef::TimestampTz(value) => value.fmt(f),
             DatumRef::Interval(value) => value.fmt(f),
             DatumRef::Uuid(value) => write!(f, "Uuid({value:02x?})"),
-            DatumRef::Jsonb(value) => write!(f, "Jsonb({value:02x?})"),
+            DatumRef::Jsonb(value) => write!(f, "Jsonb({value})"),
             DatumRef::Oid(value) => value.fmt(f),
             DatumRef::Array(value) => value.fmt(f),
             DatumRef::Record(value) => value.fmt(f),
@@ -464,6 +465,7 @@ from! {
     Timestamp => Timestamp;
     TimestampTz => TimestampTz;
     Interval => Interval;
+    Jsonb => Jsonb;
     Oid => Oid;
     Array => Array;
     Record => Record;

@@ -10,6 +10,10 @@
 
 use std::fmt;
 
+use json::jsonb::JsonbError;
+use json::written::SyntaxError;
+use numeric::NumericError;
+
 use crate::SqlState;
 
 /// The result of whatever can fail for a reason that the user is told.
@@ -27,6 +31,7 @@ struct Parts {
     message: String,
     detail: Option<String>,
     hint: Option<String>,
+    context: Option<String>,
     objects: Vec<(Object, String)>,
 }
 
@@ -53,6 +58,7 @@ impl Error {
             message: message.into(),
             detail: None,
             hint: None,
+            context: None,
             objects: Vec::new(),
         }))
     }
@@ -68,6 +74,13 @@ impl Error {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error, with what was being done when it came up.
+    #[must_use]
+    pub fn with_context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
         self
     }
 
@@ -96,6 +109,11 @@ impl Error {
     /// Advice, in sentences.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// What was being done when it came up: a line for each, the innermost first.
+    pub fn context(&self) -> Option<&str> {
+        self.0.context.as_deref()
     }
 
     /// The name of the object that the error is about, where it is about one of this kind.
@@ -127,3 +145,32 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The code that a crate below spells out.
+fn state(code: &str) -> SqlState {
+    SqlState::from_code(code).expect("the crates below know the codes")
+}
+
+impl From<NumericError> for Error {
+    fn from(error: NumericError) -> Self {
+        let mut parts = Error::new(state(error.sqlstate()), error.to_string());
+        parts.0.detail = error.detail();
+        parts
+    }
+}
+
+impl From<JsonbError> for Error {
+    fn from(error: JsonbError) -> Self {
+        let mut parts = Error::new(state(error.sqlstate()), error.to_string());
+        parts.0.detail = error.detail().map(Into::into);
+        parts.0.hint = error.hint().map(Into::into);
+        parts.0.context = error.context().map(Into::into);
+        parts
+    }
+}
+
+impl From<SyntaxError> for Error {
+    fn from(error: SyntaxError) -> Self {
+        JsonbError::Syntax(error).into()
+    }
+}

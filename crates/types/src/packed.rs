@@ -21,6 +21,8 @@
 //! they are. What was read once is known to be sound, which is why [`ArrayRef`] and [`RecordRef`]
 //! hand out their elements without a `Result`.
 
+use json::jsonb::JsonbRef;
+
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use crate::{
     ArrayRef, DatumRef, EnumOrder, Error, NumericRef, Oid, RecordRef, Repr, Result, SqlState,
@@ -122,7 +124,7 @@ pub(crate) fn put(out: &mut Vec<u8>, value: DatumRef<'_>) {
             out.extend_from_slice(&value.months.to_le_bytes());
         }
         DatumRef::Uuid(value) => out.extend_from_slice(&value),
-        DatumRef::Jsonb(value) => put_counted(out, value),
+        DatumRef::Jsonb(value) => put_counted(out, value.bytes()),
         DatumRef::Oid(value) => out.extend_from_slice(&value.0.to_le_bytes()),
         DatumRef::Array(value) => put_counted(out, value.as_bytes()),
         DatumRef::Record(value) => put_counted(out, value.as_bytes()),
@@ -183,7 +185,8 @@ pub(crate) fn take<'a>(input: &mut &'a [u8], repr: Repr, depth: u32) -> Result<D
             months: i32::from_le_bytes(take_array(bytes)?),
         }),
         Repr::Uuid => DatumRef::Uuid(take_array(bytes)?),
-        Repr::Jsonb => DatumRef::Jsonb(bytes),
+        // Its reader copes with any bytes; proving them right here would read all of a large value.
+        Repr::Jsonb => DatumRef::Jsonb(JsonbRef::new(bytes)),
         Repr::Oid => DatumRef::Oid(Oid(u32::from_le_bytes(take_array(bytes)?))),
         Repr::Array => DatumRef::Array(ArrayRef::check(bytes, depth + 1)?),
         Repr::Record => DatumRef::Record(RecordRef::check(bytes, depth + 1)?),

@@ -218,7 +218,8 @@ fn read(tokens: &[Token], style: IntervalStyle, fields: IntervalFields) -> Resul
                 }
                 match (text, interval_unit(text), word(text)) {
                     ("ago", ..) if is_last => {
-                        is_ago = true;
+                        // It is no unit for a number right before it.
+                        (unit, is_ago) = (Some(Unit::Epoch), true);
                         0
                     }
                     (_, Some(of), _) | (_, None, Some(Word::Unit(of))) => {
