@@ -17,14 +17,18 @@
 //! are long.
 
 pub mod array;
+pub mod binary;
 pub mod builtin;
+pub mod compare;
 mod context;
 mod datum;
 mod error;
+pub mod key;
 mod modifier;
 mod oid;
 mod packed;
 mod record;
+pub mod row;
 mod state;
 mod style;
 pub mod text;
@@ -36,8 +40,10 @@ pub use context::{Builtins, Context, EnumLabels, Field, Objects, Shape, TypeSour
 pub use datum::{Datum, DatumRef, EnumOrder, NumericRef, Repr};
 pub use error::{Error, Object, Result};
 pub use json::jsonb::{Jsonb, JsonbRef};
+pub use key::KeyOrder;
 pub use modifier::{Coercion, Modifier, format_type};
 pub use oid::{Oid, Type};
 pub use record::{Record, RecordRef};
+pub use row::RowView;
 pub use state::SqlState;
 pub use style::{ByteaOutput, DateFormat, DateOrder, IntervalStyle, Style};

@@ -16,7 +16,7 @@
 use numeric::Precision;
 
 use crate::time::{Interval, IntervalFields, SECOND_US, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Array, Context, Datum, DatumRef, Error, Result, SqlState, Type, TypeSource, builtin};
+use crate::{Array, Datum, Error, Result, SqlState, Type, TypeSource, builtin};
 
 /// What narrows a type: PostgreSQL's typmod, a number whose meaning the type knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,7 +92,8 @@ impl Modifier {
     /// The digits of a fraction of a second, for a type that has one.
     fn precision(self, ty: Type) -> Option<u32> {
         let number = self.get()?;
-        let precision = if ty == Type::INTERVAL { number & INTERVAL_FULL_PRECISION } else { number };
+        let precision =
+            if ty == Type::INTERVAL { number & INTERVAL_FULL_PRECISION } else { number };
         u32::try_from(precision).ok().filter(|precision| *precision < 7)
     }
 

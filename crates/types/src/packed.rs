@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How deep arrays and records may lie in one another.
-pub(crate) const DEPTH_MAX: u32 = 64;
+pub(crate) const DEPTH_MAX: u32 = 256;
 
 /// The error for stored bytes that are not what was once written.
 pub(crate) fn damaged(what: &str) -> Error {
@@ -149,6 +149,16 @@ pub(crate) fn take_raw<'a>(input: &mut &'a [u8], repr: Repr) -> Result<&'a [u8]>
 
 /// Takes one value off the front. `depth` is how many arrays and records it lies in.
 pub(crate) fn take<'a>(input: &mut &'a [u8], repr: Repr, depth: u32) -> Result<DatumRef<'a>> {
+    take_value(input, repr, Some(depth))
+}
+
+/// Takes one value off the front of what [`take`] has passed before, or what was just written.
+pub(crate) fn take_again<'a>(input: &mut &'a [u8], repr: Repr) -> DatumRef<'a> {
+    take_value(input, repr, None).expect("checked when it was read or made")
+}
+
+/// As [`take`]; without a depth, arrays and records are known to be sound.
+fn take_value<'a>(input: &mut &'a [u8], repr: Repr, depth: Option<u32>) -> Result<DatumRef<'a>> {
     let mut bytes = take_raw(input, repr)?;
     let bytes = &mut bytes;
     Ok(match repr {
@@ -188,8 +198,14 @@ pub(crate) fn take<'a>(input: &mut &'a [u8], repr: Repr, depth: u32) -> Result<D
         // Its reader copes with any bytes; proving them right here would read all of a large value.
         Repr::Jsonb => DatumRef::Jsonb(JsonbRef::new(bytes)),
         Repr::Oid => DatumRef::Oid(Oid(u32::from_le_bytes(take_array(bytes)?))),
-        Repr::Array => DatumRef::Array(ArrayRef::check(bytes, depth + 1)?),
-        Repr::Record => DatumRef::Record(RecordRef::check(bytes, depth + 1)?),
+        Repr::Array => DatumRef::Array(match depth {
+            Some(depth) => ArrayRef::check(bytes, depth + 1)?,
+            None => ArrayRef::sound(bytes),
+        }),
+        Repr::Record => DatumRef::Record(match depth {
+            Some(depth) => RecordRef::check(bytes, depth + 1)?,
+            None => RecordRef::sound(bytes),
+        }),
         Repr::Enum => DatumRef::Enum(
             EnumOrder::new(f64::from_le_bytes(take_array(bytes)?))
                 .ok_or_else(|| damaged("an enum's label has no order"))?,

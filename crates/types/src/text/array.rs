@@ -12,7 +12,9 @@ use std::fmt::Write;
 
 use super::number::is_space;
 use crate::array::{self, DIMENSIONS_MAX, ELEMENTS_MAX};
-use crate::{Array, ArrayRef, Context, Datum, Dimension, Error, Modifier, Repr, Result, SqlState, Type};
+use crate::{
+    Array, ArrayRef, Context, Datum, Dimension, Error, Modifier, Repr, Result, SqlState, Type,
+};
 
 /// What stands between elements.
 const DELIMITER: char = ',';
@@ -333,7 +335,12 @@ fn contents(
 }
 
 /// Writes an array. Its elements take the type that the array says.
-pub(super) fn write(array: ArrayRef<'_>, modifier: Modifier, context: &Context<'_>, out: &mut String) {
+pub(super) fn write(
+    array: ArrayRef<'_>,
+    modifier: Modifier,
+    context: &Context<'_>,
+    out: &mut String,
+) {
     let dimensions = array.dimensions();
     if dimensions.is_empty() {
         out.push_str("{}");

@@ -24,9 +24,7 @@ pub(crate) use plain::{TID_OFFSET_BITS, byte_of_char, char_of_byte};
 
 use crate::modifier::{Coercion, padded};
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{
-    Context, Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type,
-};
+use crate::{Context, Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type};
 
 /// Most bytes of a `name`.
 pub const NAME_BYTES_MAX: usize = 63;

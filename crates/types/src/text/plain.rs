@@ -47,9 +47,9 @@ fn parse_hex(text: &str) -> Result<Vec<u8>> {
             continue;
         }
         let high = digit(c)?;
-        let low = chars.next().ok_or_else(|| {
-            bad("invalid hexadecimal data: odd number of digits".to_owned())
-        })?;
+        let low = chars
+            .next()
+            .ok_or_else(|| bad("invalid hexadecimal data: odd number of digits".to_owned()))?;
         bytes.push(high << 4 | digit(low)?);
     }
     Ok(bytes)
@@ -191,7 +191,8 @@ pub(crate) fn parse_tid(text: &str) -> Result<i64> {
     let parts = || {
         let inner = text.trim_matches(is_space).strip_prefix('(')?.strip_suffix(')')?;
         let (block, offset) = inner.split_once(',')?;
-        let (block, offset) = (block.trim_start_matches(is_space), offset.trim_start_matches(is_space));
+        let (block, offset) =
+            (block.trim_start_matches(is_space), offset.trim_start_matches(is_space));
         Some((block.parse::<u32>().ok()?, offset.parse::<u16>().ok()?))
     };
     let (block, offset) = parts().ok_or_else(|| invalid_syntax("tid", text))?;

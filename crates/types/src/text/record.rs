@@ -5,7 +5,9 @@
 //! ```
 
 use super::number::is_space;
-use crate::{Context, Datum, DatumRef, Error, Field, Modifier, Record, RecordRef, Result, SqlState};
+use crate::{
+    Context, Datum, DatumRef, Error, Field, Modifier, Record, RecordRef, Result, SqlState,
+};
 
 /// Reads a row with these columns.
 ///
@@ -33,8 +35,8 @@ pub(super) fn parse(text: &str, fields: &[Field], context: &Context<'_>) -> Resu
             Datum::Null
         } else {
             let mut text = String::new();
-            rest = field_text(rest, &mut text)
-                .ok_or_else(|| malformed("Unexpected end of input."))?;
+            rest =
+                field_text(rest, &mut text).ok_or_else(|| malformed("Unexpected end of input."))?;
             super::parse(&text, field.ty, field.modifier, context)?
         };
         values.push((field.ty, repr, value));

@@ -35,8 +35,7 @@ pub(crate) fn interval_out_of_range() -> Error {
 
 impl Interval {
     /// Less than every other: `-infinity`.
-    pub const NEG_INFINITY: Interval =
-        Interval { months: i32::MIN, days: i32::MIN, us: i64::MIN };
+    pub const NEG_INFINITY: Interval = Interval { months: i32::MIN, days: i32::MIN, us: i64::MIN };
     /// More than every other: `infinity`.
     pub const INFINITY: Interval = Interval { months: i32::MAX, days: i32::MAX, us: i64::MAX };
     /// No time.

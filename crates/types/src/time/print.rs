@@ -136,7 +136,13 @@ fn displacement(east_s: i32, out: &mut String) {
 }
 
 /// A day and a time, and where they are, if it is said.
-fn day_and_clock(day_number: i64, time_us: i64, zone: Option<Place<'_>>, style: &Style, out: &mut String) {
+fn day_and_clock(
+    day_number: i64,
+    time_us: i64,
+    zone: Option<Place<'_>>,
+    style: &Style,
+    out: &mut String,
+) {
     let civil = Civil::from_days(day_number);
     if style.date_format == DateFormat::Postgres {
         out.push_str(&WEEKDAYS[weekday(day_number) as usize][..3]);
@@ -358,13 +364,12 @@ fn verbose(parts: &Parts, out: &mut String) {
 
 /// `1-2` or `3 4:05:06` where the value is one of the standard's, `+1-2 -3 +4:05:06` otherwise.
 fn sql_standard(parts: &Parts, out: &mut String) {
-    let all =
-        [parts.years, parts.months, parts.days, parts.hours, parts.minutes, parts.seconds_us];
+    let all = [parts.years, parts.months, parts.days, parts.hours, parts.minutes, parts.seconds_us];
     let has_negative = all.iter().any(|part| *part < 0);
     let has_positive = all.iter().any(|part| *part > 0);
     let has_year_month = parts.years != 0 || parts.months != 0;
-    let is_mixed = has_negative && has_positive
-        || has_year_month && (parts.days != 0 || parts.has_time());
+    let is_mixed =
+        has_negative && has_positive || has_year_month && (parts.days != 0 || parts.has_time());
     let (years, months, days) = (parts.years.abs(), parts.months.abs(), parts.days.abs());
     if is_mixed {
         let sign = |is_negative: bool| if is_negative { '-' } else { '+' };

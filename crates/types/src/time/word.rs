@@ -14,9 +14,13 @@ pub(crate) enum Word {
     /// Sunday is 0.
     Weekday,
     /// `am`, or `pm` for true.
-    Meridiem { is_pm: bool },
+    Meridiem {
+        is_pm: bool,
+    },
     /// `ad`, or `bc` for true.
-    Era { is_bc: bool },
+    Era {
+        is_bc: bool,
+    },
     Now,
     Today,
     Tomorrow,

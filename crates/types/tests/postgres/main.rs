@@ -98,8 +98,11 @@ fn type_of(name: &str) -> (types::Type, types::Modifier) {
         None => (plain.trim_matches('"'), ""),
     };
     let facts = builtin::by_name(base).unwrap_or_else(|| panic!("no such type: {base}"));
-    let mut numbers: Vec<i32> =
-        precision.split(',').filter(|n| !n.is_empty()).map(|n| n.parse().expect("a number")).collect();
+    let mut numbers: Vec<i32> = precision
+        .split(',')
+        .filter(|n| !n.is_empty())
+        .map(|n| n.parse().expect("a number"))
+        .collect();
     if base == "interval" && (!fields.is_empty() || !numbers.is_empty()) {
         let all = [
             IntervalFields::ALL,

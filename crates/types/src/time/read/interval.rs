@@ -9,9 +9,9 @@
 //! Fractions flow down: half a month is 15 days, half a day 12 hours, and part of a year as many
 //! whole months as are nearest.
 
+use super::Fault;
 use super::moment::{clock, fraction};
 use super::token::{Kind, Token, tokens};
-use super::Fault;
 use crate::time::word::{Unit, Word, interval_unit, word};
 use crate::time::{
     DAY_US, HOUR_US, Interval, IntervalFields, MINUTE_US, SECOND_US, interval_out_of_range,

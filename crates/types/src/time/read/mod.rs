@@ -66,10 +66,7 @@ impl Fault {
 
 /// The error for a name that is no time zone.
 pub(crate) fn unknown_zone(name: &str) -> Error {
-    Error::new(
-        SqlState::INVALID_PARAMETER_VALUE,
-        format!("time zone \"{name}\" not recognized"),
-    )
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
 }
 
 fn out_of_range(what: &str, text: &str) -> Error {
@@ -108,10 +105,9 @@ impl Timestamp {
     /// there is not.
     pub fn parse(text: &str, context: &Context<'_>) -> Result<Self> {
         match moment(text, "timestamp", context)? {
-            Moment::At { day, time_us, .. } => {
-                local_us(day, time_us).and_then(Timestamp::in_range)
-                    .ok_or_else(|| out_of_range("timestamp", text))
-            }
+            Moment::At { day, time_us, .. } => local_us(day, time_us)
+                .and_then(Timestamp::in_range)
+                .ok_or_else(|| out_of_range("timestamp", text)),
             Moment::Epoch => Ok(Timestamp(-super::calendar::UNIX_EPOCH_DAYS * DAY_US)),
             Moment::Infinity => Ok(Timestamp::INFINITY),
             Moment::NegativeInfinity => Ok(Timestamp::NEG_INFINITY),

@@ -12,8 +12,8 @@ use super::token::{Kind, Token};
 use super::{Fault, ZoneName};
 use crate::time::calendar::{Civil, JULIAN_OF_EPOCH, days_in_month};
 use crate::time::word::{Unit, Word, word};
-use crate::time::zone::abbreviation::{Meaning, meaning};
 use crate::time::zone::TimeZone;
+use crate::time::zone::abbreviation::{Meaning, meaning};
 use crate::time::{DAY_US, HOUR_US, MINUTE_US, SECOND_US, Time, TimeTz, Timestamp};
 use crate::{Context, DateOrder};
 
@@ -287,7 +287,8 @@ impl<'a> Reading<'a> {
     fn date_before_time(&mut self, tokens: &[Token], at: usize) -> Result<Seen, Fault> {
         let text = &tokens[at].text;
         let last = tokens.len() - 1;
-        if at == 0 && last > 0 && (tokens[last].kind == Kind::Date || tokens[1].kind == Kind::Time) {
+        if at == 0 && last > 0 && (tokens[last].kind == Kind::Date || tokens[1].kind == Kind::Time)
+        {
             self.date(text, self.seen)
         } else if text.starts_with(|c: char| c.is_ascii_digit()) {
             self.time_with_zone(text)

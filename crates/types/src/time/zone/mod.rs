@@ -142,11 +142,7 @@ impl TimeZone {
 
     /// What an abbreviation meant in this zone at a moment: seconds east of Greenwich. `None`
     /// where it never meant anything there.
-    pub(crate) fn east_of_abbreviation(
-        &self,
-        abbreviation: &str,
-        at: TimestampTz,
-    ) -> Option<i32> {
+    pub(crate) fn east_of_abbreviation(&self, abbreviation: &str, at: TimestampTz) -> Option<i32> {
         self.0.east_of_abbreviation(abbreviation, at.0.div_euclid(US_PER_S) + EPOCH_S)
     }
 }

@@ -80,7 +80,8 @@ impl File {
             Some((be_u32(&kind[..4]) as i32, kind[4] != 0, name.into()))
         });
         let kinds: Vec<_> = kinds.collect::<Option<_>>()?;
-        let is_sound = !kinds.is_empty() && begun.iter().all(|kind| usize::from(*kind) < kinds.len());
+        let is_sound =
+            !kinds.is_empty() && begun.iter().all(|kind| usize::from(*kind) < kinds.len());
         is_sound.then_some(())?;
 
         let moments = moments.chunks_exact(8);
