@@ -113,6 +113,8 @@ pub struct Call<'a> {
     pub args: &'a [Type],
     /// The type that the result really has.
     pub ret: Type,
+    /// True where the last argument was marked `VARIADIC` and is an array of arguments.
+    pub spread: bool,
 }
 
 impl Function {

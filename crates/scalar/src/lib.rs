@@ -27,12 +27,15 @@ pub mod function;
 mod integer;
 pub mod names;
 pub mod operators;
+mod pattern;
 pub mod polymorphic;
+pub mod quote;
 mod random;
 pub mod registry;
 pub mod resolve;
 mod series;
 mod server;
+mod string;
 mod trigonometry;
 mod window;
 

@@ -7,7 +7,8 @@ use types::Oid;
 
 use crate::function::Function;
 use crate::{
-    aggregate, array, comparison, decimal, float, integer, random, series, server, trigonometry, window,
+    aggregate, array, comparison, decimal, float, integer, pattern, quote, random, series,
+    server, string, trigonometry, window,
 };
 
 /// The tables, one for each subject.
@@ -18,9 +19,13 @@ const TABLES: &[&[Function]] = &[
     decimal::TABLE,
     float::TABLE,
     integer::TABLE,
+    pattern::TABLE,
+    quote::TABLE,
     random::TABLE,
     series::TABLE,
     server::TABLE,
+    string::TABLE,
+    string::SETS,
     trigonometry::TABLE,
     window::TABLE,
 ];
