@@ -63,6 +63,19 @@ pub enum Default {
     Float(f64),
 }
 
+impl Default {
+    /// The value, as the type of its argument holds it.
+    pub fn value(&self) -> Datum {
+        match *self {
+            Self::Null => Datum::Null,
+            Self::Bool(value) => Datum::Bool(value),
+            Self::Text(value) => Datum::text(value),
+            Self::Int(value) => Datum::Int4(value),
+            Self::Float(value) => Datum::Float8(value),
+        }
+    }
+}
+
 /// When the result of a function for the same arguments may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volatility {

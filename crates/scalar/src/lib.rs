@@ -17,6 +17,7 @@
 
 pub mod aggregate;
 mod array;
+mod bytes;
 pub mod cast;
 mod comparison;
 pub mod context;
@@ -31,6 +32,7 @@ mod pattern;
 pub mod polymorphic;
 pub mod quote;
 mod random;
+mod regex;
 pub mod registry;
 pub mod resolve;
 mod series;

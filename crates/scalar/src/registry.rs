@@ -7,7 +7,7 @@ use types::Oid;
 
 use crate::function::Function;
 use crate::{
-    aggregate, array, comparison, decimal, float, integer, pattern, quote, random, series,
+    aggregate, array, bytes, comparison, decimal, float, integer, pattern, quote, random, regex, series,
     server, string, trigonometry, window,
 };
 
@@ -15,6 +15,7 @@ use crate::{
 const TABLES: &[&[Function]] = &[
     array::TABLE,
     array::SETS,
+    bytes::TABLE,
     comparison::TABLE,
     decimal::TABLE,
     float::TABLE,
@@ -22,6 +23,8 @@ const TABLES: &[&[Function]] = &[
     pattern::TABLE,
     quote::TABLE,
     random::TABLE,
+    regex::TABLE,
+    regex::SETS,
     series::TABLE,
     server::TABLE,
     string::TABLE,
