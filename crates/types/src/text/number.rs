@@ -258,3 +258,10 @@ fn positional_or_scientific(written: &str, integer_digits: i32, out: &mut String
     }
     out.extend(std::iter::repeat_n('0', before.saturating_sub(count)));
 }
+
+/// A number as C's `%g` writes it, with at most six digits.
+pub(crate) fn general(value: f64) -> String {
+    let mut out = String::new();
+    write_float8(value, -9, &mut out);
+    out
+}

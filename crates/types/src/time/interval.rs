@@ -199,3 +199,204 @@ impl Interval {
 fn finite(interval: Option<Interval>) -> Result<Interval> {
     interval.filter(|interval| interval.is_finite()).ok_or_else(interval_out_of_range)
 }
+
+/// Days of a month, for what flows from one into the other.
+const MONTH_DAYS: i32 = 30;
+
+/// Seconds of a day.
+const DAY_S: f64 = 86_400.0;
+
+/// The number with what is below a millionth rounded away.
+fn to_millionths(number: f64) -> f64 {
+    (number * 1e6).round_ties_even() / 1e6
+}
+
+/// The whole part of a number, where it fits.
+fn whole_i32(number: f64) -> Option<i32> {
+    let fits = number >= f64::from(i32::MIN) && number < -f64::from(i32::MIN);
+    fits.then_some(number as i32)
+}
+
+impl Interval {
+    /// -1 for an interval that is less than none, 0 for one as long as none, 1 for others.
+    fn signum(self) -> i128 {
+        self.span_us().signum()
+    }
+
+    /// The interval with all signs the other way round.
+    ///
+    /// # Errors
+    /// 22008 where a part has no opposite.
+    pub fn negate(self) -> Result<Self> {
+        match self {
+            interval if interval.is_finite() => finite((|| {
+                Some(Interval {
+                    months: interval.months.checked_neg()?,
+                    days: interval.days.checked_neg()?,
+                    us: interval.us.checked_neg()?,
+                })
+            })()),
+            interval if interval.days > 0 => Ok(Self::NEG_INFINITY),
+            _ => Ok(Self::INFINITY),
+        }
+    }
+
+    /// The sum, part by part.
+    ///
+    /// # Errors
+    /// 22008 out of range, and for opposite infinities.
+    pub fn add(self, other: Self) -> Result<Self> {
+        match (self.is_finite(), other.is_finite()) {
+            (true, true) => finite((|| {
+                Some(Interval {
+                    months: self.months.checked_add(other.months)?,
+                    days: self.days.checked_add(other.days)?,
+                    us: self.us.checked_add(other.us)?,
+                })
+            })()),
+            (true, false) => Ok(other),
+            (false, true) => Ok(self),
+            (false, false) if self.days == other.days => Ok(self),
+            (false, false) => Err(interval_out_of_range()),
+        }
+    }
+
+    /// The difference, part by part.
+    ///
+    /// # Errors
+    /// 22008 out of range, and for equal infinities.
+    pub fn subtract(self, other: Self) -> Result<Self> {
+        match (self.is_finite(), other.is_finite()) {
+            (true, true) => {}
+            (false, true) => return Ok(self),
+            _ => return self.add(other.negate()?),
+        }
+        finite((|| {
+            Some(Interval {
+                months: self.months.checked_sub(other.months)?,
+                days: self.days.checked_sub(other.days)?,
+                us: self.us.checked_sub(other.us)?,
+            })
+        })())
+    }
+
+    /// The interval so many times. Fractions of a month flow into days, those of a day into the
+    /// time.
+    ///
+    /// # Errors
+    /// 22008 out of range, for NaN, and for infinity times nothing.
+    pub fn multiply(self, factor: f64) -> Result<Self> {
+        if factor.is_nan() {
+            return Err(interval_out_of_range());
+        }
+        if !self.is_finite() || factor.is_infinite() {
+            let sign = self.signum() as f64 * factor;
+            return match sign {
+                sign if sign > 0.0 => Ok(Self::INFINITY),
+                sign if sign < 0.0 => Ok(Self::NEG_INFINITY),
+                _ => Err(interval_out_of_range()),
+            };
+        }
+        finite(self.scaled(|part| part * factor))
+    }
+
+    /// The interval divided. Fractions of a month flow into days, those of a day into the time.
+    ///
+    /// # Errors
+    /// 22012 for zero, 22008 out of range, for NaN, and for infinity by infinity.
+    pub fn divide(self, divisor: f64) -> Result<Self> {
+        if divisor == 0.0 {
+            return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
+        }
+        if divisor.is_nan() || !self.is_finite() && divisor.is_infinite() {
+            return Err(interval_out_of_range());
+        }
+        match self {
+            interval if interval.is_finite() => finite(interval.scaled(|part| part / divisor)),
+            interval if divisor < 0.0 => interval.negate(),
+            interval => Ok(interval),
+        }
+    }
+
+    /// Each part scaled, and the fractions passed on.
+    fn scaled(self, scale: impl Fn(f64) -> f64) -> Option<Self> {
+        let (months_f, days_f) = (scale(self.months.into()), scale(self.days.into()));
+        let (months, mut days) = (whole_i32(months_f)?, whole_i32(days_f)?);
+        // The calculation is careful to end up with whole numbers where it should.
+        let more_days = to_millionths((months_f - f64::from(months)) * f64::from(MONTH_DAYS));
+        let fraction = days_f - f64::from(days) + more_days - more_days.trunc();
+        let mut seconds = to_millionths(fraction * DAY_S);
+        if seconds.abs() >= DAY_S {
+            let whole = (seconds / DAY_S) as i32;
+            days = days.checked_add(whole)?;
+            seconds -= f64::from(whole) * DAY_S;
+        }
+        days = days.checked_add(more_days as i32)?;
+        let us = (scale(self.us as f64) + seconds * SECOND_US as f64).round_ties_even();
+        let fits = us >= i64::MIN as f64 && us < -(i64::MIN as f64);
+        fits.then_some(Interval { months, days, us: us as i64 })
+    }
+
+    /// Every 24 hours made a day, and days and time brought to the same sign.
+    ///
+    /// # Errors
+    /// 22008 out of range.
+    pub fn justify_hours(self) -> Result<Self> {
+        if !self.is_finite() {
+            return Ok(self);
+        }
+        let days = i64::from(self.days) + self.us / DAY_US;
+        let (days, us) = same_sign(days, self.us % DAY_US, DAY_US);
+        let days = i32::try_from(days).map_err(|_| interval_out_of_range())?;
+        Ok(Interval { days, us, ..self })
+    }
+
+    /// Every 30 days made a month, and months and days brought to the same sign.
+    ///
+    /// # Errors
+    /// 22008 out of range.
+    pub fn justify_days(self) -> Result<Self> {
+        if !self.is_finite() {
+            return Ok(self);
+        }
+        let months = i64::from(self.months) + i64::from(self.days / MONTH_DAYS);
+        let (months, days) =
+            same_sign(months, i64::from(self.days % MONTH_DAYS), i64::from(MONTH_DAYS));
+        let months = i32::try_from(months).map_err(|_| interval_out_of_range())?;
+        Ok(Interval { months, days: days as i32, us: self.us })
+    }
+
+    /// Both, with all three parts brought to the same sign.
+    ///
+    /// # Errors
+    /// 22008 out of range.
+    pub fn justify(self) -> Result<Self> {
+        if !self.is_finite() {
+            return Ok(self);
+        }
+        let month_days = i64::from(MONTH_DAYS);
+        let mut us = self.us % DAY_US;
+        let mut days = i64::from(self.days) + self.us / DAY_US;
+        let mut months = i64::from(self.months) + days / month_days;
+        days %= month_days;
+        if months > 0 && (days < 0 || days == 0 && us < 0) {
+            (months, days) = (months - 1, days + month_days);
+        } else if months < 0 && (days > 0 || days == 0 && us > 0) {
+            (months, days) = (months + 1, days - month_days);
+        }
+        (days, us) = same_sign(days, us, DAY_US);
+        let months = i32::try_from(months).map_err(|_| interval_out_of_range())?;
+        Ok(Interval { months, days: days as i32, us })
+    }
+}
+
+/// Two parts with the same sign, where `size` of the small one are one of the large one.
+fn same_sign(large: i64, small: i64, size: i64) -> (i64, i64) {
+    if large > 0 && small < 0 {
+        (large - 1, small + size)
+    } else if large < 0 && small > 0 {
+        (large + 1, small - size)
+    } else {
+        (large, small)
+    }
+}

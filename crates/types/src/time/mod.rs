@@ -19,15 +19,22 @@
 //!
 //! Functions that depend on the zone, the clock or a setting are given it.
 
+mod arithmetic;
 pub mod calendar;
+mod convert;
+mod extract;
 mod interval;
+mod make;
 mod print;
 mod read;
+mod trunc;
 mod word;
 mod zone;
 
+pub use arithmetic::overlaps;
 pub use calendar::Civil;
 pub use interval::{Interval, IntervalFields};
+pub use make::IntervalParts;
 pub use read::ZoneName;
 pub use word::Unit;
 pub use zone::{Local, TimeZone};

@@ -107,13 +107,32 @@ pub(crate) fn interval_unit(word: &str) -> Option<Unit> {
     find(UNITS, word)
 }
 
-/// The unit that `extract`, `date_trunc` and their kin take, in small letters.
-pub(crate) fn field(name: &str) -> Option<Unit> {
-    interval_unit(name).or_else(|| match word(name)? {
-        Word::Unit(unit) => Some(unit),
-        Word::Epoch => Some(Unit::Epoch),
+/// What a name asks `extract` for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FieldName {
+    /// A unit.
+    Unit(Unit),
+    /// A word that stands for a moment, such as `now`: it is known, but there is no such field.
+    Moment(Word),
+}
+
+/// What a name, in small letters, asks for; `None` for what it is no name of.
+pub(crate) fn field(name: &str) -> Option<FieldName> {
+    if let Some(unit) = interval_unit(name) {
+        return Some(FieldName::Unit(unit));
+    }
+    match word(name)? {
+        Word::Unit(unit) => Some(FieldName::Unit(unit)),
+        moment @ (Word::Now
+        | Word::Today
+        | Word::Tomorrow
+        | Word::Yesterday
+        | Word::AllBalls
+        | Word::Epoch
+        | Word::Infinity
+        | Word::NegativeInfinity) => Some(FieldName::Moment(moment)),
         _ => None,
-    })
+    }
 }
 
 const WORDS: &[(&str, Word)] = &[

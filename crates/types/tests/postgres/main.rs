@@ -6,6 +6,7 @@
 //! every line that differs.
 
 mod text;
+mod time;
 
 use types::{ByteaOutput, Context, Error, IntervalStyle, Style};
 
