@@ -398,6 +398,37 @@ impl<'a> Builder<'a> {
     }
 }
 
+impl Jsonb {
+    /// `true` or `false`.
+    pub fn bool(value: bool) -> Jsonb {
+        Jsonb::trusted(vec![if value { TRUE } else { FALSE }])
+    }
+
+    /// An integer.
+    pub fn int(value: i64) -> Jsonb {
+        let mut bytes = Vec::new();
+        number::push_i64(value, &mut bytes);
+        Jsonb::trusted(bytes)
+    }
+
+    /// A number; NaN and the infinities, which JSON cannot say, become strings.
+    pub fn number(value: &Numeric) -> Jsonb {
+        let mut builder = Builder::new();
+        builder.number(value);
+        builder.finish().unwrap_or_default()
+    }
+
+    /// A string.
+    ///
+    /// # Errors
+    /// [`JsonbError::StringTooLong`], and [`JsonbError::Syntax`] for one with a NUL.
+    pub fn string(value: &str) -> Result<Jsonb, JsonbError> {
+        let mut builder = Builder::new();
+        builder.string(value);
+        builder.finish()
+    }
+}
+
 impl Sink for Builder<'_> {
     fn name(&mut self, text: &[u8]) -> Result<(), Stopped> {
         let at = self.heap.len();

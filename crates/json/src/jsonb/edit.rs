@@ -118,7 +118,9 @@ impl<'a> JsonbRef<'a> {
                 for side in [self, other] {
                     match side.value() {
                         Value::Array(array) => take_elements(array, 0..array.len(), a),
-                        _ => drop(a.value(side)),
+                        _ => {
+                            a.value(side);
+                        }
                     }
                 }
             }),
@@ -269,7 +271,9 @@ impl<'a> JsonbRef<'a> {
             }
             match token {
                 Token::Name(bytes) => name = Some(bytes),
-                Token::Scalar(value) => drop(builder.value(value)),
+                Token::Scalar(value) => {
+                    builder.value(value);
+                }
                 Token::Array(_) => builder.open_array(),
                 Token::Object(_) => builder.open_object(),
                 Token::Close(_) => builder.close_container(),

@@ -25,6 +25,7 @@ mod edit;
 mod error;
 mod form;
 mod number;
+pub mod pathlang;
 mod walk;
 mod write;
 
