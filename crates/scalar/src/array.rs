@@ -233,7 +233,9 @@ fn trim(array: ArrayRef<'_>, count: i32) -> Result<Array> {
             "number of elements to trim must be between 0 and {length}"
         )));
     }
-    let mut kept = dimensions.clone();
+    // A slice counts from 1, whatever the array did.
+    let mut kept: Vec<_> =
+        dimensions.iter().map(|dimension| Dimension { lower: 1, ..*dimension }).collect();
     if let Some(outer) = kept.first_mut() {
         outer.length -= count;
     }

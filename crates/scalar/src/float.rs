@@ -194,7 +194,7 @@ pub(crate) const TABLE: &[Function] = functions! {
     2308 ceil(FLOAT8) -> FLOAT8 = (a: f64) a.ceil();
     2320 ceiling(FLOAT8) -> FLOAT8 = (a: f64) a.ceil();
     2309 floor(FLOAT8) -> FLOAT8 = (a: f64) a.floor();
-    2310 sign(FLOAT8) -> FLOAT8 = (a: f64) if a == 0.0 || a.is_nan() { a } else { a.signum() };
+    2310 sign(FLOAT8) -> FLOAT8 = (a: f64) if a == 0.0 || a.is_nan() { 0.0 } else { a.signum() };
     1344 sqrt(FLOAT8) -> FLOAT8 = (a: f64) sqrt(a);
     230 dsqrt(FLOAT8) -> FLOAT8 = (a: f64) sqrt(a);
     1345 cbrt(FLOAT8) -> FLOAT8 = (a: f64) a.cbrt();

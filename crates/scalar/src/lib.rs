@@ -37,6 +37,7 @@ pub mod registry;
 pub mod resolve;
 mod series;
 mod server;
+mod session;
 mod string;
 mod trigonometry;
 mod window;

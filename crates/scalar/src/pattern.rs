@@ -44,6 +44,8 @@ fn matches<L: Letter, I: Iterator<Item = L> + Clone>(text: I, pattern: I) -> Res
             }
             Some(letter) if letter == L::ESCAPE => match ahead.next() {
                 Some(literal) => Some(Some(literal)),
+                // It is found out only where there is something to match.
+                None if text_before.clone().next().is_none() => return Ok(false),
                 None => {
                     return Err(Error::new(
                         SqlState::INVALID_ESCAPE_SEQUENCE,

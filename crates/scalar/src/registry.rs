@@ -8,7 +8,7 @@ use types::Oid;
 use crate::function::Function;
 use crate::{
     aggregate, array, bytes, comparison, decimal, float, integer, pattern, quote, random, regex, series,
-    server, string, trigonometry, window,
+    server, session, string, trigonometry, window,
 };
 
 /// The tables, one for each subject.
@@ -27,6 +27,7 @@ const TABLES: &[&[Function]] = &[
     regex::SETS,
     series::TABLE,
     server::TABLE,
+    session::TABLE,
     string::TABLE,
     string::SETS,
     trigonometry::TABLE,

@@ -7,13 +7,11 @@ use crate::function::{Default, Function, signatures};
 
 pub(crate) const TABLE: &[Function] = signatures! { Server
     1216 col_description(OID, INT4) -> TEXT [stable];
-    861 current_database() -> NAME [stable];
     817 current_query() -> TEXT [volatile, nullable];
     1402 current_schema() -> NAME [stable];
     1403 current_schemas(BOOL) -> NAME_ARRAY [stable];
     2077 current_setting(TEXT) -> TEXT [stable];
     3294 current_setting(TEXT, BOOL) -> TEXT [stable];
-    745 current_user() -> NAME [stable];
     1575 currval(REGCLASS) -> INT8 [volatile];
     3759 get_current_ts_config() -> REGCONFIG [stable];
     1039 getdatabaseencoding() -> NAME [stable];
@@ -220,7 +218,6 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     3092 pg_try_advisory_xact_lock_shared(INT8) -> BOOL [volatile];
     3096 pg_try_advisory_xact_lock_shared(INT4, INT4) -> BOOL [volatile];
     2080 pg_type_is_visible(OID) -> BOOL [stable];
-    746 session_user() -> NAME [stable];
     2078 set_config(TEXT, TEXT, BOOL) -> TEXT [volatile, nullable];
     1576 setval(REGCLASS, INT8) -> INT8 [volatile];
     1765 setval(REGCLASS, INT8, BOOL) -> INT8 [volatile];

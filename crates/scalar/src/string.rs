@@ -197,7 +197,10 @@ fn to_rows(text: Option<&str>, delimiter: Option<&str>, null: Option<&str>) -> R
 fn character(code: i32) -> Result<String> {
     let refuse = |message: String| Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
     match u32::try_from(code) {
-        Err(_) => refuse("character number must be positive".to_owned()),
+        Err(_) => Err(Error::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            "character number must be positive",
+        )),
         Ok(0) => refuse("null character not permitted".to_owned()),
         Ok(code) => match char::from_u32(code) {
             Some(c) => Ok(c.to_string()),
@@ -274,7 +277,7 @@ fn unescape(text: &str) -> Result<String> {
             None if (0xDC00..=0xDFFF).contains(&pair) => {
                 return Err(invalid("invalid Unicode surrogate pair"));
             }
-            None => return Err(invalid("invalid Unicode code point: ").with_detail(format!("{pair:04X}"))),
+            None => return Err(invalid("invalid Unicode escape value")),
         }
     }
     if high.is_some() {

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use scalar::facts::Facts;
 use scalar::function::{Call, Function};
 use scalar::resolve::{self, Called};
-use scalar::{Clock, Context, Random, Session, registry};
+use scalar::{Clock, Context, Eval, Random, Session, registry};
 use types::time::TimestampTz;
 use types::{
-    ByteaOutput, DateFormat, DateOrder, Datum, DatumRef, Error, IntervalStyle, Modifier, Result,
+    DateFormat, DateOrder, Datum, DatumRef, Error, IntervalStyle, Modifier, Result,
     Style, Type, builtin,
 };
 
@@ -158,6 +158,9 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
         let found = resolve::operator(source, name, left, right)?;
         (registry::function(found.operator.function).expect("a function"), found.ret)
     } else {
+        if kind == "a" {
+            types = types.iter().map(|ty| Facts(source).element(*ty).unwrap()).collect();
+        }
         match resolve::function(source, name, &types, false)? {
             Called::Function(found) => (found.function, found.ret),
             Called::Cast(ty) => panic!("{name} is a cast to {ty:?}"),
@@ -180,6 +183,9 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
                 .unwrap_or_else(|| "NULL".to_owned()),
         }
     };
+    if kind == "a" {
+        return aggregate(&call, function, &values).map(|value| show(&value, ret));
+    }
     if kind == "s" {
         let rows = function.rows(&call, &values)?.collect::<Result<Vec<_>>>()?;
         let shown: Vec<_> = rows.iter().map(|row| show(row, ret)).collect();
@@ -191,4 +197,22 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
         assert!(Facts(source).category(ret) != 'P', "{name} gives {ret:?}");
     }
     Ok(show(&value, ret))
+}
+
+/// The aggregate over the elements of arrays: the first elements are the first row.
+fn aggregate(call: &Call<'_>, function: &Function, arrays: &[DatumRef<'_>]) -> Result<Datum> {
+    let Eval::Aggregate(aggregate) = function.eval else { panic!("{}", function.name) };
+    let columns: Vec<Vec<Datum>> = arrays
+        .iter()
+        .map(|array| match array {
+            DatumRef::Array(array) => array.to_vec(),
+            other => panic!("{other:?} is no array"),
+        })
+        .collect();
+    let mut accumulator = (aggregate.start)(call.args);
+    for row in 0..columns[0].len() {
+        let row: Vec<_> = columns.iter().map(|column| column[row].as_ref()).collect();
+        accumulator.add(call, &row)?;
+    }
+    accumulator.finish(call)
 }

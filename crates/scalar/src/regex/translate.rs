@@ -84,8 +84,14 @@ impl Translation<'_> {
 
     fn run(mut self) -> Result<()> {
         let mut depth = 0_usize;
+        // True behind something that a quantifier can repeat.
+        let mut repeatable = false;
         while let Some(c) = self.peek(0) {
             self.at += 1;
+            if matches!(c, '*' | '+' | '?') && !repeatable {
+                return Err(invalid("quantifier operand invalid"));
+            }
+            repeatable = !matches!(c, '(' | '|' | '^');
             match c {
                 '\\' => self.escape()?,
                 '[' if self.follows("[:<:]]") => self.boundary("\\b{start}"),
