@@ -1,0 +1,154 @@
+//! The binder against tables of what PostgreSQL says to the same statements.
+//!
+//! A file in `tests/answers` is blocks of lines with empty lines between. A block is a statement
+//! and what comes of it: names and types of the columns and the types of the parameters,
+//!
+//! ```text
+//! select id, upper($1) from person
+//! => id integer, upper text
+//! $ text
+//! ```
+//!
+//! or the error, with its place in characters:
+//!
+//! ```text
+//! select nme from person
+//! !! 42703 @8 column "nme" does not exist
+//! hint: Perhaps you meant to reference the column "person.name".
+//! ```
+//!
+//! Lines that begin with `#` say what a group of statements is about. A file in `tests/plans` has
+//! plans in the place of columns; `ANYWHEN_REWRITE=1` writes what the binder makes now into them.
+
+mod catalog;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use catalog::Catalog;
+use types::{Context, Style, Type, TypeSource};
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let entries = fs::read_dir(&folder).expect("the folder is there");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} has tables", folder.display());
+    files
+}
+
+/// The blocks of a file: comments, the statement, and what is expected.
+fn blocks(text: &str) -> Vec<(String, String, String)> {
+    let is_answer = |line: &&str| ["=>", "!!", "hint:", "detail:", "$ ", "  ", ": "].iter().any(|start| line.starts_with(start));
+    text.split("\n\n")
+        .map(str::trim_end)
+        .filter(|block| !block.trim().is_empty())
+        .map(|block| {
+            let lines: Vec<&str> = block.lines().collect();
+            let comment: Vec<&str> =
+                lines.iter().copied().take_while(|line| line.starts_with('#')).collect();
+            let rest = &lines[comment.len()..];
+            let statement: Vec<&str> =
+                rest.iter().copied().take_while(|line| !is_answer(line)).collect();
+            let answer = rest[statement.len()..].join("\n");
+            (comment.join("\n"), statement.join("\n"), answer)
+        })
+        .collect()
+}
+
+/// What the binder says to a statement; `show` writes a plan down.
+fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String) -> String {
+    let catalog = Catalog::new();
+    let style = Style::default();
+    let context = Context { types: &catalog, ..Context::new(&style) };
+    let bound = sql::parse::statements(statement)
+        .and_then(|parsed| sql::bind::statement(&parsed[0].statement, &catalog, context, &[]));
+    match bound {
+        Ok(bound) => show(&bound, &catalog),
+        Err(error) => {
+            let at = error.at.position(statement).map_or(String::new(), |at| format!("@{at} "));
+            let mut text = format!("!! {} {at}{}", error.cause.state(), error.cause.message());
+            if let Some(detail) = error.cause.detail() {
+                write!(text, "\ndetail: {detail}").expect("strings take all");
+            }
+            if let Some(hint) = error.cause.hint() {
+                write!(text, "\nhint: {hint}").expect("strings take all");
+            }
+            text
+        }
+    }
+}
+
+fn type_name(catalog: &Catalog, ty: Type, modifier: types::Modifier) -> String {
+    types::format_type(catalog as &dyn TypeSource, ty, modifier)
+}
+
+/// Columns and parameters as the tables have them.
+fn columns(bound: &sql::bind::Bound, catalog: &Catalog) -> String {
+    let columns: Vec<String> = bound
+        .plan
+        .columns
+        .iter()
+        .map(|column| format!("{} {}", column.name, type_name(catalog, column.ty, column.modifier)))
+        .collect();
+    let mut text = format!("=> {}", columns.join(", ")).trim_end().to_owned();
+    if !bound.params.is_empty() {
+        let params: Vec<String> = bound
+            .params
+            .iter()
+            .map(|ty| type_name(catalog, *ty, types::Modifier::NONE))
+            .collect();
+        write!(text, "\n$ {}", params.join(", ")).expect("strings take all");
+    }
+    text
+}
+
+/// Result columns, parameter types and errors are those of PostgreSQL.
+#[test]
+fn answers() {
+    let mut failures = String::new();
+    let (mut right, mut wrong) = (0, 0);
+    for file in files("answers") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        for (_, statement, expected) in blocks(&text) {
+            let found = answer(&statement, columns);
+            if found == expected {
+                right += 1;
+            } else {
+                wrong += 1;
+                let name = file.file_name().expect("files have names").to_string_lossy();
+                write!(failures, "\n{name}: {statement}\n  wanted {expected}\n  found  {found}\n")
+                    .expect("strings take all");
+            }
+        }
+    }
+    assert!(wrong == 0, "{wrong} of {} statements:\n{failures}", right + wrong);
+    assert!(right >= 400, "only {right} statements");
+}
+
+/// Plans are what they were.
+#[test]
+fn plans() {
+    let rewrite = std::env::var_os("ANYWHEN_REWRITE").is_some();
+    for file in files("plans") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        let mut written = String::new();
+        for (comment, statement, expected) in blocks(&text) {
+            let indent = |bound: &sql::bind::Bound, _: &Catalog| {
+                let plan = sql::explain::explain(&bound.plan);
+                let lines: Vec<String> = plan.lines().map(|line| format!(": {line}")).collect();
+                lines.join("\n")
+            };
+            let found = answer(&statement, indent);
+            if !rewrite {
+                assert_eq!(found, expected, "{}: {statement}", file.display());
+            }
+            let comment = if comment.is_empty() { comment } else { comment + "\n" };
+            write!(written, "{comment}{statement}\n{found}\n\n").expect("strings take all");
+        }
+        if rewrite {
+            fs::write(&file, written.trim_end().to_owned() + "\n").expect("the file can be written");
+        }
+    }
+}
