@@ -79,14 +79,14 @@ fn concatenate(a: Option<ArrayRef<'_>>, b: Option<ArrayRef<'_>>) -> Result<Optio
     if b.is_empty() {
         return Ok(Some(a.to_owned()));
     }
-    let incompatible = |detail: String| {
-        refuse("cannot concatenate incompatible arrays").with_detail(detail)
-    };
+    let incompatible =
+        |detail: String| refuse("cannot concatenate incompatible arrays").with_detail(detail);
     let (left, right) = (a.dimensions(), b.dimensions());
     let same = |left: &[Dimension], right: &[Dimension]| {
         left.iter().map(|d| d.length).eq(right.iter().map(|d| d.length))
     };
-    let differing = "Arrays with differing element dimensions are not compatible for concatenation.";
+    let differing =
+        "Arrays with differing element dimensions are not compatible for concatenation.";
     let dimensions = if left.len() == right.len() {
         if !same(&left[1..], &right[1..]) {
             return Err(incompatible(differing.to_owned()));
@@ -130,9 +130,8 @@ fn dimension(array: ArrayRef<'_>, number: i32) -> Option<Dimension> {
 /// The bounds as they are written: `[1:2][1:3]`.
 fn bounds(array: ArrayRef<'_>) -> Option<String> {
     let dimensions = array.dimensions();
-    (!dimensions.is_empty()).then(|| {
-        dimensions.iter().map(|d| format!("[{}:{}]", d.lower, d.upper())).collect()
-    })
+    (!dimensions.is_empty())
+        .then(|| dimensions.iter().map(|d| format!("[{}:{}]", d.lower, d.upper())).collect())
 }
 
 /// True for two values that are not distinct: equal, or both NULL.
@@ -200,8 +199,8 @@ fn fill(
 ) -> Result<Array> {
     let null = |message: &str| Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message);
     let integers = |array: Option<ArrayRef<'_>>| -> Result<Vec<i32>> {
-        let array = array
-            .ok_or_else(|| null("dimension array or low bound array cannot be null"))?;
+        let array =
+            array.ok_or_else(|| null("dimension array or low bound array cannot be null"))?;
         if array.has_nulls() {
             return Err(null("dimension values cannot be null"));
         }
@@ -229,9 +228,7 @@ fn trim(array: ArrayRef<'_>, count: i32) -> Result<Array> {
     let dimensions = array.dimensions();
     let length = dimensions.first().map_or(0, |outer| outer.length);
     if count < 0 || count > length {
-        return Err(refuse(format!(
-            "number of elements to trim must be between 0 and {length}"
-        )));
+        return Err(refuse(format!("number of elements to trim must be between 0 and {length}")));
     }
     // A slice counts from 1, whatever the array did.
     let mut kept: Vec<_> =
@@ -245,7 +242,9 @@ fn trim(array: ArrayRef<'_>, count: i32) -> Result<Array> {
 
 /// True where each element of one is an element of the other; NULLs are in none.
 fn contains(whole: ArrayRef<'_>, part: ArrayRef<'_>) -> bool {
-    part.iter().all(|wanted| !wanted.is_null() && whole.iter().any(|element| order(element, wanted).is_eq()))
+    part.iter().all(|wanted| {
+        !wanted.is_null() && whole.iter().any(|element| order(element, wanted).is_eq())
+    })
 }
 
 fn overlaps(a: ArrayRef<'_>, b: ArrayRef<'_>) -> bool {

@@ -60,9 +60,9 @@ fn from_hex(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2);
     while let Some(high) = digits.next() {
         let high = digit(high)?;
-        let low = digits.next().ok_or_else(|| {
-            invalid("invalid hexadecimal data: odd number of digits")
-        })?;
+        let low = digits
+            .next()
+            .ok_or_else(|| invalid("invalid hexadecimal data: odd number of digits"))?;
         out.push((high << 4 | digit(low)?) as u8);
     }
     Ok(out)
@@ -185,10 +185,16 @@ fn position(bytes: &[u8], part: &[u8]) -> i32 {
 }
 
 fn trim<'a>(mut bytes: &'a [u8], set: &[u8], front: bool, back: bool) -> &'a [u8] {
-    while front && let Some((first, rest)) = bytes.split_first() && set.contains(first) {
+    while front
+        && let Some((first, rest)) = bytes.split_first()
+        && set.contains(first)
+    {
         bytes = rest;
     }
-    while back && let Some((last, rest)) = bytes.split_last() && set.contains(last) {
+    while back
+        && let Some((last, rest)) = bytes.split_last()
+        && set.contains(last)
+    {
         bytes = rest;
     }
     bytes

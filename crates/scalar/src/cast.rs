@@ -9,12 +9,19 @@
 //! The table is PostgreSQL's `pg_cast`. What is not in it follows from rules: arrays are cast by
 //! their elements, a domain as its base type, and whatever has a text form goes through it.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::iter;
 use std::sync::LazyLock;
 
-use types::{Oid, Type};
+use types::{
+    Array, Datum, DatumRef, Error, Modifier, Oid, Record, Repr, Result, Shape, SqlState, Type,
+};
 
+use crate::context::Context;
 use crate::facts::Facts;
+use crate::function::{Call, internal};
+use crate::registry;
 
 /// Where a cast is to be made; each circumstance allows what the ones before it allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +37,8 @@ pub enum Circumstance {
 /// How a value of one type becomes one of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
-    /// The value stays as it is: `varchar` as `text`.
+    /// The value stays what it is, `varchar` as `text`; at most it is held differently, `int4` as
+    /// `oid`.
     Relabel,
     /// By the function with this number, called with the value (and, where it takes them, the
     /// modifier and whether the cast is explicit).
@@ -39,7 +47,7 @@ pub enum How {
     InOut,
     /// Each element of an array by itself.
     Elements(Box<How>),
-    /// A named composite type from a record, field by field, or the other way.
+    /// A named composite type from a record, field by field.
     Record,
 }
 
@@ -56,10 +64,7 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
         && let (Some(from), Some(to)) = (facts.element(source), facts.element(target))
         && facts.is_true_array(source)
     {
-        return Some(match find(facts, from, to, when)? {
-            How::Relabel => How::Relabel,
-            each => How::Elements(Box::new(each)),
-        });
+        return Some(How::Elements(Box::new(find(facts, from, to, when)?)));
     }
     if facts.is_composite(source) && target == Type::RECORD {
         return Some(How::Relabel);
@@ -72,6 +77,109 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
         return Some(How::InOut);
     }
     (facts.category(source) == 'S' && when >= Circumstance::Explicit).then_some(How::InOut)
+}
+
+/// Makes a cast, without a modifier of the target type.
+///
+/// # Errors
+/// What the function or the target's text form reports; 42846 for a record that has other fields
+/// than the composite type.
+pub fn apply(
+    how: &How,
+    value: DatumRef<'_>,
+    source: Type,
+    target: Type,
+    when: Circumstance,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    if value.is_null() {
+        return Ok(Datum::Null);
+    }
+    let facts = Facts(context.types.types);
+    match how {
+        How::Relabel => hold_as(value, target, context),
+        How::Function(oid) => {
+            let function = registry::function(*oid)
+                .ok_or_else(|| internal(format!("there is no function {oid}")))?;
+            // Length coercions take a modifier, and some whether they may cut.
+            let more = [DatumRef::Int4(-1), DatumRef::Bool(when == Circumstance::Explicit)];
+            let args: Vec<_> = iter::once(value).chain(more).take(function.args.len()).collect();
+            let call = Call { context, args: function.args, ret: function.ret, spread: false };
+            hold_as(function.call(&call, &args)?.as_ref(), target, context)
+        }
+        How::InOut => {
+            let text = types::text::to_string(value, source, Modifier::NONE, &context.types);
+            let text = text.unwrap_or_default();
+            types::text::parse(&text, target, Modifier::NONE, &context.types)
+        }
+        How::Elements(each) => {
+            let DatumRef::Array(array) = value else {
+                return Err(internal(format!("{value:?} is no array")));
+            };
+            let element = |ty| {
+                facts
+                    .element(facts.base(ty))
+                    .ok_or_else(|| internal("the type of an array is none"))
+            };
+            let (from, to) = (element(source)?, element(target)?);
+            let values = array
+                .iter()
+                .map(|value| apply(each, value, from, to, when, context))
+                .collect::<Result<Vec<_>>>()?;
+            let repr = context.types.types.repr_of(to)?;
+            let values = values.iter().map(Datum::as_ref);
+            Ok(Array::new(to, repr, &array.dimensions(), values)?.into())
+        }
+        How::Record => fields(value, target, when, context),
+    }
+}
+
+/// A record as a named composite type: each field cast to the type of the column.
+fn fields(
+    value: DatumRef<'_>,
+    target: Type,
+    when: Circumstance,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    let facts = Facts(context.types.types);
+    let refuse = |detail: &str| {
+        let name = facts.name(target);
+        Error::new(SqlState::CANNOT_COERCE, format!("cannot cast type record to {name}"))
+            .with_detail(detail)
+    };
+    let Shape::Composite(columns) = context.types.types.shape_of(facts.base(target))? else {
+        return Err(refuse("The target is no composite type."));
+    };
+    let DatumRef::Record(record) = value else {
+        return Err(internal(format!("{value:?} is no record")));
+    };
+    match record.len().cmp(&columns.len()) {
+        Ordering::Less => return Err(refuse("Input has too few columns.")),
+        Ordering::Greater => return Err(refuse("Input has too many columns.")),
+        Ordering::Equal => {}
+    }
+    let mut values = Vec::with_capacity(columns.len());
+    for ((source, _, value), column) in record.iter().zip(columns.iter()) {
+        let how = find(facts, source, column.ty, when)
+            .ok_or_else(|| refuse("A column has a type that cannot be cast."))?;
+        let value = apply(&how, value, source, column.ty, when, context)?;
+        values.push((column.ty, context.types.types.repr_of(column.ty)?, value));
+    }
+    let values = values.iter().map(|(ty, repr, value)| (*ty, *repr, value.as_ref()));
+    Ok(Record::new(values).into())
+}
+
+/// The value as the target type holds it, where both have the same bits.
+fn hold_as(value: DatumRef<'_>, target: Type, context: &Context<'_>) -> Result<Datum> {
+    let repr = context.types.types.repr_of(target)?;
+    Ok(match (value, repr) {
+        (DatumRef::Int4(number), Repr::Oid) => Datum::Oid(Oid(number as u32)),
+        (DatumRef::Oid(oid), Repr::Int4) => Datum::Int4(oid.0 as i32),
+        (DatumRef::Text(text), Repr::Text) if target == Type::BPCHAR => {
+            Datum::text(text.trim_end_matches(' '))
+        }
+        (value, _) => value.to_owned(),
+    })
 }
 
 /// The function that fits a value of a type to a modifier of it, as `varchar(10)` does: it takes

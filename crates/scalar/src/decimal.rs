@@ -20,9 +20,9 @@ fn move_position(position: i64, bytes: &Numeric) -> Result<i64> {
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     let moved = bytes.to_i128()? + i128::from(position as u64);
-    u64::try_from(moved).map(|position| position as i64).map_err(|_| {
-        Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "pg_lsn out of range")
-    })
+    u64::try_from(moved)
+        .map(|position| position as i64)
+        .map_err(|_| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "pg_lsn out of range"))
 }
 
 pub(crate) const TABLE: &[Function] = functions! {

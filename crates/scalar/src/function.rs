@@ -14,8 +14,11 @@
 //! called) unless it is `nullable`, and immutable unless it is `stable` or `volatile`.
 
 use types::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
-use types::{Array, ArrayRef, Datum, DatumRef, Error, Oid, Record, RecordRef, Result, SqlState, Type};
+use types::{
+    Array, ArrayRef, Datum, DatumRef, Error, Oid, Record, RecordRef, Result, SqlState, Type,
+};
 
+use ::json::jsonb::{Jsonb, JsonbRef};
 use numeric::Numeric;
 
 use crate::aggregate::Aggregate;
@@ -223,6 +226,7 @@ arguments! {
     Oid Oid;
     Array ArrayRef<'a>;
     Record RecordRef<'a>;
+    Jsonb JsonbRef<'a>;
 }
 
 impl<'a> Argument<'a> for Numeric {
@@ -264,7 +268,7 @@ macro_rules! outputs {
 
 outputs! {
     bool i16 i32 i64 f32 f64 &str String Numeric
-    Date Time TimeTz Timestamp TimestampTz Interval Oid Array Record
+    Date Time TimeTz Timestamp TimestampTz Interval Oid Array Record Jsonb
 }
 
 impl Output for Datum {

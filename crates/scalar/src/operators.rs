@@ -174,24 +174,6 @@ operators! {
         1584 FLOAT8 INTERVAL -> INTERVAL = 1624;
         1760 NUMERIC NUMERIC -> NUMERIC = 1726;
     }
-    "*<" {
-        3190 RECORD RECORD -> BOOL = 3183;
-    }
-    "*<=" {
-        3192 RECORD RECORD -> BOOL = 3185;
-    }
-    "*<>" {
-        3189 RECORD RECORD -> BOOL = 3182;
-    }
-    "*=" {
-        3188 RECORD RECORD -> BOOL = 3181;
-    }
-    "*>" {
-        3191 RECORD RECORD -> BOOL = 3184;
-    }
-    "*>=" {
-        3193 RECORD RECORD -> BOOL = 3186;
-    }
     "+" {
         550 INT2 INT2 -> INT2 = 176;
         551 INT4 INT4 -> INT4 = 177;
@@ -616,13 +598,6 @@ operators! {
     "@>" {
         2751 ANYARRAY ANYARRAY -> BOOL = 2748;
         3246 JSONB JSONB -> BOOL = 4046;
-    }
-    "@?" {
-        4012 JSONB JSONPATH -> BOOL = 4010;
-    }
-    "@@" {
-        3762 TEXT TEXT -> BOOL = 3760;
-        4013 JSONB JSONPATH -> BOOL = 4011;
     }
     "^" {
         965 FLOAT8 FLOAT8 -> FLOAT8 = 232;

@@ -22,10 +22,7 @@ fn is_exact(ty: Type) -> bool {
 }
 
 fn is_compatible(ty: Type) -> bool {
-    matches!(
-        ty,
-        Type::ANYCOMPATIBLE | Type::ANYCOMPATIBLEARRAY | Type::ANYCOMPATIBLENONARRAY
-    )
+    matches!(ty, Type::ANYCOMPATIBLE | Type::ANYCOMPATIBLEARRAY | Type::ANYCOMPATIBLENONARRAY)
 }
 
 /// What the two families stand for.
@@ -174,6 +171,9 @@ fn mismatch(facts: Facts<'_>, declared: Type, known: Type, actual: Type, array: 
     } else {
         ("arguments of a polymorphic function are not all alike", known)
     };
-    Error::new(SqlState::DATATYPE_MISMATCH, message)
-        .with_detail(format!("{} versus {}", facts.name(known), facts.name(actual)))
+    Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(format!(
+        "{} versus {}",
+        facts.name(known),
+        facts.name(actual)
+    ))
 }

@@ -142,9 +142,7 @@ fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>>
             chars.next();
             let at = number(&mut chars)?;
             if at.is_some() && chars.next() != Some('$') {
-                return Err(refuse(
-                    "width argument position must be ended by \"$\"".to_owned(),
-                ));
+                return Err(refuse("width argument position must be ended by \"$\"".to_owned()));
             }
             let at = match at {
                 Some(0) => {
@@ -158,24 +156,18 @@ fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>>
             next = at + 1;
             let (value, ty) = values.get(at).copied().ok_or_else(too_few)?;
             let text = text_of(call, value, ty).unwrap_or_else(|| "0".to_owned());
-            let wanted: i32 = match types::text::parse(
-                &text,
-                Type::INT4,
-                Modifier::NONE,
-                &call.context.types,
-            )? {
-                Datum::Int4(wanted) => wanted,
-                _ => 0,
-            };
+            let wanted: i32 =
+                match types::text::parse(&text, Type::INT4, Modifier::NONE, &call.context.types)? {
+                    Datum::Int4(wanted) => wanted,
+                    _ => 0,
+                };
             left |= wanted < 0;
             width = Some(i64::from(wanted).abs());
         }
         let Some(conversion) = chars.next() else { return Err(unterminated()) };
         if !matches!(conversion, 's' | 'I' | 'L') {
-            return Err(refuse(format!(
-                "unrecognized format() type specifier \"{conversion}\""
-            ))
-            .with_hint("For a single \"%\" use \"%%\"."));
+            return Err(refuse(format!("unrecognized format() type specifier \"{conversion}\""))
+                .with_hint("For a single \"%\" use \"%%\"."));
         }
         let at = match position {
             Some(0) => {
@@ -231,9 +223,8 @@ fn join(
 /// How many of the arguments are NULL, or are not.
 fn count_nulls(call: &Call<'_>, args: &[DatumRef<'_>], nulls: bool) -> Result<Option<i32>> {
     let values = variadic(call, args, 0)?;
-    Ok(values.map(|values| {
-        values.iter().filter(|(value, _)| value.is_null() == nulls).count() as i32
-    }))
+    Ok(values
+        .map(|values| values.iter().filter(|(value, _)| value.is_null() == nulls).count() as i32))
 }
 
 /// The parts of a qualified name, unquoted.
@@ -260,9 +251,7 @@ fn parse_identifier(text: &str, strict: bool) -> Result<types::Array> {
                     Some((at, '"')) => break at + 1,
                     Some((_, c)) => part.push(c),
                     None => {
-                        return Err(invalid(Some(
-                            "String has unclosed double quotes.".to_owned(),
-                        )));
+                        return Err(invalid(Some("String has unclosed double quotes.".to_owned())));
                     }
                 }
             };

@@ -7,8 +7,8 @@ use types::Oid;
 
 use crate::function::Function;
 use crate::{
-    aggregate, array, bytes, comparison, decimal, float, integer, pattern, quote, random, regex, series,
-    server, session, string, trigonometry, window,
+    aggregate, array, bytes, comparison, datetime, decimal, float, integer, json, jsonb, pattern,
+    quote, random, regex, series, server, session, string, trigonometry, window,
 };
 
 /// The tables, one for each subject.
@@ -17,9 +17,15 @@ const TABLES: &[&[Function]] = &[
     array::SETS,
     bytes::TABLE,
     comparison::TABLE,
+    datetime::TABLE,
+    datetime::SETS,
     decimal::TABLE,
     float::TABLE,
     integer::TABLE,
+    json::TABLE,
+    json::SETS,
+    jsonb::TABLE,
+    jsonb::SETS,
     pattern::TABLE,
     quote::TABLE,
     random::TABLE,

@@ -70,12 +70,7 @@ struct Candidate<T> {
 ///
 /// # Errors
 /// 42883 where there is none, 42725 where there are several.
-pub fn function(
-    types: &dyn TypeSource,
-    name: &str,
-    args: &[Type],
-    spread: bool,
-) -> Result<Called> {
+pub fn function(types: &dyn TypeSource, name: &str, args: &[Type], spread: bool) -> Result<Called> {
     let facts = Facts(types);
     let candidates: Vec<_> = registry::functions(name)
         .iter()
@@ -120,8 +115,7 @@ fn is_cast(facts: Facts<'_>, source: Type, target: Type) -> bool {
     match cast::find(facts, source, target, Circumstance::Explicit) {
         Some(How::Relabel) => true,
         Some(How::InOut) => {
-            !(facts.is_composite(source) || source == Type::RECORD)
-                || facts.category(target) != 'S'
+            !(facts.is_composite(source) || source == Type::RECORD) || facts.category(target) != 'S'
         }
         _ => false,
     }
@@ -421,8 +415,7 @@ pub fn common_type(facts: Facts<'_>, types: &[Type], context: &str) -> Result<Ty
                 ),
             ));
         }
-        let becomes =
-            |from, to| cast::find(facts, from, to, Circumstance::Implicit).is_some();
+        let becomes = |from, to| cast::find(facts, from, to, Circumstance::Implicit).is_some();
         if !facts.is_preferred(chosen) && becomes(chosen, ty) && !becomes(ty, chosen) {
             chosen = ty;
         }

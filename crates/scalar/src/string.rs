@@ -58,7 +58,8 @@ fn overlay(text: &str, new: &str, start: i32, length: i32) -> Result<String> {
     if start <= 0 {
         return Err(negative_length());
     }
-    let rest = start.checked_add(length).ok_or_else(<i32 as crate::integer::Integer>::out_of_range)?;
+    let rest =
+        start.checked_add(length).ok_or_else(<i32 as crate::integer::Integer>::out_of_range)?;
     let (before, after) = (substring(text, 1, Some(start - 1))?, substring(text, rest, None)?);
     Ok(format!("{before}{new}{after}"))
 }
@@ -165,11 +166,7 @@ fn split_part<'a>(text: &'a str, delimiter: &str, number: i32) -> Result<&'a str
 
 /// The pieces between delimiters: each character for none, and none for an empty text. Pieces that
 /// read as `null` are NULL.
-fn split<'a>(
-    text: &'a str,
-    delimiter: Option<&str>,
-    null: Option<&str>,
-) -> Vec<Option<&'a str>> {
+fn split<'a>(text: &'a str, delimiter: Option<&str>, null: Option<&str>) -> Vec<Option<&'a str>> {
     let pieces: Vec<&str> = match delimiter {
         _ if text.is_empty() => Vec::new(),
         None => text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]).collect(),
@@ -179,7 +176,11 @@ fn split<'a>(
     pieces.into_iter().map(|piece| Some(piece).filter(|piece| Some(*piece) != null)).collect()
 }
 
-fn to_array(text: Option<&str>, delimiter: Option<&str>, null: Option<&str>) -> Result<Option<Array>> {
+fn to_array(
+    text: Option<&str>,
+    delimiter: Option<&str>,
+    null: Option<&str>,
+) -> Result<Option<Array>> {
     text.map(|text| array::texts(split(text, delimiter, null))).transpose()
 }
 
@@ -197,10 +198,9 @@ fn to_rows(text: Option<&str>, delimiter: Option<&str>, null: Option<&str>) -> R
 fn character(code: i32) -> Result<String> {
     let refuse = |message: String| Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
     match u32::try_from(code) {
-        Err(_) => Err(Error::new(
-            SqlState::INVALID_PARAMETER_VALUE,
-            "character number must be positive",
-        )),
+        Err(_) => {
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"))
+        }
         Ok(0) => refuse("null character not permitted".to_owned()),
         Ok(code) => match char::from_u32(code) {
             Some(c) => Ok(c.to_string()),
@@ -254,13 +254,12 @@ fn unescape(text: &str) -> Result<String> {
             Some(b'+') => (2, 6),
             _ => (1, 4),
         };
-        let code = escape.get(skip..skip + digits).filter(|hex| {
-            hex.bytes().all(|byte| byte.is_ascii_hexdigit())
-        });
+        let code = escape
+            .get(skip..skip + digits)
+            .filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(code) = code.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
-            return Err(invalid("invalid Unicode escape").with_hint(
-                "Unicode escapes must be \\XXXX, \\+XXXXXX, \\uXXXX, or \\UXXXXXXXX.",
-            ));
+            return Err(invalid("invalid Unicode escape")
+                .with_hint("Unicode escapes must be \\XXXX, \\+XXXXXX, \\uXXXX, or \\UXXXXXXXX."));
         };
         rest = &escape[skip + digits..];
         let pair = match (high.take(), code) {

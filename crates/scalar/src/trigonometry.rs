@@ -75,20 +75,12 @@ fn cotd(a: f64) -> f64 {
 
 /// Arc sine of 0 to 1.
 fn arc_sine(a: f64) -> f64 {
-    if a <= 0.5 {
-        a.asin() / 0.5f64.asin() * 30.0
-    } else {
-        90.0 - a.acos() / 0.5f64.acos() * 60.0
-    }
+    if a <= 0.5 { a.asin() / 0.5f64.asin() * 30.0 } else { 90.0 - a.acos() / 0.5f64.acos() * 60.0 }
 }
 
 /// Arc cosine of 0 to 1.
 fn arc_cosine(a: f64) -> f64 {
-    if a <= 0.5 {
-        90.0 - a.asin() / 0.5f64.asin() * 30.0
-    } else {
-        a.acos() / 0.5f64.acos() * 60.0
-    }
+    if a <= 0.5 { 90.0 - a.asin() / 0.5f64.asin() * 30.0 } else { a.acos() / 0.5f64.acos() * 60.0 }
 }
 
 fn asind(a: f64) -> f64 {

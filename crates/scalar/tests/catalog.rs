@@ -87,8 +87,14 @@ fn casts_fit_their_functions() {
         let cast::How::Function(oid) = cast.how() else { continue };
         match registry::function(oid) {
             None => missing.push(format!("{} -> {} {oid}", name(cast.source), name(cast.target))),
-            // What is held alike needs no function of its own: any of the kinds of OID, for one.
-            Some(function) => assert_eq!(repr(function.ret), repr(cast.target), "{cast:?}"),
+            // What has the same bits needs no function of its own: any of the kinds of OID.
+            Some(function) => {
+                let bits = |ty| match repr(ty) {
+                    Some(types::Repr::Oid) => Some(types::Repr::Int4),
+                    other => other,
+                };
+                assert_eq!(bits(function.ret), bits(cast.target), "{cast:?}");
+            }
         }
     }
     assert!(missing.is_empty(), "{} casts do nothing: {missing:?}", missing.len());

@@ -9,8 +9,8 @@ use scalar::resolve::{self, Called};
 use scalar::{Clock, Context, Eval, Random, Session, registry};
 use types::time::TimestampTz;
 use types::{
-    DateFormat, DateOrder, Datum, DatumRef, Error, IntervalStyle, Modifier, Result,
-    Style, Type, builtin,
+    DateFormat, DateOrder, Datum, DatumRef, Error, IntervalStyle, Modifier, Result, Style, Type,
+    builtin,
 };
 
 /// A session in which nothing ever happens.
@@ -71,8 +71,11 @@ fn every_line_is_answered_as_postgres_answers_it() {
         let found = answer(&context, kind, name, arguments).unwrap_or_else(refusal);
         if !same(&found, expected) {
             count += 1;
-            writeln!(wrong, "{kind} {name} {arguments:?}\n  expected {expected}\n  found    {found}")
-                .unwrap();
+            writeln!(
+                wrong,
+                "{kind} {name} {arguments:?}\n  expected {expected}\n  found    {found}"
+            )
+            .unwrap();
         }
         lines += 1;
     }

@@ -173,8 +173,5 @@ impl Pattern {
 }
 
 fn too_complex(error: fancy_regex::Error) -> Error {
-    Error::new(
-        SqlState::INVALID_REGULAR_EXPRESSION,
-        format!("regular expression failed: {error}"),
-    )
+    Error::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("regular expression failed: {error}"))
 }

@@ -109,7 +109,9 @@ impl Translation<'_> {
                     depth = depth.checked_sub(1).ok_or_else(unbalanced)?;
                     self.out.push(')');
                 }
-                '{' if !self.peek(0).is_some_and(|c| c.is_ascii_digit()) => self.out.push_str("\\{"),
+                '{' if !self.peek(0).is_some_and(|c| c.is_ascii_digit()) => {
+                    self.out.push_str("\\{")
+                }
                 '{' => self.bound()?,
                 '}' | ']' => push_literal(c, self.out),
                 c if self.flags.expanded && c.is_whitespace() => {}
