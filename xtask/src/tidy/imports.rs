@@ -14,7 +14,6 @@ use super::{Finding, Tree};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("vfs", &[]),
     ("numeric", &[]),
-    ("scalar", &["numeric", "json", "types"]),
     ("json", &["numeric"]),
     ("types", &["json", "numeric"]),
     ("scalar", &["json", "numeric", "types"]),
