@@ -23,6 +23,7 @@ pub mod compare;
 mod context;
 mod datum;
 mod error;
+pub mod format;
 pub mod key;
 mod modifier;
 mod oid;

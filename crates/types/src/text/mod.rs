@@ -19,7 +19,7 @@ use json::jsonb::Jsonb;
 use json::written;
 use numeric::Numeric;
 
-pub(crate) use number::general;
+pub(crate) use number::{general, is_space};
 pub(crate) use plain::{TID_OFFSET_BITS, byte_of_char, char_of_byte};
 
 use crate::modifier::{Coercion, padded};

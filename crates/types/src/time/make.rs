@@ -91,7 +91,7 @@ impl Timestamp {
         let us = civil.days().checked_mul(DAY_US).and_then(|us| us.checked_add(time.0));
         us.and_then(Timestamp::in_range).ok_or_else(|| {
             let seconds = general(second);
-            let shown = format!("{} {hour}:{minute:02}:{seconds:0>2}", shown(civil));
+            let shown = format!("{year}-{month:02}-{day:02} {hour}:{minute:02}:{seconds:0>2}");
             overflow(format!("timestamp out of range: {shown}"))
         })
     }

@@ -40,7 +40,10 @@ pub use word::Unit;
 pub use zone::{Local, TimeZone};
 
 use crate::{Error, SqlState};
+pub(crate) use calendar::iso_week_start;
 pub(crate) use interval::interval_out_of_range;
+pub(crate) use print::{MONTHS, WEEKDAYS};
+pub(crate) use read::abbreviation_at;
 
 /// Microseconds of a second.
 pub const SECOND_US: i64 = 1_000_000;

@@ -5,6 +5,7 @@
 //! begin with `@` change a setting for those after them. A test goes through a whole table and shows
 //! every line that differs.
 
+mod format;
 mod text;
 mod time;
 

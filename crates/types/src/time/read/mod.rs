@@ -217,3 +217,14 @@ impl ZoneName {
         }
     }
 }
+
+/// The abbreviation of a zone that a text begins with, as its length and what it stands for. The
+/// longest one counts.
+pub(crate) fn abbreviation_at(text: &str) -> Option<(usize, ZoneName)> {
+    let letters = text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    (1..=letters).rev().find_map(|length| {
+        let small = text[..length].to_ascii_lowercase();
+        super::zone::abbreviation::meaning(&small)?;
+        Some((length, ZoneName::parse(&small).ok()?))
+    })
+}
