@@ -3,7 +3,6 @@
 use types::array::Dimension;
 use types::{Array, ArrayRef, Datum, DatumRef, Error, Result, SqlState, Type};
 
-use crate::comparison::order;
 use crate::function::{Argument, Call, Function, Rows, functions, internal, sets};
 
 /// The array of one dimension with these values of a type.
@@ -138,7 +137,7 @@ fn bounds(array: ArrayRef<'_>) -> Option<String> {
 fn same(a: DatumRef<'_>, b: DatumRef<'_>) -> bool {
     match (a.is_null(), b.is_null()) {
         (true, true) => true,
-        (false, false) => order(a, b).is_eq(),
+        (false, false) => a == b,
         _ => false,
     }
 }
@@ -242,13 +241,11 @@ fn trim(array: ArrayRef<'_>, count: i32) -> Result<Array> {
 
 /// True where each element of one is an element of the other; NULLs are in none.
 fn contains(whole: ArrayRef<'_>, part: ArrayRef<'_>) -> bool {
-    part.iter().all(|wanted| {
-        !wanted.is_null() && whole.iter().any(|element| order(element, wanted).is_eq())
-    })
+    part.iter().all(|wanted| !wanted.is_null() && whole.iter().any(|element| element == wanted))
 }
 
 fn overlaps(a: ArrayRef<'_>, b: ArrayRef<'_>) -> bool {
-    a.iter().any(|left| !left.is_null() && b.iter().any(|right| order(left, right).is_eq()))
+    a.iter().any(|left| !left.is_null() && b.iter().any(|right| left == right))
 }
 
 fn unnest(array: ArrayRef<'_>) -> Rows {

@@ -17,69 +17,18 @@ pub(crate) fn float(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-/// The order of two values of one type, as indexes and `ORDER BY` have it; NULL is last.
-pub fn order(a: DatumRef<'_>, b: DatumRef<'_>) -> Ordering {
-    use DatumRef as D;
-    match (a, b) {
-        (D::Bool(a), D::Bool(b)) => a.cmp(&b),
-        (D::Int2(a), D::Int2(b)) => a.cmp(&b),
-        (D::Int4(a), D::Int4(b)) => a.cmp(&b),
-        (D::Int8(a), D::Int8(b)) => a.cmp(&b),
-        (D::Float4(a), D::Float4(b)) => float(a.into(), b.into()),
-        (D::Float8(a), D::Float8(b)) => float(a, b),
-        (D::Numeric(a), D::Numeric(b)) => a.get().cmp(&b.get()),
-        (D::Text(a), D::Text(b)) => a.cmp(b),
-        (D::Bytea(a), D::Bytea(b)) => a.cmp(b),
-        (D::Date(a), D::Date(b)) => a.cmp(&b),
-        (D::Time(a), D::Time(b)) => a.cmp(&b),
-        (D::TimeTz(a), D::TimeTz(b)) => a.cmp(&b),
-        (D::Timestamp(a), D::Timestamp(b)) => a.cmp(&b),
-        (D::TimestampTz(a), D::TimestampTz(b)) => a.cmp(&b),
-        (D::Interval(a), D::Interval(b)) => a.cmp(&b),
-        (D::Uuid(a), D::Uuid(b)) => a.cmp(&b),
-        (D::Oid(a), D::Oid(b)) => a.cmp(&b),
-        (D::Enum(a), D::Enum(b)) => a.cmp(&b),
-        (D::Jsonb(a), D::Jsonb(b)) => a.cmp(&b),
-        (D::Array(a), D::Array(b)) => {
-            let sizes = |d: Vec<types::Dimension>| -> Vec<_> {
-                d.iter().map(|d| (d.length, d.lower)).collect()
-            };
-            sequence(a.iter(), b.iter())
-                .then_with(|| sizes(a.dimensions()).cmp(&sizes(b.dimensions())))
-        }
-        (D::Record(a), D::Record(b)) => {
-            sequence(a.iter().map(|field| field.2), b.iter().map(|field| field.2))
-        }
-        (a, b) => a.is_null().cmp(&b.is_null()),
-    }
-}
-
-/// The order of the first elements that differ; of two where none do, the shorter is first.
-fn sequence<'a>(
-    a: impl Iterator<Item = DatumRef<'a>>,
-    mut b: impl Iterator<Item = DatumRef<'a>>,
-) -> Ordering {
-    for left in a {
-        match b.next().map_or(Ordering::Greater, |right| order(left, right)) {
-            Ordering::Equal => {}
-            differ => return differ,
-        }
-    }
-    if b.next().is_some() { Ordering::Less } else { Ordering::Equal }
-}
-
 pub(crate) const TABLE: &[Function] = functions! {
-    852 int48eq(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a).cmp(&i64::from(b)).is_eq();
-    853 int48ne(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a).cmp(&i64::from(b)).is_ne();
-    854 int48lt(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a).cmp(&i64::from(b)).is_lt();
-    856 int48le(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a).cmp(&i64::from(b)).is_le();
-    855 int48gt(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a).cmp(&i64::from(b)).is_gt();
-    857 int48ge(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a).cmp(&i64::from(b)).is_ge();
+    852 int48eq(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) == b;
+    853 int48ne(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) != b;
+    854 int48lt(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) < b;
+    856 int48le(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) <= b;
+    855 int48gt(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) > b;
+    857 int48ge(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) >= b;
     60 booleq(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a == b;
     84 boolne(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a != b;
-    56 boollt(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a < b;
+    56 boollt(BOOL, BOOL) -> BOOL = (a: bool, b: bool) !a & b;
     1691 boolle(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a <= b;
-    57 boolgt(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a > b;
+    57 boolgt(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a & !b;
     1692 boolge(BOOL, BOOL) -> BOOL = (a: bool, b: bool) a >= b;
     63 int2eq(INT2, INT2) -> BOOL = (a: i16, b: i16) a == b;
     145 int2ne(INT2, INT2) -> BOOL = (a: i16, b: i16) a != b;
@@ -95,40 +44,40 @@ pub(crate) const TABLE: &[Function] = functions! {
     150 int4ge(INT4, INT4) -> BOOL = (a: i32, b: i32) a >= b;
     240 nameeqtext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a == b;
     245 namenetext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a != b;
-    241 namelttext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_lt();
-    242 nameletext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_le();
-    244 namegttext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_gt();
-    243 namegetext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_ge();
+    241 namelttext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a < b;
+    242 nameletext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a <= b;
+    244 namegttext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a > b;
+    243 namegetext(NAME, TEXT) -> BOOL = (a: &str, b: &str) a >= b;
     247 texteqname(TEXT, NAME) -> BOOL = (a: &str, b: &str) a == b;
     252 textnename(TEXT, NAME) -> BOOL = (a: &str, b: &str) a != b;
-    248 textltname(TEXT, NAME) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_lt();
-    249 textlename(TEXT, NAME) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_le();
-    251 textgtname(TEXT, NAME) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_gt();
-    250 textgename(TEXT, NAME) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_ge();
+    248 textltname(TEXT, NAME) -> BOOL = (a: &str, b: &str) a < b;
+    249 textlename(TEXT, NAME) -> BOOL = (a: &str, b: &str) a <= b;
+    251 textgtname(TEXT, NAME) -> BOOL = (a: &str, b: &str) a > b;
+    250 textgename(TEXT, NAME) -> BOOL = (a: &str, b: &str) a >= b;
     467 int8eq(INT8, INT8) -> BOOL = (a: i64, b: i64) a == b;
     468 int8ne(INT8, INT8) -> BOOL = (a: i64, b: i64) a != b;
     469 int8lt(INT8, INT8) -> BOOL = (a: i64, b: i64) a < b;
     471 int8le(INT8, INT8) -> BOOL = (a: i64, b: i64) a <= b;
     470 int8gt(INT8, INT8) -> BOOL = (a: i64, b: i64) a > b;
     472 int8ge(INT8, INT8) -> BOOL = (a: i64, b: i64) a >= b;
-    474 int84eq(INT8, INT4) -> BOOL = (a: i64, b: i32) i64::from(a).cmp(&i64::from(b)).is_eq();
-    475 int84ne(INT8, INT4) -> BOOL = (a: i64, b: i32) i64::from(a).cmp(&i64::from(b)).is_ne();
-    476 int84lt(INT8, INT4) -> BOOL = (a: i64, b: i32) i64::from(a).cmp(&i64::from(b)).is_lt();
-    478 int84le(INT8, INT4) -> BOOL = (a: i64, b: i32) i64::from(a).cmp(&i64::from(b)).is_le();
-    477 int84gt(INT8, INT4) -> BOOL = (a: i64, b: i32) i64::from(a).cmp(&i64::from(b)).is_gt();
-    479 int84ge(INT8, INT4) -> BOOL = (a: i64, b: i32) i64::from(a).cmp(&i64::from(b)).is_ge();
-    158 int24eq(INT2, INT4) -> BOOL = (a: i16, b: i32) i64::from(a).cmp(&i64::from(b)).is_eq();
-    164 int24ne(INT2, INT4) -> BOOL = (a: i16, b: i32) i64::from(a).cmp(&i64::from(b)).is_ne();
-    160 int24lt(INT2, INT4) -> BOOL = (a: i16, b: i32) i64::from(a).cmp(&i64::from(b)).is_lt();
-    166 int24le(INT2, INT4) -> BOOL = (a: i16, b: i32) i64::from(a).cmp(&i64::from(b)).is_le();
-    162 int24gt(INT2, INT4) -> BOOL = (a: i16, b: i32) i64::from(a).cmp(&i64::from(b)).is_gt();
-    168 int24ge(INT2, INT4) -> BOOL = (a: i16, b: i32) i64::from(a).cmp(&i64::from(b)).is_ge();
-    159 int42eq(INT4, INT2) -> BOOL = (a: i32, b: i16) i64::from(a).cmp(&i64::from(b)).is_eq();
-    165 int42ne(INT4, INT2) -> BOOL = (a: i32, b: i16) i64::from(a).cmp(&i64::from(b)).is_ne();
-    161 int42lt(INT4, INT2) -> BOOL = (a: i32, b: i16) i64::from(a).cmp(&i64::from(b)).is_lt();
-    167 int42le(INT4, INT2) -> BOOL = (a: i32, b: i16) i64::from(a).cmp(&i64::from(b)).is_le();
-    163 int42gt(INT4, INT2) -> BOOL = (a: i32, b: i16) i64::from(a).cmp(&i64::from(b)).is_gt();
-    169 int42ge(INT4, INT2) -> BOOL = (a: i32, b: i16) i64::from(a).cmp(&i64::from(b)).is_ge();
+    474 int84eq(INT8, INT4) -> BOOL = (a: i64, b: i32) a == i64::from(b);
+    475 int84ne(INT8, INT4) -> BOOL = (a: i64, b: i32) a != i64::from(b);
+    476 int84lt(INT8, INT4) -> BOOL = (a: i64, b: i32) a < i64::from(b);
+    478 int84le(INT8, INT4) -> BOOL = (a: i64, b: i32) a <= i64::from(b);
+    477 int84gt(INT8, INT4) -> BOOL = (a: i64, b: i32) a > i64::from(b);
+    479 int84ge(INT8, INT4) -> BOOL = (a: i64, b: i32) a >= i64::from(b);
+    158 int24eq(INT2, INT4) -> BOOL = (a: i16, b: i32) i32::from(a) == b;
+    164 int24ne(INT2, INT4) -> BOOL = (a: i16, b: i32) i32::from(a) != b;
+    160 int24lt(INT2, INT4) -> BOOL = (a: i16, b: i32) i32::from(a) < b;
+    166 int24le(INT2, INT4) -> BOOL = (a: i16, b: i32) i32::from(a) <= b;
+    162 int24gt(INT2, INT4) -> BOOL = (a: i16, b: i32) i32::from(a) > b;
+    168 int24ge(INT2, INT4) -> BOOL = (a: i16, b: i32) i32::from(a) >= b;
+    159 int42eq(INT4, INT2) -> BOOL = (a: i32, b: i16) a == i32::from(b);
+    165 int42ne(INT4, INT2) -> BOOL = (a: i32, b: i16) a != i32::from(b);
+    161 int42lt(INT4, INT2) -> BOOL = (a: i32, b: i16) a < i32::from(b);
+    167 int42le(INT4, INT2) -> BOOL = (a: i32, b: i16) a <= i32::from(b);
+    163 int42gt(INT4, INT2) -> BOOL = (a: i32, b: i16) a > i32::from(b);
+    169 int42ge(INT4, INT2) -> BOOL = (a: i32, b: i16) a >= i32::from(b);
     184 oideq(OID, OID) -> BOOL = (a: Oid, b: Oid) a == b;
     185 oidne(OID, OID) -> BOOL = (a: Oid, b: Oid) a != b;
     716 oidlt(OID, OID) -> BOOL = (a: Oid, b: Oid) a < b;
@@ -177,42 +126,42 @@ pub(crate) const TABLE: &[Function] = functions! {
     1103 time_le(TIME, TIME) -> BOOL = (a: Time, b: Time) a <= b;
     1104 time_gt(TIME, TIME) -> BOOL = (a: Time, b: Time) a > b;
     1105 time_ge(TIME, TIME) -> BOOL = (a: Time, b: Time) a >= b;
-    299 float48eq(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b.into()).is_eq();
-    300 float48ne(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b.into()).is_ne();
-    301 float48lt(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b.into()).is_lt();
-    302 float48le(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b.into()).is_le();
-    303 float48gt(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b.into()).is_gt();
-    304 float48ge(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b.into()).is_ge();
-    305 float84eq(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a.into(), b.into()).is_eq();
-    306 float84ne(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a.into(), b.into()).is_ne();
-    307 float84lt(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a.into(), b.into()).is_lt();
-    308 float84le(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a.into(), b.into()).is_le();
-    309 float84gt(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a.into(), b.into()).is_gt();
-    310 float84ge(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a.into(), b.into()).is_ge();
+    299 float48eq(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b).is_eq();
+    300 float48ne(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b).is_ne();
+    301 float48lt(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b).is_lt();
+    302 float48le(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b).is_le();
+    303 float48gt(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b).is_gt();
+    304 float48ge(FLOAT4, FLOAT8) -> BOOL = (a: f32, b: f64) float(a.into(), b).is_ge();
+    305 float84eq(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a, b.into()).is_eq();
+    306 float84ne(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a, b.into()).is_ne();
+    307 float84lt(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a, b.into()).is_lt();
+    308 float84le(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a, b.into()).is_le();
+    309 float84gt(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a, b.into()).is_gt();
+    310 float84ge(FLOAT8, FLOAT4) -> BOOL = (a: f64, b: f32) float(a, b.into()).is_ge();
     1152 timestamptz_eq(TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL = (a: TimestampTz, b: TimestampTz) a == b;
     1153 timestamptz_ne(TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL = (a: TimestampTz, b: TimestampTz) a != b;
     1154 timestamptz_lt(TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL = (a: TimestampTz, b: TimestampTz) a < b;
     1155 timestamptz_le(TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL = (a: TimestampTz, b: TimestampTz) a <= b;
     1157 timestamptz_gt(TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL = (a: TimestampTz, b: TimestampTz) a > b;
     1156 timestamptz_ge(TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL = (a: TimestampTz, b: TimestampTz) a >= b;
-    1718 numeric_eq(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a.cmp(&b).is_eq();
-    1719 numeric_ne(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a.cmp(&b).is_ne();
-    1722 numeric_lt(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a.cmp(&b).is_lt();
-    1723 numeric_le(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a.cmp(&b).is_le();
-    1720 numeric_gt(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a.cmp(&b).is_gt();
-    1721 numeric_ge(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a.cmp(&b).is_ge();
-    1850 int28eq(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a).cmp(&i64::from(b)).is_eq();
-    1851 int28ne(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a).cmp(&i64::from(b)).is_ne();
-    1852 int28lt(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a).cmp(&i64::from(b)).is_lt();
-    1854 int28le(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a).cmp(&i64::from(b)).is_le();
-    1853 int28gt(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a).cmp(&i64::from(b)).is_gt();
-    1855 int28ge(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a).cmp(&i64::from(b)).is_ge();
-    1856 int82eq(INT8, INT2) -> BOOL = (a: i64, b: i16) i64::from(a).cmp(&i64::from(b)).is_eq();
-    1857 int82ne(INT8, INT2) -> BOOL = (a: i64, b: i16) i64::from(a).cmp(&i64::from(b)).is_ne();
-    1858 int82lt(INT8, INT2) -> BOOL = (a: i64, b: i16) i64::from(a).cmp(&i64::from(b)).is_lt();
-    1860 int82le(INT8, INT2) -> BOOL = (a: i64, b: i16) i64::from(a).cmp(&i64::from(b)).is_le();
-    1859 int82gt(INT8, INT2) -> BOOL = (a: i64, b: i16) i64::from(a).cmp(&i64::from(b)).is_gt();
-    1861 int82ge(INT8, INT2) -> BOOL = (a: i64, b: i16) i64::from(a).cmp(&i64::from(b)).is_ge();
+    1718 numeric_eq(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a == b;
+    1719 numeric_ne(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a != b;
+    1722 numeric_lt(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a < b;
+    1723 numeric_le(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a <= b;
+    1720 numeric_gt(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a > b;
+    1721 numeric_ge(NUMERIC, NUMERIC) -> BOOL = (a: Numeric, b: Numeric) a >= b;
+    1850 int28eq(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a) == b;
+    1851 int28ne(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a) != b;
+    1852 int28lt(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a) < b;
+    1854 int28le(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a) <= b;
+    1853 int28gt(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a) > b;
+    1855 int28ge(INT2, INT8) -> BOOL = (a: i16, b: i64) i64::from(a) >= b;
+    1856 int82eq(INT8, INT2) -> BOOL = (a: i64, b: i16) a == i64::from(b);
+    1857 int82ne(INT8, INT2) -> BOOL = (a: i64, b: i16) a != i64::from(b);
+    1858 int82lt(INT8, INT2) -> BOOL = (a: i64, b: i16) a < i64::from(b);
+    1860 int82le(INT8, INT2) -> BOOL = (a: i64, b: i16) a <= i64::from(b);
+    1859 int82gt(INT8, INT2) -> BOOL = (a: i64, b: i16) a > i64::from(b);
+    1861 int82ge(INT8, INT2) -> BOOL = (a: i64, b: i16) a >= i64::from(b);
     1948 byteaeq(BYTEA, BYTEA) -> BOOL = (a: &[u8], b: &[u8]) a == b;
     1953 byteane(BYTEA, BYTEA) -> BOOL = (a: &[u8], b: &[u8]) a != b;
     1949 bytealt(BYTEA, BYTEA) -> BOOL = (a: &[u8], b: &[u8]) a < b;
@@ -237,69 +186,69 @@ pub(crate) const TABLE: &[Function] = functions! {
     2955 uuid_le(UUID, UUID) -> BOOL = (a: [u8; 16], b: [u8; 16]) a <= b;
     2958 uuid_gt(UUID, UUID) -> BOOL = (a: [u8; 16], b: [u8; 16]) a > b;
     2957 uuid_ge(UUID, UUID) -> BOOL = (a: [u8; 16], b: [u8; 16]) a >= b;
-    3233 pg_lsn_eq(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_eq();
-    3236 pg_lsn_ne(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_ne();
-    3231 pg_lsn_lt(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_lt();
-    3232 pg_lsn_le(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_le();
-    3235 pg_lsn_gt(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_gt();
-    3234 pg_lsn_ge(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_ge();
-    5084 xid8eq(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_eq();
-    5085 xid8ne(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_ne();
-    5034 xid8lt(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_lt();
-    5036 xid8le(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_le();
-    5035 xid8gt(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_gt();
-    5037 xid8ge(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64).cmp(&(b as u64)).is_ge();
+    3233 pg_lsn_eq(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64) == (b as u64);
+    3236 pg_lsn_ne(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64) != (b as u64);
+    3231 pg_lsn_lt(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64) < (b as u64);
+    3232 pg_lsn_le(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64) <= (b as u64);
+    3235 pg_lsn_gt(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64) > (b as u64);
+    3234 pg_lsn_ge(PG_LSN, PG_LSN) -> BOOL = (a: i64, b: i64) (a as u64) >= (b as u64);
+    5084 xid8eq(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64) == (b as u64);
+    5085 xid8ne(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64) != (b as u64);
+    5034 xid8lt(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64) < (b as u64);
+    5036 xid8le(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64) <= (b as u64);
+    5035 xid8gt(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64) > (b as u64);
+    5037 xid8ge(XID8, XID8) -> BOOL = (a: i64, b: i64) (a as u64) >= (b as u64);
     68 xideq(XID, XID) -> BOOL = (a: Oid, b: Oid) a == b;
     3308 xidneq(XID, XID) -> BOOL = (a: Oid, b: Oid) a != b;
-    1319 xideqint4(XID, INT4) -> BOOL = (a: Oid, b: i32) a.0.cmp(&(b as u32)).is_eq();
-    3309 xidneqint4(XID, INT4) -> BOOL = (a: Oid, b: i32) a.0.cmp(&(b as u32)).is_ne();
+    1319 xideqint4(XID, INT4) -> BOOL = (a: Oid, b: i32) a.0 == (b as u32);
+    3309 xidneqint4(XID, INT4) -> BOOL = (a: Oid, b: i32) a.0 != (b as u32);
     69 cideq(CID, CID) -> BOOL = (a: Oid, b: Oid) a == b;
-    1246 charlt(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_lt();
-    61 chareq(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_eq();
-    70 charne(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_ne();
-    72 charle(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_le();
-    73 chargt(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_gt();
-    74 charge(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a.cmp(&b).is_ge();
-    679 oidvectoreq(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    619 oidvectorne(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    677 oidvectorlt(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    678 oidvectorle(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    681 oidvectorgt(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    680 oidvectorge(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
-    744 array_eq(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    390 array_ne(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    391 array_lt(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    393 array_le(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    392 array_gt(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    396 array_ge(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
-    1162 interval_eq(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    1163 interval_ne(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    1164 interval_lt(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    1165 interval_le(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    1167 interval_gt(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    1166 interval_ge(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
-    1352 timetz_eq(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    1353 timetz_ne(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    1354 timetz_lt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    1355 timetz_le(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    1357 timetz_gt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    1356 timetz_ge(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
-    2981 record_eq(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    2982 record_ne(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    2983 record_lt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    2985 record_le(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    2984 record_gt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    2986 record_ge(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
-    3508 enum_eq(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    3509 enum_ne(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    3510 enum_lt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    3512 enum_le(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    3511 enum_gt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    3513 enum_ge(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
-    4043 jsonb_eq(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_eq();
-    4038 jsonb_ne(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ne();
-    4039 jsonb_lt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_lt();
-    4041 jsonb_le(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_le();
-    4040 jsonb_gt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_gt();
-    4042 jsonb_ge(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) order(a, b).is_ge();
+    1246 charlt(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a < b;
+    61 chareq(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a == b;
+    70 charne(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a != b;
+    72 charle(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a <= b;
+    73 chargt(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a > b;
+    74 charge(CHAR, CHAR) -> BOOL = (a: &str, b: &str) a >= b;
+    679 oidvectoreq(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    619 oidvectorne(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    677 oidvectorlt(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    678 oidvectorle(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    681 oidvectorgt(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    680 oidvectorge(OIDVECTOR, OIDVECTOR) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    744 array_eq(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    390 array_ne(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    391 array_lt(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    393 array_le(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    392 array_gt(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    396 array_ge(ANYARRAY, ANYARRAY) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    1162 interval_eq(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    1163 interval_ne(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    1164 interval_lt(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    1165 interval_le(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    1167 interval_gt(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    1166 interval_ge(INTERVAL, INTERVAL) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    1352 timetz_eq(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    1353 timetz_ne(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    1354 timetz_lt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    1355 timetz_le(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    1357 timetz_gt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    1356 timetz_ge(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    2981 record_eq(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    2982 record_ne(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    2983 record_lt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    2985 record_le(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    2984 record_gt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    2986 record_ge(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    3508 enum_eq(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    3509 enum_ne(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    3510 enum_lt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    3512 enum_le(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    3511 enum_gt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    3513 enum_ge(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    4043 jsonb_eq(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
+    4038 jsonb_ne(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
+    4039 jsonb_lt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
+    4041 jsonb_le(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
+    4040 jsonb_gt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
+    4042 jsonb_ge(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
 };

@@ -185,9 +185,9 @@ pub(crate) const TABLE: &[Function] = functions! {
     238 int2(FLOAT4) -> INT2 = (a: f32) to_integer(a.into()).and_then(|a| i16::try_from(a).ok()).ok_or_else(i16::out_of_range);
     319 int4(FLOAT4) -> INT4 = (a: f32) to_integer(a.into()).and_then(|a| i32::try_from(a).ok()).ok_or_else(i32::out_of_range);
     653 int8(FLOAT4) -> INT8 = (a: f32) to_integer(a.into()).and_then(|a| i64::try_from(a).ok()).ok_or_else(i64::out_of_range);
-    237 int2(FLOAT8) -> INT2 = (a: f64) to_integer(a.into()).and_then(|a| i16::try_from(a).ok()).ok_or_else(i16::out_of_range);
-    317 int4(FLOAT8) -> INT4 = (a: f64) to_integer(a.into()).and_then(|a| i32::try_from(a).ok()).ok_or_else(i32::out_of_range);
-    483 int8(FLOAT8) -> INT8 = (a: f64) to_integer(a.into()).and_then(|a| i64::try_from(a).ok()).ok_or_else(i64::out_of_range);
+    237 int2(FLOAT8) -> INT2 = (a: f64) to_integer(a).and_then(|a| i16::try_from(a).ok()).ok_or_else(i16::out_of_range);
+    317 int4(FLOAT8) -> INT4 = (a: f64) to_integer(a).and_then(|a| i32::try_from(a).ok()).ok_or_else(i32::out_of_range);
+    483 int8(FLOAT8) -> INT8 = (a: f64) to_integer(a).and_then(|a| i64::try_from(a).ok()).ok_or_else(i64::out_of_range);
 
     1342 round(FLOAT8) -> FLOAT8 = (a: f64) a.round_ties_even();
     1343 trunc(FLOAT8) -> FLOAT8 = (a: f64) a.trunc();

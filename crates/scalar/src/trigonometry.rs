@@ -8,9 +8,9 @@ use types::{Error, Result, SqlState};
 
 use crate::function::{Function, functions};
 
-/// The value of a function, where its argument is one that it takes.
-fn within(a: f64, takes: bool, function: fn(f64) -> f64) -> Result<f64> {
-    if takes {
+/// The value of a function, where its argument is not outside of what it takes; NaN never is.
+fn within(a: f64, outside: bool, function: fn(f64) -> f64) -> Result<f64> {
+    if !outside {
         return Ok(function(a));
     }
     Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range"))
@@ -96,25 +96,25 @@ fn atand(a: f64) -> f64 {
 }
 
 pub(crate) const TABLE: &[Function] = functions! {
-    1604 sin(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), f64::sin);
-    1605 cos(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), f64::cos);
-    1606 tan(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), f64::tan);
-    1607 cot(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), |a| 1.0 / a.tan());
-    1600 asin(FLOAT8) -> FLOAT8 = (a: f64) within(a, !(a.abs() > 1.0), f64::asin);
-    1601 acos(FLOAT8) -> FLOAT8 = (a: f64) within(a, !(a.abs() > 1.0), f64::acos);
+    1604 sin(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), f64::sin);
+    1605 cos(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), f64::cos);
+    1606 tan(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), f64::tan);
+    1607 cot(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), |a| 1.0 / a.tan());
+    1600 asin(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.abs() > 1.0, f64::asin);
+    1601 acos(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.abs() > 1.0, f64::acos);
     1602 atan(FLOAT8) -> FLOAT8 = (a: f64) a.atan();
     2462 sinh(FLOAT8) -> FLOAT8 = (a: f64) a.sinh();
     2463 cosh(FLOAT8) -> FLOAT8 = (a: f64) a.cosh();
     2464 tanh(FLOAT8) -> FLOAT8 = (a: f64) a.tanh();
     2465 asinh(FLOAT8) -> FLOAT8 = (a: f64) a.asinh();
-    2466 acosh(FLOAT8) -> FLOAT8 = (a: f64) within(a, !(a < 1.0), f64::acosh);
-    2467 atanh(FLOAT8) -> FLOAT8 = (a: f64) within(a, !(a.abs() > 1.0), f64::atanh);
-    2735 sind(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), sind);
-    2736 cosd(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), cosd);
-    2737 tand(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), tand);
-    2738 cotd(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_finite() || a.is_nan(), cotd);
-    2731 asind(FLOAT8) -> FLOAT8 = (a: f64) within(a, !(a.abs() > 1.0), asind);
-    2732 acosd(FLOAT8) -> FLOAT8 = (a: f64) within(a, !(a.abs() > 1.0), acosd);
+    2466 acosh(FLOAT8) -> FLOAT8 = (a: f64) within(a, a < 1.0, f64::acosh);
+    2467 atanh(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.abs() > 1.0, f64::atanh);
+    2735 sind(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), sind);
+    2736 cosd(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), cosd);
+    2737 tand(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), tand);
+    2738 cotd(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.is_infinite(), cotd);
+    2731 asind(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.abs() > 1.0, asind);
+    2732 acosd(FLOAT8) -> FLOAT8 = (a: f64) within(a, a.abs() > 1.0, acosd);
     2733 atand(FLOAT8) -> FLOAT8 = (a: f64) atand(a);
     1603 atan2(FLOAT8, FLOAT8) -> FLOAT8 = (y: f64, x: f64) y.atan2(x);
     2734 atan2d(FLOAT8, FLOAT8) -> FLOAT8 = (y: f64, x: f64) y.atan2(x) / 1f64.atan() * 45.0;

@@ -7,7 +7,6 @@ use types::{Array, Datum, DatumRef, Error, Result, SqlState, Type};
 
 use crate::aggregate::{Accumulator, Kind, aggregates};
 use crate::array;
-use crate::comparison::order;
 use crate::function::{Argument, Call, Function, Output};
 
 /// The number of rows, or of those whose argument is not NULL.
@@ -59,7 +58,7 @@ impl Accumulator for Extreme {
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         let value = args[0];
         if !value.is_null()
-            && (self.value.is_null() || order(value, self.value.as_ref()) == self.wanted)
+            && (self.value.is_null() || value.cmp(&self.value.as_ref()) == self.wanted)
         {
             self.value = value.to_owned();
         }

@@ -5,8 +5,10 @@ use types::{Datum, DatumRef, Error, Result, SqlState, Type};
 
 use crate::aggregate::{Accumulator, Kind, aggregates};
 use crate::array;
-use crate::comparison::order;
 use crate::function::{Argument, Call, Function, Output};
+
+/// The value at a fraction of the way between two others.
+type Between = fn(f64, DatumRef<'_>, DatumRef<'_>) -> Result<Datum>;
 
 /// Percentiles: of the sorted values, those at fractions of the way.
 struct Percentile {
@@ -15,7 +17,7 @@ struct Percentile {
     fractions: Datum,
     values: Vec<Datum>,
     /// The value between two neighbours, where values in between are wanted.
-    between: Option<fn(f64, DatumRef<'_>, DatumRef<'_>) -> Result<Datum>>,
+    between: Option<Between>,
 }
 
 impl Percentile {
@@ -23,10 +25,7 @@ impl Percentile {
         Self { element: args[1], fractions: Datum::Null, values: Vec::new(), between: None }
     }
 
-    fn continuous(
-        args: &[Type],
-        between: fn(f64, DatumRef<'_>, DatumRef<'_>) -> Result<Datum>,
-    ) -> Self {
+    fn continuous(args: &[Type], between: Between) -> Self {
         Self { between: Some(between), ..Self::discrete(args) }
     }
 
@@ -102,7 +101,7 @@ impl Accumulator for Mode {
         if args[0].is_null() {
             return Ok(());
         }
-        if self.run.1 > 0 && order(self.run.0.as_ref(), args[0]).is_eq() {
+        if self.run.1 > 0 && self.run.0.as_ref() == args[0] {
             self.run.1 += 1;
         } else {
             self.run = (args[0].to_owned(), 1);

@@ -49,7 +49,7 @@ fn start_of(text: &str, start: i32) -> Result<usize> {
     Ok(skipped.map_or(beyond, |(byte, _)| byte))
 }
 
-fn part<'a>(text: &'a str, span: Option<(usize, usize)>) -> Option<&'a str> {
+fn part(text: &str, span: Option<(usize, usize)>) -> Option<&str> {
     span.map(|(start, end)| &text[start..end])
 }
 
