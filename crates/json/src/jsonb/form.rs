@@ -23,7 +23,7 @@
 //! two are the same. This is `{"b": [1, true], "a": "hi"}`:
 //!
 //! ```text
-//!   0C  02  01 02 05 0E  61 62  03 68 69  08 02 02 03 04 01 02
+//!   0C  02  01 02 05 0C  61 62  03 68 69  08 02 02 03 04 01 02
 //!   │   │   └──ends───┘  a  b   "  h  i   │  │  └ends┘ │    true
 //!   │   count             names           │  count     INTEGER 1
 //!   object                                array

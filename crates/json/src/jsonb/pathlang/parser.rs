@@ -31,7 +31,7 @@ use super::syntax::{
 use crate::jsonb::Jsonb;
 
 /// How deep expressions and predicates stand in each other.
-pub(super) const DEPTH_MAX: usize = 200;
+pub(super) const DEPTH_MAX: usize = 128;
 
 /// What a piece of a path turned out to be.
 enum Term {
@@ -241,7 +241,7 @@ impl Parser<'_> {
         self.advance()?;
         let right = self.sum()?;
         let right = self.value(right)?;
-        Ok(Term::Truth(Predicate::Compare(comparison, left, right), Closed::No))
+        Ok(Term::Truth(Predicate::Compare(comparison, Box::new((left, right))), Closed::No))
     }
 
     /// The predicates that are written in words; `left` itself where there is none.
@@ -265,11 +265,11 @@ impl Parser<'_> {
                 Token::String(_) | Token::Variable(_) => self.primary()?,
                 _ => return Err(self.unexpected()),
             };
-            Predicate::StartsWith(left, self.value(initial)?)
+            Predicate::StartsWith(Box::new((left, self.value(initial)?)))
         } else {
             let pattern = self.string()?;
             let flags = if self.take_word("flag")? { self.string()? } else { String::new() };
-            Predicate::LikeRegex(left, Pattern::new(pattern, &flags)?)
+            Predicate::LikeRegex(Box::new((left, Pattern::new(pattern, &flags)?)))
         };
         Ok(Term::Truth(predicate, Closed::No))
     }
@@ -583,11 +583,12 @@ impl Scope {
                 row.iter().try_for_each(|predicate| self.check_predicate(predicate))
             }
             Predicate::Not(inner) | Predicate::IsUnknown(inner) => self.check_predicate(inner),
-            Predicate::Compare(_, left, right) | Predicate::StartsWith(left, right) => {
-                self.check(left)?;
-                self.check(right)
+            Predicate::Compare(_, both) | Predicate::StartsWith(both) => {
+                self.check(&both.0)?;
+                self.check(&both.1)
             }
-            Predicate::Exists(expr) | Predicate::LikeRegex(expr, _) => self.check(expr),
+            Predicate::Exists(expr) => self.check(expr),
+            Predicate::LikeRegex(both) => self.check(&both.0),
         }
     }
 }

@@ -55,13 +55,15 @@ impl<'a> Run<'a> {
                     Some(found) => (if self.lax { found } else { !items.is_empty() }).into(),
                 })
             }
-            Predicate::Compare(comparison, left, right) => {
+            Predicate::Compare(comparison, both) => {
+                let (left, right) = &**both;
                 let Some(left) = soft(self.unwrapped(left))? else { return Ok(Truth::Unknown) };
                 let Some(right) = soft(self.unwrapped(right))? else { return Ok(Truth::Unknown) };
                 let pairs = left.iter().flat_map(|l| right.iter().map(move |r| (l, r)));
                 self.any(pairs, |run, (left, right)| run.compare(*comparison, left, right))
             }
-            Predicate::StartsWith(whole, initial) => {
+            Predicate::StartsWith(both) => {
+                let (whole, initial) = &**both;
                 let Some(whole) = soft(self.unwrapped(whole))? else { return Ok(Truth::Unknown) };
                 let Some(initial) = soft(self.all(initial))? else { return Ok(Truth::Unknown) };
                 let pairs = whole.iter().flat_map(|w| initial.iter().map(move |i| (w, i)));
@@ -72,7 +74,8 @@ impl<'a> Run<'a> {
                     _ => Ok(Truth::Unknown),
                 })
             }
-            Predicate::LikeRegex(expr, pattern) => {
+            Predicate::LikeRegex(both) => {
+                let (expr, pattern) = &**both;
                 let Some(items) = soft(self.unwrapped(expr))? else { return Ok(Truth::Unknown) };
                 self.any(items.iter(), |_, item| match item.view() {
                     View::String(string) => Ok(pattern.is_match(string).into()),

@@ -7,7 +7,7 @@
 //! What is printed reads back as the same path. For that there are two differences from PostgreSQL.
 //! Where a step stands behind an operator inside another one, the operator keeps its parentheses
 //! (`($."a" + 1).abs() == 2`); without them the step would belong to the last operand. And a row of
-//! more than a hundred operands is printed flat: `a && b && c` and not `((a && b) && c)`.
+//! more than fifty operators is printed flat: `a && b && c` and not `((a && b) && c)`.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -40,7 +40,7 @@ enum Rank {
 }
 
 /// Operators from left to right that are printed inside each other, at most.
-const NESTED_MAX: usize = 100;
+const NESTED_MAX: usize = 50;
 
 /// How many parentheses a row of operators opens at its front, and has closed again before the
 /// last operator.
@@ -160,17 +160,18 @@ fn predicate(inner: &Predicate, parentheses: bool, f: &mut Formatter<'_>) -> fmt
             predicate(inner, false, f)?;
             f.write_str(") is unknown")
         }
-        Predicate::Compare(comparison, left, right) => enclosed(parentheses, f, |f| {
-            operand(left, Rank::Compare, f)?;
+        Predicate::Compare(comparison, both) => enclosed(parentheses, f, |f| {
+            operand(&both.0, Rank::Compare, f)?;
             write!(f, " {} ", comparison.text())?;
-            operand(right, Rank::Compare, f)
+            operand(&both.1, Rank::Compare, f)
         }),
-        Predicate::StartsWith(whole, initial) => enclosed(parentheses, f, |f| {
-            operand(whole, Rank::Compare, f)?;
+        Predicate::StartsWith(both) => enclosed(parentheses, f, |f| {
+            operand(&both.0, Rank::Compare, f)?;
             f.write_str(" starts with ")?;
-            operand(initial, Rank::Compare, f)
+            operand(&both.1, Rank::Compare, f)
         }),
-        Predicate::LikeRegex(inner, pattern) => enclosed(parentheses, f, |f| {
+        Predicate::LikeRegex(both) => enclosed(parentheses, f, |f| {
+            let (inner, pattern) = &**both;
             operand(inner, Rank::Atom, f)?;
             f.write_str(" like_regex ")?;
             quoted(pattern.source(), f)?;

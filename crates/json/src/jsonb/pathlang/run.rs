@@ -24,7 +24,7 @@ use super::syntax::{Expr, Head, LEVEL_LAST, Method, Operator, Predicate, Range, 
 use crate::jsonb::{Builder, JsonbRef, Object};
 
 /// How deep a run goes into path and value together.
-const DEPTH_MAX: usize = 2000;
+const DEPTH_MAX: usize = 1100;
 
 /// Where found items go: into a list, or nowhere where it only matters whether there are any.
 pub(super) struct Found<'f, 'a>(pub Option<&'f mut Vec<Item<'a>>>);

