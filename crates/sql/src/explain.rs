@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use types::{Datum, Type, builtin};
+use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
-    Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit, JoinKind,
-    Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan, SetOp, SortKey,
-    Subscript, Test, WindowCall,
+    Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit,
+    JoinKind, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan, SetOp,
+    SortKey, Subscript, Test, WindowCall,
 };
 
 /// The plan as text: one operator a line, inputs indented below.
@@ -84,7 +84,10 @@ fn write_plan(plan: &Plan, depth: usize, out: &mut String) {
             }
             write_plan(input, depth + 1, out);
         }
-        Node::Values(_) | Node::Scan(_) | Node::FunctionScan { .. } | Node::CteScan { .. }
+        Node::Values(_)
+        | Node::Scan(_)
+        | Node::FunctionScan { .. }
+        | Node::CteScan { .. }
         | Node::WorkTable { .. } => {}
     }
 }
@@ -361,7 +364,7 @@ impl Display for Call {
     }
 }
 
-fn write_datum(f: &mut Formatter<'_>, datum: &Datum) -> fmt::Result {
+fn write_datum(f: &mut Formatter<'_>, datum: &Datum, ty: Type) -> fmt::Result {
     match datum {
         Datum::Null => f.write_str("null"),
         Datum::Bool(value) => write!(f, "{value}"),
@@ -370,7 +373,14 @@ fn write_datum(f: &mut Formatter<'_>, datum: &Datum) -> fmt::Result {
         Datum::Int8(value) => write!(f, "{value}"),
         Datum::Numeric(value) => write!(f, "{value}"),
         Datum::Text(value) => write!(f, "'{}'", value.replace('\'', "''")),
-        other => write!(f, "{other:?}"),
+        // What users made is shown as it is held: there is no catalog here.
+        Datum::Enum(_) | Datum::Record(_) | Datum::Array(_) => write!(f, "{datum:?}"),
+        other => {
+            let style = Style::default();
+            let context = Context::new(&style);
+            let text = types::text::to_string(other.as_ref(), ty, Modifier::NONE, &context);
+            write!(f, "'{}'", text.unwrap_or_default())
+        }
     }
 }
 
@@ -378,7 +388,7 @@ impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ExprKind::Const(datum) => {
-                write_datum(f, datum)?;
+                write_datum(f, datum, self.ty)?;
                 match self.ty {
                     Type::INT4 | Type::BOOL if !datum.is_null() => Ok(()),
                     ty => write!(f, "::{}", type_name(ty)),
@@ -394,7 +404,6 @@ impl Display for Expr {
                     Cast::Function(_) => "cast",
                     Cast::InOut => "text",
                     Cast::Elements(_) => "elements",
-                    Cast::Record(_) => "record",
                     Cast::Modifier { .. } => {
                         return write!(f, "fit({expr}, {})", self.modifier.0);
                     }
@@ -442,9 +451,8 @@ impl Display for Expr {
             ExprKind::Array { elements, .. } => write!(f, "array[{}]", List(elements, ", ")),
             ExprKind::Row(fields) => write!(f, "row({})", List(fields, ", ")),
             ExprKind::RowCompare { symbol, pairs } => {
-                let side = |at: usize| -> Vec<&Expr> {
-                    pairs.iter().map(|pair| &pair.args[at]).collect()
-                };
+                let side =
+                    |at: usize| -> Vec<&Expr> { pairs.iter().map(|pair| &pair.args[at]).collect() };
                 write!(f, "(row({}) {symbol} row({}))", List(&side(0), ", "), List(&side(1), ", "))
             }
             ExprKind::Field { expr, index } => write!(f, "{expr}.{index}"),

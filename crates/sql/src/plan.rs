@@ -673,8 +673,6 @@ pub enum Cast {
     InOut,
     /// Each element of an array for itself.
     Elements(Box<Cast>),
-    /// Each field of a row for itself.
-    Record(Vec<Expr>),
     /// It is fitted to the modifier by this function, explicitly (cutting) or not.
     Modifier {
         /// The function.

@@ -28,12 +28,7 @@ impl Binder<'_> {
         }
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
-            match &arg.value.kind {
-                ast::ExprKind::Star(names) if !names.is_empty() => {
-                    args.extend(self.star(names, arg.value.at)?.into_iter().map(|(_, expr)| expr));
-                }
-                _ => args.push(self.expr(&arg.value)?),
-            }
+            args.push(self.expr(&arg.value)?);
         }
         let direct = args.len();
         let mut set_order = Vec::new();
@@ -42,6 +37,7 @@ impl Binder<'_> {
             args.push(key.expr.clone());
             set_order.push(key);
         }
+        self.put_named(call, &mut args, at)?;
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         let found = resolve::function(self.names, call.name.last(), &types, call.variadic)
             .map_err(|error| self.call_error(call, &types, error, at))?;
@@ -83,6 +79,69 @@ impl Binder<'_> {
         }
     }
 
+    /// Puts named arguments into the places that the function has for them, with the defaults of
+    /// those between that were left out.
+    fn put_named(&self, call: &ast::Call, args: &mut Vec<Expr>, at: At) -> Result<()> {
+        let Some(first) = call.args.iter().position(|arg| arg.name.is_some()) else {
+            return Ok(());
+        };
+        let positional = |arg: &&ast::Arg| arg.name.is_none();
+        if let Some(late) = call.args[first..].iter().find(positional) {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "positional argument cannot follow named argument",
+            )
+            .at(late.value.at));
+        }
+        let names = call.args[first..].iter().filter_map(|arg| arg.name.as_ref());
+        let names: Vec<&str> = names.map(|name| name.text.as_str()).collect();
+        for function in registry::functions(call.name.last()) {
+            let known = function.argument_names();
+            let places: Option<Vec<usize>> = names
+                .iter()
+                .map(|name| known.iter().position(|known| known == name).filter(|at| *at >= first))
+                .collect();
+            let Some(places) = places else { continue };
+            let Some(last) = places.iter().max().copied() else { continue };
+            let required = function.args.len() - function.defaults.len();
+            let mut filled: Vec<Option<Expr>> = args[..first].iter().cloned().map(Some).collect();
+            filled.resize(last + 1, None);
+            for (place, value) in places.iter().zip(&args[first..]) {
+                filled[*place] = Some(value.clone());
+            }
+            let complete: Option<Vec<Expr>> = filled
+                .into_iter()
+                .enumerate()
+                .map(|(place, value)| {
+                    value.or_else(|| {
+                        let default = place.checked_sub(required)?;
+                        function.defaults.get(default).map(default_value)
+                    })
+                })
+                .collect();
+            if let Some(complete) = complete {
+                *args = complete;
+                return Ok(());
+            }
+        }
+        let types: Vec<String> = call
+            .args
+            .iter()
+            .zip(args.iter())
+            .map(|(arg, value)| match &arg.name {
+                Some(name) => format!("{} => {}", name.text, self.type_name(value.ty)),
+                None => self.type_name(value.ty),
+            })
+            .collect();
+        let message = format!("function {}({}) does not exist", call.name, types.join(", "));
+        Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            .hint(
+                "No function matches the given name and argument types. You might need to add \
+                 explicit type casts.",
+            )
+            .at(at))
+    }
+
     fn known_schema(&self, call: &ast::Call, at: At) -> Result<()> {
         let [schema, _] = &call.name.parts[..] else { return Ok(()) };
         if schema.text == "pg_catalog" || call.syntax {
@@ -98,13 +157,18 @@ impl Binder<'_> {
     /// The error of a call with its name as it was written.
     fn call_error(&self, call: &ast::Call, types: &[Type], error: types::Error, at: At) -> Error {
         let error = Error::from(error).at(at);
-        let missing = error.cause.state() == SqlState::UNDEFINED_FUNCTION;
-        if !missing || call.name.parts.len() == 1 && call.within_group.is_empty() {
+        let state = error.cause.state();
+        let verb = match state {
+            SqlState::UNDEFINED_FUNCTION => "does not exist",
+            SqlState::AMBIGUOUS_FUNCTION => "is not unique",
+            _ => return error,
+        };
+        if call.name.parts.len() == 1 && call.within_group.is_empty() {
             return error;
         }
         let types: Vec<String> = types.iter().map(|ty| self.type_name(*ty)).collect();
-        let message = format!("function {}({}) does not exist", call.name, types.join(", "));
-        let same = Error::new(SqlState::UNDEFINED_FUNCTION, message).at(at);
+        let message = format!("function {}({}) {verb}", call.name, types.join(", "));
+        let same = Error::new(state, message).at(at);
         match error.cause.hint() {
             Some(hint) => same.hint(hint),
             None => same,
@@ -165,6 +229,17 @@ impl Binder<'_> {
             )
             .at(at));
         }
+        if call.variadic
+            && function.args.last() == Some(&Type::ANY)
+            && let Some(last) = args.last()
+            && self.facts().element(last.ty).is_none()
+        {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "VARIADIC argument must be an array",
+            )
+            .at(last.at));
+        }
         let args = self.arguments(resolved, args)?;
         let kind = ExprKind::Call(Call {
             function: function.oid,
@@ -194,7 +269,9 @@ impl Binder<'_> {
         set_order: Vec<SortKey>,
         at: At,
     ) -> Result<Expr> {
-        let Eval::Aggregate(aggregate) = resolved.function.eval else { return Err(not_aggregate(call, at)) };
+        let Eval::Aggregate(aggregate) = resolved.function.eval else {
+            return Err(not_aggregate(call, at));
+        };
         let ordered_set = aggregate.kind != Kind::Normal;
         if ordered_set == call.within_group.is_empty() {
             let message = match ordered_set {
@@ -258,6 +335,7 @@ impl Binder<'_> {
         let mut serials = Vec::new();
         let mut nested = None;
         let mut window = None;
+        let mut set = None;
         let owners = &self.owners;
         let mut look = |expr: &mut Expr| {
             walk::everywhere(expr, &mut |part| {
@@ -265,6 +343,7 @@ impl Binder<'_> {
                     ExprKind::Column { index, .. } => serials.push(owners[*index as usize]),
                     ExprKind::Aggregate(inner) => nested = nested.or(Some((inner.scope, part.at))),
                     ExprKind::Window(_) => window = window.or(Some(part.at)),
+                    ExprKind::Call(call) if call.set => set = set.or(Some(part.at)),
                     _ => {}
                 }
                 true
@@ -284,6 +363,14 @@ impl Binder<'_> {
                 .at(at)
             })?,
         };
+        if let Some(at) = set {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "aggregate function calls cannot contain set-returning function calls",
+            )
+            .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+            .at(at));
+        }
         if let Some((scope, at)) = nested
             && scope == level.serial
         {
@@ -345,11 +432,15 @@ impl Binder<'_> {
             Some(op) if op.symbol == "<" => false,
             Some(op) if op.symbol == ">" => true,
             Some(op) => {
+                resolve::operator(self.names, &op.symbol, Some(expr.ty), expr.ty)
+                    .map_err(|error| Error::from(error).at(op.at))?;
                 return Err(Error::new(
                     SqlState::WRONG_OBJECT_TYPE,
                     format!("operator {} is not a valid ordering operator", op.symbol),
                 )
-                .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
+                .hint(
+                    "Ordering operators must be \"<\" or \">\" members of btree operator families.",
+                )
                 .at(op.at));
             }
         };

@@ -22,7 +22,7 @@ impl Binder<'_> {
         when: Circumstance,
     ) -> Result<Option<Expr>> {
         let at = expr.at;
-        if expr.ty == target {
+        if expr.ty == target || target == Type::RECORD && self.facts().is_composite(expr.ty) {
             return Ok(Some(expr));
         }
         if target == Type::ANY {
@@ -157,6 +157,9 @@ impl Binder<'_> {
         if modifier == Modifier::NONE || expr.modifier == modifier {
             return expr;
         }
+        if expr.is_null_const() {
+            return Expr { modifier, ..expr };
+        }
         let facts = self.facts();
         let base = facts.base(expr.ty);
         let element = if facts.is_true_array(base) { facts.element(base) } else { None };
@@ -178,7 +181,14 @@ impl Binder<'_> {
         at: At,
     ) -> Result<Expr> {
         let source = expr.ty;
-        match self.coerce(expr, target, Circumstance::Explicit)? {
+        let row = matches!(expr.kind, ExprKind::Row(_));
+        let cast = self.coerce(expr, target, Circumstance::Explicit).map_err(|error| {
+            match row && error.cause.state() == SqlState::CANNOT_COERCE {
+                true => Error { at, ..error },
+                false => error,
+            }
+        });
+        match cast? {
             Some(cast) => {
                 let fitted = self.fit(cast, modifier, true);
                 Ok(fitted)
@@ -278,8 +288,9 @@ impl Binder<'_> {
         context: &str,
     ) -> std::result::Result<Type, (Error, usize)> {
         resolve::common_type(self.facts(), types, context).map_err(|error| {
-            let culprit = (1..types.len())
-                .find(|last| resolve::common_type(self.facts(), &types[..=*last], context).is_err());
+            let culprit = (1..types.len()).find(|last| {
+                resolve::common_type(self.facts(), &types[..=*last], context).is_err()
+            });
             (Error::from(error), culprit.unwrap_or(0))
         })
     }
@@ -314,7 +325,9 @@ impl Binder<'_> {
     pub(super) fn common_modifier(exprs: &[Expr], common: Type) -> Modifier {
         let mut modifiers = exprs.iter().map(|expr| (expr.ty, expr.modifier));
         match modifiers.next() {
-            Some((ty, first)) if ty == common && modifiers.all(|other| other == (ty, first)) => first,
+            Some((ty, first)) if ty == common && modifiers.all(|other| other == (ty, first)) => {
+                first
+            }
             _ => Modifier::NONE,
         }
     }

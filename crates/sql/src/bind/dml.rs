@@ -2,19 +2,17 @@
 
 use types::SqlState;
 
+use super::Binder;
 use super::from::{Part, append, join_plan};
 use super::names::{ColumnDefault, Relation, RelationColumn};
 use super::query::with_tables;
 use super::scope::{Clause, Item, reference};
 use super::select::filtered;
-use super::Binder;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     self, Assignment, Delete, ExprKind as Ast, JoinKind, Source, Step, Target, Update,
 };
-use crate::plan::{
-    Action, Column, Expr, ExprKind, Link, Plan, Subquery,
-};
+use crate::plan::{Action, Column, Expr, ExprKind, Link, Plan, Subquery};
 use types::Type;
 
 impl Binder<'_> {
@@ -194,10 +192,8 @@ impl Binder<'_> {
                 let record = Expr::of(kind, Type::RECORD, value.at);
                 let holder = self.column_for("row", &record);
                 for (index, (target, column)) in targets.iter().zip(columns).enumerate() {
-                    let kind = ExprKind::Field {
-                        expr: Box::new(reference(&holder, value.at)),
-                        index,
-                    };
+                    let kind =
+                        ExprKind::Field { expr: Box::new(reference(&holder, value.at)), index };
                     let (ty, modifier) = (column.ty, column.modifier);
                     let field = Expr { kind, ty, modifier, at: value.at };
                     self.put(target, Given::Value(field), relation, row, bound)?;
@@ -218,7 +214,12 @@ impl Binder<'_> {
     }
 
     /// A value of `SET`, which may be `DEFAULT`.
-    fn assigned(&mut self, value: &ast::Expr, target: &Target, relation: &Relation) -> Result<Given> {
+    fn assigned(
+        &mut self,
+        value: &ast::Expr,
+        target: &Target,
+        relation: &Relation,
+    ) -> Result<Given> {
         if matches!(value.kind, Ast::Default) {
             let column = &relation.columns[self.target_place(target, relation)?];
             if !target.steps.is_empty() {
@@ -279,13 +280,7 @@ impl Binder<'_> {
     }
 
     /// `old` with the part replaced that the steps lead to.
-    fn assign_part(
-        &mut self,
-        old: Expr,
-        steps: &[&Step],
-        value: Expr,
-        name: &str,
-    ) -> Result<Expr> {
+    fn assign_part(&mut self, old: Expr, steps: &[&Step], value: Expr, name: &str) -> Result<Expr> {
         let (ty, modifier, at) = (old.ty, old.modifier, old.at);
         if let Some(Step::Field(field)) = steps.first() {
             let Some(fields) = self.fields_of(&old) else {
@@ -295,7 +290,7 @@ impl Binder<'_> {
                     field.text,
                     self.type_name(ty)
                 );
-                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(field.at));
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(at));
             };
             let Some(index) = fields.iter().position(|(known, ..)| *known == field.text) else {
                 let message = format!(
@@ -304,7 +299,7 @@ impl Binder<'_> {
                     field.text,
                     self.type_name(ty)
                 );
-                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(field.at));
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(at));
             };
             let (_, field_type, field_modifier) = fields[index].clone();
             let value = match &steps[1..] {
@@ -315,8 +310,7 @@ impl Binder<'_> {
                     self.assign_part(part, rest, value, &field.text)?
                 }
             };
-            let kind =
-                ExprKind::AssignField { expr: Box::new(old), index, value: Box::new(value) };
+            let kind = ExprKind::AssignField { expr: Box::new(old), index, value: Box::new(value) };
             return Ok(Expr { kind, ty, modifier, at });
         }
         let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
@@ -324,7 +318,8 @@ impl Binder<'_> {
         let value = match &steps[run..] {
             [] => self.assign_subscript(value, part, name)?,
             rest => {
-                let kind = ExprKind::Subscript { expr: Box::new(old.clone()), steps: bound.clone() };
+                let kind =
+                    ExprKind::Subscript { expr: Box::new(old.clone()), steps: bound.clone() };
                 let inner = Expr::of(kind, part, at);
                 self.assign_part(inner, rest, value, name)?
             }

@@ -8,7 +8,7 @@ use types::{Datum, Modifier, Shape, SqlState, Type};
 
 use super::Binder;
 use super::place::UNPLACED;
-use super::scope::Clause;
+use super::scope::{Clause, whole_row};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, ExprKind as Ast, Operator, Step};
 use crate::plan::{Call, Expr, ExprKind, Link, Plan, Subquery, Subscript, Test};
@@ -19,9 +19,7 @@ impl Binder<'_> {
         let at = expr.at;
         match &expr.kind {
             Ast::Null => Ok(Expr::null(Type::UNKNOWN, at)),
-            Ast::Bool(value) => {
-                Ok(Expr::of(ExprKind::Const(Datum::Bool(*value)), Type::BOOL, at))
-            }
+            Ast::Bool(value) => Ok(Expr::of(ExprKind::Const(Datum::Bool(*value)), Type::BOOL, at)),
             Ast::Number(digits) => self.number(digits, at),
             Ast::String(text) => {
                 Ok(Expr::of(ExprKind::Const(Datum::text(text.as_str())), Type::UNKNOWN, at))
@@ -29,11 +27,7 @@ impl Binder<'_> {
             Ast::Bits(_) => Err(unsupported("type bit", at)),
             Ast::Param(number) => self.param(*number, at),
             Ast::Column(names) => self.column_ref(names, at),
-            Ast::Star(_) => Err(Error::new(
-                SqlState::SYNTAX_ERROR,
-                "row expansion via \"*\" is not supported here",
-            )
-            .at(at)),
+            Ast::Star(names) => self.star_row(names, at),
             Ast::Indirection { base, steps } => self.indirection(base, steps),
             Ast::Call(call) => self.call(call, at),
             Ast::Op { op, left, right } => self.operator(op, left.as_deref(), right),
@@ -54,8 +48,7 @@ impl Binder<'_> {
                 Ok(Expr::of(ExprKind::Not(Box::new(inner)), Type::BOOL, at))
             }
             Ast::IsNull { expr, negated } => {
-                let inner = self.expr(expr)?;
-                let inner = Box::new(self.settle(inner)?);
+                let inner = Box::new(self.expr(expr)?);
                 Ok(Expr::of(ExprKind::IsNull { expr: inner, negated: *negated }, Type::BOOL, at))
             }
             Ast::IsBool { expr, value, negated } => {
@@ -102,11 +95,10 @@ impl Binder<'_> {
             }
             Ast::Collate { expr, collation } => self.collate(expr, collation, at),
             Ast::Subquery { link, query } => self.subquery(link, query, at),
-            Ast::Default => Err(Error::new(
-                SqlState::SYNTAX_ERROR,
-                "DEFAULT is not allowed in this context",
-            )
-            .at(at)),
+            Ast::Default => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context")
+                    .at(at))
+            }
             Ast::Keyword { word, precision } => Ok(self.keyword(word, *precision, at)),
             Ast::Grouping(args) => self.grouping(args, at),
             Ast::CurrentOf(cursor) => {
@@ -141,6 +133,22 @@ impl Binder<'_> {
             .collect()
     }
 
+    /// `t.*` where one value is wanted: the row of the table.
+    fn star_row(&mut self, names: &[ast::Name], at: At) -> Result<Expr> {
+        let (schema, table) = match names {
+            [table] => (None, table),
+            [schema, table] => (Some(schema.text.as_str()), table),
+            _ => {
+                return Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    "row expansion via \"*\" is not supported here",
+                )
+                .at(at));
+            }
+        };
+        Ok(whole_row(self.item_named(schema, &table.text, at)?, at))
+    }
+
     fn number(&self, digits: &str, at: At) -> Result<Expr> {
         let (value, ty) = if let Ok(small) = digits.parse::<i32>() {
             (Datum::Int4(small), Type::INT4)
@@ -156,7 +164,8 @@ impl Binder<'_> {
 
     fn param(&mut self, number: u32, at: At) -> Result<Expr> {
         let missing = || {
-            Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")).at(at)
+            Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"))
+                .at(at)
         };
         let index = (number as usize).checked_sub(1).ok_or_else(missing)?;
         if index >= usize::from(u16::MAX) || !self.open_params {
@@ -329,9 +338,8 @@ impl Binder<'_> {
         right: Expr,
         at: At,
     ) -> Result<Expr> {
-        let wrong = |message: &str| {
-            Error::new(SqlState::WRONG_OBJECT_TYPE, message.to_owned()).at(at)
-        };
+        let wrong =
+            |message: &str| Error::new(SqlState::WRONG_OBJECT_TYPE, message.to_owned()).at(at);
         let element = match right.ty {
             Type::UNKNOWN => Type::UNKNOWN,
             ty => self
@@ -375,7 +383,8 @@ impl Binder<'_> {
             let left = self.expr(expr)?;
             let items = self.expr_list(list)?;
             let plain = |item: &&Expr| !matches!(item.kind, ExprKind::Column { .. });
-            let all: Vec<&Expr> = std::iter::once(&left).chain(items.iter().filter(plain)).collect();
+            let all: Vec<&Expr> =
+                std::iter::once(&left).chain(items.iter().filter(plain)).collect();
             let types: Vec<Type> = all.iter().map(|item| item.ty).collect();
             if items.iter().all(|item| plain(&item))
                 && let Ok(common) = self.common_of(&types, "IN")
@@ -509,7 +518,13 @@ impl Binder<'_> {
         let list = self.without_sets(name, |binder| binder.expr_list(list))?;
         let (list, ty) = self.unify(list, name)?;
         if name != "COALESCE" {
-            self.needs_order(ty, at)?;
+            self.needs_order(ty, at).map_err(|_| {
+                let message = format!(
+                    "could not identify a comparison function for type {}",
+                    self.type_name(ty)
+                );
+                Error::new(SqlState::UNDEFINED_FUNCTION, message).at(at)
+            })?;
         }
         let modifier = Self::common_modifier(&list, ty);
         Ok(Expr { kind: kind(list), ty, modifier, at })
@@ -598,7 +613,8 @@ impl Binder<'_> {
                 let bound = binder.expr(condition)?;
                 let bound = match &operand {
                     Some(operand) => {
-                        let seen = Expr { kind: ExprKind::CaseOperand, at: condition.at, ..**operand };
+                        let seen =
+                            Expr { kind: ExprKind::CaseOperand, at: condition.at, ..**operand };
                         binder.operate("=", Some(seen), bound, condition.at)?
                     }
                     None => bound,
@@ -743,8 +759,14 @@ impl Binder<'_> {
         let Some(index) = fields.iter().position(|(known, ..)| *known == name.text) else {
             let error = if expr.ty == Type::RECORD {
                 format!("could not identify column \"{}\" in record data type", name.text)
+            } else if let ExprKind::Row(_) = expr.kind {
+                format!("column {}.{} does not exist", self.type_name(expr.ty), name.text)
             } else {
-                format!("column \"{}\" not found in data type {}", name.text, self.type_name(expr.ty))
+                format!(
+                    "column \"{}\" not found in data type {}",
+                    name.text,
+                    self.type_name(expr.ty)
+                )
             };
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, error).at(expr.at));
         };
@@ -764,12 +786,17 @@ impl Binder<'_> {
             let ExprKind::Row(fields) = &expr.kind else { return None };
             let fields = fields.iter().enumerate();
             return Some(
-                fields.map(|(at, field)| (format!("f{}", at + 1), field.ty, field.modifier)).collect(),
+                fields
+                    .map(|(at, field)| (format!("f{}", at + 1), field.ty, field.modifier))
+                    .collect(),
             );
         }
         match self.names.shape(self.facts().base(expr.ty)) {
             Some(Shape::Composite(fields)) if !expr.ty.is_builtin() => Some(
-                fields.iter().map(|field| (field.name.to_string(), field.ty, field.modifier)).collect(),
+                fields
+                    .iter()
+                    .map(|field| (field.name.to_string(), field.ty, field.modifier))
+                    .collect(),
             ),
             _ => None,
         }
@@ -837,7 +864,8 @@ impl Binder<'_> {
             let target = if bound.ty == Type::UNKNOWN { Type::TEXT } else { bound.ty };
             for wanted in [Type::INT4, Type::TEXT] {
                 if (target == Type::TEXT) == (wanted == Type::TEXT)
-                    && let Some(cast) = self.coerce(bound.clone(), wanted, Circumstance::Implicit)?
+                    && let Some(cast) =
+                        self.coerce(bound.clone(), wanted, Circumstance::Implicit)?
                 {
                     return Ok(cast);
                 }

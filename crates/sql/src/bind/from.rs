@@ -64,7 +64,9 @@ impl Binder<'_> {
             let clash = self.scope().items.iter().any(|other| {
                 other.by_name
                     && other.name == item.name
-                    && !(other.schema != item.schema && other.schema.is_some() && item.schema.is_some())
+                    && !(other.schema != item.schema
+                        && other.schema.is_some()
+                        && item.schema.is_some())
             });
             if let (true, Some(name)) = (clash, &item.name) {
                 return Err(Error::new(
@@ -79,23 +81,21 @@ impl Binder<'_> {
     pub(super) fn source(&mut self, source: &Source) -> Result<Part> {
         match source {
             Source::Table(table) => self.table(table),
-            Source::Subquery { query, lateral, alias, at } => {
-                self.lateral(*lateral, |binder| {
-                    let plan = binder.query(query, true)?;
-                    binder.adopt(&plan.columns);
-                    let (name, by_name) = match alias {
-                        Some(alias) => (alias.name.text.clone(), true),
-                        None => (String::new(), false),
-                    };
-                    let mut item = Item { by_name, ..Item::named(name, &plan.columns) };
-                    if let Some(alias) = alias {
-                        rename(&mut item, alias, *at)?;
-                    } else {
-                        item.name = None;
-                    }
-                    Ok(Part { plan, items: vec![item] })
-                })
-            }
+            Source::Subquery { query, lateral, alias, at: _ } => self.lateral(*lateral, |binder| {
+                let plan = binder.query(query, true)?;
+                binder.adopt(&plan.columns);
+                let (name, by_name) = match alias {
+                    Some(alias) => (alias.name.text.clone(), true),
+                    None => (String::new(), false),
+                };
+                let mut item = Item { by_name, ..Item::named(name, &plan.columns) };
+                if let Some(alias) = alias {
+                    rename(&mut item, alias)?;
+                } else {
+                    item.name = None;
+                }
+                Ok(Part { plan, items: vec![item] })
+            }),
             Source::Functions { calls, ordinality, lateral: _, alias, columns, at } => {
                 // Functions are lateral whether it is written or not.
                 self.lateral(true, |binder| {
@@ -106,7 +106,11 @@ impl Binder<'_> {
         }
     }
 
-    fn lateral<T>(&mut self, lateral: bool, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn lateral<T>(
+        &mut self,
+        lateral: bool,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let before = std::mem::replace(&mut self.scope().lateral, lateral);
         let result = bind(self);
         self.scope().lateral = before;
@@ -137,7 +141,11 @@ impl Binder<'_> {
             }
             RelationKind::Index | RelationKind::CompositeType => {
                 let message = format!("cannot open relation \"{}\"", relation.name);
-                let plural = if relation.kind == RelationKind::Index { "indexes" } else { "composite types" };
+                let plural = if relation.kind == RelationKind::Index {
+                    "indexes"
+                } else {
+                    "composite types"
+                };
                 Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
                     .detail(format!("This operation is not supported for {plural}."))
                     .at(table.name.at()))
@@ -158,7 +166,22 @@ impl Binder<'_> {
         };
         self.names.relation(schema, &name.text).ok_or_else(|| {
             let message = format!("relation \"{path}\" does not exist");
-            Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at())
+            let error = Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at());
+            let pending = schema.is_none()
+                && self.scopes.iter().any(|scope| scope.pending.contains(&name.text));
+            match pending {
+                false => error,
+                true => error
+                    .detail(format!(
+                        "There is a WITH item named \"{}\", but it cannot be referenced from this \
+                         part of the query.",
+                        name.text
+                    ))
+                    .hint(
+                        "Use WITH RECURSIVE, or re-order the WITH items to remove forward \
+                         references.",
+                    ),
+            }
         })
     }
 
@@ -241,8 +264,9 @@ impl Binder<'_> {
                 sample.method.last(),
                 sample.args.len()
             );
-            return Err(Error::new(SqlState::INVALID_TABLESAMPLE_ARGUMENT, message)
-                .at(sample.method.at()));
+            return Err(
+                Error::new(SqlState::INVALID_TABLESAMPLE_ARGUMENT, message).at(sample.method.at())
+            );
         };
         let percent = self.expr(percent)?;
         let percent = self.specific(percent, Type::FLOAT4, "TABLESAMPLE")?;
@@ -283,7 +307,9 @@ impl Binder<'_> {
                     let version = binder.constant(version)?;
                     Moment::AtVersion(binder.specific(version, Type::INT8, "FOR SYSTEM_VERSION")?)
                 }
-                ast::Moment::FromTo(from, to) => Moment::FromTo(binder.time(from)?, binder.time(to)?),
+                ast::Moment::FromTo(from, to) => {
+                    Moment::FromTo(binder.time(from)?, binder.time(to)?)
+                }
                 ast::Moment::Between(from, to) => {
                     Moment::Between(binder.time(from)?, binder.time(to)?)
                 }
@@ -320,12 +346,15 @@ impl Binder<'_> {
         if self.views == VIEWS_MAX {
             return Err(Error::new(
                 SqlState::STATEMENT_TOO_COMPLEX,
-                "infinite recursion detected in rules for relation \"".to_owned() + &view.name + "\"",
+                "infinite recursion detected in rules for relation \"".to_owned()
+                    + &view.name
+                    + "\"",
             ));
         }
         let without_place = |error: Error| Error { at: At::NONE, ..error };
         let parsed = crate::parse::statements(text).map_err(without_place)?;
-        let [crate::parse::Parsed { statement: ast::Statement::Query(query), .. }] = &parsed[..] else {
+        let [crate::parse::Parsed { statement: ast::Statement::Query(query), .. }] = &parsed[..]
+        else {
             let message = format!("view \"{}\" is no query", view.name);
             return Err(Error::new(SqlState::INTERNAL_ERROR, message));
         };
@@ -359,7 +388,9 @@ impl Binder<'_> {
         };
         if let Some(refused) = refused {
             self.probed |= refused == super::query::PROBE;
-            return Err(Error::new(SqlState::INVALID_RECURSION, refused.replace("%", &own)).at(name.at));
+            return Err(
+                Error::new(SqlState::INVALID_RECURSION, refused.replace("%", &own)).at(name.at)
+            );
         }
         let Some(known) = columns else {
             let message = format!("WITH query \"{own}\" does not have a RETURNING clause");
@@ -391,13 +422,15 @@ impl Binder<'_> {
         let mut functions = Vec::new();
         let mut row_type = Type::RECORD;
         // `unnest(a, b)` is `ROWS FROM (unnest(a), unnest(b))`.
-        let spread: Vec<(ast::Expr, Vec<ColumnDef>)> = calls.iter().flat_map(spread_unnest).collect();
+        let spread: Vec<(ast::Expr, Vec<ColumnDef>)> =
+            calls.iter().flat_map(spread_unnest).collect();
         for (ast, own) in &spread {
             let defined = if own.is_empty() { defined } else { own };
             let expr = self.within(Clause::FUNCTION, |binder| binder.expr(ast))?;
             let expr = self.settle(expr)?;
             self.check_one_set(&expr)?;
-            let name = alias.map_or_else(|| super::select::output_name(ast), |a| a.name.text.clone());
+            let name =
+                alias.map_or_else(|| super::select::output_name(ast), |a| a.name.text.clone());
             let before = columns.len();
             if calls.len() == 1 && self.facts().is_composite(expr.ty) {
                 row_type = expr.ty;
@@ -415,7 +448,7 @@ impl Binder<'_> {
         let single = functions.len() == 1 && columns.len() == 1;
         let mut item = Item { row_type, ..Item::named(name, &columns) };
         if let Some(alias) = alias {
-            rename(&mut item, alias, at)?;
+            rename(&mut item, alias)?;
         }
         if single {
             item.row_type = columns[0].ty;
@@ -460,12 +493,18 @@ impl Binder<'_> {
             ExprKind::Call(call) => self.outputs_of(call),
             _ => Vec::new(),
         };
-        if !defined.is_empty() {
+        if let Some(first) = defined.first() {
+            let wrong =
+                |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first.name.at));
             if !outputs.is_empty() {
-                return wrong("a column definition list is redundant for a function with OUT parameters");
+                return wrong(
+                    "a column definition list is redundant for a function with OUT parameters",
+                );
             }
             if expr.ty != Type::RECORD {
-                return wrong("a column definition list is only allowed for functions returning \"record\"");
+                return wrong(
+                    "a column definition list is only allowed for functions returning \"record\"",
+                );
             }
             for column in defined {
                 let (ty, modifier) = self.type_of_name(&column.ty)?;
@@ -480,7 +519,9 @@ impl Binder<'_> {
             return Ok(());
         }
         if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row(_)) {
-            return wrong("a column definition list is required for functions returning \"record\"");
+            return wrong(
+                "a column definition list is required for functions returning \"record\"",
+            );
         }
         match self.names.shape(self.facts().base(expr.ty)).filter(|_| !expr.ty.is_builtin()) {
             Some(Shape::Composite(fields)) => {
@@ -533,7 +574,8 @@ impl Binder<'_> {
                 let common = left_columns
                     .iter()
                     .filter(|column| right_columns.iter().any(|other| other.name == column.name));
-                natural = common.map(|column| Name { text: column.name.clone(), at: At::NONE }).collect();
+                natural =
+                    common.map(|column| Name { text: column.name.clone(), at: At::NONE }).collect();
                 (&natural, None)
             }
             _ => (&[], None),
@@ -542,7 +584,7 @@ impl Binder<'_> {
         let mut conditions = Vec::new();
         let mut merged = Vec::new();
         for name in using {
-            let (pair, condition) = self.using(join, name, &left_columns, &right_columns)?;
+            let (pair, condition) = self.using(name, &left_columns, &right_columns)?;
             merged.push((name.text.clone(), pair));
             conditions.push(condition);
         }
@@ -595,7 +637,7 @@ impl Binder<'_> {
         if let Some(alias) = &join.alias {
             whole.name = Some(alias.name.text.clone());
             whole.by_name = true;
-            rename(&mut whole, alias, alias.name.at)?;
+            rename(&mut whole, alias)?;
         } else if let Some(alias) = using_alias {
             let columns: Vec<Column> =
                 whole.columns[..merged_count].iter().map(|column| column.column.clone()).collect();
@@ -609,7 +651,6 @@ impl Binder<'_> {
     /// are equal.
     fn using(
         &mut self,
-        join: &Join,
         name: &Name,
         left: &[ItemColumn],
         right: &[ItemColumn],
@@ -620,7 +661,10 @@ impl Binder<'_> {
                 (Some(only), None) => Ok(only.column.clone()),
                 (Some(_), Some(_)) => Err(Error::new(
                     SqlState::AMBIGUOUS_COLUMN,
-                    format!("common column name \"{}\" appears more than once in {side} table", name.text),
+                    format!(
+                        "common column name \"{}\" appears more than once in {side} table",
+                        name.text
+                    ),
                 )),
                 (None, _) => Err(Error::new(
                     SqlState::UNDEFINED_COLUMN,
@@ -628,13 +672,12 @@ impl Binder<'_> {
                         "column \"{}\" specified in USING clause does not exist in {side} table",
                         name.text
                     ),
-                )
-                .at(name.at)),
+                )),
             }
         };
-        let left = reference(&find(left, "left")?, name.at);
-        let right = reference(&find(right, "right")?, name.at);
-        let condition = self.operate("=", Some(left.clone()), right.clone(), join.at)?;
+        let left = reference(&find(left, "left")?, At::NONE);
+        let right = reference(&find(right, "right")?, At::NONE);
+        let condition = self.operate("=", Some(left.clone()), right.clone(), At::NONE)?;
         let (mut both, _) = self.unify(vec![left, right], "JOIN/USING")?;
         let (right, left) = (both.pop(), both.pop());
         Ok(((left.expect("two in, two out"), right.expect("two in, two out")), condition))
@@ -699,7 +742,12 @@ pub(super) fn and(mut conditions: Vec<Expr>) -> Option<Expr> {
 }
 
 /// The join of two plans.
-pub(super) fn join_plan(kind: JoinKind, left: Plan, mut right: Plan, condition: Option<Expr>) -> Plan {
+pub(super) fn join_plan(
+    kind: JoinKind,
+    left: Plan,
+    mut right: Plan,
+    condition: Option<Expr>,
+) -> Plan {
     let lateral = refers_to(&mut right, &left.columns);
     let columns = left.columns.iter().chain(&right.columns).cloned().collect();
     let (left, right) = (Box::new(left), Box::new(right));
@@ -744,13 +792,13 @@ fn alias_name(table: &TableRef) -> String {
 
 fn rename_table(item: &mut Item, table: &TableRef) -> Result<()> {
     match &table.alias {
-        Some(alias) => rename(item, alias, table.name.at()),
+        Some(alias) => rename(item, alias),
         None => Ok(()),
     }
 }
 
 /// Gives the columns of an item the names that its alias has for them.
-fn rename(item: &mut Item, alias: &Alias, at: At) -> Result<()> {
+fn rename(item: &mut Item, alias: &Alias) -> Result<()> {
     let shown = item.columns.iter().filter(|column| !column.hidden).count();
     if alias.columns.len() > shown {
         return Err(Error::new(
@@ -760,8 +808,7 @@ fn rename(item: &mut Item, alias: &Alias, at: At) -> Result<()> {
                 alias.name.text,
                 alias.columns.len()
             ),
-        )
-        .at(at));
+        ));
     }
     for (column, name) in item.columns.iter_mut().zip(&alias.columns) {
         column.name.clone_from(&name.text);
@@ -771,7 +818,9 @@ fn rename(item: &mut Item, alias: &Alias, at: At) -> Result<()> {
 }
 
 /// One call of `unnest` for each of several arguments.
-fn spread_unnest((call, columns): &(ast::Expr, Vec<ColumnDef>)) -> Vec<(ast::Expr, Vec<ColumnDef>)> {
+fn spread_unnest(
+    (call, columns): &(ast::Expr, Vec<ColumnDef>),
+) -> Vec<(ast::Expr, Vec<ColumnDef>)> {
     if let ast::ExprKind::Call(inner) = &call.kind
         && inner.name.last() == "unnest"
         && inner.args.len() > 1

@@ -97,7 +97,8 @@ impl Binder<'_> {
             Ast::EmptyGroup => vec![Vec::new()],
             Ast::Rollup(parts) => {
                 let parts = self.group_parts(parts, keys, key)?;
-                let prefix = |count: usize| parts[..count].iter().fold(Vec::new(), |a, b| union(&a, b));
+                let prefix =
+                    |count: usize| parts[..count].iter().fold(Vec::new(), |a, b| union(&a, b));
                 (0..=parts.len()).rev().map(prefix).collect()
             }
             Ast::Cube(parts) => {
@@ -110,9 +111,10 @@ impl Binder<'_> {
                 }
                 let parts = self.group_parts(parts, keys, key)?;
                 let subset = |bits: usize| {
-                    let chosen = parts.iter().enumerate().filter(|(at, _)| {
-                        bits & (1 << (parts.len() - 1 - at)) != 0
-                    });
+                    let chosen = parts
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, _)| bits & (1 << (parts.len() - 1 - at)) != 0);
                     chosen.fold(Vec::new(), |set, (_, part)| union(&set, part))
                 };
                 (0..1 << parts.len()).rev().map(subset).collect()
@@ -291,8 +293,7 @@ impl Grouping<'_, '_> {
         }
         let found = self.masks.iter().find(|(known, _)| *known == mask).map(|(_, c)| c.clone());
         let column = found.unwrap_or_else(|| {
-            let column =
-                self.binder.column("grouping", Type::INT4, types::Modifier::NONE, None);
+            let column = self.binder.column("grouping", Type::INT4, types::Modifier::NONE, None);
             self.masks.push((mask, column.clone()));
             column
         });
@@ -347,16 +348,17 @@ impl Grouping<'_, '_> {
         });
         found.unwrap_or_else(|| {
             let unnamed = self.items.iter().flat_map(|item| &item.columns);
-            unnamed.filter(|column| column.column.id == id).map(|c| c.name.clone()).next().unwrap_or_default()
+            unnamed
+                .filter(|column| column.column.id == id)
+                .map(|c| c.name.clone())
+                .next()
+                .unwrap_or_default()
         })
     }
 }
 
 fn is_set(item: &ast::Expr) -> bool {
-    matches!(
-        item.kind,
-        Ast::EmptyGroup | Ast::Rollup(_) | Ast::Cube(_) | Ast::GroupingSets(_)
-    )
+    matches!(item.kind, Ast::EmptyGroup | Ast::Rollup(_) | Ast::Cube(_) | Ast::GroupingSets(_))
 }
 
 /// The members of both sets, each once.

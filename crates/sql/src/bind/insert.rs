@@ -10,9 +10,7 @@ use super::scope::{Clause, Item, reference};
 use super::{Binder, query};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Arbiter, Body, Insert, Target};
-use crate::plan::{
-    Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan,
-};
+use crate::plan::{Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan};
 
 impl Binder<'_> {
     /// `INSERT`
@@ -27,12 +25,16 @@ impl Binder<'_> {
         let tables = self.with(insert.with.as_ref())?;
         let relation = self.changed(&insert.table, "insert into")?;
         let places = self.insert_places(&insert.columns, &relation)?;
-        let input = self.insert_rows(insert, &relation, &places)?;
         let name = match &insert.table.alias {
             Some(alias) => alias.name.text.clone(),
             None => relation.name.clone(),
         };
         let row = self.relation_columns(&relation);
+        // The rows do not see the table, but messages know of it.
+        let unseen = Item { by_name: false, by_column: false, ..Item::named(&name, &row) };
+        self.scope().items = vec![unseen];
+        let input = self.insert_rows(insert, &relation, &places)?;
+        self.scope().items.clear();
         let conflict = match &insert.conflict {
             Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name)?)),
             None => None,
@@ -45,6 +47,10 @@ impl Binder<'_> {
             ..Item::named(name, &row)
         };
         self.scope().items = vec![target];
+        if let Some(Conflict { update: Some(update), .. }) = conflict_of(&action) {
+            let excluded = Item::named("excluded", &update.row[row.len()..]);
+            self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
+        }
         let plan = self.modify(&relation, input, action, row, &insert.returning)?;
         Ok(query::with_tables(tables, plan))
     }
@@ -118,7 +124,10 @@ impl Binder<'_> {
         let mut places: Vec<(usize, At)> = Vec::with_capacity(targets.len());
         for target in targets {
             if !target.steps.is_empty() {
-                return Err(super::expr::unsupported("INSERT into a part of a column", target.column.at));
+                return Err(super::expr::unsupported(
+                    "INSERT into a part of a column",
+                    target.column.at,
+                ));
             }
             let place = self.target_place(target, relation)?;
             if places.iter().any(|(known, _)| *known == place) {
@@ -142,14 +151,18 @@ impl Binder<'_> {
             let row = self.full_row(Vec::new(), &[], relation, system)?;
             return Ok(self.rows_plan(relation, vec![row]));
         };
-        let plain = source.with.is_none() && source.order.is_empty() && source.limit.is_none()
-            && source.offset.is_none() && source.locks.is_empty();
+        let plain = source.with.is_none()
+            && source.order.is_empty()
+            && source.limit.is_none()
+            && source.offset.is_none()
+            && source.locks.is_empty();
         if let (Body::Values(rows), true) = (&source.body, plain) {
             let mut bound = Vec::with_capacity(rows.len());
             for row in rows {
-                let places = fitting_places(places, row.len(), !insert.columns.is_empty(), |place| {
-                    row.get(place).map_or(At::NONE, |expr| expr.at)
-                })?;
+                let places =
+                    fitting_places(places, row.len(), !insert.columns.is_empty(), |place| {
+                        row.get(place).map_or(At::NONE, |expr| expr.at)
+                    })?;
                 let row = self.within(Clause::VALUES, |binder| {
                     binder.given_row(row, places, relation, system)
                 })?;
@@ -165,7 +178,8 @@ impl Binder<'_> {
         }
         let mut input = self.query(source, false)?;
         let count = input.columns.len();
-        let places = fitting_places(places, count, !insert.columns.is_empty(), |_| source.at)?;
+        let at = source_at(source, places.len());
+        let places = fitting_places(places, count, !insert.columns.is_empty(), |_| at)?;
         let mut row = Vec::with_capacity(places.len());
         for (at, (place, _)) in places.iter().enumerate() {
             let column = &relation.columns[*place];
@@ -325,13 +339,12 @@ impl Binder<'_> {
         let Some(update) = &conflict.update else { return Ok(Conflict { arbiters, update: None }) };
         let there = self.relation_columns(relation);
         let excluded = self.relation_columns(relation);
-        let item = |name: &str, row: &[Column], by_column| Item {
+        let item = |name: &str, row: &[Column]| Item {
             relation: Some(relation.clone()),
             row_type: relation.row_type,
-            by_column,
             ..Item::named(name, row)
         };
-        let items = vec![item(name, &there, true), item("excluded", &excluded, false)];
+        let items = vec![item(name, &there), item("excluded", &excluded)];
         let before = std::mem::replace(&mut self.scope().items, items);
         let set = self.set_list(&update.set, relation, &there)?;
         let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
@@ -358,13 +371,16 @@ impl Binder<'_> {
                 };
                 Ok(vec![index.oid])
             }
-            Arbiter::Index { keys, filter } => {
+            Arbiter::Index { keys, filter, at } => {
                 let row = self.relation_columns(relation);
                 self.enter();
                 self.show_relation(relation, &row);
                 let found = self.infer(keys, filter.as_ref(), relation, &row);
                 self.leave();
-                found
+                found.map_err(|error| match error.cause.state() {
+                    SqlState::UNDEFINED_COLUMN => Error { at: *at, ..error },
+                    _ => error,
+                })
             }
         }
     }
@@ -422,7 +438,8 @@ impl Binder<'_> {
         for key in &index.keys {
             keys.push(match key {
                 IndexKey::Column(attnum) => {
-                    let column = relation.columns.iter().position(|column| column.attnum == *attnum);
+                    let column =
+                        relation.columns.iter().position(|column| column.attnum == *attnum);
                     column.map(|at| reference(&row[at], At::NONE).to_string()).unwrap_or_default()
                 }
                 IndexKey::Expr(text) => self.stored(text, Some((relation, row)))?.to_string(),
@@ -431,6 +448,14 @@ impl Binder<'_> {
         keys.sort_unstable();
         keys.dedup();
         Ok(keys)
+    }
+}
+
+/// The `ON CONFLICT` of an insertion.
+fn conflict_of(action: &Action) -> Option<&Conflict> {
+    match action {
+        Action::Insert { conflict, .. } => conflict.as_deref(),
+        _ => None,
     }
 }
 

@@ -112,7 +112,9 @@ impl Binder<'_> {
         let action = match &clause.action {
             ast::MergeAction::Nothing => MergeAction::Nothing,
             ast::MergeAction::Delete => MergeAction::Delete,
-            ast::MergeAction::Update(set) => MergeAction::Update(self.set_list(set, relation, row)?),
+            ast::MergeAction::Update(set) => {
+                MergeAction::Update(self.set_list(set, relation, row)?)
+            }
             ast::MergeAction::Insert { columns, overriding_system, values } => {
                 let places = self.insert_places(columns, relation)?;
                 let values = values.as_deref().unwrap_or_default();

@@ -31,7 +31,9 @@ mod types;
 mod walk;
 mod window;
 
-pub use names::{ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex};
+pub use names::{
+    ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
+};
 
 use ::types::{Modifier, SqlState, Type, TypeSource};
 use scalar::facts::Facts;

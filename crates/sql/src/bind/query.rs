@@ -91,7 +91,7 @@ impl Binder<'_> {
     }
 
     fn output_key(&mut self, item: &ast::OrderItem, plan: &Plan, set: bool) -> Result<SortKey> {
-        let at = item.expr.at;
+        let at = leftmost(&item.expr);
         if let ast::ExprKind::Column(names) = &item.expr.kind
             && let [name] = &names[..]
         {
@@ -196,21 +196,27 @@ impl Binder<'_> {
             let modifier = Self::common_modifier(&all, *ty);
             columns.push(self.column(format!("column{}", place + 1), *ty, modifier, None));
         }
-        let has_sets = cast.iter().flatten().any(|expr| {
-            matches!(&expr.kind, ExprKind::Call(call) if call.set)
-        });
+        let has_sets = cast
+            .iter()
+            .flatten()
+            .any(|expr| matches!(&expr.kind, ExprKind::Call(call) if call.set));
         if has_sets {
-            return Err(super::expr::unsupported("a set-returning function in VALUES", cast[0][0].at));
+            return Err(super::expr::unsupported(
+                "a set-returning function in VALUES",
+                cast[0][0].at,
+            ));
         }
         Ok(Plan { node: Node::Values(cast), columns })
     }
 
     /// `UNION`, `INTERSECT`, `EXCEPT`: each column has the type that both sides have in common.
     fn set_operation(&mut self, query: &Query) -> Result<Plan> {
-        let Body::Set { op, all, left, right } = &query.body else { return self.query(query, true) };
+        let Body::Set { op, all, left, right } = &query.body else {
+            return self.query(query, true);
+        };
         let left_plan = self.set_side(left)?;
         let right_plan = self.set_side(right)?;
-        self.combine(*op, *all, left_plan, right_plan, right)
+        self.combine(*op, *all, (left_plan, left), (right_plan, right))
     }
 
     /// A side of a set operation. Chains on the left are followed without going deeper.
@@ -222,9 +228,8 @@ impl Binder<'_> {
         &mut self,
         op: SetOp,
         all: bool,
-        mut left: Plan,
-        mut right: Plan,
-        right_query: &Query,
+        (mut left, left_query): (Plan, &Query),
+        (mut right, right_query): (Plan, &Query),
     ) -> Result<Plan> {
         let name = match op {
             SetOp::Union => "UNION",
@@ -245,7 +250,7 @@ impl Binder<'_> {
                 .common_of(&types, name)
                 .map_err(|(error, _)| error.at(output_at(right_query, place)))?;
             if !(op == SetOp::Union && all) {
-                self.needs_equality(ty, output_at(right_query, place))?;
+                self.needs_equality(ty, output_at(left_query, place))?;
             }
             left = self.retype(left, place, ty, name)?;
             right = self.retype(right, place, ty, name)?;
@@ -259,7 +264,13 @@ impl Binder<'_> {
     }
 
     /// The plan with one of its columns as another type.
-    pub(super) fn retype(&mut self, plan: Plan, place: usize, ty: Type, name: &str) -> Result<Plan> {
+    pub(super) fn retype(
+        &mut self,
+        plan: Plan,
+        place: usize,
+        ty: Type,
+        name: &str,
+    ) -> Result<Plan> {
         let mut plan = plan;
         if plan.columns[place].ty == ty {
             return Ok(plan);
@@ -273,10 +284,8 @@ impl Binder<'_> {
         let value = exprs.swap_remove(place);
         let value = self.to_common(value, ty, name)?;
         let mut columns = plan.columns.clone();
-        columns[place] = Column {
-            name: plan.columns[place].name.clone(),
-            ..self.column_for("", &value)
-        };
+        columns[place] =
+            Column { name: plan.columns[place].name.clone(), ..self.column_for("", &value) };
         let last = exprs.len();
         exprs.push(value);
         exprs.swap(place, last);
@@ -329,12 +338,16 @@ impl Binder<'_> {
         let Some(with) = with else { return Ok(Vec::new()) };
         let mut tables = Vec::with_capacity(with.tables.len());
         for (place, cte) in with.tables.iter().enumerate() {
+            let later = &with.tables[place..];
+            self.scope().pending = later.iter().map(|cte| cte.name.text.clone()).collect();
             if with.tables[..place].iter().any(|other| other.name.text == cte.name.text) {
-                let message = format!("WITH query name \"{}\" specified more than once", cte.name.text);
+                let message =
+                    format!("WITH query name \"{}\" specified more than once", cte.name.text);
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(cte.name.at));
             }
             tables.push(self.with_one(cte, with.recursive)?);
         }
+        self.scope().pending.clear();
         Ok(tables)
     }
 
@@ -419,9 +432,7 @@ impl Binder<'_> {
         table: u32,
     ) -> Result<(CteBody, Option<Vec<(String, Type, Modifier)>>)> {
         let name = &cte.name;
-        let wrong = |message: String| {
-            Error::new(SqlState::INVALID_RECURSION, message).at(name.at)
-        };
+        let wrong = |message: String| Error::new(SqlState::INVALID_RECURSION, message).at(name.at);
         let Statement::Query(query) = &*cte.statement else {
             return Err(wrong(format!(
                 "recursive query \"{}\" must not contain data-modifying statements",
@@ -435,15 +446,15 @@ impl Binder<'_> {
                 name.text
             )));
         };
-        for (there, what) in [
-            (!query.order.is_empty(), "ORDER BY in a recursive query"),
-            (query.offset.is_some(), "OFFSET in a recursive query"),
-            (query.limit.is_some(), "LIMIT in a recursive query"),
-            (!query.locks.is_empty(), "FOR UPDATE/SHARE in a recursive query"),
+        for (found, what) in [
+            (query.order.first().map(|item| item.expr.at), "ORDER BY"),
+            (query.offset.as_ref().map(|offset| offset.at), "OFFSET"),
+            (query.limit.as_ref().map(|limit| limit.at), "LIMIT"),
+            (query.locks.first().map(|_| At::NONE), "FOR UPDATE/SHARE"),
         ] {
-            if there {
-                let message = format!("{what} is not implemented");
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            if let Some(at) = found {
+                let message = format!("{what} in a recursive query is not implemented");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
             }
         }
         let see = |binder: &mut Self, columns, refused| {
@@ -459,7 +470,9 @@ impl Binder<'_> {
         see(
             self,
             None,
-            Some("recursive reference to query \"%\" must not appear within its non-recursive term"),
+            Some(
+                "recursive reference to query \"%\" must not appear within its non-recursive term",
+            ),
         );
         let mut start = self.query(left, true)?;
         let columns = self.with_columns(cte, &start.columns)?;
@@ -520,9 +533,11 @@ fn first_output(query: &Query) -> At {
 /// Where an output of a query stands.
 fn output_at(query: &Query, place: usize) -> At {
     match &query.body {
-        Body::Select(select) => {
-            select.outputs.get(place).or(select.outputs.first()).map_or(query.at, |o| leftmost(&o.expr))
-        }
+        Body::Select(select) => select
+            .outputs
+            .get(place)
+            .or(select.outputs.first())
+            .map_or(query.at, |o| leftmost(&o.expr)),
         Body::Values(rows) => rows[0].get(place).map_or(query.at, leftmost),
         Body::Set { left, .. } => output_at(left, place),
     }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use types::{Modifier, SqlState, Type};
 
+use super::Binder;
 use super::names::Relation;
 use super::place::UNPLACED;
-use super::Binder;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{Name, Window};
 use crate::plan::{Column, Expr, ExprKind};
@@ -80,6 +80,8 @@ pub(super) struct Scope {
     pub windows: Vec<(Name, Window)>,
     /// True where an aggregate of this query was found.
     pub aggregated: bool,
+    /// The names of tables of its `WITH` that are not yet in sight.
+    pub pending: Vec<String>,
     /// True while a lateral item of `FROM` is bound.
     pub lateral: bool,
 }
@@ -199,6 +201,7 @@ impl Binder<'_> {
             tables: Vec::new(),
             windows: Vec::new(),
             aggregated: false,
+            pending: Vec::new(),
             lateral: false,
         });
     }
@@ -237,7 +240,10 @@ impl Binder<'_> {
                 let dotted: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
                 Err(Error::new(
                     SqlState::SYNTAX_ERROR,
-                    format!("improper qualified name (too many dotted names): {}", dotted.join(".")),
+                    format!(
+                        "improper qualified name (too many dotted names): {}",
+                        dotted.join(".")
+                    ),
                 )
                 .at(at))
             }
@@ -281,10 +287,9 @@ impl Binder<'_> {
     /// The item of `FROM` that a name means, in this query or one around.
     pub(super) fn item_named(&self, schema: Option<&str>, name: &str, at: At) -> Result<&Item> {
         for scope in self.scopes.iter().rev() {
-            let mut found = scope
-                .items
-                .iter()
-                .filter(|item| item.answers_to(schema, name) && (!item.lateral_only || scope.lateral));
+            let mut found = scope.items.iter().filter(|item| {
+                item.answers_to(schema, name) && (!item.lateral_only || scope.lateral)
+            });
             match (found.next(), found.next()) {
                 (Some(_), Some(_)) => {
                     let message = format!("table reference \"{name}\" is ambiguous");
@@ -319,12 +324,13 @@ impl Binder<'_> {
                          this part of the query."
                     ));
             return match hidden.lateral_only && hidden.lateral_ok {
-                true => error.hint("To reference that table, you must mark this subquery with LATERAL."),
+                true => {
+                    error.hint("To reference that table, you must mark this subquery with LATERAL.")
+                }
                 false => error,
             };
         }
-        let qualified = schema.map_or(name.to_owned(), |schema| format!("{schema}.{name}"));
-        error(format!("missing FROM-clause entry for table \"{qualified}\""))
+        error(format!("missing FROM-clause entry for table \"{name}\""))
     }
 
     fn no_column(&self, table: Option<&str>, column: &Name, at: At) -> Error {
@@ -345,7 +351,7 @@ impl Binder<'_> {
     fn hint_for(&self, table: Option<&str>, name: &str) -> Option<(bool, String)> {
         let mut best: Vec<(String, String)> = Vec::new();
         let mut least = (name.chars().count() / 2).min(3);
-        for scope in &self.scopes {
+        for scope in self.scopes.iter().rev() {
             for item in &scope.items {
                 let Some(item_name) = &item.name else { continue };
                 // A different table's name counts as a difference too.
@@ -355,19 +361,23 @@ impl Binder<'_> {
                 };
                 for column in item.shown() {
                     if table.is_none() && column.name == name {
-                        return Some((false, format!(
-                            "There is a column named \"{name}\" in table \"{item_name}\", but it \
+                        return Some((
+                            false,
+                            format!(
+                                "There is a column named \"{name}\" in table \"{item_name}\", but it \
                              cannot be referenced from this part of the query."
-                        )));
+                            ),
+                        ));
                     }
                     let far = distance(name, &column.name) + penalty;
-                    if far < least || far == least && (far > 0 && !best.is_empty() || far <= least && best.is_empty()) {
-                        if far < least {
-                            best.clear();
-                        }
-                        least = far;
-                        best.push((item_name.clone(), column.name.clone()));
+                    if far > least {
+                        continue;
                     }
+                    if far < least {
+                        best.clear();
+                    }
+                    least = far;
+                    best.push((item_name.clone(), column.name.clone()));
                 }
             }
         }
@@ -412,7 +422,8 @@ fn find_bare(scope: &Scope, name: &str, at: At) -> Result<Option<Expr>> {
 }
 
 fn ambiguous(name: &str, at: At) -> Error {
-    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous")).at(at)
+    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
+        .at(at)
 }
 
 fn wrong_side(table: &str) -> Error {

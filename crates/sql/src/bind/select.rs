@@ -81,10 +81,15 @@ impl Binder<'_> {
             plan = filtered(plan, condition);
         }
         plan = self.windows(plan, &mut targets);
-        let sets_before = targets.len();
+        let windowed = matches!(plan.node, Node::Window { .. });
         plan = self.sets(plan, &mut targets);
-        debug_assert_eq!(sets_before, targets.len());
-        let locks = self.locks(query, select, grouped, &mut targets)?;
+        let calls = match &plan.node {
+            _ if grouped => Some("aggregate functions"),
+            _ if windowed => Some("window functions"),
+            Node::ProjectSet { .. } => Some("set-returning functions in the target list"),
+            _ => None,
+        };
+        let locks = self.locks(query, select, calls, &mut targets)?;
         plan = self.project(plan, &targets);
         plan = self.distinct_and_order(plan, select, order, distinct_on);
         if !locks.is_empty() {
@@ -169,7 +174,9 @@ impl Binder<'_> {
                 .at(at));
             }
             let columns = visible.into_iter().flat_map(|item| item.shown());
-            return Ok(columns.map(|column| (column.name.clone(), reference(&column.column, at))).collect());
+            return Ok(columns
+                .map(|column| (column.name.clone(), reference(&column.column, at)))
+                .collect());
         }
         let (schema, table) = match names {
             [table] => (None, table),
@@ -178,7 +185,10 @@ impl Binder<'_> {
                 let dotted: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
                 return Err(Error::new(
                     SqlState::SYNTAX_ERROR,
-                    format!("improper qualified name (too many dotted names): {}", dotted.join(".")),
+                    format!(
+                        "improper qualified name (too many dotted names): {}",
+                        dotted.join(".")
+                    ),
                 )
                 .at(at));
             }
@@ -304,9 +314,9 @@ impl Binder<'_> {
         }
         for (place, key) in order.iter().enumerate() {
             if !found.contains(&key.target) {
-                let missing = found[..].iter().any(|target| {
-                    !order[..place].iter().any(|before| before.target == *target)
-                });
+                let missing = found[..]
+                    .iter()
+                    .any(|target| !order[..place].iter().any(|before| before.target == *target));
                 if missing {
                     return Err(Error::new(
                         SqlState::INVALID_COLUMN_REFERENCE,
@@ -397,7 +407,7 @@ impl Binder<'_> {
         &mut self,
         query: &Query,
         select: &Select,
-        grouped: bool,
+        calls: Option<&str>,
         targets: &mut Vec<Target>,
     ) -> Result<Vec<RowLock>> {
         let mut locks: Vec<RowLock> = Vec::new();
@@ -407,25 +417,14 @@ impl Binder<'_> {
                 let message = format!("{name} is not allowed with {with}");
                 Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
             };
-            let has = |test: fn(&ExprKind) -> bool, targets: &[Target]| {
-                targets.iter().any(|target| {
-                    let mut found = false;
-                    walk::everywhere(&mut target.expr.clone(), &mut |part| {
-                        found |= test(&part.kind);
-                        !matches!(part.kind, ExprKind::Subquery(_))
-                    });
-                    found
-                })
-            };
             match () {
                 () if select.distinct != Distinct::No => return refused("DISTINCT clause"),
                 () if !select.group.is_empty() => return refused("GROUP BY clause"),
                 () if select.having.is_some() => return refused("HAVING clause"),
-                () if grouped => return refused("aggregate functions"),
-                () if has(|kind| matches!(kind, ExprKind::Window(_)), targets) => {
-                    return refused("window functions");
-                }
                 () => {}
+            }
+            if let Some(calls) = calls {
+                return refused(calls);
             }
             for (relation, key) in self.locked_items(lock, name)? {
                 let place = targets.iter().position(|target| {
@@ -452,11 +451,7 @@ impl Binder<'_> {
     }
 
     /// The tables that a lock is about, and the columns of their keys.
-    fn locked_items(
-        &mut self,
-        lock: &ast::Lock,
-        name: &str,
-    ) -> Result<Vec<(types::Oid, Column)>> {
+    fn locked_items(&mut self, lock: &ast::Lock, name: &str) -> Result<Vec<(types::Oid, Column)>> {
         let items = &self.scope().items;
         let of = |item: &super::scope::Item| {
             item.relation.as_ref().zip(item.key.clone()).map(|(relation, key)| (relation.oid, key))
@@ -470,7 +465,8 @@ impl Binder<'_> {
                 let message = format!("{name} must specify unqualified relation names");
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(path.at()));
             }
-            let item = items.iter().find(|item| item.by_name && item.name.as_deref() == Some(path.last()));
+            let item =
+                items.iter().find(|item| item.by_name && item.name.as_deref() == Some(path.last()));
             let Some(item) = item else {
                 let message =
                     format!("relation \"{path}\" in {name} clause not found in FROM clause");
@@ -582,12 +578,7 @@ fn origin_of(plan: &Plan, expr: &Expr) -> Option<Origin> {
     plan.columns.iter().find(|column| column.id == index)?.origin
 }
 
-fn named_output(
-    name: &str,
-    targets: &[Target],
-    clause: &str,
-    at: At,
-) -> Result<Option<usize>> {
+fn named_output(name: &str, targets: &[Target], clause: &str, at: At) -> Result<Option<usize>> {
     let mut found: Option<usize> = None;
     for (place, target) in targets.iter().enumerate() {
         if target.junk || target.name != name {
@@ -701,7 +692,6 @@ fn name_of(expr: &ast::Expr) -> Option<(String, bool)> {
             }
             _ => None,
         },
-        Ast::Bool(_) => Some(("bool".to_owned(), false)),
         _ => None,
     }
 }

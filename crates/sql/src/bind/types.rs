@@ -37,7 +37,8 @@ impl Binder<'_> {
             [schema, last] => (Some(schema.text.as_str()), &last.text),
             [_, schema, last] => (Some(schema.text.as_str()), &last.text),
             _ => {
-                let message = format!("improper qualified name (too many dotted names): {}", name.name);
+                let message =
+                    format!("improper qualified name (too many dotted names): {}", name.name);
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.at));
             }
         };

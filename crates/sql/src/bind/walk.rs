@@ -4,8 +4,7 @@
 //! placing columns) say only what they do.
 
 use crate::plan::{
-    Action, Bound, Call, Cast, CteBody, Expr, ExprKind, Link, MergeAction, Moment, Node, Plan,
-    Subscript,
+    Action, Bound, Call, CteBody, Expr, ExprKind, Link, MergeAction, Moment, Node, Plan, Subscript,
 };
 
 fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
@@ -27,13 +26,8 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
             call(inner, f);
         }
         ExprKind::IsDistinct { equal, .. } => call(equal, f),
-        ExprKind::Cast { expr, how } => {
-            f(expr);
-            if let Cast::Record(fields) = how {
-                fields.iter_mut().for_each(f);
-            }
-        }
         ExprKind::Not(inner)
+        | ExprKind::Cast { expr: inner, .. }
         | ExprKind::IsNull { expr: inner, .. }
         | ExprKind::IsBool { expr: inner, .. }
         | ExprKind::Field { expr: inner, .. } => f(inner),

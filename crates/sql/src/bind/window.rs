@@ -15,6 +15,7 @@ struct Definition {
     partition: Vec<Expr>,
     order: Vec<SortKey>,
     frame: Option<ast::Frame>,
+    at: At,
 }
 
 fn windowing(message: impl Into<String>, at: At) -> Error {
@@ -104,7 +105,10 @@ impl Binder<'_> {
         let windows = self.scope().windows.clone();
         for (at, (name, window)) in windows.iter().enumerate() {
             if windows[..at].iter().any(|(other, _)| other.text == name.text) {
-                return Err(windowing(format!("window \"{}\" is already defined", name.text), window.at));
+                return Err(windowing(
+                    format!("window \"{}\" is already defined", name.text),
+                    window.at,
+                ));
             }
             self.within(Clause::WINDOW, |binder| {
                 let definition = binder.definition(window, 0)?;
@@ -118,7 +122,8 @@ impl Binder<'_> {
     fn definition(&mut self, window: &ast::Window, depth: usize) -> Result<Definition> {
         let mut base = None;
         if let Some(name) = &window.base {
-            let named = self.scope().windows.iter().find(|(known, _)| known.text == name.text).cloned();
+            let named =
+                self.scope().windows.iter().find(|(known, _)| known.text == name.text).cloned();
             let (_, named) = named.filter(|_| depth < 100).ok_or_else(|| {
                 let message = format!("window \"{}\" does not exist", name.text);
                 Error::new(SqlState::UNDEFINED_OBJECT, message).at(name.at)
@@ -166,7 +171,7 @@ impl Binder<'_> {
                 order = base.order;
             }
         }
-        Ok(Definition { partition, order, frame: window.frame.clone() })
+        Ok(Definition { partition, order, frame: window.frame.clone(), at: window.at })
     }
 
     fn frame(&mut self, definition: &Definition) -> Result<Frame> {
@@ -178,28 +183,30 @@ impl Binder<'_> {
                 exclude: Exclude::NoOthers,
             });
         };
-        let at = frame.at;
+        let (start_at, end_at) = frame.bounds_at;
         let problem = match (&frame.start, &frame.end) {
             (ast::Bound::UnboundedFollowing, _) => {
-                Some("frame start cannot be UNBOUNDED FOLLOWING")
+                Some((start_at, "frame start cannot be UNBOUNDED FOLLOWING"))
             }
-            (_, ast::Bound::UnboundedPreceding) => Some("frame end cannot be UNBOUNDED PRECEDING"),
+            (_, ast::Bound::UnboundedPreceding) => {
+                Some((end_at, "frame end cannot be UNBOUNDED PRECEDING"))
+            }
             (ast::Bound::CurrentRow, ast::Bound::Preceding(_)) => {
-                Some("frame starting from current row cannot have preceding rows")
+                Some((end_at, "frame starting from current row cannot have preceding rows"))
             }
             (ast::Bound::Following(_), ast::Bound::Preceding(_)) => {
-                Some("frame starting from following row cannot have preceding rows")
+                Some((end_at, "frame starting from following row cannot have preceding rows"))
             }
             (ast::Bound::Following(_), ast::Bound::CurrentRow) => {
-                Some("frame starting from following row cannot end with current row")
+                Some((end_at, "frame starting from following row cannot end with current row"))
             }
             _ => None,
         };
-        if let Some(problem) = problem {
+        if let Some((at, problem)) = problem {
             return Err(windowing(problem, at));
         }
         if frame.unit == FrameUnit::Groups && definition.order.is_empty() {
-            return Err(windowing("GROUPS mode requires an ORDER BY clause", at));
+            return Err(windowing("GROUPS mode requires an ORDER BY clause", definition.at));
         }
         Ok(Frame {
             unit: frame.unit,
@@ -225,26 +232,25 @@ impl Binder<'_> {
         let offset = match frame.unit {
             FrameUnit::Rows => self.count(offset, Clause { name: "ROWS", ..Clause::LIMIT })?,
             FrameUnit::Groups => self.count(offset, Clause { name: "GROUPS", ..Clause::LIMIT })?,
-            FrameUnit::Range => self.range_offset(offset, frame.at, definition)?,
+            FrameUnit::Range => self.range_offset(offset, definition)?,
         };
         Ok(if preceding { Bound::Preceding(offset) } else { Bound::Following(offset) })
     }
 
     /// The offset of a `RANGE` frame, which is added to values of the ordering column.
-    fn range_offset(
-        &mut self,
-        offset: &ast::Expr,
-        at: At,
-        definition: &Definition,
-    ) -> Result<Expr> {
+    fn range_offset(&mut self, offset: &ast::Expr, definition: &Definition) -> Result<Expr> {
         let [key] = &definition.order[..] else {
             return Err(windowing(
                 "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
-                at,
+                definition.at,
             ));
         };
         let target = match key.expr.ty {
-            Type::DATE | Type::TIME | Type::TIMETZ | Type::TIMESTAMP | Type::TIMESTAMPTZ
+            Type::DATE
+            | Type::TIME
+            | Type::TIMETZ
+            | Type::TIMESTAMP
+            | Type::TIMESTAMPTZ
             | Type::INTERVAL => Type::INTERVAL,
             Type::INT2 | Type::INT4 | Type::INT8 => Type::INT8,
             Type::FLOAT4 | Type::FLOAT8 => Type::FLOAT8,

@@ -340,8 +340,8 @@ pub struct Frame {
     pub end: Bound,
     /// Which rows around the current one are left out.
     pub exclude: Exclude,
-    /// Where it stands.
-    pub at: At,
+    /// Where the bounds stand.
+    pub bounds_at: (At, At),
 }
 
 /// What the bounds of a frame count.
@@ -771,6 +771,8 @@ pub enum Arbiter {
         keys: Vec<Expr>,
         /// `WHERE`
         filter: Option<Expr>,
+        /// Where it stands.
+        at: At,
     },
 }
 

@@ -153,11 +153,8 @@ impl<'a> Parser<'a> {
     /// `54001` where the text nests deeper than [`DEPTH_MAX`].
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEPTH_MAX {
-            return Err(Error::new(
-                SqlState::STATEMENT_TOO_COMPLEX,
-                "stack depth limit exceeded",
-            )
-            .at(self.at()));
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .at(self.at()));
         }
         self.depth += 1;
         let result = parse(self);
@@ -166,7 +163,10 @@ impl<'a> Parser<'a> {
     }
 
     /// One or more of what `parse` reads, with commas between.
-    pub(super) fn list<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub(super) fn list<T>(
+        &mut self,
+        mut parse: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut items = vec![parse(self)?];
         while self.eat_punct(",") {
             items.push(parse(self)?);
@@ -175,7 +175,10 @@ impl<'a> Parser<'a> {
     }
 
     /// The same in parentheses.
-    pub(super) fn parens<T>(&mut self, parse: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub(super) fn parens<T>(
+        &mut self,
+        parse: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
         self.expect_punct("(")?;
         let items = self.list(parse)?;
         self.expect_punct(")")?;

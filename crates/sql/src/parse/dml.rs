@@ -78,9 +78,10 @@ impl Parser<'_> {
         let arbiter = if self.eat(&["on", "constraint"]) {
             Arbiter::Constraint(self.name()?)
         } else if self.is_punct(0, "(") {
+            let at = self.at();
             let keys = self.parens(Self::conflict_key)?;
             let filter = if self.eat(&["where"]) { Some(self.expr()?) } else { None };
-            Arbiter::Index { keys, filter }
+            Arbiter::Index { keys, filter, at }
         } else {
             Arbiter::Any
         };

@@ -11,9 +11,7 @@
 
 use types::SqlState;
 
-use super::ast::{
-    Arg, Call, Expr, ExprKind, Link, Name, Operator, OrderItem, Path, Query, Step,
-};
+use super::ast::{Arg, Call, Expr, ExprKind, Link, Name, Operator, OrderItem, Path, Query, Step};
 use super::cursor::Parser;
 use super::keywords;
 use super::lexer::Token;
@@ -93,7 +91,9 @@ impl<'a> Parser<'a> {
                 let operand = self.expr_above(level::UNARY)?;
                 Ok((self.prefix_op(symbol, None, at, operand), level::UNARY))
             }
-            Token::Symbol(symbol) if !matches!(&**symbol, "*" | "/" | "%" | "^" | "<" | ">" | "=") => {
+            Token::Symbol(symbol)
+                if !matches!(&**symbol, "*" | "/" | "%" | "^" | "<" | ">" | "=") =>
+            {
                 let symbol = symbol.clone().into_owned();
                 self.skip(1);
                 let operand = self.expr_above(level::OTHER + 1)?;
@@ -196,7 +196,8 @@ impl<'a> Parser<'a> {
         while self.eat(&[word]) {
             operands.push(self.expr_above(found + 1)?);
         }
-        let kind = if found == level::OR { ExprKind::Or(operands) } else { ExprKind::And(operands) };
+        let kind =
+            if found == level::OR { ExprKind::Or(operands) } else { ExprKind::And(operands) };
         Ok(expr(kind, at))
     }
 
@@ -305,7 +306,8 @@ impl<'a> Parser<'a> {
 
     /// The error about something that PostgreSQL has and this server does not.
     pub(super) fn not_supported(&self, what: &str) -> Error {
-        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported")).at(self.at())
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+            .at(self.at())
     }
 
     /// `[NOT] LIKE`, `ILIKE`, `SIMILAR TO`, `BETWEEN`, `IN`
@@ -329,7 +331,10 @@ impl<'a> Parser<'a> {
                     (_, true) => "!~",
                 };
                 let op = Operator { schema: None, symbol: symbol.to_owned(), at };
-                if word != "similar" && self.is_any(&["any", "some", "all"]) && self.is_punct(1, "(") {
+                if word != "similar"
+                    && self.is_any(&["any", "some", "all"])
+                    && self.is_punct(1, "(")
+                {
                     return self.any_or_all(left, op);
                 }
                 let mut right = self.expr_above(level::LIKE + 1)?;
@@ -343,7 +348,10 @@ impl<'a> Parser<'a> {
                 } else if let Some(escape) = escape {
                     right = syntax_call("like_escape", vec![right, escape], at);
                 }
-                Ok(expr(ExprKind::Op { op, left: Some(Box::new(left)), right: Box::new(right) }, at))
+                Ok(expr(
+                    ExprKind::Op { op, left: Some(Box::new(left)), right: Box::new(right) },
+                    at,
+                ))
             }
         }
     }
@@ -399,11 +407,13 @@ impl<'a> Parser<'a> {
                         format!("wrong number of parameters on {name} side of OVERLAPS expression");
                     return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(side.at));
                 }
-                _ => return Err(Error::new(
-                    SqlState::SYNTAX_ERROR,
-                    "syntax error at or near \"overlaps\"",
-                )
-                .at(at)),
+                _ => {
+                    return Err(Error::new(
+                        SqlState::SYNTAX_ERROR,
+                        "syntax error at or near \"overlaps\"",
+                    )
+                    .at(at));
+                }
             }
         }
         Ok(syntax_call("overlaps", args, at))
@@ -642,7 +652,9 @@ impl<'a> Parser<'a> {
         if self.is(&["within", "group"]) {
             self.skip(2);
             let problem = match () {
-                () if !call.order.is_empty() => Some("cannot use multiple ORDER BY clauses with WITHIN GROUP"),
+                () if !call.order.is_empty() => {
+                    Some("cannot use multiple ORDER BY clauses with WITHIN GROUP")
+                }
                 () if call.distinct => Some("cannot use DISTINCT with WITHIN GROUP"),
                 () if call.variadic => Some("cannot use VARIADIC with WITHIN GROUP"),
                 () => None,

@@ -200,7 +200,8 @@ impl<'a> Lexer<'a> {
         let mut end = start;
         while end < self.bytes.len() && is_symbol(self.bytes[end]) {
             let next = self.bytes.get(end + 1).copied();
-            if end > start && matches!((self.bytes[end], next), (b'-', Some(b'-')) | (b'/', Some(b'*')))
+            if end > start
+                && matches!((self.bytes[end], next), (b'-', Some(b'-')) | (b'/', Some(b'*')))
             {
                 break;
             }
@@ -266,7 +267,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn digits(&mut self) {
-        while self.peek(0).is_ascii_digit() || self.peek(0) == b'_' && self.peek(1).is_ascii_digit() {
+        while self.peek(0).is_ascii_digit() || self.peek(0) == b'_' && self.peek(1).is_ascii_digit()
+        {
             self.at += 1;
         }
     }
@@ -497,7 +499,8 @@ impl<'a> Lexer<'a> {
         if starts_word(self.peek(0)) && self.word(word_start) == Token::Word("uescape".into()) {
             self.skip_blank()?;
             let at = self.at;
-            let given = if self.peek(0) == b'\'' { self.string_part(at, false)? } else { "".into() };
+            let given =
+                if self.peek(0) == b'\'' { self.string_part(at, false)? } else { "".into() };
             let mut chars = given.chars();
             escape = match (chars.next(), chars.next()) {
                 (Some(c), None)
@@ -536,9 +539,13 @@ impl<'a> Lexer<'a> {
             };
             let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
             let at = offset + (body.len() - rest.len()).saturating_sub(1);
-            let value = value.ok_or_else(|| self.bad_unicode("invalid Unicode escape", at))?;
+            let value = value.ok_or_else(|| {
+                self.bad_unicode("invalid Unicode escape", at)
+                    .hint("Unicode escapes must be \\XXXX or \\+XXXXXX.")
+            })?;
             out.extend(
-                join_surrogates(&mut high, value).map_err(|message| self.bad_unicode(message, at))?,
+                join_surrogates(&mut high, value)
+                    .map_err(|message| self.bad_unicode(message, at))?,
             );
             rest = &rest[length..];
         }

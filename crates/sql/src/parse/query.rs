@@ -47,9 +47,7 @@ impl Parser<'_> {
 
     /// True where something follows that makes a query in parentheses part of a larger one.
     pub(super) fn is_query_rest(&self) -> bool {
-        self.is_any(&[
-            "union", "intersect", "except", "order", "limit", "offset", "fetch", "for",
-        ])
+        self.is_any(&["union", "intersect", "except", "order", "limit", "offset", "fetch", "for"])
     }
 
     /// A query.
@@ -293,9 +291,11 @@ impl Parser<'_> {
             }
             query.order = order;
         }
+        let (mut limited, mut skipped) = (false, false);
         loop {
             let at = self.at();
-            if self.is(&["limit"]) || self.is(&["fetch"]) {
+            if !limited && (self.is(&["limit"]) || self.is(&["fetch"])) {
+                limited = true;
                 let fetch = self.is(&["fetch"]);
                 self.skip(1);
                 if query.limit.is_some() {
@@ -314,7 +314,8 @@ impl Parser<'_> {
                         .at(at));
                     }
                 }
-            } else if self.eat(&["offset"]) {
+            } else if !skipped && self.eat(&["offset"]) {
+                skipped = true;
                 if query.offset.is_some() {
                     return twice("OFFSET", self.at());
                 }
@@ -344,14 +345,12 @@ impl Parser<'_> {
         if !self.eat(&["rows"]) {
             self.expect(&["row"])?;
         }
-        let ties = self.at();
         query.with_ties = self.eat(&["with", "ties"]);
         if query.with_ties && query.order.is_empty() {
             return Err(Error::new(
                 SqlState::SYNTAX_ERROR,
                 "WITH TIES cannot be specified without ORDER BY clause",
-            )
-            .at(ties.or(at)));
+            ));
         }
         if query.with_ties { Ok(()) } else { self.expect(&["only"]) }
     }

@@ -112,7 +112,8 @@ impl Parser<'_> {
         while self.is_punct(ahead, ".") {
             ahead += 2;
         }
-        let words = ["cast", "coalesce", "greatest", "least", "nullif", "extract", "current_schema"];
+        let words =
+            ["cast", "coalesce", "greatest", "least", "nullif", "extract", "current_schema"];
         match self.peek(0) {
             Token::Word(_) if self.is_any(&words) => true,
             Token::Word(word)

@@ -4,9 +4,7 @@
 //! What is only another spelling of a function becomes the call, with the arguments in the order
 //! of the function: `position(a IN b)` is `pg_catalog.position(b, a)`.
 
-use super::ast::{
-    Bound, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Name, TypeName, Window,
-};
+use super::ast::{Bound, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Name, TypeName, Window};
 use super::cursor::Parser;
 use super::expr::{level, syntax_call};
 use super::lexer::Token;
@@ -103,7 +101,7 @@ impl Parser<'_> {
             {
                 return self.sql_json(word, at).map(Some);
             }
-            _ if self.is_standard_type() && self.is_type_literal() => {
+            _ if self.is_standard_type() && (called || self.is_type_literal()) => {
                 return self.typed_literal(at).map(Some);
             }
             _ => return Ok(None),
@@ -343,7 +341,16 @@ impl Parser<'_> {
         let mut ahead = 1;
         while matches!(
             self.word(ahead),
-            Some("precision" | "varying" | "character" | "char" | "with" | "without" | "time" | "zone")
+            Some(
+                "precision"
+                    | "varying"
+                    | "character"
+                    | "char"
+                    | "with"
+                    | "without"
+                    | "time"
+                    | "zone"
+            )
         ) {
             ahead += 1;
         }
@@ -389,31 +396,35 @@ impl Parser<'_> {
             true => Some(self.name()?),
             false => None,
         };
-        let partition = match self.eat(&["partition", "by"]) {
-            true => self.list(Self::expr)?,
-            false => Vec::new(),
-        };
+        let mut partition = Vec::new();
+        if self.eat(&["partition"]) {
+            self.expect(&["by"])?;
+            partition = self.list(Self::expr)?;
+        }
         let order = self.order_by()?;
-        let frame = if self.is_any(&["range", "rows", "groups"]) { Some(self.frame()?) } else { None };
+        let frame =
+            if self.is_any(&["range", "rows", "groups"]) { Some(self.frame()?) } else { None };
         self.expect_punct(")")?;
         Ok(Window { base, bare: false, partition, order, frame, at })
     }
 
     fn frame(&mut self) -> Result<Frame> {
-        let at = self.at();
         let unit = match self.word(0) {
             Some("range") => FrameUnit::Range,
             Some("rows") => FrameUnit::Rows,
             _ => FrameUnit::Groups,
         };
         self.skip(1);
-        let (start, end) = if self.eat(&["between"]) {
-            let start = self.frame_bound()?;
+        let between = self.eat(&["between"]);
+        let start_at = self.at();
+        let start = self.frame_bound()?;
+        let mut end = Bound::CurrentRow;
+        let mut end_at = start_at;
+        if between {
             self.expect(&["and"])?;
-            (start, self.frame_bound()?)
-        } else {
-            (self.frame_bound()?, Bound::CurrentRow)
-        };
+            end_at = self.at();
+            end = self.frame_bound()?;
+        }
         let mut exclude = Exclude::NoOthers;
         if self.eat(&["exclude"]) {
             exclude = match () {
@@ -426,7 +437,7 @@ impl Parser<'_> {
                 }
             };
         }
-        Ok(Frame { unit, start, end, exclude, at })
+        Ok(Frame { unit, start, end, exclude, bounds_at: (start_at, end_at) })
     }
 
     fn frame_bound(&mut self) -> Result<Bound> {

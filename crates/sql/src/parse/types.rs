@@ -68,9 +68,27 @@ impl Parser<'_> {
     /// True where the next word begins one of the standard's own type names.
     pub(super) fn is_standard_type(&self) -> bool {
         self.is_any(&[
-            "int", "integer", "smallint", "bigint", "real", "float", "double", "decimal", "dec",
-            "numeric", "boolean", "bit", "character", "char", "varchar", "national", "nchar",
-            "timestamp", "time", "interval", "json",
+            "int",
+            "integer",
+            "smallint",
+            "bigint",
+            "real",
+            "float",
+            "double",
+            "decimal",
+            "dec",
+            "numeric",
+            "boolean",
+            "bit",
+            "character",
+            "char",
+            "varchar",
+            "national",
+            "nchar",
+            "timestamp",
+            "time",
+            "interval",
+            "json",
         ]) && (self.word(0) != Some("double") || self.word(1) == Some("precision"))
     }
 
@@ -149,7 +167,14 @@ impl Parser<'_> {
                 "interval"
             }
         };
-        Ok(TypeName { name: Path::system(name, at), modifiers, fields, dimensions: 0, set: false, at })
+        Ok(TypeName {
+            name: Path::system(name, at),
+            modifiers,
+            fields,
+            dimensions: 0,
+            set: false,
+            at,
+        })
     }
 
     /// `(n)`, or the length one where none is written and `one` is true.
@@ -168,9 +193,8 @@ impl Parser<'_> {
         let at = self.at();
         let Token::Number(digits) = self.take() else { return Err(self.unexpected()) };
         self.expect_punct(")")?;
-        let wrong = |message: &str| {
-            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(at))
-        };
+        let wrong =
+            |message: &str| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(at));
         match digits.parse::<i64>() {
             Ok(..=0) => wrong("precision for type float must be at least 1 bit"),
             Ok(1..=24) => Ok("float4"),
@@ -187,7 +211,8 @@ impl Parser<'_> {
         let mut last = first.clone();
         let mut mask = bit;
         if self.is(&["to"]) {
-            let range = RANGES.iter().find(|(from, to, _)| *from == first && self.word(1) == Some(to));
+            let range =
+                RANGES.iter().find(|(from, to, _)| *from == first && self.word(1) == Some(to));
             let Some((_, to, range)) = range else {
                 self.skip(1);
                 return Err(self.unexpected());

@@ -11,11 +11,48 @@ use crate::error::{At, Error, Result};
 
 /// The words that a statement may begin with which `sqlparser` reads.
 const COMMANDS: [&str; 42] = [
-    "abort", "alter", "analyze", "begin", "call", "checkpoint", "close", "cluster", "comment",
-    "commit", "copy", "create", "deallocate", "declare", "discard", "do", "drop", "end", "execute",
-    "fetch", "grant", "import", "listen", "load", "lock", "move", "notify", "prepare", "reassign",
-    "refresh", "reindex", "release", "reset", "revoke", "rollback", "savepoint", "security", "set",
-    "show", "start", "truncate", "vacuum",
+    "abort",
+    "alter",
+    "analyze",
+    "begin",
+    "call",
+    "checkpoint",
+    "close",
+    "cluster",
+    "comment",
+    "commit",
+    "copy",
+    "create",
+    "deallocate",
+    "declare",
+    "discard",
+    "do",
+    "drop",
+    "end",
+    "execute",
+    "fetch",
+    "grant",
+    "import",
+    "listen",
+    "load",
+    "lock",
+    "move",
+    "notify",
+    "prepare",
+    "reassign",
+    "refresh",
+    "reindex",
+    "release",
+    "reset",
+    "revoke",
+    "rollback",
+    "savepoint",
+    "security",
+    "set",
+    "show",
+    "start",
+    "truncate",
+    "vacuum",
 ];
 
 impl Parser<'_> {
@@ -28,9 +65,9 @@ impl Parser<'_> {
             Some("explain") => self.explain(),
             Some("erase") => self.erase(),
             Some("create") if self.is_view() => self.create_view(),
-            Some("insert" | "update" | "delete" | "merge" | "select" | "values" | "table" | "with") => {
-                self.data_statement()
-            }
+            Some(
+                "insert" | "update" | "delete" | "merge" | "select" | "values" | "table" | "with",
+            ) => self.data_statement(),
             Some("unlisten") => self.command(),
             Some(word) if COMMANDS.contains(&word) => self.command(),
             _ if self.is_punct(0, "(") => self.data_statement(),
@@ -45,7 +82,9 @@ impl Parser<'_> {
             options = self.parens(|parser| {
                 let name = parser.label()?.text;
                 let value = match parser.peek(0) {
-                    Token::Word(value) | Token::Quoted(value) | Token::String(value)
+                    Token::Word(value)
+                    | Token::Quoted(value)
+                    | Token::String(value)
                     | Token::Number(value) => Some(value.clone().into_owned()),
                     _ => None,
                 };

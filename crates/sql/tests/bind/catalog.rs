@@ -32,6 +32,7 @@ const MOOD: Type = Type::from_oid(16384);
 const MOOD_ARRAY: Type = Type::from_oid(16385);
 const POSINT: Type = Type::from_oid(16386);
 const POINT2: Type = Type::from_oid(16387);
+const POINT2_ARRAY: Type = Type::from_oid(16388);
 
 /// The catalog of the tests.
 pub struct Catalog {
@@ -78,18 +79,22 @@ fn unique(oid: u32, name: Option<&str>, primary: bool, keys: &[i16]) -> UniqueIn
 impl Catalog {
     /// The catalog with the tables above.
     pub fn new() -> Self {
-        let mut person = relation(17000, "person", &[
-            ("id", Type::INT4, -1),
-            ("name", Type::TEXT, -1),
-            ("age", Type::INT4, -1),
-            ("email", Type::VARCHAR, 104),
-            ("born", Type::DATE, -1),
-            ("salary", Type::NUMERIC, (10 << 16 | 2) + 4),
-            ("active", Type::BOOL, -1),
-            ("tags", Type::TEXT_ARRAY, -1),
-            ("data", Type::JSONB, -1),
-            ("created", Type::TIMESTAMPTZ, -1),
-        ]);
+        let mut person = relation(
+            17000,
+            "person",
+            &[
+                ("id", Type::INT4, -1),
+                ("name", Type::TEXT, -1),
+                ("age", Type::INT4, -1),
+                ("email", Type::VARCHAR, 104),
+                ("born", Type::DATE, -1),
+                ("salary", Type::NUMERIC, (10 << 16 | 2) + 4),
+                ("active", Type::BOOL, -1),
+                ("tags", Type::TEXT_ARRAY, -1),
+                ("data", Type::JSONB, -1),
+                ("created", Type::TIMESTAMPTZ, -1),
+            ],
+        );
         person.versioned = true;
         person.columns[0].not_null = true;
         person.columns[1].not_null = true;
@@ -99,38 +104,53 @@ impl Catalog {
             unique(17002, Some("person_pkey"), true, &[1]),
             unique(17003, Some("person_email_key"), false, &[4]),
         ];
-        let mut orders = relation(17010, "orders", &[
-            ("id", Type::INT8, -1),
-            ("person_id", Type::INT4, -1),
-            ("total", Type::NUMERIC, -1),
-            ("placed", Type::TIMESTAMP, -1),
-            ("note", Type::TEXT, -1),
-        ]);
-        orders.columns[0].default =
-            ColumnDefault::Identity { sequence: Oid(17014), always: true };
+        let mut orders = relation(
+            17010,
+            "orders",
+            &[
+                ("id", Type::INT8, -1),
+                ("person_id", Type::INT4, -1),
+                ("total", Type::NUMERIC, -1),
+                ("placed", Type::TIMESTAMP, -1),
+                ("note", Type::TEXT, -1),
+            ],
+        );
+        orders.columns[0].default = ColumnDefault::Identity { sequence: Oid(17014), always: true };
         orders.unique = vec![unique(17012, Some("orders_pkey"), true, &[1])];
-        let mut item = relation(17020, "item", &[
-            ("order_id", Type::INT8, -1),
-            ("line", Type::INT2, -1),
-            ("sku", Type::BPCHAR, 12),
-            ("price", Type::FLOAT8, -1),
-            ("qty", Type::INT4, -1),
-        ]);
+        let mut item = relation(
+            17020,
+            "item",
+            &[
+                ("order_id", Type::INT8, -1),
+                ("line", Type::INT2, -1),
+                ("sku", Type::BPCHAR, 12),
+                ("price", Type::FLOAT8, -1),
+                ("qty", Type::INT4, -1),
+            ],
+        );
         item.columns[4].default = ColumnDefault::Expr("1".to_owned());
         item.unique = vec![unique(17022, Some("item_pkey"), true, &[1, 2])];
-        let feeling = relation(17030, "feeling", &[
-            ("id", Type::INT4, -1),
-            ("mood", MOOD, -1),
-            ("moods", MOOD_ARRAY, -1),
-            ("pos", POINT2, -1),
-            ("n", POSINT, -1),
-        ]);
-        let mut generated = relation(17040, "gen", &[
-            ("a", Type::INT4, -1),
-            ("b", Type::INT4, -1),
-            ("c", Type::INT4, -1),
-            ("d", Type::INT4, -1),
-        ]);
+        let feeling = relation(
+            17030,
+            "feeling",
+            &[
+                ("id", Type::INT4, -1),
+                ("mood", MOOD, -1),
+                ("moods", MOOD_ARRAY, -1),
+                ("pos", POINT2, -1),
+                ("n", POSINT, -1),
+            ],
+        );
+        let mut generated = relation(
+            17040,
+            "gen",
+            &[
+                ("a", Type::INT4, -1),
+                ("b", Type::INT4, -1),
+                ("c", Type::INT4, -1),
+                ("d", Type::INT4, -1),
+            ],
+        );
         generated.columns[1].default = ColumnDefault::Generated("a * 2".to_owned());
         generated.columns[2].default =
             ColumnDefault::Identity { sequence: Oid(17044), always: false };
@@ -139,19 +159,23 @@ impl Catalog {
         let mut partial = unique(17043, None, false, &[4]);
         partial.predicate = Some("a > 0".to_owned());
         generated.unique = vec![by_expression, partial];
-        let docs = relation(17050, "docs", &[
-            ("id", Type::UUID, -1),
-            ("body", Type::JSON, -1),
-            ("j", Type::JSONB, -1),
-            ("raw", Type::BYTEA, -1),
-            ("t", Type::TIME, -1),
-            ("i", Type::INTERVAL, -1),
-        ]);
-        let mut adult = relation(17060, "adult", &[
-            ("id", Type::INT4, -1),
-            ("name", Type::TEXT, -1),
-            ("age", Type::INT4, -1),
-        ]);
+        let docs = relation(
+            17050,
+            "docs",
+            &[
+                ("id", Type::UUID, -1),
+                ("body", Type::JSON, -1),
+                ("j", Type::JSONB, -1),
+                ("raw", Type::BYTEA, -1),
+                ("t", Type::TIME, -1),
+                ("i", Type::INTERVAL, -1),
+            ],
+        );
+        let mut adult = relation(
+            17060,
+            "adult",
+            &[("id", Type::INT4, -1), ("name", Type::TEXT, -1), ("age", Type::INT4, -1)],
+        );
         adult.kind =
             RelationKind::View("select id, name, age from person where age >= 18".to_owned());
         let mut thing =
@@ -174,14 +198,19 @@ impl TypeSource for Catalog {
                 Shape::Enum(Arc::new(EnumLabels::new(labels.collect())))
             }
             MOOD_ARRAY => Shape::Array(MOOD),
+            POINT2_ARRAY => Shape::Array(POINT2),
             POSINT => Shape::Domain(Type::INT4, Modifier::NONE),
             POINT2 => {
                 Shape::Composite(Arc::new([field("x", Type::INT4), field("y", Type::FLOAT8)]))
             }
             row => {
                 let relation = self.relations.iter().find(|relation| relation.row_type == row)?;
-                let fields = relation.columns.iter();
-                Shape::Composite(fields.map(|column| field(&column.name, column.ty)).collect())
+                let fields = relation.columns.iter().map(|column| Field {
+                    name: column.name.as_str().into(),
+                    ty: column.ty,
+                    modifier: column.modifier,
+                });
+                Shape::Composite(fields.collect())
             }
         })
     }
@@ -192,14 +221,17 @@ impl TypeSource for Catalog {
             MOOD_ARRAY => "mood[]".to_owned(),
             POSINT => "posint".to_owned(),
             POINT2 => "point2".to_owned(),
-            row => {
-                self.relations.iter().find(|relation| relation.row_type == row)?.name.clone()
-            }
+            POINT2_ARRAY => "point2[]".to_owned(),
+            row => self.relations.iter().find(|relation| relation.row_type == row)?.name.clone(),
         })
     }
 
     fn array_of(&self, ty: Type) -> Option<Type> {
-        (ty == MOOD).then_some(MOOD_ARRAY)
+        match ty {
+            MOOD => Some(MOOD_ARRAY),
+            POINT2 => Some(POINT2_ARRAY),
+            _ => None,
+        }
     }
 }
 

@@ -40,7 +40,11 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 /// The blocks of a file: comments, the statement, and what is expected.
 fn blocks(text: &str) -> Vec<(String, String, String)> {
-    let is_answer = |line: &&str| ["=>", "!!", "hint:", "detail:", "$ ", "  ", ": "].iter().any(|start| line.starts_with(start));
+    let is_answer = |line: &&str| {
+        ["=>", "!!", "hint:", "detail:", "$ ", "  ", ": "]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
     text.split("\n\n")
         .map(str::trim_end)
         .filter(|block| !block.trim().is_empty())
@@ -80,7 +84,9 @@ fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String)
     }
 }
 
+/// The name of a type as clients are told it: for a domain, that of the type it is over.
 fn type_name(catalog: &Catalog, ty: Type, modifier: types::Modifier) -> String {
+    let ty = scalar::facts::Facts(catalog).base(ty);
     types::format_type(catalog as &dyn TypeSource, ty, modifier)
 }
 
@@ -94,11 +100,8 @@ fn columns(bound: &sql::bind::Bound, catalog: &Catalog) -> String {
         .collect();
     let mut text = format!("=> {}", columns.join(", ")).trim_end().to_owned();
     if !bound.params.is_empty() {
-        let params: Vec<String> = bound
-            .params
-            .iter()
-            .map(|ty| type_name(catalog, *ty, types::Modifier::NONE))
-            .collect();
+        let params: Vec<String> =
+            bound.params.iter().map(|ty| type_name(catalog, *ty, types::Modifier::NONE)).collect();
         write!(text, "\n$ {}", params.join(", ")).expect("strings take all");
     }
     text
@@ -148,7 +151,8 @@ fn plans() {
             write!(written, "{comment}{statement}\n{found}\n\n").expect("strings take all");
         }
         if rewrite {
-            fs::write(&file, written.trim_end().to_owned() + "\n").expect("the file can be written");
+            fs::write(&file, written.trim_end().to_owned() + "\n")
+                .expect("the file can be written");
         }
     }
 }
