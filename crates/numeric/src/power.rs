@@ -1,4 +1,4 @@
-//! Powers.
+//! Powers, of any base that has one, with as many digits as the result is worth.
 //!
 //! An integer exponent multiplies the base with itself, with as many digits kept as the result
 //! shows; any other goes through the logarithm.

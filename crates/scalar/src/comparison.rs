@@ -4,18 +4,12 @@
 //! other numbers, in contrast to IEEE 754, so that it can be sorted and indexed. Text is compared
 //! by its code points.
 
-use std::cmp::Ordering;
-
 use numeric::Numeric;
+use types::compare::cmp_float as float;
 use types::time::{Date, Time, Timestamp, TimestampTz};
 use types::{DatumRef, Oid};
 
 use crate::function::{Function, functions};
-
-/// The order of floats: NaN last, and both zeros alike.
-pub(crate) fn float(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-}
 
 pub(crate) const TABLE: &[Function] = functions! {
     852 int48eq(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) == b;

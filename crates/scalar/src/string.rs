@@ -231,7 +231,8 @@ fn to_name(text: &str) -> &str {
     &text[..end]
 }
 
-/// A text without the escapes `\XXXX`, `\+XXXXXX`, `\uXXXX`, `\UXXXXXXXX` and `\\`.
+/// A text without its escapes: `\0041`, `\+000041`, `\u0041`, `\U00000041`, all of them `A`, and
+/// `\\`.
 fn unescape(text: &str) -> Result<String> {
     let invalid = |message: &str| Error::new(SqlState::SYNTAX_ERROR, message);
     let mut out = String::with_capacity(text.len());
@@ -258,8 +259,16 @@ fn unescape(text: &str) -> Result<String> {
             .get(skip..skip + digits)
             .filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(code) = code.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
-            return Err(invalid("invalid Unicode escape")
-                .with_hint("Unicode escapes must be \\XXXX, \\+XXXXXX, \\uXXXX, or \\UXXXXXXXX."));
+            return Err(invalid("invalid Unicode escape").with_hint({
+                let x = |digits| "X".repeat(digits);
+                format!(
+                    "Unicode escapes must be \\{}, \\+{}, \\u{}, or \\U{}.",
+                    x(4),
+                    x(6),
+                    x(4),
+                    x(8)
+                )
+            }));
         };
         rest = &escape[skip + digits..];
         let pair = match (high.take(), code) {

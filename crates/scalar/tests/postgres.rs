@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use scalar::aggregate::Kind;
 use scalar::facts::Facts;
 use scalar::function::{Call, Function};
 use scalar::resolve::{self, Called};
@@ -161,6 +162,10 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
         let found = resolve::operator(source, name, left, right)?;
         (registry::function(found.operator.function).expect("a function"), found.ret)
     } else {
+        let sorted = types.len() - usize::from(kind == "w").min(types.len());
+        if kind == "w" {
+            types[sorted] = Facts(source).element(types[sorted]).unwrap();
+        }
         if kind == "a" {
             types = types.iter().map(|ty| Facts(source).element(*ty).unwrap()).collect();
         }
@@ -186,7 +191,7 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
                 .unwrap_or_else(|| "NULL".to_owned()),
         }
     };
-    if kind == "a" {
+    if kind == "a" || kind == "w" {
         return aggregate(&call, function, &values).map(|value| show(&value, ret));
     }
     if kind == "s" {
@@ -205,7 +210,11 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
 /// The aggregate over the elements of arrays: the first elements are the first row.
 fn aggregate(call: &Call<'_>, function: &Function, arrays: &[DatumRef<'_>]) -> Result<Datum> {
     let Eval::Aggregate(aggregate) = function.eval else { panic!("{}", function.name) };
-    let columns: Vec<Vec<Datum>> = arrays
+    let direct = match aggregate.kind {
+        Kind::OrderedSet { direct } => direct,
+        _ => 0,
+    };
+    let columns: Vec<Vec<Datum>> = arrays[direct..]
         .iter()
         .map(|array| match array {
             DatumRef::Array(array) => array.to_vec(),
@@ -213,6 +222,7 @@ fn aggregate(call: &Call<'_>, function: &Function, arrays: &[DatumRef<'_>]) -> R
         })
         .collect();
     let mut accumulator = (aggregate.start)(call.args);
+    accumulator.begin(&arrays[..direct]);
     for row in 0..columns[0].len() {
         let row: Vec<_> = columns.iter().map(|column| column[row].as_ref()).collect();
         accumulator.add(call, &row)?;

@@ -41,7 +41,7 @@ pub enum Kind {
     /// In any order, or as `ORDER BY` in the call says.
     Normal,
     /// Sorted as `WITHIN GROUP (ORDER BY ...)` says. The arguments in the parentheses of the call,
-    /// `direct` many, come before the sorted value, with every row.
+    /// `direct` many, come once, by [`Accumulator::begin`].
     OrderedSet {
         /// How many arguments do not come from the sorted rows.
         direct: usize,
@@ -54,6 +54,9 @@ pub enum Kind {
 
 /// What one group of rows has come to so far.
 pub trait Accumulator: Send {
+    /// Takes the arguments that are the same for all rows, before the first of them.
+    fn begin(&mut self, _direct: &[DatumRef<'_>]) {}
+
     /// Takes a row in.
     ///
     /// # Errors

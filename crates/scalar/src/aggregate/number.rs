@@ -7,6 +7,7 @@
 use std::marker::PhantomData;
 
 use numeric::{Numeric, Spread, Squares, Sum};
+use types::time::Interval;
 use types::{Datum, DatumRef, Result};
 
 use Spread::{Population, Sample};
@@ -199,6 +200,37 @@ impl<T: for<'a> Argument<'a> + Into<f64> + Send> Accumulator for Moments<T> {
     }
 }
 
+/// The sum or the mean of intervals.
+struct Intervals {
+    sum: Option<Interval>,
+    count: u32,
+    gives: Exactly,
+}
+
+impl Intervals {
+    fn new(gives: Exactly) -> Self {
+        Self { sum: None, count: 0, gives }
+    }
+}
+
+impl Accumulator for Intervals {
+    fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        if let Some(value) = value::<Interval>(args)? {
+            self.sum = Some(self.sum.map_or(Ok(value), |sum| sum.add(value))?);
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        let Some(sum) = self.sum else { return Ok(Datum::Null) };
+        match self.gives {
+            Exactly::Sum => sum.put(),
+            Exactly::Mean => sum.divide(f64::from(self.count)).put(),
+        }
+    }
+}
+
 pub(super) const TABLE: &[Function] = aggregates! { Kind::Normal =>
 2100 avg(INT8) -> NUMERIC = Exact::<i64>::new(Exactly::Mean);
 2101 avg(INT4) -> NUMERIC = Exact::<i32>::new(Exactly::Mean);
@@ -247,4 +279,6 @@ pub(super) const TABLE: &[Function] = aggregates! { Kind::Normal =>
 2150 variance(INT2) -> NUMERIC = Spreads::<i16>::new(Sample, false);
 2151 variance(FLOAT4) -> FLOAT8 = Moments::<f32>::new(Moment::Variance(Sample));
 2152 variance(FLOAT8) -> FLOAT8 = Moments::<f64>::new(Moment::Variance(Sample));
-2153 variance(NUMERIC) -> NUMERIC = Spreads::<Numeric>::new(Sample, false);};
+2153 variance(NUMERIC) -> NUMERIC = Spreads::<Numeric>::new(Sample, false);    2113 sum(INTERVAL) -> INTERVAL = Intervals::new(Exactly::Sum);
+    2106 avg(INTERVAL) -> INTERVAL = Intervals::new(Exactly::Mean);
+};

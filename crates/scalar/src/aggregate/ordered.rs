@@ -1,6 +1,7 @@
 //! Aggregates over sorted rows: percentiles, the most frequent value, the place that a row would
 //! have.
 
+use types::time::Interval;
 use types::{Datum, DatumRef, Error, Result, SqlState, Type};
 
 use crate::aggregate::{Accumulator, Kind, aggregates};
@@ -54,10 +55,13 @@ impl Percentile {
 }
 
 impl Accumulator for Percentile {
+    fn begin(&mut self, direct: &[DatumRef<'_>]) {
+        self.fractions = direct[0].to_owned();
+    }
+
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
-        self.fractions = args[0].to_owned();
-        if !args[1].is_null() {
-            self.values.push(args[1].to_owned());
+        if !args[0].is_null() {
+            self.values.push(args[0].to_owned());
         }
         Ok(())
     }
@@ -87,6 +91,12 @@ impl Accumulator for Percentile {
 fn between_floats(fraction: f64, low: DatumRef<'_>, high: DatumRef<'_>) -> Result<Datum> {
     let (low, high) = (f64::read(low)?, f64::read(high)?);
     (low + fraction * (high - low)).put()
+}
+
+/// The point at a fraction of the way between two intervals.
+fn between_intervals(fraction: f64, low: DatumRef<'_>, high: DatumRef<'_>) -> Result<Datum> {
+    let (low, high) = (Interval::read(low)?, Interval::read(high)?);
+    low.add(high.subtract(low)?.multiply(fraction)?).put()
 }
 
 /// The most frequent value, the first of them in the order.
@@ -162,6 +172,10 @@ pub(super) const PERCENTILES: &[Function] = aggregates! { Kind::OrderedSet { dir
         Percentile::continuous(args, between_floats);
     3980 percentile_cont(FLOAT8_ARRAY, FLOAT8) -> FLOAT8_ARRAY = @args
         Percentile::continuous(args, between_floats);
+    3976 percentile_cont(FLOAT8, INTERVAL) -> INTERVAL = @args
+        Percentile::continuous(args, between_intervals);
+    3982 percentile_cont(FLOAT8_ARRAY, INTERVAL) -> INTERVAL_ARRAY = @args
+        Percentile::continuous(args, between_intervals);
 };
 
 pub(super) const MODE: &[Function] = aggregates! { Kind::OrderedSet { direct: 0 } =>
