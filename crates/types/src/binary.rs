@@ -102,7 +102,11 @@ pub fn write(
         }
         DatumRef::Oid(value) => out.extend_from_slice(&value.0.to_be_bytes()),
         DatumRef::Array(value) => {
-            let (element, dimensions) = (value.element_type(), value.dimensions());
+            let (element, mut dimensions) = (value.element_type(), value.dimensions());
+            // The two vector types have one dimension always, even an empty one.
+            if dimensions.is_empty() && matches!(ty, Type::INT2VECTOR | Type::OIDVECTOR) {
+                dimensions.push(Dimension { length: 0, lower: 0 });
+            }
             out.extend_from_slice(&(dimensions.len() as i32).to_be_bytes());
             out.extend_from_slice(&i32::from(value.has_nulls()).to_be_bytes());
             out.extend_from_slice(&element.oid().0.to_be_bytes());

@@ -134,7 +134,8 @@ impl Facts {
         match self.ty {
             Type::NAME => Some("raw_array_subscript_handler"),
             Type::JSONB => Some("jsonb_subscript_handler"),
-            _ => (self.category == 'A').then_some("array_subscript_handler"),
+            Type::INT2VECTOR | Type::OIDVECTOR => Some("array_subscript_handler"),
+            _ => self.is_array().then_some("array_subscript_handler"),
         }
     }
 

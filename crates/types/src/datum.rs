@@ -115,7 +115,7 @@ impl Repr {
 ///
 /// A label that is added between two others gets a number between theirs. Never NaN, and never
 /// negative zero, so that equal numbers have equal bits.
-#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EnumOrder(f64);
 
 impl EnumOrder {
@@ -135,6 +135,12 @@ impl Eq for EnumOrder {}
 impl Ord for EnumOrder {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for EnumOrder {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -260,7 +260,7 @@ fn time_words(ty: Type) -> (&'static str, &'static str) {
 }
 
 /// The beginning of a text that has at most `length` characters; `None` where it is all of it.
-fn fit<'a>(text: &'a str, length: usize, ty: Type, coercion: Coercion) -> Result<Option<&'a str>> {
+fn fit(text: &str, length: usize, ty: Type, coercion: Coercion) -> Result<Option<&str>> {
     if text.len() <= length {
         return Ok(None);
     }

@@ -116,10 +116,7 @@ impl DateTemplate {
     pub fn parse_date(&self, text: &str) -> Result<Date> {
         let reading = self.parse(text)?;
         Date::from_days(reading.day.days()).ok_or_else(|| {
-            Error::new(
-                SqlState::DATETIME_FIELD_OVERFLOW,
-                format!("date out of range: \"{text}\""),
-            )
+            Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date out of range: \"{text}\""))
         })
     }
 
@@ -250,8 +247,7 @@ fn integer(
     digits: usize,
     is_open: bool,
 ) -> Result<(i64, usize)> {
-    const HINT: &str =
-        "If your source string is not fixed-width, try using the \"FM\" modifier.";
+    const HINT: &str = "If your source string is not fixed-width, try using the \"FM\" modifier.";
     let name = shown_name(node);
     let start = scan.rest;
     let spaces = start.len() - start.trim_start_matches(is_space).len();
@@ -506,10 +502,7 @@ fn year(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Field
         }
         _ => {
             let invalid = || {
-                Error::new(
-                    SqlState::INVALID_DATETIME_FORMAT,
-                    "invalid input string for \"Y,YYY\"",
-                )
+                Error::new(SqlState::INVALID_DATETIME_FORMAT, "invalid input string for \"Y,YYY\"")
             };
             let length = number_length(scan.rest);
             let millennia = scan.rest[..length].trim_start_matches(is_space);
@@ -519,7 +512,8 @@ fn year(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Field
                 return Err(invalid());
             }
             let millennia: i32 = millennia.parse().map_err(|_| invalid())?;
-            let years_value: i32 = after[..years].trim_start_matches(is_space).parse().map_err(|_| invalid())?;
+            let years_value: i32 =
+                after[..years].trim_start_matches(is_space).parse().map_err(|_| invalid())?;
             let year = i64::from(millennia) * 1_000 + i64::from(years_value);
             if i32::try_from(year).is_err() {
                 return Err(Error::new(

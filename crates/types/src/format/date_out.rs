@@ -159,14 +159,22 @@ fn write_field(node: &FieldNode, parts: &Parts<'_>, out: &mut String) -> Result<
         DateField::MeridiemDots | DateField::Meridiem => {
             let is_pm = parts.hour % 24 >= 12;
             let dots = node.field == DateField::MeridiemDots;
-            text(["AM", "PM", "A.M.", "P.M."][usize::from(is_pm) + 2 * usize::from(dots)], node, out);
+            text(
+                ["AM", "PM", "A.M.", "P.M."][usize::from(is_pm) + 2 * usize::from(dots)],
+                node,
+                out,
+            );
             return Ok(());
         }
         DateField::EraDots | DateField::Era => {
             parts.date()?;
             let is_bc = parts.year <= 0;
             let dots = node.field == DateField::EraDots;
-            text(["AD", "BC", "A.D.", "B.C."][usize::from(is_bc) + 2 * usize::from(dots)], node, out);
+            text(
+                ["AD", "BC", "A.D.", "B.C."][usize::from(is_bc) + 2 * usize::from(dots)],
+                node,
+                out,
+            );
             return Ok(());
         }
         DateField::DayName | DateField::DayShort => {

@@ -224,9 +224,7 @@ impl Layout {
                     return Err(wrong("cannot use \"S\" twice"));
                 }
                 if self.has_plus || self.has_minus || self.has_bracket {
-                    return Err(wrong(
-                        "cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together",
-                    ));
+                    return Err(wrong("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together"));
                 }
                 if self.has_point {
                     self.anchored = Some(Anchor::After);
@@ -248,9 +246,7 @@ impl Layout {
             }
             Name::Bracket => {
                 if self.anchored.is_some() || self.has_plus || self.has_minus {
-                    return Err(wrong(
-                        "cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together",
-                    ));
+                    return Err(wrong("cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together"));
                 }
                 self.has_bracket = true;
             }

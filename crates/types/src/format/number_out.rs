@@ -271,7 +271,8 @@ struct Writer {
 impl Writer {
     fn new(mut layout: Layout, sign: char, number: String, blanks: usize) -> Self {
         let number = number.into_bytes();
-        let mut is_sign_written = layout.has_plus && layout.has_minus || layout.has_minus;
+        // `MI` and `SG` write the sign where they stand.
+        let mut is_sign_written = layout.has_minus;
         if !layout.has_plus && !layout.has_minus {
             if sign != '-' && layout.is_fill {
                 layout.has_bracket = false;
@@ -371,9 +372,7 @@ impl Writer {
         self.is_in_number = false;
         let zero_start = self.layout.zero_start;
         let is_start = self.place >= self.blanks || zero_start == Some(self.place);
-        if !self.is_sign_written
-            && is_start
-            && (!self.is_leading_zero() || self.ends_with_point())
+        if !self.is_sign_written && is_start && (!self.is_leading_zero() || self.ends_with_point())
         {
             self.leading_sign();
         }

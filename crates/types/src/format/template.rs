@@ -249,7 +249,8 @@ impl DateTemplate {
             let (mut is_fill, mut is_translated) = (false, false);
             if let Some(after) = rest.strip_prefix("FM").or_else(|| rest.strip_prefix("fm")) {
                 (rest, is_fill) = (after, true);
-            } else if let Some(after) = rest.strip_prefix("TM").or_else(|| rest.strip_prefix("tm")) {
+            } else if let Some(after) = rest.strip_prefix("TM").or_else(|| rest.strip_prefix("tm"))
+            {
                 (rest, is_translated) = (after, true);
             }
             if let Some((name, field, case)) = field_at(rest) {

@@ -378,7 +378,7 @@ fn at_boundary(dimensions: &[Dimension], at: usize) -> usize {
     let mut size = 1;
     let is_multiple = |dimension: &&Dimension| {
         size *= dimension.length as usize;
-        at % size == 0
+        at.is_multiple_of(size)
     };
     dimensions.iter().rev().take_while(is_multiple).count()
 }

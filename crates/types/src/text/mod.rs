@@ -194,10 +194,11 @@ pub fn write(
         }
         DatumRef::Array(value) => array::write(value, modifier, context, out),
         DatumRef::Record(value) => record::write(value, context, out),
-        DatumRef::Enum(value) => match context.types.shape_of(ty) {
-            Ok(Shape::Enum(labels)) => out.push_str(labels.label(value).map_or("", |label| label)),
-            _ => {}
-        },
+        DatumRef::Enum(value) => {
+            if let Ok(Shape::Enum(labels)) = context.types.shape_of(ty) {
+                out.push_str(labels.label(value).map_or("", |label| label));
+            }
+        }
     }
 }
 

@@ -169,11 +169,6 @@ impl IntervalFields {
         ];
         bits.iter().find(|(bit, _)| self.0 & bit != 0).map_or(Unit::Year, |(_, unit)| *unit)
     }
-
-    /// True where the fields end with seconds, which may have a fraction.
-    pub(crate) fn has_seconds(self) -> bool {
-        self.0 & Self::SECOND_BIT != 0
-    }
 }
 
 impl Interval {

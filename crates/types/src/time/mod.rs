@@ -19,10 +19,13 @@
 //!
 //! Functions that depend on the zone, the clock or a setting are given it.
 
+// The operations can fail, which those of the standard library's traits cannot.
+#[expect(clippy::should_implement_trait)]
 mod arithmetic;
 pub mod calendar;
 mod convert;
 mod extract;
+#[expect(clippy::should_implement_trait)]
 mod interval;
 mod make;
 mod print;
@@ -151,16 +154,6 @@ macro_rules! timestamp {
             pub fn in_range(us: i64) -> Option<Self> {
                 (TIMESTAMP_MIN..TIMESTAMP_END).contains(&us).then_some($name(us))
             }
-
-            /// The day, in days since 2000-01-01.
-            pub(crate) fn day(self) -> i64 {
-                self.0.div_euclid(DAY_US)
-            }
-
-            /// The time of day, in microseconds.
-            pub(crate) fn time_us(self) -> i64 {
-                self.0.rem_euclid(DAY_US)
-            }
         }
     };
 }
@@ -170,6 +163,18 @@ macro_rules! timestamp {
 pub struct Timestamp(pub i64);
 
 timestamp!(Timestamp);
+
+impl Timestamp {
+    /// The day, in days since 2000-01-01.
+    pub(crate) fn day(self) -> i64 {
+        self.0.div_euclid(DAY_US)
+    }
+
+    /// The time of day, in microseconds.
+    pub(crate) fn time_us(self) -> i64 {
+        self.0.rem_euclid(DAY_US)
+    }
+}
 
 /// A moment, in microseconds since 2000-01-01 00:00:00 UTC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,7 +5,10 @@
 //! begin with `@` change a setting for those after them. A test goes through a whole table and shows
 //! every line that differs.
 
+mod binary;
+mod facts;
 mod format;
+mod order;
 mod text;
 mod time;
 
@@ -97,7 +100,14 @@ fn type_of(name: &str) -> (types::Type, types::Modifier) {
     };
     let (base, fields) = match plain.strip_prefix("interval") {
         Some(words) => ("interval", words),
-        None => (plain.trim_matches('"'), ""),
+        None => (plain, ""),
+    };
+    // `char` is a character, `"char"` is a byte.
+    let (base, precision) = match (base, precision) {
+        ("char", "") => ("bpchar", "1"),
+        ("char", length) => ("bpchar", length),
+        ("\"char\"", _) => ("char", ""),
+        other => other,
     };
     let facts = builtin::by_name(base).unwrap_or_else(|| panic!("no such type: {base}"));
     let mut numbers: Vec<i32> = precision

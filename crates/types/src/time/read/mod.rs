@@ -201,7 +201,7 @@ impl ZoneName {
             ZoneName::Abbreviation(name, zone) => {
                 let east_s = zone.east_at_local(local);
                 let at = TimestampTz(local.0.saturating_sub(i64::from(east_s) * SECOND_US));
-                zone.east_of_abbreviation(name, at).unwrap_or(east_s)
+                zone.meant_by(name, at).map_or(east_s, |local| local.east_s)
             }
         }
     }
@@ -212,7 +212,7 @@ impl ZoneName {
             ZoneName::Fixed(east_s) => *east_s,
             ZoneName::Zone(zone) => zone.local(at).east_s,
             ZoneName::Abbreviation(name, zone) => {
-                zone.east_of_abbreviation(name, at).unwrap_or_else(|| zone.local(at).east_s)
+                zone.meant_by(name, at).unwrap_or_else(|| zone.local(at)).east_s
             }
         }
     }

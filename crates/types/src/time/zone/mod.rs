@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use self::abbreviation::Meaning;
 use self::posix::Rule;
 use self::tzif::File;
 use super::calendar::UNIX_EPOCH_DAYS;
@@ -140,10 +141,27 @@ impl TimeZone {
         is_fixed.then_some(first)
     }
 
-    /// What an abbreviation meant in this zone at a moment: seconds east of Greenwich. `None`
-    /// where it never meant anything there.
-    pub(crate) fn east_of_abbreviation(&self, abbreviation: &str, at: TimestampTz) -> Option<i32> {
-        self.0.east_of_abbreviation(abbreviation, at.0.div_euclid(US_PER_S) + EPOCH_S)
+    /// The local time that an abbreviation meant in this zone at a moment; `None` where it never
+    /// meant anything there.
+    pub(crate) fn meant_by(&self, abbreviation: &str, at: TimestampTz) -> Option<Local<'_>> {
+        self.0.meant_by(abbreviation, at.0.div_euclid(US_PER_S) + EPOCH_S)
+    }
+
+    /// All abbreviations that are understood, in capital letters: what each means at a moment, as
+    /// seconds east of Greenwich, and whether it is summer time.
+    pub fn abbreviations(at: TimestampTz) -> impl Iterator<Item = (String, i32, bool)> {
+        abbreviation::all().iter().filter_map(move |(name, meaning)| {
+            let (east_s, is_summer) = match meaning {
+                Meaning::Standard(east_s) => (*east_s, false),
+                Meaning::Summer(east_s) => (*east_s, true),
+                Meaning::In(zone) => {
+                    let zone = Self::find(zone)?;
+                    let local = zone.meant_by(name, at).unwrap_or_else(|| zone.local(at));
+                    (local.east_s, local.is_summer)
+                }
+            };
+            Some((name.to_ascii_uppercase(), east_s, is_summer))
+        })
     }
 }
 
@@ -191,21 +209,20 @@ impl Zone {
 
     /// What the abbreviation meant when it was last used before a moment, or else when it was first
     /// used after it.
-    fn east_of_abbreviation(&self, abbreviation: &str, at_s: i64) -> Option<i32> {
-        let means = |local: &Local<'_>| local.abbreviation.eq_ignore_ascii_case(abbreviation);
+    fn meant_by(&self, abbreviation: &str, at_s: i64) -> Option<Local<'_>> {
+        let is_it = |local: &Local<'_>| local.abbreviation.eq_ignore_ascii_case(abbreviation);
         let now = self.local(at_s);
-        if means(&now) {
-            return Some(now.east_s);
+        if is_it(&now) {
+            return Some(now);
         }
         let split = self.changes.partition_point(|(change_s, _)| *change_s <= at_s);
         let (past, future) = self.changes.split_at(split);
-        let of_rule = self.rule.iter().flat_map(Rule::kinds);
-        let in_rule = of_rule.filter(means).map(|local| local.east_s).next();
-        let is_in_rule = future.is_empty();
         let past = past.iter().rev().map(|(_, kind)| self.kind(*kind));
+        let is_under_rule = future.is_empty();
         let future = future.iter().map(|(_, kind)| self.kind(*kind));
-        let recorded = past.chain(future).find(means).map(|local| local.east_s);
-        if is_in_rule { in_rule.or(recorded) } else { recorded.or(in_rule) }
+        let recorded = past.chain(future).find(is_it);
+        let in_rule = self.rule.iter().flat_map(Rule::kinds).find(is_it);
+        if is_under_rule { in_rule.or(recorded) } else { recorded.or(in_rule) }
     }
 }
 
