@@ -3,7 +3,7 @@
 //! ```text
 //!   parse::Statement ──> Binder ──> Plan
 //!                          │
-//!     names   what the catalog is asked       expr    expressions
+//!     names   what the catalog is asked       expr    expressions (part, subquery)
 //!     scope   which columns are in sight      call    functions, aggregates, windows
 //!     from    FROM and joins                  coerce  casts, literals, parameters
 //!     select  SELECT, clause by clause        types   names of types
@@ -23,10 +23,12 @@ mod group;
 mod insert;
 mod merge;
 mod names;
+mod part;
 mod place;
 mod query;
 mod scope;
 mod select;
+mod subquery;
 mod types;
 mod walk;
 mod window;

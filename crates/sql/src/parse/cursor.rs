@@ -13,6 +13,9 @@ use crate::error::{At, Error, Result};
 /// How deep expressions, queries and joins may nest.
 pub const DEPTH_MAX: usize = 250;
 
+/// How many operators may follow one another without parentheses: each is an operand of the next.
+pub const CHAIN_MAX: usize = 1000;
+
 /// Reads a text token by token.
 pub struct Parser<'a> {
     pub(super) text: &'a str,
@@ -147,14 +150,18 @@ impl<'a> Parser<'a> {
         *self.peek(0) == Token::End
     }
 
+    /// The error about text that nests too deep.
+    pub(super) fn too_deep(&self) -> Error {
+        Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").at(self.at())
+    }
+
     /// Runs `parse` one level deeper.
     ///
     /// # Errors
     /// `54001` where the text nests deeper than [`DEPTH_MAX`].
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEPTH_MAX {
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-                .at(self.at()));
+            return Err(self.too_deep());
         }
         self.depth += 1;
         let result = parse(self);

@@ -12,7 +12,7 @@
 use types::SqlState;
 
 use super::ast::{Arg, Call, Expr, ExprKind, Link, Name, Operator, OrderItem, Path, Query, Step};
-use super::cursor::Parser;
+use super::cursor::{CHAIN_MAX, Parser};
 use super::keywords;
 use super::lexer::Token;
 use crate::error::{At, Error, Result};
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
 
     /// Takes the operators that follow `left`.
     pub(super) fn infixes(&mut self, mut left: Expr, least: u8, mut most: u8) -> Result<Expr> {
-        loop {
+        for _ in 0..CHAIN_MAX {
             let found = self.infix_level();
             if found == 0 || found < least || found > most {
                 return Ok(left);
@@ -163,6 +163,7 @@ impl<'a> Parser<'a> {
                 _ => found,
             };
         }
+        Err(self.too_deep())
     }
 
     fn infix(&mut self, left: Expr, found: u8) -> Result<Expr> {

@@ -28,7 +28,7 @@ mod special;
 mod types;
 mod utility;
 
-pub use cursor::{DEPTH_MAX, Parser};
+pub use cursor::{CHAIN_MAX, DEPTH_MAX, Parser};
 pub use lexer::NAME_BYTES_MAX;
 
 use ::types::SqlState;

@@ -17,10 +17,13 @@
 //! hint: Perhaps you meant to reference the column "person.name".
 //! ```
 //!
+//! A file in `tests/values` has expressions over one row, and their values as text.
+//!
 //! Lines that begin with `#` say what a group of statements is about. A file in `tests/plans` has
 //! plans in the place of columns; `ANYWHEN_REWRITE=1` writes what the binder makes now into them.
 
 mod catalog;
+mod values;
 
 use std::fmt::Write;
 use std::fs;
@@ -66,8 +69,12 @@ fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String)
     let catalog = Catalog::new();
     let style = Style::default();
     let context = Context { types: &catalog, ..Context::new(&style) };
-    let bound = sql::parse::statements(statement)
-        .and_then(|parsed| sql::bind::statement(&parsed[0].statement, &catalog, context, &[]));
+    let bound = sql::parse::statements(statement).and_then(|parsed| {
+        let first = parsed
+            .first()
+            .ok_or_else(|| sql::Error::new(types::SqlState::SYNTAX_ERROR, "no statement"))?;
+        sql::bind::statement(&first.statement, &catalog, context, &[])
+    });
     match bound {
         Ok(bound) => show(&bound, &catalog),
         Err(error) => {
@@ -153,6 +160,101 @@ fn plans() {
         if rewrite {
             fs::write(&file, written.trim_end().to_owned() + "\n")
                 .expect("the file can be written");
+        }
+    }
+}
+
+/// Programs give the values that PostgreSQL gives.
+#[test]
+fn values() {
+    let mut failures = String::new();
+    for file in files("values") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        for (_, expression, expected) in blocks(&text) {
+            let found = values::value(&expression);
+            if found != expected {
+                write!(failures, "\n{expression}\n  wanted {expected}\n  found  {found}\n")
+                    .expect("strings take all");
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// Text that nests as deep as is allowed is read and bound on a thread with a small stack; what
+/// nests deeper is refused and does not end the process.
+#[test]
+fn depth() {
+    let nested = |depth: usize| {
+        [
+            format!("select {}1{}", "(".repeat(depth), ")".repeat(depth)),
+            format!("select {}1", "- ".repeat(depth)),
+            format!("select {}true", "not ".repeat(depth)),
+            format!("select {}1{}", "abs(".repeat(depth), ")".repeat(depth)),
+            format!("select {}1{}", "(select ".repeat(depth), ")".repeat(depth)),
+            format!("{}select 1{}", "(".repeat(depth), ")".repeat(depth)),
+            format!(
+                "select * from {}person{}",
+                "(".repeat(depth),
+                " cross join person)".repeat(depth)
+            ),
+            format!("select {}1{}", "case when true then ".repeat(depth), " end".repeat(depth)),
+            format!("select {}1{}", "array[".repeat(depth), "]".repeat(depth)),
+        ]
+    };
+    let work = move || {
+        for statement in nested(100_000) {
+            let found = answer(&statement, columns);
+            assert!(found.starts_with("!! 54001"), "{found}");
+        }
+        let found = answer(&format!("select 1{}", " + 1".repeat(100_000)), columns);
+        assert!(found.starts_with("!! 54001"), "{found}");
+        for statement in nested(sql::parse::DEPTH_MAX / 3) {
+            answer(&statement, columns);
+        }
+        // Long is not deep.
+        for statement in [
+            format!("select 1{}", " + 1".repeat(sql::parse::CHAIN_MAX - 1)),
+            format!("select true{}", " and true".repeat(20_000)),
+            format!("select 1 in (1{})", ", 1".repeat(20_000)),
+            format!("values (1){}", ", (1)".repeat(20_000)),
+        ] {
+            let found = answer(&statement, columns);
+            assert!(found.starts_with("=>"), "{}: {found}", &statement[..30]);
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(8 << 20).spawn(work).expect("a thread");
+    thread.join().expect("the stack is large enough");
+}
+
+/// No text makes the reader or the binder panic: statements with tokens taken out, exchanged and
+/// doubled are errors, or statements.
+#[test]
+fn damaged_statements() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    for file in files("answers") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        for (_, statement, _) in blocks(&text) {
+            let mut words: Vec<&str> =
+                statement.split_inclusive([' ', '(', ')', ',', '.']).collect();
+            for _ in 0..3 {
+                let at = random(words.len());
+                let with = random(words.len());
+                match random(3) {
+                    0 if words.len() > 1 => {
+                        words.remove(at);
+                    }
+                    1 => words.swap(at, with),
+                    _ => words.insert(at, words[with]),
+                }
+            }
+            answer(&words.concat(), columns);
         }
     }
 }
