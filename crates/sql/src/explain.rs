@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use scalar::cast::How;
 use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
@@ -400,10 +401,11 @@ impl Display for Expr {
             ExprKind::Call(call) => call.fmt(f),
             ExprKind::Cast { expr, how } => {
                 let how = match how {
-                    Cast::Relabel => "relabel",
-                    Cast::Function(_) => "cast",
-                    Cast::InOut => "text",
-                    Cast::Elements(_) => "elements",
+                    Cast::Type { how: How::Relabel, .. } => "relabel",
+                    Cast::Type { how: How::Function(_), .. } => "cast",
+                    Cast::Type { how: How::InOut, .. } => "text",
+                    Cast::Type { how: How::Elements(_), .. } => "elements",
+                    Cast::Type { how: How::Record, .. } => "record",
                     Cast::Modifier { .. } => {
                         return write!(f, "fit({expr}, {})", self.modifier.0);
                     }

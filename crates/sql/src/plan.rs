@@ -16,6 +16,7 @@
 //!
 //! Nothing here is optimised. The order of the operators is that of the clauses.
 
+use scalar::cast::{Circumstance, How};
 use types::{Datum, Modifier, Oid, Type};
 
 use crate::error::At;
@@ -63,7 +64,7 @@ pub enum Node {
     /// `FROM` starts.
     Values(Vec<Vec<Expr>>),
     /// The rows of a table.
-    Scan(Scan),
+    Scan(Box<Scan>),
     /// Functions as a table: their rows side by side, the shorter ones filled with NULL.
     FunctionScan {
         /// The functions, and how many columns each has.
@@ -382,9 +383,9 @@ pub enum CteBody {
     /// its work table, what the time before found.
     Recursive {
         /// The rows to start with.
-        start: Plan,
+        start: Box<Plan>,
         /// The rows that follow from those.
-        step: Plan,
+        step: Box<Plan>,
         /// True for `UNION ALL`; else rows that were found before are left out.
         all: bool,
     },
@@ -665,19 +666,16 @@ pub struct Call {
 /// How a value becomes one of another type.
 #[derive(Clone, Debug)]
 pub enum Cast {
-    /// It is the same value.
-    Relabel,
-    /// By a function of one argument.
-    Function(Oid),
-    /// By writing the text form and reading it.
-    InOut,
-    /// Each element of an array for itself.
-    Elements(Box<Cast>),
-    /// It is fitted to the modifier by this function, explicitly (cutting) or not.
+    /// As `scalar` casts it.
+    Type {
+        /// How.
+        how: How,
+        /// In which circumstance: some casts cut where they are explicit.
+        when: Circumstance,
+    },
+    /// It is fitted to the modifier of the expression.
     Modifier {
-        /// The function.
-        function: Oid,
-        /// True for `CAST`.
+        /// True for `CAST`, which cuts what is too long.
         explicit: bool,
     },
     /// The constraints of a domain are checked.

@@ -46,14 +46,14 @@ impl Binder<'_> {
         let inner = if same_base && expr.ty == base {
             expr
         } else {
-            let kind = ExprKind::Cast { expr: Box::new(expr), how: cast_of(&how) };
+            let kind = ExprKind::Cast { expr: Box::new(expr), how: Cast::Type { how, when } };
             Expr { kind, ty: base, modifier, at }
         };
-        Ok(Some(self.to_domain(inner, target)))
+        Ok(Some(self.domain_value(inner, target)))
     }
 
     /// A value of a base type as one of a domain, whose constraints it must fulfil.
-    fn to_domain(&mut self, expr: Expr, domain: Type) -> Expr {
+    fn domain_value(&mut self, expr: Expr, domain: Type) -> Expr {
         let facts = self.facts();
         if domain == expr.ty || facts.base(domain) == domain {
             return expr;
@@ -82,13 +82,13 @@ impl Binder<'_> {
         match expr.kind {
             ExprKind::Const(Datum::Null) => {
                 let null = Expr::null(base, at);
-                Ok(self.to_domain(null, target))
+                Ok(self.domain_value(null, target))
             }
             ExprKind::Const(Datum::Text(text)) => {
                 let value = types::text::parse(&text, base, Modifier::NONE, &self.context)
                     .map_err(|error| Error::from(error).at(at))?;
                 let literal = Expr::of(ExprKind::Const(value), base, at);
-                Ok(self.to_domain(literal, target))
+                Ok(self.domain_value(literal, target))
             }
             ExprKind::Param(index) => {
                 let known = self.params[index];
@@ -106,7 +106,8 @@ impl Binder<'_> {
             }
             kind => {
                 let inner = Expr::of(kind, Type::UNKNOWN, at);
-                let cast = ExprKind::Cast { expr: Box::new(inner), how: Cast::InOut };
+                let how = Cast::Type { how: How::InOut, when: Circumstance::Implicit };
+                let cast = ExprKind::Cast { expr: Box::new(inner), how };
                 Ok(Expr::of(cast, target, at))
             }
         }
@@ -149,7 +150,7 @@ impl Binder<'_> {
             row.push(self.fit(cast, wanted.modifier, when == Circumstance::Explicit));
         }
         let row = Expr::of(ExprKind::Row(row), base, at);
-        Ok(Some(self.to_domain(row, target)))
+        Ok(Some(self.domain_value(row, target)))
     }
 
     /// A value fitted to a modifier, as `varchar(10)` does.
@@ -163,11 +164,10 @@ impl Binder<'_> {
         let facts = self.facts();
         let base = facts.base(expr.ty);
         let element = if facts.is_true_array(base) { facts.element(base) } else { None };
-        let Some(function) = cast::to_modifier(element.unwrap_or(base)) else { return expr };
-        let mut how = Cast::Modifier { function, explicit };
-        if element.is_some() {
-            how = Cast::Elements(Box::new(how));
+        if cast::to_modifier(element.unwrap_or(base)).is_none() {
+            return expr;
         }
+        let how = Cast::Modifier { explicit };
         let (ty, at) = (expr.ty, expr.at);
         Expr { kind: ExprKind::Cast { expr: Box::new(expr), how }, ty, modifier, at }
     }
@@ -246,7 +246,7 @@ impl Binder<'_> {
     }
 
     /// A truth value, as `WHERE` and its like want one.
-    pub(super) fn to_bool(&mut self, expr: Expr, construct: &str) -> Result<Expr> {
+    pub(super) fn boolean(&mut self, expr: Expr, construct: &str) -> Result<Expr> {
         self.specific(expr, Type::BOOL, construct)
     }
 
@@ -300,13 +300,13 @@ impl Binder<'_> {
         let common = self.common_type(&exprs.iter().collect::<Vec<_>>(), context)?;
         let mut unified = Vec::with_capacity(exprs.len());
         for expr in exprs {
-            unified.push(self.to_common(expr, common, context)?);
+            unified.push(self.common_value(expr, common, context)?);
         }
         Ok((unified, common))
     }
 
     /// A value as one of the type chosen for it and others.
-    pub(super) fn to_common(&mut self, expr: Expr, common: Type, context: &str) -> Result<Expr> {
+    pub(super) fn common_value(&mut self, expr: Expr, common: Type, context: &str) -> Result<Expr> {
         let (source, at) = (expr.ty, expr.at);
         self.coerce(expr, common, Circumstance::Implicit)?.ok_or_else(|| {
             Error::new(
@@ -330,14 +330,5 @@ impl Binder<'_> {
             }
             _ => Modifier::NONE,
         }
-    }
-}
-
-fn cast_of(how: &How) -> Cast {
-    match how {
-        How::Relabel | How::Record => Cast::Relabel,
-        How::Function(function) => Cast::Function(*function),
-        How::InOut => Cast::InOut,
-        How::Elements(each) => Cast::Elements(Box::new(cast_of(each))),
     }
 }

@@ -70,7 +70,7 @@ impl Binder<'_> {
 
     /// The table that is changed, as the first item in scope.
     pub(super) fn target_part(&mut self, table: &ast::TableRef) -> Result<Part> {
-        self.source(&Source::Table(table.clone()))
+        self.source(&Source::Table(Box::new(table.clone())))
     }
 
     /// The rows of the table, each with what the other sources have for it.

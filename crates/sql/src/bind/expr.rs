@@ -42,7 +42,7 @@ impl Binder<'_> {
             Ast::Or(list) => Ok(Expr::of(ExprKind::Or(self.bools(list, "OR")?), Type::BOOL, at)),
             Ast::Not(inner) => {
                 let inner = self.expr(inner)?;
-                let inner = self.to_bool(inner, "NOT")?;
+                let inner = self.boolean(inner, "NOT")?;
                 Ok(Expr::of(ExprKind::Not(Box::new(inner)), Type::BOOL, at))
             }
             Ast::IsNull { expr, negated } => {
@@ -59,7 +59,7 @@ impl Binder<'_> {
                     (None, true) => "IS NOT UNKNOWN",
                 };
                 let inner = self.expr(expr)?;
-                let inner = Box::new(self.to_bool(inner, name)?);
+                let inner = Box::new(self.boolean(inner, name)?);
                 let kind = ExprKind::IsBool { expr: inner, value: *value, negated: *negated };
                 Ok(Expr::of(kind, Type::BOOL, at))
             }
@@ -126,7 +126,7 @@ impl Binder<'_> {
         list.iter()
             .map(|item| {
                 let bound = self.expr(item)?;
-                self.to_bool(bound, name)
+                self.boolean(bound, name)
             })
             .collect()
     }
@@ -391,7 +391,7 @@ impl Binder<'_> {
             {
                 let mut elements = Vec::with_capacity(items.len());
                 for item in items {
-                    elements.push(self.to_common(item, common, "IN")?);
+                    elements.push(self.common_value(item, common, "IN")?);
                 }
                 let kind = ExprKind::Array { elements, nested: false };
                 return self.any_all(symbol, negated, left, Expr::of(kind, array, at), at);
@@ -411,7 +411,7 @@ impl Binder<'_> {
                     self.operate(symbol, Some(left), right, at)?
                 }
             };
-            tests.push(self.to_bool(test, "IN")?);
+            tests.push(self.boolean(test, "IN")?);
         }
         if tests.len() == 1
             && let Some(only) = tests.pop()
@@ -617,7 +617,7 @@ impl Binder<'_> {
                     }
                     None => bound,
                 };
-                conditions.push(binder.to_bool(bound, "CASE/WHEN")?);
+                conditions.push(binder.boolean(bound, "CASE/WHEN")?);
                 results.push(binder.expr(result)?);
             }
             let otherwise = match otherwise {

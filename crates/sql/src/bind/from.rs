@@ -246,7 +246,7 @@ impl Binder<'_> {
             moment,
             sample,
         };
-        Ok(Part { plan: Plan { node: Node::Scan(scan), columns }, items: vec![item] })
+        Ok(Part { plan: Plan { node: Node::Scan(Box::new(scan)), columns }, items: vec![item] })
     }
 
     fn sample(&mut self, sample: &ast::Sample) -> Result<Sample> {
@@ -593,7 +593,7 @@ impl Binder<'_> {
             let around = std::mem::replace(&mut self.scope().items, items);
             let condition = self.within(Clause::JOIN, |binder| {
                 let on = binder.expr(on)?;
-                binder.to_bool(on, "JOIN/ON")
+                binder.boolean(on, "JOIN/ON")
             });
             items = std::mem::replace(&mut self.scope().items, around);
             conditions.push(condition?);
@@ -692,7 +692,7 @@ impl Binder<'_> {
         let Some(filter) = filter else { return Ok(None) };
         self.within(clause, |binder| {
             let filter = binder.expr(filter)?;
-            binder.to_bool(filter, clause.name).map(Some)
+            binder.boolean(filter, clause.name).map(Some)
         })
     }
 

@@ -399,10 +399,7 @@ impl Binder<'_> {
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let filter = match self.where_clause(filter, Clause::WHERE)? {
-            Some(filter) => Some(filter.to_string()),
-            None => None,
-        };
+        let filter = self.where_clause(filter, Clause::WHERE)?.map(|filter| filter.to_string());
         let mut found = Vec::new();
         for index in relation.unique.iter().filter(|index| !index.deferrable) {
             if self.index_keys(index, relation, row)? != wanted {

@@ -48,7 +48,7 @@ impl Binder<'_> {
         self.scope().items.splice(0..0, target.items);
         let on = self.within(Clause::JOIN, |binder| {
             let on = binder.expr(&merge.on)?;
-            binder.to_bool(on, "JOIN/ON")
+            binder.boolean(on, "JOIN/ON")
         })?;
         let has = |when| merge.clauses.iter().any(|clause| clause.when == when);
         let kind = match (has(MergeWhen::NotMatchedBySource), has(MergeWhen::NotMatchedByTarget)) {

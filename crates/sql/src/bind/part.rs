@@ -4,6 +4,7 @@ use scalar::cast::Circumstance;
 use types::{Datum, Modifier, Shape, SqlState, Type};
 
 use super::Binder;
+use super::scope::Described;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, ExprKind as Ast, Step};
 use crate::plan::{Expr, ExprKind, Subscript};
@@ -133,7 +134,7 @@ impl Binder<'_> {
     }
 
     /// The names and types of the fields of a row, where they are known.
-    pub(super) fn fields_of(&self, expr: &Expr) -> Option<Vec<(String, Type, Modifier)>> {
+    pub(super) fn fields_of(&self, expr: &Expr) -> Option<Described> {
         if expr.ty == Type::RECORD {
             if let ExprKind::Call(call) = &expr.kind {
                 let outputs = self.outputs_of(call);

@@ -3,7 +3,7 @@
 use types::{Modifier, SqlState, Type};
 
 use super::Binder;
-use super::scope::{Clause, Item, WithTable, reference};
+use super::scope::{Clause, Described, Item, WithTable, reference};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Body, Query, SetOp, Statement, With};
 use crate::plan::{Column, Cte, CteBody, Expr, ExprKind, Node, Plan, SortKey};
@@ -187,7 +187,7 @@ impl Binder<'_> {
         for row in bound {
             let mut out = Vec::with_capacity(width);
             for (expr, ty) in row.into_iter().zip(&types) {
-                out.push(self.to_common(expr, *ty, "VALUES")?);
+                out.push(self.common_value(expr, *ty, "VALUES")?);
             }
             cast.push(out);
         }
@@ -282,7 +282,7 @@ impl Binder<'_> {
         let mut exprs: Vec<Expr> =
             plan.columns.iter().map(|column| reference(column, At::NONE)).collect();
         let value = exprs.swap_remove(place);
-        let value = self.to_common(value, ty, name)?;
+        let value = self.common_value(value, ty, name)?;
         let mut columns = plan.columns.clone();
         columns[place] =
             Column { name: plan.columns[place].name.clone(), ..self.column_for("", &value) };
@@ -400,11 +400,7 @@ impl Binder<'_> {
     }
 
     /// The names and types of the columns of a table of `WITH`.
-    fn with_columns(
-        &self,
-        cte: &ast::Cte,
-        columns: &[Column],
-    ) -> Result<Vec<(String, Type, Modifier)>> {
+    fn with_columns(&self, cte: &ast::Cte, columns: &[Column]) -> Result<Described> {
         if cte.columns.len() > columns.len() {
             return Err(Error::new(
                 SqlState::INVALID_COLUMN_REFERENCE,
@@ -426,11 +422,7 @@ impl Binder<'_> {
     }
 
     /// `name AS (start UNION [ALL] step)`, where `step` reads `name`.
-    fn recursive(
-        &mut self,
-        cte: &ast::Cte,
-        table: u32,
-    ) -> Result<(CteBody, Option<Vec<(String, Type, Modifier)>>)> {
+    fn recursive(&mut self, cte: &ast::Cte, table: u32) -> Result<(CteBody, Option<Described>)> {
         let name = &cte.name;
         let wrong = |message: String| Error::new(SqlState::INVALID_RECURSION, message).at(name.at);
         let Statement::Query(query) = &*cte.statement else {
@@ -512,6 +504,7 @@ impl Binder<'_> {
         for (column, (name, ..)) in start.columns.iter_mut().zip(&columns) {
             column.name.clone_from(name);
         }
+        let (start, step) = (Box::new(start), Box::new(step));
         Ok((CteBody::Recursive { start, step, all: *all }, Some(columns)))
     }
 }

@@ -86,6 +86,9 @@ pub(super) struct Scope {
     pub lateral: bool,
 }
 
+/// Columns as names, types and modifiers.
+pub(super) type Described = Vec<(String, Type, Modifier)>;
+
 /// A table of `WITH` that is in sight.
 #[derive(Clone)]
 pub(super) struct WithTable {
@@ -94,7 +97,7 @@ pub(super) struct WithTable {
     /// Its name.
     pub name: String,
     /// Its columns; none while it is still being bound, or where it gives no rows.
-    pub columns: Option<Vec<(String, Type, Modifier)>>,
+    pub columns: Option<Described>,
     /// True inside the recursive part of the table itself.
     pub working: bool,
     /// How it may not be used.

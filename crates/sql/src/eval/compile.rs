@@ -7,7 +7,7 @@ use scalar::{Context, Function, registry};
 use types::{Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource};
 
 use super::array::Subscript;
-use super::{Invoke, Op, Program, Step, step_of};
+use super::{Invoke, Op, Program, Step};
 use crate::plan::{self, Cast, Expr, ExprKind};
 
 impl Program {
@@ -153,35 +153,14 @@ impl Compiler<'_> {
     }
 
     fn cast(&self, inner: &Expr, how: &Cast, target: Type, modifier: Modifier) -> Result<Op> {
-        let base = self.boxed(inner)?;
-        let Some(step) = self.step(how, inner.ty, inner.modifier, target, modifier)? else {
-            return Ok(*base);
-        };
-        Ok(Op::Cast(base, step))
-    }
-
-    fn step(
-        &self,
-        how: &Cast,
-        source: Type,
-        shown: Modifier,
-        target: Type,
-        modifier: Modifier,
-    ) -> Result<Option<Step>> {
-        Ok(match how {
-            Cast::Relabel => None,
-            Cast::Function(oid) => Some(Step::Function(self.function(*oid)?, source, target)),
-            Cast::InOut => Some(Step::InOut(source, shown, target)),
-            Cast::Elements(each) => {
-                let facts = Facts(self.types);
-                let from = facts.element(source).unwrap_or(source);
-                let (element, repr) = self.element(target)?;
-                self.step(each, from, Modifier::NONE, element, modifier)?
-                    .map(|each| Step::Elements(Box::new(each), element, repr))
+        let step = match how {
+            Cast::Type { how, when } => {
+                Step::Type { how: how.clone(), source: inner.ty, target, when: *when }
             }
-            Cast::Modifier { explicit, .. } => Some(Step::Fit(target, modifier, *explicit)),
-            Cast::Domain => Some(Step::Domain(target)),
-        })
+            Cast::Modifier { explicit } => Step::Fit(target, modifier, *explicit),
+            Cast::Domain => Step::Domain(target),
+        };
+        Ok(Op::Cast(self.boxed(inner)?, step))
     }
 
     /// The type of the elements of an array type, and how they are held.
@@ -215,7 +194,12 @@ impl Compiler<'_> {
             _ => {
                 let found =
                     cast::find(Facts(self.types), Type::TIMESTAMPTZ, ty, Circumstance::Explicit);
-                let step = found.and_then(|how| step_of(&how, Type::TIMESTAMPTZ, ty));
+                let step = found.filter(|_| ty != Type::TIMESTAMPTZ).map(|how| Step::Type {
+                    how,
+                    source: Type::TIMESTAMPTZ,
+                    target: ty,
+                    when: Circumstance::Explicit,
+                });
                 return Ok(Op::Now(step));
             }
         };

@@ -15,7 +15,7 @@
 mod array;
 mod compile;
 
-use scalar::cast::How;
+use scalar::cast::{self, Circumstance, How};
 use scalar::function::{Call, Eval};
 use scalar::{Context, Function};
 use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
@@ -100,9 +100,7 @@ struct Invoke {
 /// A step of a cast.
 #[derive(Debug)]
 enum Step {
-    Function(&'static Function, Type, Type),
-    InOut(Type, Modifier, Type),
-    Elements(Box<Step>, Type, Repr),
+    Type { how: How, source: Type, target: Type, when: Circumstance },
     Fit(Type, Modifier, bool),
     Domain(Type),
 }
@@ -452,30 +450,12 @@ impl<'r> Run<'r> {
     }
 
     fn cast<'a>(&'a self, value: Value<'a>, step: &'a Step) -> Result<Value<'a>> {
-        let types = &self.frame.context.types;
-        if value.is_null() {
-            if let Step::Domain(domain) = step {
-                self.frame.host.check_domain(*domain, DatumRef::Null)?;
-            }
+        if value.is_null() && !matches!(step, Step::Domain(_)) {
             return Ok(Value::Owned(Datum::Null));
         }
         let cast = match step {
-            Step::Function(function, source, target) => {
-                self.cast_by(function, *source, *target, value.get())?
-            }
-            Step::InOut(source, modifier, target) => {
-                let text = types::text::to_string(value.get(), *source, *modifier, types);
-                let text = text.unwrap_or_default();
-                types::text::parse(&text, *target, Modifier::NONE, types)?
-            }
-            Step::Elements(each, element, repr) => {
-                let DatumRef::Array(array) = value.get() else { return Ok(value) };
-                let mut elements = Vec::with_capacity(array.len());
-                for item in array.iter() {
-                    elements.push(self.cast(Value::Borrowed(item), each)?.into_datum());
-                }
-                let elements = elements.iter().map(Datum::as_ref);
-                types::Array::new(*element, *repr, &array.dimensions(), elements)?.into()
+            Step::Type { how, source, target, when } => {
+                cast::apply(how, value.get(), *source, *target, *when, self.frame.context)?
             }
             Step::Fit(ty, modifier, explicit) => {
                 let coercion = match explicit {
@@ -490,22 +470,6 @@ impl<'r> Run<'r> {
             }
         };
         Ok(Value::Owned(cast))
-    }
-
-    /// Calls the function of a cast; some take the modifier and whether the cast is explicit too.
-    fn cast_by(
-        &self,
-        function: &Function,
-        source: Type,
-        target: Type,
-        value: DatumRef<'_>,
-    ) -> Result<Datum> {
-        let args = [value, DatumRef::Int4(-1), DatumRef::Bool(false)];
-        let types = [source, Type::INT4, Type::BOOL];
-        let count = function.args.len().min(3);
-        let call =
-            Call { context: self.frame.context, args: &types[..count], ret: target, spread: false };
-        self.call(function, &call, &args[..count])
     }
 
     fn steps(
@@ -541,16 +505,5 @@ impl<'r> Run<'r> {
                 })
             })
             .collect()
-    }
-}
-
-/// How a value of one type is cast to another implicitly or explicitly, as a step.
-fn step_of(how: &How, source: Type, target: Type) -> Option<Step> {
-    match how {
-        How::Function(oid) => {
-            Some(Step::Function(scalar::registry::function(*oid)?, source, target))
-        }
-        How::InOut => Some(Step::InOut(source, Modifier::NONE, target)),
-        How::Relabel | How::Elements(_) | How::Record => None,
     }
 }

@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
         Ok(match right {
             Inner::Query(query) => {
                 let link = if all { Link::All(left, op) } else { Link::Any(left, op) };
-                expr(ExprKind::Subquery { link, query: Box::new(query) }, at)
+                expr(ExprKind::Subquery { link, query }, at)
             }
             Inner::Other(right) => {
                 expr(ExprKind::AnyAll { op, all, left, right: Box::new(right) }, at)
@@ -378,7 +378,7 @@ impl<'a> Parser<'a> {
             Inner::Other(list) => expr(ExprKind::InList { expr: left, list, negated }, at),
             Inner::Query(query) => {
                 let link = Link::In(left);
-                let test = expr(ExprKind::Subquery { link, query: Box::new(query) }, at);
+                let test = expr(ExprKind::Subquery { link, query }, at);
                 if negated { expr(ExprKind::Not(Box::new(test)), at) } else { test }
             }
         })
@@ -505,9 +505,7 @@ impl<'a> Parser<'a> {
         let inner = self.query_or(|parser| parser.list(Self::expr))?;
         self.expect_punct(")")?;
         match inner {
-            Inner::Query(query) => {
-                Ok(expr(ExprKind::Subquery { link: Link::Scalar, query: Box::new(query) }, at))
-            }
+            Inner::Query(query) => Ok(expr(ExprKind::Subquery { link: Link::Scalar, query }, at)),
             Inner::Other(mut list) => match (list.pop(), list.is_empty()) {
                 (Some(single), true) => Ok(single),
                 (last, _) => {
@@ -528,7 +526,7 @@ impl<'a> Parser<'a> {
         other: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<Inner<T>> {
         if self.is_query_start() {
-            return Ok(Inner::Query(self.query()?));
+            return Ok(Inner::Query(Box::new(self.query()?)));
         }
         let mut ahead = 0;
         while self.is_punct(ahead, "(") {
@@ -540,10 +538,10 @@ impl<'a> Parser<'a> {
         let first = self.deeper(|parser| parser.parenthesised())?;
         match first.kind {
             ExprKind::Subquery { link: Link::Scalar, query } if self.is_query_rest() => {
-                Ok(Inner::Query(self.query_rest(*query)?))
+                Ok(Inner::Query(Box::new(self.query_rest(*query)?)))
             }
             ExprKind::Subquery { link: Link::Scalar, query } if self.is_punct(0, ")") => {
-                Ok(Inner::Query(*query))
+                Ok(Inner::Query(query))
             }
             kind => {
                 let first = self.steps(expr(kind, first.at))?;
@@ -724,7 +722,7 @@ impl<'a> Parser<'a> {
 /// What parentheses may hold: a query or something else.
 pub(super) enum Inner<T> {
     /// A query.
-    Query(Query),
+    Query(Box<Query>),
     /// Something else.
     Other(T),
 }

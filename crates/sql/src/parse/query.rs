@@ -160,7 +160,7 @@ impl Parser<'_> {
             distinct: Distinct::No,
             outputs: vec![Output { expr: star, alias: None }],
             into: None,
-            from: vec![Source::Table(table)],
+            from: vec![Source::Table(Box::new(table))],
             filter: None,
             group: Vec::new(),
             group_distinct: false,
@@ -191,7 +191,7 @@ impl Parser<'_> {
             self.eat(&["all"]);
         }
         let outputs = self.outputs()?;
-        let into = if self.eat(&["into"]) { Some(self.into_table()?) } else { None };
+        let into = if self.eat(&["into"]) { Some(self.target_of_into()?) } else { None };
         let from = if self.eat(&["from"]) { self.list(Self::source)? } else { Vec::new() };
         let filter = if self.eat(&["where"]) { Some(self.expr()?) } else { None };
         let mut group = Vec::new();
@@ -217,7 +217,7 @@ impl Parser<'_> {
         Ok(Select { distinct, outputs, into, from, filter, group, group_distinct, having, windows })
     }
 
-    fn into_table(&mut self) -> Result<super::ast::Path> {
+    fn target_of_into(&mut self) -> Result<super::ast::Path> {
         for word in ["temporary", "temp", "unlogged"] {
             if self.eat(&[word]) {
                 break;

@@ -99,7 +99,7 @@ impl Parser<'_> {
             return self.functions(vec![(call, Vec::new())], lateral, at);
         }
         let table = self.table_ref()?;
-        Ok(Source::Table(table))
+        Ok(Source::Table(Box::new(table)))
     }
 
     /// True where a call stands as a table.

@@ -163,7 +163,7 @@ pub enum LockWait {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Source {
     /// A table, view or common table expression.
-    Table(TableRef),
+    Table(Box<TableRef>),
     /// A subquery.
     Subquery {
         /// The query.
