@@ -387,7 +387,9 @@ impl Binder<'_> {
             return Ok(None);
         };
         if let Some(refused) = refused {
-            self.probed |= refused == super::query::PROBE;
+            if refused == super::query::PROBE {
+                self.probed = Some(number);
+            }
             return Err(
                 Error::new(SqlState::INVALID_RECURSION, refused.replace("%", &own)).at(name.at)
             );

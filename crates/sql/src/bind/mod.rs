@@ -145,8 +145,10 @@ struct Binder<'a> {
     moment: Option<Moment>,
     /// True inside the `RETURNING` of `MERGE`.
     merge_action: bool,
-    /// True where the table of `WITH` that is looked for was found.
-    probed: bool,
+    /// The table of `WITH` that was looked for in itself, where it was found.
+    probed: Option<u32>,
+    /// How many were looked for.
+    probes: usize,
 }
 
 impl<'a> Binder<'a> {
@@ -163,7 +165,8 @@ impl<'a> Binder<'a> {
             views: 0,
             moment: None,
             merge_action: false,
-            probed: false,
+            probed: None,
+            probes: 0,
         }
     }
 

@@ -8,6 +8,10 @@ use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Body, Query, SetOp, Statement, With};
 use crate::plan::{Column, Cte, CteBody, Expr, ExprKind, Node, Plan, SortKey};
 
+/// How often tables of one statement are looked for in themselves: where they are nested, each is
+/// bound twice for each time that the one around it is.
+const PROBES_MAX: usize = 1000;
+
 /// Why a table is refused that is only looked for.
 pub(super) const PROBE: &str = "recursive reference to query \"%\"";
 
@@ -355,18 +359,19 @@ impl Binder<'_> {
         let table = self.next_table;
         self.next_table += 1;
         let name = cte.name.text.clone();
-        let own = recursive && self.reads_itself(cte, table)?;
-        let (body, columns) = if own {
-            self.recursive(cte, table)?
-        } else {
-            let plan = self.data_statement(&cte.statement, false)?;
-            let rows = !matches!(&plan.node, Node::Modify(modify) if modify.returning.is_none())
-                && !matches!(&plan.node, Node::With { input, .. } if matches!(&input.node, Node::Modify(modify) if modify.returning.is_none()));
-            let columns = match rows {
-                true => Some(self.with_columns(cte, &plan.columns)?),
-                false => None,
-            };
-            (CteBody::Plan(plan), columns)
+        let probed = match recursive {
+            true => self.without_itself(cte, table)?,
+            false => Some(self.data_statement(&cte.statement, false)?),
+        };
+        let (body, columns) = match probed {
+            None => self.recursive(cte, table)?,
+            Some(plan) => {
+                let columns = match gives_rows(&plan) {
+                    true => Some(self.with_columns(cte, &plan.columns)?),
+                    false => None,
+                };
+                (CteBody::Plan(plan), columns)
+            }
         };
         self.scope().tables.push(WithTable {
             table,
@@ -378,10 +383,17 @@ impl Binder<'_> {
         Ok(Cte { table, name, materialized: cte.materialized, body })
     }
 
-    /// True where a table of `WITH RECURSIVE` is made of itself: found out by binding it with its
-    /// own name in sight, and not to be used.
-    fn reads_itself(&mut self, cte: &ast::Cte, table: u32) -> Result<bool> {
-        self.probed = false;
+    /// The plan of a table of `WITH RECURSIVE`; none where the table is made of itself, which is
+    /// found out by binding it with its own name in sight, and not to be used.
+    fn without_itself(&mut self, cte: &ast::Cte, table: u32) -> Result<Option<Plan>> {
+        self.probes += 1;
+        if self.probes > PROBES_MAX {
+            return Err(Error::new(
+                SqlState::STATEMENT_TOO_COMPLEX,
+                "WITH RECURSIVE is nested too deep",
+            )
+            .at(cte.name.at));
+        }
         self.scope().tables.push(WithTable {
             table,
             name: cte.name.text.clone(),
@@ -393,9 +405,12 @@ impl Binder<'_> {
         let bound = self.data_statement(&cte.statement, false);
         self.scopes.truncate(depth);
         self.scope().tables.pop();
-        match (bound, std::mem::take(&mut self.probed)) {
-            (_, true) => Ok(true),
-            (bound, false) => bound.map(|_| false),
+        match bound {
+            Err(_) if self.probed == Some(table) => {
+                self.probed = None;
+                Ok(None)
+            }
+            bound => bound.map(Some),
         }
     }
 
@@ -516,6 +531,15 @@ pub(super) fn with_tables(tables: Vec<Cte>, plan: Plan) -> Plan {
     }
     let columns = plan.columns.clone();
     Plan { node: Node::With { tables, input: Box::new(plan) }, columns }
+}
+
+/// False for a change without `RETURNING`.
+fn gives_rows(plan: &Plan) -> bool {
+    match &plan.node {
+        Node::Modify(modify) => modify.returning.is_some(),
+        Node::With { input, .. } => gives_rows(input),
+        _ => true,
+    }
 }
 
 /// Where the outputs of a query begin.

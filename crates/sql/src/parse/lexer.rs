@@ -444,7 +444,7 @@ impl<'a> Lexer<'a> {
                             SqlState::INVALID_ESCAPE_SEQUENCE,
                             "invalid Unicode escape",
                         )
-                        .hint("Unicode escapes must be \\uXXXX or \\UXXXXXXXX.")
+                        .hint(unicode_hint("u", "U", 8))
                         .at(At::offset(offset + at)));
                     };
                     if let Some(c) = join_surrogates(&mut high, value)
@@ -540,8 +540,7 @@ impl<'a> Lexer<'a> {
             let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
             let at = offset + (body.len() - rest.len()).saturating_sub(1);
             let value = value.ok_or_else(|| {
-                self.bad_unicode("invalid Unicode escape", at)
-                    .hint("Unicode escapes must be \\XXXX or \\+XXXXXX.")
+                self.bad_unicode("invalid Unicode escape", at).hint(unicode_hint("", "+", 6))
             })?;
             out.extend(
                 join_surrogates(&mut high, value)
@@ -576,6 +575,12 @@ fn join_surrogates(
         (None, 0) => Err("invalid Unicode escape value"),
         (None, value) => char::from_u32(value).map(Some).ok_or("invalid Unicode escape value"),
     }
+}
+
+/// Advice about the two forms of an escape: four hexadecimal digits, or so many.
+fn unicode_hint(short: &str, long: &str, digits: usize) -> String {
+    let (four, many) = ("X".repeat(4), "X".repeat(digits));
+    format!("Unicode escapes must be \\{short}{four} or \\{long}{many}.")
 }
 
 /// An identifier without what is longer than identifiers are.

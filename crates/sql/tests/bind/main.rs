@@ -209,6 +209,13 @@ fn depth() {
         }
         let found = answer(&format!("select 1{}", " + 1".repeat(100_000)), columns);
         assert!(found.starts_with("!! 54001"), "{found}");
+        let recursive = (0..30).fold("select 1".to_owned(), |inner, at| {
+            format!(
+                "with recursive a{at} as (({inner}) union select 1 from a{at}) select * from a{at}"
+            )
+        });
+        let found = answer(&recursive, columns);
+        assert!(found.starts_with("!! 54001"), "{found}");
         for statement in nested(sql::parse::DEPTH_MAX / 3) {
             answer(&statement, columns);
         }
