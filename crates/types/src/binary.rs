@@ -18,6 +18,7 @@
 //! for what a length promises before the bytes are there.
 
 use json::jsonb::Jsonb;
+use json::jsonb::pathlang::Path;
 use json::written;
 use numeric::Numeric;
 
@@ -344,7 +345,7 @@ fn take_text_value(bytes: &mut &[u8], ty: Type) -> Result<Datum> {
         }
         Type::JSONPATH => {
             take_version(bytes, "jsonpath")?;
-            take_text(bytes)?.into()
+            Path::parse(take_text(bytes)?)?.to_string().into()
         }
         _ => take_text(bytes)?.into(),
     })

@@ -16,6 +16,7 @@
 //! * `"char"` as a text of at most one character below U+0100, which is its byte;
 //! * `tid` as block and offset, `pg_lsn` and `xid8` as the 64 bits, all in an `Int8`;
 //! * an enum's label by its place in the order of its type ([`EnumOrder`]);
+//! * a `jsonpath` as the text that it is written as;
 //! * a domain as its base type.
 //!
 //! Clones share what is longer than a few bytes.

@@ -11,6 +11,7 @@
 use std::fmt;
 
 use json::jsonb::JsonbError;
+use json::jsonb::pathlang::PathError;
 use json::written::SyntaxError;
 use numeric::NumericError;
 
@@ -172,5 +173,14 @@ impl From<JsonbError> for Error {
 impl From<SyntaxError> for Error {
     fn from(error: SyntaxError) -> Self {
         JsonbError::Syntax(error).into()
+    }
+}
+
+impl From<PathError> for Error {
+    fn from(error: PathError) -> Self {
+        let mut parts = Error::new(state(error.sqlstate()), error.to_string());
+        parts.0.detail = error.detail().map(Into::into);
+        parts.0.hint = error.hint().map(Into::into);
+        parts
     }
 }

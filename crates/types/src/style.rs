@@ -114,7 +114,7 @@ impl Style {
     /// 22023 for other words, and for two that contradict each other. Nothing is changed then.
     pub fn set_date_style(&mut self, value: &str) -> Result<()> {
         let (mut format, mut order) = (None, None);
-        for word in value.split(',').map(str::trim) {
+        for word in value.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             let small = word.to_ascii_lowercase();
             let (new_format, new_order) = match small.as_str() {
                 "iso" => (Some(DateFormat::Iso), None),

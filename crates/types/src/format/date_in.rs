@@ -504,24 +504,27 @@ fn year(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Field
             let invalid = || {
                 Error::new(SqlState::INVALID_DATETIME_FORMAT, "invalid input string for \"Y,YYY\"")
             };
-            let length = number_length(scan.rest);
-            let millennia = scan.rest[..length].trim_start_matches(is_space);
-            let after = scan.rest[length..].strip_prefix(',').ok_or_else(invalid)?;
-            let years = number_length(cut(after, 3));
-            if length == 0 || years == 0 {
-                return Err(invalid());
-            }
-            let millennia: i32 = millennia.parse().map_err(|_| invalid())?;
-            let years_value: i32 =
-                after[..years].trim_start_matches(is_space).parse().map_err(|_| invalid())?;
-            let year = i64::from(millennia) * 1_000 + i64::from(years_value);
+            let start = scan.rest;
+            let length = number_length(start);
+            let after = start[length..].strip_prefix(',').ok_or_else(invalid)?;
+            let years = after.trim_start_matches(is_space);
+            let years = &years[..number_length(cut(years, 3))];
+            let number = |text: &str| {
+                text.trim_start_matches(is_space)
+                    .parse::<i32>()
+                    .map(i64::from)
+                    .map_err(|_| invalid())
+            };
+            let year = number(&start[..length])? * 1_000 + number(years)?;
+            let end = start.len() - after.len()
+                + (after.len() - after.trim_start_matches(is_space).len());
+            scan.advance(end + years.len());
             if i32::try_from(year).is_err() {
                 return Err(Error::new(
                     SqlState::DATETIME_FIELD_OVERFLOW,
                     "value for \"Y,YYY\" in source string is out of range",
                 ));
             }
-            scan.advance(length + 1 + years);
             fields.set(Slot::Year, year, node)?;
             (year, 4)
         }
@@ -599,8 +602,9 @@ fn out_of_range(text: &str) -> Error {
 
 /// What the fields mean together.
 fn settle(text: &str, fields: Fields) -> Result<Reading> {
+    let hour = settle_hour(&fields)?;
     let day = settle_day(text, &fields)?;
-    let time_us = settle_time(text, &fields)?;
+    let time_us = settle_time(text, hour, &fields)?;
     let west_s = match (&fields.zone, fields.zone_sign) {
         (_, sign) if sign != 0 => {
             let (hours, minutes) = (fields.get(Slot::ZoneHour), fields.get(Slot::ZoneMinute));
@@ -621,26 +625,33 @@ fn settle(text: &str, fields: Fields) -> Result<Reading> {
     Ok(Reading { day, time_us, west_s, precision: fields.precision })
 }
 
-fn settle_time(text: &str, fields: &Fields) -> Result<i64> {
-    let given = |slot: Slot, default: i64| match fields.get(slot) {
-        0 => default,
+/// A field, or what the second of the day says where it was not given.
+fn or_of_day(fields: &Fields, slot: Slot, of_day: impl Fn(i64) -> i64) -> i64 {
+    match fields.get(slot) {
+        0 => of_day(fields.get(Slot::SecondOfDay)),
         value => value,
-    };
-    let of_day = fields.get(Slot::SecondOfDay);
-    let mut hour = given(Slot::Hour, of_day / 3_600);
-    let minute = given(Slot::Minute, of_day / 60 % 60);
-    let second = given(Slot::Second, of_day % 60);
-    if fields.has_twelve_hours {
-        if !(1..=12).contains(&hour) {
-            return Err(Error::new(
-                SqlState::INVALID_DATETIME_FORMAT,
-                format!("hour \"{hour}\" is invalid for the 12-hour clock"),
-            )
-            .with_hint("Use the 24-hour clock, or give an hour between 1 and 12."));
-        }
-        let is_pm = fields.get(Slot::Meridiem) != 0;
-        hour = hour % 12 + if is_pm { 12 } else { 0 };
     }
+}
+
+fn settle_hour(fields: &Fields) -> Result<i64> {
+    let hour = or_of_day(fields, Slot::Hour, |second| second / 3_600);
+    if !fields.has_twelve_hours {
+        return Ok(hour);
+    }
+    if !(1..=12).contains(&hour) {
+        return Err(Error::new(
+            SqlState::INVALID_DATETIME_FORMAT,
+            format!("hour \"{hour}\" is invalid for the 12-hour clock"),
+        )
+        .with_hint("Use the 24-hour clock, or give an hour between 1 and 12."));
+    }
+    let is_pm = fields.get(Slot::Meridiem) != 0;
+    Ok(hour % 12 + if is_pm { 12 } else { 0 })
+}
+
+fn settle_time(text: &str, hour: i64, fields: &Fields) -> Result<i64> {
+    let minute = or_of_day(fields, Slot::Minute, |second| second / 60 % 60);
+    let second = or_of_day(fields, Slot::Second, |second| second % 60);
     let us = fields.get(Slot::Millisecond) * 1_000 + fields.get(Slot::Microsecond);
     let is_sound = (0..24).contains(&hour)
         && (0..60).contains(&minute)
@@ -684,26 +695,27 @@ fn settle_day(text: &str, fields: &Fields) -> Result<Civil> {
     let (mut month, mut day) = (1, 1);
     // Which of the three are to be checked.
     let (mut has_year, mut has_month, mut has_day) = (given_year.is_some(), false, false);
-    let mut whole = |days: i64| {
-        let civil = Civil::from_days(days);
-        (year, month, day) = (civil.year, i64::from(civil.month), i64::from(civil.day));
-        (has_year, has_month, has_day) = (true, true, true);
-    };
     let is_iso = fields.calendar == Some(Calendar::IsoWeeks);
+    let mut whole = None;
     if fields.get(Slot::Julian) != 0 {
-        whole(fields.get(Slot::Julian) - JULIAN_OF_EPOCH);
+        let civil = Civil::from_days(fields.get(Slot::Julian) - JULIAN_OF_EPOCH);
+        (year, whole) = (civil.year, Some(civil));
     }
     let mut day_of_year = fields.get(Slot::DayOfYear);
     let week = fields.get(Slot::Week);
     if week != 0 && is_iso {
-        let monday = iso_week_start(given_year.unwrap_or(0), week);
-        whole(match fields.get(Slot::DayOfWeek) {
+        let monday = iso_week_start(year, week);
+        whole = Some(Civil::from_days(match fields.get(Slot::DayOfWeek) {
             0 => monday,
             1 => monday + 6,
             weekday => monday + weekday - 2,
-        });
+        }));
     } else if week != 0 {
         day_of_year = (week - 1) * 7 + 1;
+    }
+    if let Some(civil) = whole {
+        (year, month, day) = (civil.year, i64::from(civil.month), i64::from(civil.day));
+        (has_year, has_month, has_day) = (true, true, true);
     }
     let in_month = match fields.get(Slot::WeekOfMonth) {
         0 => fields.get(Slot::Day),

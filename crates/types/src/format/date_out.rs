@@ -57,7 +57,8 @@ impl Parts<'_> {
             year: i64::from(interval.months / 12),
             month: i64::from(interval.months % 12),
             day: interval.days.into(),
-            day_of_year: i64::from(interval.months) * 30 + i64::from(interval.days),
+            // Wraps beyond 32 bits, as in PostgreSQL.
+            day_of_year: interval.months.wrapping_mul(30).wrapping_add(interval.days).into(),
             hour: interval.us / HOUR_US,
             minute: interval.us / MINUTE_US % 60,
             second: interval.us / SECOND_US % 60,
@@ -93,11 +94,17 @@ impl Parts<'_> {
         })
     }
 
-    /// The year that the ISO week belongs to, the week, and the day of that year.
+    /// The year that the ISO week belongs to, the week, and the day of that year. The year is never
+    /// further than one from that of the value, also where an interval has more days.
     fn iso(&self) -> (i64, i64, i64) {
         let date = self.any_date();
-        let (year, week) = Civil::from_days(date).iso_week();
-        (year, week, date - iso_week_start(year, 1) + 1)
+        let first = |year| iso_week_start(year, 1);
+        let year = if date < first(self.year) {
+            self.year - 1
+        } else {
+            self.year + i64::from(date >= first(self.year + 1))
+        };
+        (year, (date - first(year)).div_euclid(7) + 1, date - first(year) + 1)
     }
 }
 
@@ -208,7 +215,7 @@ fn write_field(node: &FieldNode, parts: &Parts<'_>, out: &mut String) -> Result<
     if let Some(is_upper) = node.ordinal
         && out.len() > start
     {
-        let ending = ordinal_ending(&out[start..], is_upper);
+        let ending = ordinal_ending(&out[start..], is_upper)?;
         out.push_str(ending);
     }
     Ok(())
@@ -267,7 +274,7 @@ fn number_of(node: &FieldNode, parts: &Parts<'_>, out: &mut String) -> Result<()
     // Of an interval a part may be negative, whose sign some fields have room for.
     let has_sign = match node.field {
         DateField::Hour12 | DateField::Hour24 => parts.hour < 0,
-        DateField::Year(_) | DateField::IsoYear(_) => parts.shown_year(parts.year) < 0,
+        DateField::Year(2..) | DateField::IsoYear(2..) => parts.shown_year(parts.year) < 0,
         DateField::Minute | DateField::Second | DateField::Month | DateField::Century => number < 0,
         _ => false,
     };

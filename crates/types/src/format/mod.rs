@@ -19,15 +19,26 @@ mod template;
 pub use number::NumberTemplate;
 pub use template::DateTemplate;
 
+use crate::{Error, Result, SqlState};
+
 /// The ending that makes an ordinal of a number: `st`, `nd`, `rd` or `th`.
-fn ordinal_ending(digits: &str, is_upper: bool) -> &'static str {
-    let mut last = digits.bytes().rev();
+///
+/// # Errors
+/// 22P02 for what does not end with a digit.
+fn ordinal_ending(number: &str, is_upper: bool) -> Result<&'static str> {
+    let mut last = number.bytes().rev();
     let ending = match (last.next(), last.next()) {
-        (_, Some(b'1')) => 3,
+        (Some(b'0'..=b'9'), Some(b'1')) => 3,
         (Some(b'1'), _) => 0,
         (Some(b'2'), _) => 1,
         (Some(b'3'), _) => 2,
-        _ => 3,
+        (Some(b'0'..=b'9'), _) => 3,
+        _ => {
+            return Err(Error::new(
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                format!("\"{number}\" is not a number"),
+            ));
+        }
     };
-    if is_upper { ["ST", "ND", "RD", "TH"][ending] } else { ["st", "nd", "rd", "th"][ending] }
+    Ok(if is_upper { ["ST", "ND", "RD", "TH"][ending] } else { ["st", "nd", "rd", "th"][ending] })
 }

@@ -11,7 +11,7 @@
 use numeric::{Numeric, Precision};
 
 use super::number::{Layout, NumberNode, NumberTemplate};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Modifier, Result, SqlState};
 
 /// Digits that a power has, after the zeros behind its point.
 const POWER_DIGITS: u32 = 16;
@@ -56,10 +56,11 @@ impl NumberTemplate {
         let digits = reader.digits.strip_suffix('.').unwrap_or(&reader.digits);
         let number: Numeric = format!("{}{digits}", reader.sign).parse()?;
         let digits_max = self.layout.pre + self.layout.multi + reader.post;
-        // A template without digits sets no limit.
-        let number = match Precision::new(digits_max as i32, reader.post as i32) {
-            Ok(precision) => number.with_precision(precision)?,
-            Err(_) => number,
+        // A template without digits has room for nothing.
+        let packed = Modifier::of_length((digits_max << 16 | reader.post) as i32);
+        let number = match Precision::from_typmod(packed.0) {
+            Some(limit) => number.with_precision(limit)?,
+            None => number,
         };
         if !self.layout.has_multi {
             return Ok(Some(number));
@@ -122,6 +123,7 @@ impl Reader<'_> {
                 }
             }
             NumberNode::Currency => self.skip_other(1),
+            NumberNode::Ordinal(_) if self.layout.has_point => {}
             NumberNode::Ordinal(_) => self.skip_other(2),
             NumberNode::Minus => self.sign_of(b"-"),
             NumberNode::Plus => self.sign_of(b"+"),

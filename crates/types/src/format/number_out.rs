@@ -29,12 +29,15 @@ fn out_of_range(type_name: &str) -> Error {
 impl NumberTemplate {
     /// The integer in the form of the template. Where the shifting of `V` leaves the type, its higher
     /// digits are lost, as in PostgreSQL.
-    pub fn int4(&self, value: i32) -> String {
+    ///
+    /// # Errors
+    /// 22P02 for an ordinal where the template has no digits.
+    pub fn int4(&self, value: i32) -> Result<String> {
         if self.layout.is_roman {
-            return self.roman(value.into());
+            return Ok(self.roman(value.into()));
         }
         if self.layout.is_scientific {
-            return self.scientific_float(value.into());
+            return Ok(self.scientific_float(value.into()));
         }
         self.integer(value.wrapping_mul(10_f64.powi(self.shift()) as i32).into())
     }
@@ -52,16 +55,22 @@ impl NumberTemplate {
             return Ok(self.roman(value.into()));
         }
         let shifted = 10_i64.checked_pow(self.shift() as u32).and_then(|by| value.checked_mul(by));
-        Ok(self.integer(shifted.ok_or_else(|| out_of_range("bigint"))?))
+        self.integer(shifted.ok_or_else(|| out_of_range("bigint"))?)
     }
 
     /// The number in the form of the template.
-    pub fn float4(&self, value: f32) -> String {
+    ///
+    /// # Errors
+    /// As [`NumberTemplate::int4`].
+    pub fn float4(&self, value: f32) -> Result<String> {
         self.float(value.into(), FLOAT4_DIGITS)
     }
 
     /// The number in the form of the template.
-    pub fn float8(&self, value: f64) -> String {
+    ///
+    /// # Errors
+    /// As [`NumberTemplate::int4`].
+    pub fn float8(&self, value: f64) -> Result<String> {
         self.float(value, FLOAT8_DIGITS)
     }
 
@@ -86,7 +95,7 @@ impl NumberTemplate {
             false => value.clone(),
         };
         let digits = shifted.round(layout.post as i32)?.to_string();
-        Ok(self.write_number(&digits, layout.post))
+        self.write_number(&digits, layout.post)
     }
 
     /// Digits by which `V` shifts the number.
@@ -94,7 +103,7 @@ impl NumberTemplate {
         self.layout.multi as i32
     }
 
-    fn integer(&self, shifted: i64) -> String {
+    fn integer(&self, shifted: i64) -> Result<String> {
         let mut digits = shifted.to_string();
         if self.layout.post > 0 {
             digits.push('.');
@@ -103,14 +112,14 @@ impl NumberTemplate {
         self.write_number(&digits, self.layout.post)
     }
 
-    fn float(&self, value: f64, digits_max: usize) -> String {
+    fn float(&self, value: f64, digits_max: usize) -> Result<String> {
         let layout = &self.layout;
         if layout.is_roman {
             // NaN becomes 0, which has no Roman number either.
-            return self.roman(value.round_ties_even() as i64);
+            return Ok(self.roman(value.round_ties_even() as i64));
         }
         if layout.is_scientific {
-            return self.scientific_float(value);
+            return Ok(self.scientific_float(value));
         }
         let shifted = value * 10_f64.powi(self.shift());
         let written = |post: usize| match shifted {
@@ -174,7 +183,7 @@ impl NumberTemplate {
 
     /// Writes a number that is given as digits with a sign and a point; `post` is how many digits
     /// there are behind the point.
-    fn write_number(&self, number: &str, post: usize) -> String {
+    fn write_number(&self, number: &str, post: usize) -> Result<String> {
         let (sign, digits) = match number.strip_prefix('-') {
             Some(digits) => ('-', digits),
             None => ('+', number),
@@ -312,7 +321,7 @@ impl Writer {
         }
     }
 
-    fn write(mut self, nodes: &[NumberNode]) -> String {
+    fn write(mut self, nodes: &[NumberNode]) -> Result<String> {
         let is_fill = self.layout.is_fill;
         for node in nodes {
             match node {
@@ -332,7 +341,7 @@ impl Writer {
                     let is_number = self.number.first() != Some(&b'#');
                     if is_number && self.sign != '-' && !self.layout.has_point {
                         let number = String::from_utf8_lossy(&self.number);
-                        self.out.push_str(ordinal_ending(&number, *is_upper));
+                        self.out.push_str(ordinal_ending(&number, *is_upper)?);
                     }
                 }
                 NumberNode::Char(c) => self.out.push(*c),
@@ -340,10 +349,10 @@ impl Writer {
             }
         }
         // Digits that the number does not have end the text.
-        match self.out.find('\0') {
-            Some(end) => self.out[..end].to_owned(),
-            None => self.out,
+        if let Some(end) = self.out.find('\0') {
+            self.out.truncate(end);
         }
+        Ok(self.out)
     }
 
     fn sign_or_blank(&mut self, sign: char) {

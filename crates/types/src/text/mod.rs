@@ -16,6 +16,7 @@ mod record;
 use std::fmt::Write;
 
 use json::jsonb::Jsonb;
+use json::jsonb::pathlang::Path;
 use json::written;
 use numeric::Numeric;
 
@@ -126,6 +127,7 @@ fn text_value(text: &str, ty: Type) -> Result<Datum> {
             written::check(text)?;
             text.into()
         }
+        Type::JSONPATH => Path::parse(text)?.to_string().into(),
         _ => text.into(),
     })
 }

@@ -152,24 +152,27 @@ macro_rules! float {
 
         /// The fewest digits that tell the number from its neighbours, as `d.ddde±n`.
         fn $shortest(value: $float) -> String {
-            let mut written = format!("{value:e}");
-            // What lies halfway between two floats is read as either of them, depending on how
-            // a reader rounds: more digits are needed then. Halfway are only numbers too large for
-            // every integer to be a float, and such with many digits.
-            if value.abs() < (1u64 << <$float>::MANTISSA_DIGITS) as $float && written.len() < 9 {
-                return written;
+            let shortest = format!("{value:e}");
+            // All that follows is about numbers too large for every integer to be a float, and such
+            // with many digits.
+            if value.abs() < (1u64 << <$float>::MANTISSA_DIGITS) as $float && shortest.len() < 9 {
+                return shortest;
             }
-            let is_halfway = |written: &str| {
-                is_halfway(written, f64::from(value), f64::from(value.next_up()))
-                    || is_halfway(written, f64::from(value), f64::from(value.next_down()))
+            // What lies halfway between two floats is read as either of them, depending on how a
+            // reader rounds.
+            let is_clear = |written: &str| {
+                written.parse() == Ok(value)
+                    && !is_halfway(written, f64::from(value), f64::from(value.next_up()))
+                    && !is_halfway(written, f64::from(value), f64::from(value.next_down()))
             };
-            let mantissa = written.split('e').next().unwrap_or("");
-            let mut decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-            while is_halfway(&written) {
-                decimals += 1;
-                written = format!("{value:.decimals$e}");
-            }
-            written
+            let mantissa = shortest.split('e').next().unwrap_or("");
+            let decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+            // Of two that are equally near, the one with an even last digit.
+            let nearest = |decimals: usize| format!("{value:.decimals$e}");
+            let mut candidates = [nearest(decimals), shortest]
+                .into_iter()
+                .chain((decimals + 1..=$digits + 3).map(nearest));
+            candidates.find(|written| is_clear(written)).unwrap_or_else(|| format!("{value:e}"))
         }
     };
 }

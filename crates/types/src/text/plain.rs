@@ -205,7 +205,7 @@ pub(crate) fn write_tid(held: i64, out: &mut String) {
     write!(out, "({block},{offset})").expect("strings take everything");
 }
 
-/// Reads `XXX/XXX`: two hexadecimal numbers of up to 32 bits.
+/// Reads `16/B374D848`: two hexadecimal numbers of up to 32 bits.
 ///
 /// # Errors
 /// 22P02 for anything else.
@@ -223,7 +223,7 @@ pub(crate) fn parse_lsn(text: &str) -> Result<i64> {
     }
 }
 
-/// Writes `XXX/XXX`.
+/// Writes `16/B374D848`.
 pub(crate) fn write_lsn(held: i64, out: &mut String) {
     write!(out, "{:X}/{:X}", held as u64 >> 32, held as u32).expect("strings take everything");
 }

@@ -30,10 +30,10 @@ fn template(fields: &[String], context: &Context<'_>) -> Result<String, Error> {
             date.write(style, &mut text);
             Some(text)
         }
-        "int4" => Some(NumberTemplate::new(template)?.int4(value.parse().expect("a number"))),
+        "int4" => Some(NumberTemplate::new(template)?.int4(value.parse().expect("a number"))?),
         "int8" => Some(NumberTemplate::new(template)?.int8(value.parse().expect("a number"))?),
-        "float4" => Some(NumberTemplate::new(template)?.float4(value.parse().expect("a number"))),
-        "float8" => Some(NumberTemplate::new(template)?.float8(value.parse().expect("a number"))),
+        "float4" => Some(NumberTemplate::new(template)?.float4(value.parse().expect("a number"))?),
+        "float8" => Some(NumberTemplate::new(template)?.float8(value.parse().expect("a number"))?),
         "numeric" => {
             Some(NumberTemplate::new(template)?.numeric(&value.parse().expect("a number"))?)
         }

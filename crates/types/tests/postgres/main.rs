@@ -9,6 +9,7 @@ mod binary;
 mod facts;
 mod format;
 mod order;
+mod settings;
 mod text;
 mod time;
 

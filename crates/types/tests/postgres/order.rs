@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 
-use types::{Context, Datum, Error, KeyOrder, Modifier, Record, Repr, Type, key, text};
+use types::{Context, Datum, Error, KeyOrder, Record, Repr, Type, key, text};
 
 use crate::{check, type_of};
 

@@ -14,7 +14,7 @@ use crate::time::calendar::{Civil, JULIAN_OF_EPOCH, days_in_month};
 use crate::time::word::{Unit, Word, word};
 use crate::time::zone::TimeZone;
 use crate::time::zone::abbreviation::{Meaning, meaning};
-use crate::time::{DAY_US, HOUR_US, MINUTE_US, SECOND_US, Time, TimeTz, Timestamp};
+use crate::time::{DAY_US, Date, HOUR_US, MINUTE_US, SECOND_US, Time, TimeTz, Timestamp};
 use crate::{Context, DateOrder};
 
 /// What a text says: a moment, before its range is checked.
@@ -39,6 +39,7 @@ const SUMMER_WORD: Seen = 1 << 7;
 const MERIDIEM: Seen = 1 << 8;
 const ERA: Seen = 1 << 9;
 const WEEKDAY: Seen = 1 << 10;
+const ZONE_OF_DATE: Seen = 1 << 11;
 const DATE: Seen = YEAR | MONTH | DAY;
 const YEAR_MONTH: Seen = YEAR | MONTH;
 const MONTH_DAY: Seen = MONTH | DAY;
@@ -143,18 +144,16 @@ pub(super) fn clock(text: &str, is_minute_first: bool) -> Result<(i64, i64, i64,
 
 /// `+hh`, `+hh:mm`, `+hh:mm:ss` or `+hhmm`, in seconds west of Greenwich.
 pub(super) fn displacement(text: &str) -> Result<i32, Fault> {
-    let far = |_| Fault::Displacement;
     let is_west = text.starts_with('-');
     if !is_west && !text.starts_with('+') {
         return Err(Fault::Format);
     }
-    let (mut hours, rest) = number(&text[1..]).map_err(far)?;
+    let (mut hours, mut rest) = part_of_displacement(&text[1..])?;
     let (mut minutes, mut seconds) = (0, 0);
-    let mut rest = rest;
     if let Some(after) = rest.strip_prefix(':') {
-        (minutes, rest) = number(after).map_err(far)?;
+        (minutes, rest) = part_of_displacement(after)?;
         if let Some(after) = rest.strip_prefix(':') {
-            (seconds, rest) = number(after).map_err(far)?;
+            (seconds, rest) = part_of_displacement(after)?;
         }
     } else if rest.is_empty() && text.len() > 3 {
         (hours, minutes) = (hours / 100, hours % 100);
@@ -167,6 +166,15 @@ pub(super) fn displacement(text: &str) -> Result<i32, Fault> {
     }
     let distance_s = ((hours * 60 + minutes) * 60 + seconds) as i32;
     Ok(if is_west { distance_s } else { -distance_s })
+}
+
+/// The hours, minutes or seconds of a displacement, and what follows them. There may be a sign, but
+/// a negative number is none of them.
+fn part_of_displacement(text: &str) -> Result<(i64, &str), Fault> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let unsigned = text.strip_prefix('-').filter(|rest| rest.starts_with(is_digit));
+    let (value, rest) = number(unsigned.unwrap_or(text)).map_err(|_| Fault::Displacement)?;
+    if unsigned.is_some() && value != 0 { Err(Fault::Displacement) } else { Ok((value, rest)) }
 }
 
 impl<'a> Reading<'a> {
@@ -277,7 +285,8 @@ impl<'a> Reading<'a> {
             }
             Some(Label::Time) => self.time_with_zone(text),
             Some(Label::Other) => Err(Fault::Format),
-            None if !self.has(DATE) => self.date(text, self.seen),
+            // With a month and a day already, it is no third one: `Feb 3 040506-05 2024`.
+            None if !self.has(MONTH_DAY) => self.date(text, self.seen),
             None if text.starts_with(|c: char| c.is_ascii_digit()) => self.time_with_zone(text),
             None => self.named_zone(text),
         }
@@ -320,6 +329,7 @@ impl<'a> Reading<'a> {
             return Err(Fault::Format);
         }
         (self.hour, self.minute, self.second, self.us) = clock(text, false)?;
+        i32::try_from(self.hour).map_err(|_| Fault::Field)?;
         if !self.is_time_only {
             self.check_time()?;
         }
@@ -492,7 +502,8 @@ impl<'a> Reading<'a> {
         let length = digits.len();
         if !has_fraction && !has_date && length >= 6 {
             let (year, month_day) = digits.split_at(length - 4);
-            self.year = i64::from(year.parse::<i32>().map_err(|_| Fault::Field)?);
+            // Of a number that is too big the lower bits are taken, as in PostgreSQL.
+            self.year = i64::from(year.parse().unwrap_or(i64::MAX) as i32);
             self.month = part(&month_day[..2])?;
             self.day = part(&month_day[2..])?;
             if year.len() == 2 {
@@ -600,7 +611,7 @@ impl<'a> Reading<'a> {
             Meaning::In(zone) => {
                 let zone = TimeZone::find(zone).ok_or_else(|| Fault::Zone(text.to_owned()))?;
                 self.zone = Zone::Name(ZoneName::Abbreviation(text.to_owned(), zone));
-                Ok(ZONE)
+                Ok(ZONE | ZONE_OF_DATE)
             }
         }
     }
@@ -720,8 +731,10 @@ impl<'a> Reading<'a> {
             Some(day) => day.days(),
             None => self.local_now().0.0.div_euclid(DAY_US),
         };
-        let local = day.checked_mul(DAY_US).and_then(|us| us.checked_add(self.time_us()));
-        // Out of range: the caller finds that out, whatever the zone.
+        // Nothing is known of days that are out of range.
+        let day = Date::from_days(day).map(|date| i64::from(date.0));
+        let midnight = day.and_then(|day| day.checked_mul(DAY_US));
+        let local = midnight.and_then(|us| us.checked_add(self.time_us()));
         Ok(local.map_or(0, |local| -name.east_at_local(Timestamp(local))))
     }
 }
