@@ -281,7 +281,8 @@ impl<'a> Builder<'a> {
         }
         let width = Width::of(body.max(count));
         let settled = short(self.settled.len());
-        self.settled.extend(self.pending.drain(first..));
+        self.settled.extend_from_slice(&self.pending[first..]);
+        self.pending.truncate(first);
         let content = Content::Container { first: settled, count: short(count), width, is_object };
         // Beyond the limit it does not matter any more how long it is.
         let bytes = 1 + (1 + slots) * width.bytes() + body;
@@ -388,7 +389,8 @@ impl<'a> Builder<'a> {
     /// Appends the string that a canonical text stands for; false where it has a NUL.
     #[inline]
     fn push_unescaped(&mut self, escaped: &[u8]) -> bool {
-        if memchr::memchr(b'\\', escaped).is_none() {
+        // Most strings are too short for a faster search to begin.
+        if !escaped.contains(&b'\\') {
             self.heap.extend_from_slice(escaped);
             return true;
         }

@@ -143,7 +143,7 @@ pub enum JsonbError {
         /// Which argument.
         position: usize,
     },
-    /// `jsonb_build_object` or `json_build_object` with a name that has no value.
+    /// A list of names and values in turn that ends with a name.
     #[error("argument list must have even number of elements")]
     OddArguments {
         /// The function's SQL name.

@@ -318,8 +318,13 @@ impl Width {
         number.unwrap_or(usize::MAX)
     }
 
+    #[inline]
     pub(super) fn write(self, number: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&number.to_le_bytes()[..self.bytes()]);
+        match self.0 {
+            0 => out.push(number as u8),
+            1 => out.extend_from_slice(&(number as u16).to_le_bytes()),
+            _ => out.extend_from_slice(&(number as u32).to_le_bytes()),
+        }
     }
 
     /// The tag of a container with a table of this width.

@@ -24,15 +24,17 @@ mod compare;
 mod edit;
 mod error;
 mod form;
+mod make;
 mod number;
 pub mod pathlang;
 mod walk;
 mod write;
 
 pub use build::Builder;
-pub use edit::{NullTreatment, Subscript, assign, check_pairs, object_of, object_of_two};
+pub use edit::{NullTreatment, Subscript, assign};
 pub use error::JsonbError;
 pub use form::{Array, BYTES_MAX, Jsonb, JsonbRef, Object, Value};
+pub use make::{build_array, build_object, check_pairs, object_of, object_of_two};
 pub use number::Number;
 
 /// A text as a position of an array, as C's `strtol` reads it: space and a sign may stand in front.

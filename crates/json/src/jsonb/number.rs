@@ -33,6 +33,9 @@ use super::form::{DECIMAL, INTEGER, LONG};
 /// Most digits of a mantissa that is kept as an integer; all of them fit an `i128`.
 const MANTISSA_DIGITS_MAX: i64 = 38;
 
+/// The first mantissa that has more.
+const MANTISSA_END: u128 = 10u128.pow(MANTISSA_DIGITS_MAX as u32);
+
 /// Largest scale that has one byte.
 const SHORT_SCALE_MAX: i64 = 255;
 
@@ -126,7 +129,7 @@ impl<'a> Number<'a> {
         if top <= 0 {
             out.push(b'0');
         }
-        out.extend((0..top.min(numeric::INTEGER_DIGITS_MAX as i64)).map(digit));
+        out.extend((0..top.min(i64::from(numeric::INTEGER_DIGITS_MAX))).map(digit));
         if scale > 0 {
             out.push(b'.');
             out.extend((top..top + scale).map(digit));
@@ -187,36 +190,35 @@ impl<'a> Number<'a> {
 
     /// Proves that the form is the one that the number has.
     pub(super) fn check(self) -> Result<(), JsonbError> {
-        let mut again = Vec::new();
-        match self.short() {
+        let is_shortest = match self.short() {
             Some((mantissa, scale)) => {
-                // Beyond 38 digits it would have been LONG.
-                if mantissa.unsigned_abs() >= 10u128.pow(MANTISSA_DIGITS_MAX as u32) {
-                    return Err(JsonbError::Damaged("a number too long for its form"));
-                }
-                push_short(mantissa, scale, &mut again);
+                let scale_bytes = (self.tag == DECIMAL) as usize;
+                mantissa.unsigned_abs() < MANTISSA_END
+                    && self.payload.len() == scale_bytes + mantissa_bytes(mantissa)
+                    && (scale > 0) == (self.tag == DECIMAL)
             }
-            None => {
-                let (sign_scale, top, pairs) = self.long();
-                let scale = (sign_scale & !NEGATIVE) as i64;
-                let digits = Vec::from_iter(pairs.iter().flat_map(|pair| [pair / 10, pair % 10]));
-                let significant = digits.len() - (digits.last() == Some(&0)) as usize;
-                if pairs.iter().any(|&pair| pair > 99)
-                    || digits.first() == Some(&0)
-                    || i64::from(top) > numeric::INTEGER_DIGITS_MAX as i64
-                    || scale > numeric::SCALE_MAX as i64
-                    || (significant as i64) > i64::from(top) + scale
-                {
-                    return Err(JsonbError::Damaged("a number that is out of its limits"));
-                }
-                push(sign_scale & NEGATIVE != 0, i64::from(top), scale, &digits, &mut again);
-            }
+            None => self.is_shortest_long(),
+        };
+        let damaged = JsonbError::Damaged("a number that is not in its shortest form");
+        if is_shortest { Ok(()) } else { Err(damaged) }
+    }
+
+    fn is_shortest_long(self) -> bool {
+        let (sign_scale, top, pairs) = self.long();
+        let (top, scale) = (i64::from(top), i64::from(sign_scale & !NEGATIVE));
+        let digits = Vec::from_iter(pairs.iter().flat_map(|pair| [pair / 10, pair % 10]));
+        let significant = digits.len() - (digits.last() == Some(&0)) as usize;
+        if pairs.iter().any(|&pair| pair > 99)
+            || digits.first() == Some(&0)
+            || top > i64::from(numeric::INTEGER_DIGITS_MAX)
+            || scale > i64::from(numeric::SCALE_MAX)
+            || significant as i64 > top + scale
+        {
+            return false;
         }
-        if again.split_first() == Some((&self.tag, self.payload)) {
-            Ok(())
-        } else {
-            Err(JsonbError::Damaged("a number that is not in its shortest form"))
-        }
+        let mut again = Vec::new();
+        push(sign_scale & NEGATIVE != 0, top, scale, &digits, &mut again);
+        again.split_first() == Some((&self.tag, self.payload))
     }
 }
 
@@ -300,23 +302,34 @@ const PAIRS_ROOM: usize = DIGITS_ROOM.div_ceil(2);
 
 /// Writes the decimal digits of `value` to the end of `room`.
 fn write_digits(value: u128, room: &mut [u8; DIGITS_ROOM]) -> &[u8] {
-    let mut at = DIGITS_ROOM;
+    /// The largest power of ten below 2^64, and its zeros.
+    const PART: u128 = 10_000_000_000_000_000_000;
+    const PART_DIGITS: usize = 19;
+    let mut end = DIGITS_ROOM;
     let mut rest = value;
-    // Divisions of 128 bits are slow: 18 digits at a time go through 64.
-    loop {
-        let last = rest < 1_000_000_000_000_000_000;
-        let mut part = (rest % 1_000_000_000_000_000_000) as u64;
-        let stop = if last { at - 1 } else { at - 18 };
-        while part > 0 || at > stop {
-            at -= 1;
-            room[at] = b'0' + (part % 10) as u8;
-            part /= 10;
-        }
-        if last {
-            return &room[at..];
-        }
-        rest /= 1_000_000_000_000_000_000;
+    // Divisions of 128 bits are slow: as few as can be.
+    while rest >= PART {
+        write_part((rest % PART) as u64, &mut room[..end]);
+        end -= PART_DIGITS;
+        rest /= PART;
     }
+    let len = write_part(rest as u64, &mut room[..end]);
+    // Zeros between the parts are in the room already.
+    &room[end - len..]
+}
+
+/// Writes the digits of `value` to the end of `room`; returns how many there are, at least one.
+#[inline]
+fn write_part(value: u64, room: &mut [u8]) -> usize {
+    let mut rest = value;
+    for (len, digit) in room.iter_mut().rev().enumerate() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return len + 1;
+        }
+    }
+    room.len()
 }
 
 /// Packs digits two in a byte and cuts the zeros at the end; returns how many bytes there are.
@@ -347,10 +360,13 @@ fn push_short(mantissa: i128, scale: u32, out: &mut Vec<u8>) {
     } else {
         out.extend([DECIMAL, scale as u8]);
     }
-    if mantissa != 0 {
-        let bits = 128 - (mantissa ^ (mantissa >> 127)).leading_zeros() + 1;
-        out.extend_from_slice(&mantissa.to_le_bytes()[..bits.div_ceil(8) as usize]);
-    }
+    out.extend_from_slice(&mantissa.to_le_bytes()[..mantissa_bytes(mantissa)]);
+}
+
+/// As few bytes as hold a mantissa and its sign; none for 0.
+fn mantissa_bytes(mantissa: i128) -> usize {
+    let bits = 128 - (mantissa ^ (mantissa >> 127)).leading_zeros() as usize + 1;
+    if mantissa == 0 { 0 } else { bits.div_ceil(8) }
 }
 
 /// Appends ±0.d₁d₂d₃… × 10^top with the given scale, tag first. `digits` are 0 to 9, the first of
@@ -383,8 +399,7 @@ pub(super) fn push_i64(value: i64, out: &mut Vec<u8>) {
 pub(super) fn push_numeric(value: &Numeric, out: &mut Vec<u8>) -> bool {
     match value.as_small() {
         Some((mantissa, scale))
-            if i64::from(scale) <= SHORT_SCALE_MAX
-                && mantissa.unsigned_abs() < 10u128.pow(MANTISSA_DIGITS_MAX as u32) =>
+            if i64::from(scale) <= SHORT_SCALE_MAX && mantissa.unsigned_abs() < MANTISSA_END =>
         {
             push_short(mantissa, scale, out);
             true
@@ -417,7 +432,7 @@ pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError
     digits.truncate(digits.iter().rposition(|&digit| digit != 0).map_or(0, |last| last + 1));
     let top = point as i64 - zeros as i64 + exponent;
     let top = if digits.is_empty() { 0 } else { top };
-    if top > numeric::INTEGER_DIGITS_MAX as i64 || scale > numeric::SCALE_MAX as i64 {
+    if top > i64::from(numeric::INTEGER_DIGITS_MAX) || scale > i64::from(numeric::SCALE_MAX) {
         return Err(JsonbError::NumberOverflow);
     }
     push(negative, top, scale, &digits, out);

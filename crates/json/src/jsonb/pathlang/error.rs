@@ -111,7 +111,9 @@ pub enum PathError {
         wanted: &'static str,
     },
     /// A method cannot read its value.
-    #[error("argument \"{argument}\" of jsonpath item method .{method}() is invalid for type {target}")]
+    #[error(
+        "argument \"{argument}\" of jsonpath item method .{method}() is invalid for type {target}"
+    )]
     MethodArgument {
         /// The value as text.
         argument: String,

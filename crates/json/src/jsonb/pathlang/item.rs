@@ -108,7 +108,8 @@ impl<'a> Item<'a> {
     /// The array or object that it is, if it is one.
     pub(super) fn container(&self) -> Option<Container<'a, '_>> {
         let value = self.stored().map(JsonbRef::value)?;
-        matches!(value, Value::Array(_) | Value::Object(_)).then_some(Container { item: self, value })
+        matches!(value, Value::Array(_) | Value::Object(_))
+            .then_some(Container { item: self, value })
     }
 
     /// The array that it is, if it is one.
@@ -178,7 +179,9 @@ impl<'a, 's> Container<'a, 's> {
         };
         match self.item {
             Item::Part(value, _) => Item::Part(value.clone(), place(value.bytes())),
-            Item::Stored(value) => Item::Stored(JsonbRef::new(&value.bytes()[place(value.bytes())])),
+            Item::Stored(value) => {
+                Item::Stored(JsonbRef::new(&value.bytes()[place(value.bytes())]))
+            }
             _ => unreachable!("only what has the binary form is a container"),
         }
     }

@@ -117,9 +117,9 @@ fn integer(method: &Method, item: &Item<'_>, target: &'static str) -> Result<i64
 /// An integer as PostgreSQL reads one, in any base.
 fn read_integer(text: &str) -> Option<Numeric> {
     let digits = text.trim().trim_start_matches(['+', '-']);
-    let prefixed = digits.get(..2).is_some_and(|prefix| {
-        matches!(prefix, "0x" | "0X" | "0o" | "0O" | "0b" | "0B")
-    });
+    let prefixed = digits
+        .get(..2)
+        .is_some_and(|prefix| matches!(prefix, "0x" | "0X" | "0o" | "0O" | "0b" | "0B"));
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     if prefixed || plain { text.parse().ok() } else { None }
 }

@@ -92,7 +92,8 @@ impl Path {
         let mut items = Vec::new();
         let found = Found(if self.lax { None } else { Some(&mut items) });
         let outcome = Run::new(self.lax, value, options)?.expr(&self.expr, found);
-        Ok(settle(outcome, options.silent)?.map(|found| if self.lax { found } else { !items.is_empty() }))
+        Ok(settle(outcome, options.silent)?
+            .map(|found| if self.lax { found } else { !items.is_empty() }))
     }
 
     /// `jsonb_path_match` and, silently, `@@`: the truth value that the path gives, none for
@@ -161,8 +162,7 @@ impl Path {
         options: Options<'a>,
     ) -> Result<Vec<Item<'a>>, PathError> {
         let mut items = Vec::new();
-        let outcome =
-            Run::new(self.lax, value, options)?.expr(&self.expr, Found(Some(&mut items)));
+        let outcome = Run::new(self.lax, value, options)?.expr(&self.expr, Found(Some(&mut items)));
         settle(outcome, options.silent)?;
         Ok(items)
     }

@@ -5,13 +5,13 @@
 //!   any         or                                   an expression or a predicate
 //!   or          and  { || and }
 //!   and         not  { && not }
-//!   not         ! ( predicate )  |  ! exists (…)  |  comparison
+//!   not         exists ( sum )  |  ! ( predicate )  |  ! exists (…)  |  comparison
 //!   comparison  sum [ == sum | starts with … | like_regex … ]
 //!   sum         product { + product }
 //!   product     sign    { * sign }
 //!   sign        - sign  |  accessors
 //!   accessors   primary { .key  [n]  ?(…)  .method() … }
-//!   primary     literal  $  @  last  $x  ( any )  exists ( sum )
+//!   primary     literal  $  @  last  $x  ( any )
 //! ```
 //!
 //! One parenthesis may hold an expression or a predicate, and only behind it does it matter which.
@@ -36,18 +36,15 @@ pub(super) const DEPTH_MAX: usize = 128;
 /// What a piece of a path turned out to be.
 enum Term {
     Value(Expr),
-    /// A predicate, and whether it stood in parentheses (or was `exists`, which has its own).
+    /// A predicate.
     Truth(Predicate, Closed),
 }
 
+/// Whether a predicate stood in parentheses: only then accessors and `is unknown` may follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Closed {
-    /// `a == b`, `!(a)`: nothing but `&&` and `||` may follow.
     No,
-    /// `exists(a)`: as well behind `!`.
-    Exists,
-    /// `(a == b)`: and accessors and `is unknown` may follow.
-    Parentheses,
+    Yes,
 }
 
 /// The mode and the expression of a path.
@@ -209,6 +206,9 @@ impl Parser<'_> {
     }
 
     fn not(&mut self) -> Result<Term, PathError> {
+        if self.is_word("exists") {
+            return Ok(Term::Truth(self.exists()?, Closed::No));
+        }
         if !self.take("!")? {
             return self.comparison();
         }
@@ -246,9 +246,9 @@ impl Parser<'_> {
 
     /// The predicates that are written in words; `left` itself where there is none.
     fn word_predicate(&mut self, left: Term) -> Result<Term, PathError> {
-        if let Term::Truth(inner, Closed::Parentheses) = left {
+        if let Term::Truth(inner, Closed::Yes) = left {
             if !self.take_word("is")? {
-                return Ok(Term::Truth(inner, Closed::Parentheses));
+                return Ok(Term::Truth(inner, Closed::Yes));
             }
             self.expect_word("unknown")?;
             return Ok(Term::Truth(Predicate::IsUnknown(Box::new(inner)), Closed::No));
@@ -354,7 +354,7 @@ impl Parser<'_> {
         while matches!(&self.token, Token::Special("." | "[" | "?")) {
             let mut expr = match term {
                 Term::Value(expr) => expr,
-                Term::Truth(inner, Closed::Parentheses) => head(Head::Predicate(Box::new(inner))),
+                Term::Truth(inner, Closed::Yes) => head(Head::Predicate(Box::new(inner))),
                 Term::Truth(..) => return Err(self.unexpected()),
             };
             expr.steps.push(self.step()?);
@@ -370,7 +370,7 @@ impl Parser<'_> {
                 let inner = self.any()?;
                 self.expect(")")?;
                 return Ok(match inner {
-                    Term::Truth(predicate, _) => Term::Truth(predicate, Closed::Parentheses),
+                    Term::Truth(predicate, _) => Term::Truth(predicate, Closed::Yes),
                     value => value,
                 });
             }
@@ -384,9 +384,6 @@ impl Parser<'_> {
                 "true" => head(Head::Literal(Jsonb::bool(true))),
                 "false" => head(Head::Literal(Jsonb::bool(false))),
                 name if name.eq_ignore_ascii_case("last") => head(Head::Last),
-                name if name.eq_ignore_ascii_case("exists") => {
-                    return Ok(Term::Truth(self.exists()?, Closed::Exists));
-                }
                 _ => return Err(self.unexpected()),
             },
             _ => return Err(self.unexpected()),

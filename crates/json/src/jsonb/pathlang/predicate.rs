@@ -24,16 +24,22 @@ impl From<bool> for Truth {
     }
 }
 
-/// Takes soft errors for nothing; hard ones stay.
-fn soft<T>(result: Result<T, PathError>) -> Result<Option<T>, PathError> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.is_hard() => Err(error),
-        Err(_) => Ok(None),
-    }
-}
-
 impl<'a> Run<'a> {
+    /// Runs a part in which soft errors come to nothing; hard ones stay.
+    fn soft<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, PathError>,
+    ) -> Result<Option<T>, PathError> {
+        let outer = std::mem::replace(&mut self.quiet, true);
+        let result = inner(self);
+        self.quiet = outer;
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_hard() => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// What a predicate comes to. Only hard errors come out.
     pub fn predicate(&mut self, predicate: &'a Predicate) -> Result<Truth, PathError> {
         match predicate {
@@ -49,23 +55,30 @@ impl<'a> Run<'a> {
                 // A strict path has to see all items to know that none is an error.
                 let mut items = Vec::new();
                 let found = Found(if self.lax { None } else { Some(&mut items) });
-                let outcome = self.expr(expr, found);
-                Ok(match soft(outcome)? {
+                Ok(match self.soft(|run| run.expr(expr, found))? {
                     None => Truth::Unknown,
                     Some(found) => (if self.lax { found } else { !items.is_empty() }).into(),
                 })
             }
             Predicate::Compare(comparison, both) => {
                 let (left, right) = &**both;
-                let Some(left) = soft(self.unwrapped(left))? else { return Ok(Truth::Unknown) };
-                let Some(right) = soft(self.unwrapped(right))? else { return Ok(Truth::Unknown) };
+                let Some(left) = self.soft(|run| run.unwrapped(left))? else {
+                    return Ok(Truth::Unknown);
+                };
+                let Some(right) = self.soft(|run| run.unwrapped(right))? else {
+                    return Ok(Truth::Unknown);
+                };
                 let pairs = left.iter().flat_map(|l| right.iter().map(move |r| (l, r)));
                 self.any(pairs, |run, (left, right)| run.compare(*comparison, left, right))
             }
             Predicate::StartsWith(both) => {
                 let (whole, initial) = &**both;
-                let Some(whole) = soft(self.unwrapped(whole))? else { return Ok(Truth::Unknown) };
-                let Some(initial) = soft(self.all(initial))? else { return Ok(Truth::Unknown) };
+                let Some(whole) = self.soft(|run| run.unwrapped(whole))? else {
+                    return Ok(Truth::Unknown);
+                };
+                let Some(initial) = self.soft(|run| run.all(initial))? else {
+                    return Ok(Truth::Unknown);
+                };
                 let pairs = whole.iter().flat_map(|w| initial.iter().map(move |i| (w, i)));
                 self.any(pairs, |_, (whole, initial)| match (whole.view(), initial.view()) {
                     (View::String(whole), View::String(initial)) => {
@@ -76,7 +89,9 @@ impl<'a> Run<'a> {
             }
             Predicate::LikeRegex(both) => {
                 let (expr, pattern) = &**both;
-                let Some(items) = soft(self.unwrapped(expr))? else { return Ok(Truth::Unknown) };
+                let Some(items) = self.soft(|run| run.unwrapped(expr))? else {
+                    return Ok(Truth::Unknown);
+                };
                 self.any(items.iter(), |_, item| match item.view() {
                     View::String(string) => Ok(pattern.is_match(string).into()),
                     _ => Ok(Truth::Unknown),

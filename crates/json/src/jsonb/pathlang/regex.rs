@@ -110,9 +110,9 @@ impl Mode {
             return Ok(rest);
         }
         let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
-        let options = pattern.strip_prefix("(?").filter(|options| {
-            options.starts_with(|c: char| c.is_ascii_alphabetic())
-        });
+        let options = pattern
+            .strip_prefix("(?")
+            .filter(|options| options.starts_with(|c: char| c.is_ascii_alphabetic()));
         let Some((options, rest)) = options.and_then(|options| options.split_once(')')) else {
             return Ok(pattern);
         };
@@ -153,6 +153,8 @@ struct Translator<'a> {
     before: Before,
     /// Groups that are open.
     open: usize,
+    /// Groups so far that a back reference could name.
+    groups: u32,
 }
 
 fn refused(what: &str) -> PathError {
@@ -177,6 +179,7 @@ impl<'a> Translator<'a> {
             out: String::with_capacity(pattern.len() + 8),
             before: Before::Nothing,
             open: 0,
+            groups: 0,
         }
     }
 
@@ -221,6 +224,7 @@ impl<'a> Translator<'a> {
             '[' => self.brackets()?,
             '*' | '+' | '?' => self.quantifier(&c.to_string())?,
             '{' if self.chars.peek().is_some_and(char::is_ascii_digit) => {
+                self.can_repeat()?;
                 let bounds = self.bounds()?;
                 self.quantifier(&bounds)?;
             }
@@ -233,6 +237,7 @@ impl<'a> Translator<'a> {
     fn group(&mut self) -> Result<(), PathError> {
         self.open += 1;
         if self.chars.next_if_eq(&'?').is_none() {
+            self.groups += 1;
             self.constraint("(");
             return Ok(());
         }
@@ -247,10 +252,13 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
+    /// Proves that there is something to repeat.
+    fn can_repeat(&self) -> Result<(), PathError> {
+        if self.before == Before::Atom { Ok(()) } else { Err(refused(BAD_QUANTIFIER)) }
+    }
+
     fn quantifier(&mut self, syntax: &str) -> Result<(), PathError> {
-        if self.before != Before::Atom {
-            return Err(refused(BAD_QUANTIFIER));
-        }
+        self.can_repeat()?;
         self.out.push_str(syntax);
         // Whether it is greedy makes no difference to whether there is a match.
         self.chars.next_if_eq(&'?');
@@ -302,6 +310,9 @@ impl<'a> Translator<'a> {
                 push_shorthand(c, &mut self.out);
                 self.out.push(']');
                 self.before = Before::Atom;
+            }
+            '1'..='9' if c.to_digit(10) > Some(self.groups) => {
+                return Err(refused("invalid backreference number"));
             }
             '1'..='9' => {
                 let what = "back references of regular expressions are not supported";
@@ -375,11 +386,15 @@ impl<'a> Translator<'a> {
                 break;
             }
             first = false;
-            let Some(low) = self.bracket_item(c, &mut inside)? else { continue };
-            if !self.is_range() {
-                push_literal(low, &mut inside);
-                continue;
-            }
+            let low = match (self.bracket_item(c, &mut inside)?, self.is_range()) {
+                (Some(low), true) => low,
+                (Some(low), false) => {
+                    push_literal(low, &mut inside);
+                    continue;
+                }
+                (None, true) => return Err(refused(BAD_RANGE)),
+                (None, false) => continue,
+            };
             self.chars.next();
             let c = self.chars.next().ok_or_else(|| refused(BAD_BRACKETS))?;
             let high = self.bracket_item(c, &mut inside)?.ok_or_else(|| refused(BAD_RANGE))?;
@@ -399,7 +414,7 @@ impl<'a> Translator<'a> {
     /// True where a `-` follows that stands between two ends.
     fn is_range(&mut self) -> bool {
         let mut ahead = self.chars.clone();
-        ahead.next() == Some('-') && ahead.peek().is_some_and(|&c| c != ']')
+        ahead.next() == Some('-') && ahead.next() != Some(']')
     }
 
     /// One item of a bracket expression: a character, which is returned, or a class, which is

@@ -90,6 +90,8 @@ pub(super) struct Run<'a> {
     array_len: Option<usize>,
     /// What is not there is not found, but no error.
     forgiving: bool,
+    /// Soft errors come to nothing, here or at the end.
+    pub quiet: bool,
     depth: usize,
     /// The object that ids of fields count from: its own number, and where its bytes begin.
     base: (i64, usize),
@@ -114,6 +116,7 @@ impl<'a> Run<'a> {
             current: root,
             array_len: None,
             forgiving: lax,
+            quiet: options.silent,
             depth: 0,
             base,
             // 0 is the document, 1 the variables.
@@ -219,12 +222,11 @@ impl<'a> Run<'a> {
     /// by the elements of an array.
     fn steps(
         &mut self,
-        steps: &'a [Step],
-        item: Item<'a>,
-        unwrap: bool,
+        mut steps: &'a [Step],
+        mut item: Item<'a>,
+        mut unwrap: bool,
         mut found: Found<'_, 'a>,
     ) -> Outcome {
-        let (mut steps, mut item, mut unwrap) = (steps, item, unwrap);
         loop {
             let Some((step, rest)) = steps.split_first() else {
                 found.add(item);
@@ -322,9 +324,8 @@ impl<'a> Run<'a> {
             if let Some(inner) = inner
                 && let Some(depths) = depths.below()
             {
-                any |= self.deeper(|run| {
-                    run.children(steps, &inner, depths, unwrap, found.again())
-                })?;
+                any |=
+                    self.deeper(|run| run.children(steps, &inner, depths, unwrap, found.again()))?;
                 if any && found.is_asking() {
                     return Ok(true);
                 }
@@ -344,7 +345,12 @@ impl<'a> Run<'a> {
     ) -> Outcome {
         let mut any = false;
         if first == 0 {
-            any = self.forgiving(|run| run.go_on(rest, item.clone(), found.again()))?;
+            let outcome = self.forgiving(|run| run.go_on(rest, item.clone(), found.again()));
+            any = match outcome {
+                // As in PostgreSQL: what is inside is looked at all the same.
+                Err(error) if self.quiet && !error.is_hard() && item.container().is_some() => false,
+                outcome => outcome?,
+            };
             if any && found.is_asking() {
                 return Ok(true);
             }
@@ -481,29 +487,31 @@ impl<'a> Run<'a> {
         first: &'a Expr,
         others: &'a [(Operator, Expr)],
     ) -> Result<Numeric, PathError> {
-        let operator = others.first().map_or("", |(operator, _)| operator.text());
-        let mut left = self.operand(first, "left", operator)?;
+        // Both sides are found before either is looked at.
+        let mut left = self.unwrapped(first)?;
         for (operator, other) in others {
-            let right = self.operand(other, "right", operator.text())?;
-            left = match operator {
-                Operator::Add => left.checked_add(&right),
-                Operator::Subtract => left.checked_sub(&right),
-                Operator::Multiply => left.checked_mul(&right),
-                Operator::Divide => left.checked_div(&right),
-                Operator::Remainder => left.checked_rem(&right),
-            }?;
+            let right = self.unwrapped(other)?;
+            let left_number = operand(&left, "left", *operator)?;
+            let right_number = operand(&right, "right", *operator)?;
+            let result = match operator {
+                Operator::Add => left_number.checked_add(&right_number),
+                Operator::Subtract => left_number.checked_sub(&right_number),
+                Operator::Multiply => left_number.checked_mul(&right_number),
+                Operator::Divide => left_number.checked_div(&right_number),
+                Operator::Remainder => left_number.checked_rem(&right_number),
+            };
+            left = vec![Item::Number(result?)];
         }
-        Ok(left)
+        operand(&left, "left", Operator::Add)
     }
+}
 
-    fn operand(
-        &mut self,
-        expr: &'a Expr,
-        side: &'static str,
-        operator: &'static str,
-    ) -> Result<Numeric, PathError> {
-        let items = self.unwrapped(expr)?;
-        let number = if let [one] = &items[..] { one.number() } else { None };
-        number.ok_or(PathError::OperandNotNumber { side, operator })
-    }
+/// The one number that an operand must be.
+fn operand(
+    items: &[Item<'_>],
+    side: &'static str,
+    operator: Operator,
+) -> Result<Numeric, PathError> {
+    let number = if let [one] = items { one.number() } else { None };
+    number.ok_or(PathError::OperandNotNumber { side, operator: operator.text() })
 }

@@ -37,7 +37,9 @@ fn check(table: &str, answer: impl Fn(&Case<'_>) -> String) {
         let answer = answer(&case).replace('\n', "\\n");
         if answer != case.result {
             let Case { signature, arguments, result } = case;
-            wrong.push(format!("{signature} {arguments:?}\n  expected {result}\n  found    {answer}"));
+            wrong.push(format!(
+                "{signature} {arguments:?}\n  expected {result}\n  found    {answer}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{} of {count} differ\n{}", wrong.len(), wrong.join("\n"));

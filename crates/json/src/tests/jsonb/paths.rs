@@ -126,9 +126,11 @@ fn deep_paths_are_refused() {
         }
         // What stands in a row is not deep.
         let row = |n: usize, item: &str, join: &str| vec![item; n].join(join);
-        for path in
-            [row(20_000, "1", " + "), row(20_000, "$ == 1", " || "), "$".to_owned() + &row(20_000, "[*]", "")]
-        {
+        for path in [
+            row(20_000, "1", " + "),
+            row(20_000, "$ == 1", " || "),
+            "$".to_owned() + &row(20_000, "[*]", ""),
+        ] {
             let path = Path::parse(&path).unwrap();
             let value = Jsonb::int(1);
             assert_eq!(path.query(value.root(), Options::default()).unwrap().len(), 1);

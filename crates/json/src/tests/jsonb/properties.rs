@@ -106,10 +106,13 @@ impl Model {
             Bool(value) => value.to_string(),
             Number(digits) => digits.clone(),
             Model::String(string) => text::quote(string),
-            Array(elements) => format!("[{}]", joined(elements.iter().map(Self::printed).collect())),
+            Array(elements) => {
+                format!("[{}]", joined(elements.iter().map(Self::printed).collect()))
+            }
             Object(fields) => {
-                let field =
-                    |(name, value): &(String, Model)| format!("{}: {}", text::quote(name), value.printed());
+                let field = |(name, value): &(String, Model)| {
+                    format!("{}: {}", text::quote(name), value.printed())
+                };
                 format!("{{{}}}", joined(fields.iter().map(field).collect()))
             }
         }
@@ -173,7 +176,9 @@ impl Model {
             Array(elements) => {
                 let position: i64 = step.parse().ok()?;
                 let len = elements.len() as i64;
-                elements.get(usize::try_from(if position < 0 { position + len } else { position }).ok()?)
+                elements.get(
+                    usize::try_from(if position < 0 { position + len } else { position }).ok()?,
+                )
             }
             _ => None,
         }
@@ -374,10 +379,10 @@ fn damaged_bytes_do_no_harm() {
     (0..300).for_each(|n| wide += &format!(", {n}"));
     wide += "]";
     let mut dice = Dice(seed());
-    for text in [text.to_owned(), wide] {
+    for (text, runs) in [(text.to_owned(), 30_000), (wide, 5_000)] {
         let good: Jsonb = text.parse().unwrap();
         let (mut found, mut other) = (0, 0);
-        for _ in 0..30_000 {
+        for _ in 0..runs {
             let mut bytes = good.bytes().to_vec();
             for _ in 0..=dice.below(2) {
                 let at = dice.below(bytes.len());
@@ -404,9 +409,11 @@ fn damaged_bytes_do_no_harm() {
             let _ = (unchecked.field("a"), unchecked.path(["a", "3", "c"]), unchecked.exists("bb"));
             unchecked.write_key(&mut Vec::new());
         }
-        assert!(found > 10_000 && other > 100, "{found} {other}");
+        assert!(found > runs / 3 && other > runs / 300, "{found} {other}");
     }
-    for bytes in [&[][..], &[0x07], &[0x0b], &[0x08], &[0x0c], &[0x0a, 255, 255, 255, 255], &[0x04, 0]] {
+    for bytes in
+        [&[][..], &[0x07], &[0x0b], &[0x08], &[0x0c], &[0x0a, 255, 255, 255, 255], &[0x04, 0]]
+    {
         assert!(Jsonb::decode(bytes).is_err(), "{bytes:?}");
     }
 }
@@ -427,7 +434,10 @@ fn the_form_is_pinned() {
         ("0.00", "05 02"),
         ("1e300", "06 00 00 2d 01 00 00 0a"),
         ("-1e-300", "06 2c 81 d5 fe ff ff 0a"),
-        ("{\"b\": [1, true], \"a\": \"hi\"}", "0c 02 01 02 05 0c 61 62 03 68 69 08 02 02 03 04 01 02"),
+        (
+            "{\"b\": [1, true], \"a\": \"hi\"}",
+            "0c 02 01 02 05 0c 61 62 03 68 69 08 02 02 03 04 01 02",
+        ),
     ] {
         let value: Jsonb = text.parse().unwrap();
         let found = Vec::from_iter(value.bytes().iter().map(|byte| format!("{byte:02x}")));

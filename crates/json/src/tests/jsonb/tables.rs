@@ -2,8 +2,8 @@
 
 use super::{Case, cases, check, nullable, refusal, report, rows, text_array};
 use crate::jsonb::{
-    Jsonb, JsonbError, JsonbRef, NullTreatment, Subscript, assign, check_pairs, object_of,
-    object_of_two,
+    Jsonb, JsonbError, JsonbRef, NullTreatment, Subscript, assign, build_array, build_object,
+    check_pairs, object_of, object_of_two,
 };
 use crate::text;
 use crate::written::{self, Path, Written};
@@ -73,7 +73,10 @@ fn hash(value: &Jsonb) -> u64 {
 #[test]
 fn tables_are_understood() {
     let case = cases("# a\n\nx(y) | (empty) | b => c => d").next().unwrap();
-    assert_eq!((case.signature, &case.arguments[..], case.result), ("x(y)", &["", "b"][..], "c => d"));
+    assert_eq!(
+        (case.signature, &case.arguments[..], case.result),
+        ("x(y)", &["", "b"][..], "c => d")
+    );
     let texts = |texts: &[&str]| Vec::from_iter(texts.iter().map(|t| Some((*t).to_owned())));
     assert_eq!(text_array("{}"), (vec![], vec![]));
     assert_eq!(text_array("{a,\"b \\\"c\"}"), (vec![2], texts(&["a", "b \"c"])));
@@ -204,11 +207,12 @@ fn edited(case: &Case<'_>) -> Answer {
 /// `update jsonb[text][integer] = jsonb`: the value, a subscript for each bracket, the new value.
 fn subscript_assigned(case: &Case<'_>) -> Answer {
     let kinds = case.signature.split(['[', ']']).filter(|part| matches!(*part, "text" | "integer"));
-    let subscripts = Vec::from_iter(kinds.zip(&case.arguments[1..]).map(|(kind, &text)| match kind {
-        _ if text == "NULL" => None,
-        "integer" => Some(Subscript::Position(text.parse().unwrap())),
-        _ => Some(Subscript::Name(text)),
-    }));
+    let subscripts =
+        Vec::from_iter(kinds.zip(&case.arguments[1..]).map(|(kind, &text)| match kind {
+            _ if text == "NULL" => None,
+            "integer" => Some(Subscript::Position(text.parse().unwrap())),
+            _ => Some(Subscript::Name(text)),
+        }));
     let target = Some(case.arguments[0]).filter(|text| *text != "NULL");
     let target = target.map(|text| text.parse::<Jsonb>()).transpose()?;
     let new = case.arguments.last().filter(|text| **text != "NULL").unwrap_or(&"null");
@@ -300,14 +304,8 @@ fn errors_know_their_place() {
         (String::new(), "line 1: ".into()),
         ("\"\\u0000a\"".into(), "line 1: \"\\u0000...".into()),
         ("1 \n x".into(), "line 2:  x".into()),
-        (
-            format!("[\"{}\", foo, 3]", digits(43)),
-            format!("line 1: [\"{}\", foo...", digits(43)),
-        ),
-        (
-            format!("[\"{}\", foo, 3]", digits(44)),
-            format!("line 1: [\"{}\", foo...", digits(44)),
-        ),
+        (format!("[\"{}\", foo, 3]", digits(43)), format!("line 1: [\"{}\", foo...", digits(43))),
+        (format!("[\"{}\", foo, 3]", digits(44)), format!("line 1: [\"{}\", foo...", digits(44))),
         (
             format!("[\"{}\", foo, 3]", digits(47)),
             format!("line 1: ...{}\", foo...", &digits(47)[4..]),
@@ -317,5 +315,29 @@ fn errors_know_their_place() {
     }
     let deep = "[".repeat(1001);
     let error = deep.parse::<Jsonb>().unwrap_err();
-    assert_eq!(report(error.sqlstate(), &error, error.detail(), error.hint()), "!54001 stack depth limit exceeded");
+    assert_eq!(
+        report(error.sqlstate(), &error, error.detail(), error.hint()),
+        "!54001 stack depth limit exceeded"
+    );
+}
+
+/// Objects and arrays are built of what was converted before.
+#[test]
+fn values_are_built() {
+    let values = ["1", "\"x\"", "[2]"].map(|text| text.parse::<Jsonb>().unwrap());
+    let roots = values.each_ref().map(Jsonb::root);
+    let built = build_object(&[Some("b"), Some("a"), Some("b")], &roots).unwrap();
+    assert_eq!(built.to_string(), r#"{"a": "x", "b": [2]}"#);
+    assert_eq!(build_array(roots).unwrap().to_string(), r#"[1, "x", [2]]"#);
+    let null = build_object(&[Some("a"), None, Some("b")], &roots).unwrap_err();
+    assert_eq!(refusal(&null), "!22023 argument 3: key must not be null");
+    let odd = build_object(&[Some("a"); 4], &roots).unwrap_err();
+    assert_eq!(
+        refusal(&odd),
+        "!22023 argument list must have even number of elements // The arguments of \
+         jsonb_build_object() must consist of alternating keys and values."
+    );
+    assert_eq!(written::build_array(["1", "[ 2 ]"]), "[1, [ 2 ]]");
+    let nul = Jsonb::string("a\0b").unwrap_err();
+    assert_eq!(nul.sqlstate(), "22P05");
 }
