@@ -22,6 +22,10 @@
 //! relatives; in between stand [`Node`] (a view), [`JsonPath`] (where a node is) and [`text`]
 //! (numbers and strings in their JSON form).
 //!
+//! Beside the tapes stand the two types of SQL: [`jsonb`], a binary form that is compared, searched
+//! and edited in place of a tree, with the path language of SQL/JSON, and [`written`], texts that
+//! stay as they are.
+//!
 //! # What is accepted
 //! Exactly RFC 8259, in UTF-8 without a byte order mark. `\u0000` is kept. Refused: invalid UTF-8,
 //! lone surrogates, raw control characters in strings, anything after the value, and whatever goes
@@ -29,10 +33,12 @@
 //! first, as in JavaScript and Python. Numbers are kept digit for digit as they were written.
 //!
 //! # Absent on purpose
-//! No floating point in storage, no maps, no storage knowledge, no I/O but [`std::io::Read`].
+//! No floating point in storage, no maps, no storage knowledge, no I/O but [`std::io::Read`]; no
+//! dates and times, which a path is handed from above.
 
 mod build;
 mod error;
+pub mod jsonb;
 mod parse;
 mod path;
 mod pretty;
@@ -40,6 +46,7 @@ mod scan;
 mod serialize;
 mod tape;
 pub mod text;
+pub mod written;
 
 #[cfg(test)]
 mod tests;

@@ -42,6 +42,22 @@ fn specials(word: u64) -> u64 {
     hits & !word & HIGHS
 }
 
+/// How many bytes from the front need no escape in a JSON string.
+#[inline]
+pub(crate) fn plain_prefix(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = text.get(at..at + 8) {
+        let marks = specials(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let rest = &text[at..];
+    let special = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    at + rest.iter().position(special).unwrap_or(rest.len())
+}
+
 /// Finds the end of the string whose first byte after the quote is at `from`, and proves it UTF-8.
 #[inline]
 pub(crate) fn string(window: &[u8], from: usize) -> Result<Scan<StringToken>, Fault> {

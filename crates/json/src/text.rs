@@ -15,9 +15,11 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::scan::plain_prefix;
+
 /// The canonical text of a string, without quotes.
 pub fn escape(string: &str) -> Cow<'_, str> {
-    if string.bytes().all(is_plain) {
+    if plain_prefix(string.as_bytes()) == string.len() {
         return Cow::Borrowed(string);
     }
     let mut out = Vec::with_capacity(string.len() + 8);
@@ -27,25 +29,24 @@ pub fn escape(string: &str) -> Cow<'_, str> {
 
 /// Appends the canonical text of a string, without quotes.
 pub fn escape_into(string: &str, out: &mut Vec<u8>) {
-    let bytes = string.as_bytes();
-    let mut from = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if !is_plain(byte) {
-            out.extend_from_slice(&bytes[from..at]);
-            push_escaped(byte as char, out);
-            from = at + 1;
-        }
+    escape_bytes_into(string.as_bytes(), out);
+}
+
+/// Appends the canonical text of a string in UTF-8, without quotes.
+pub(crate) fn escape_bytes_into(string: &[u8], out: &mut Vec<u8>) {
+    let mut rest = string;
+    loop {
+        let (plain, special) = rest.split_at(plain_prefix(rest));
+        out.extend_from_slice(plain);
+        let Some((&byte, behind)) = special.split_first() else { return };
+        push_escaped(byte as char, out);
+        rest = behind;
     }
-    out.extend_from_slice(&bytes[from..]);
 }
 
 /// The string as a JSON value, quotes included.
 pub fn quote(string: &str) -> String {
     format!("\"{}\"", escape(string))
-}
-
-fn is_plain(byte: u8) -> bool {
-    byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
 /// Appends one character in canonical form.

@@ -13,7 +13,11 @@ use super::{Finding, Tree};
 /// Each crate of `crates/`, and the crates of the project that it may use.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("vfs", &[]),
-    ("json", &[]),
+    ("numeric", &[]),
+    ("json", &["numeric"]),
+    ("types", &["json", "numeric"]),
+    ("scalar", &["json", "numeric", "types"]),
+    ("sql", &["json", "numeric", "types", "scalar", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),

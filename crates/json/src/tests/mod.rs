@@ -1,6 +1,7 @@
 //! Tests of the crate as a whole; each file opens with what it shows.
 
 mod conformance;
+mod jsonb;
 mod limits;
 mod paths;
 mod robust;

@@ -1,0 +1,481 @@
+//! Making values: from text, from parts of other values, from programs.
+//!
+//! Parts are noted as they come, and the form is written once, at the end, when every size is
+//! known. So nothing is moved that was written, however deep containers lie in each other, and a
+//! value that is taken over from another one is not copied before that.
+//!
+//! ```text
+//!   {"b": [1, true], "a": "hi"}
+//!
+//!   pending   b:[…]  a:"hi"                        values whose container is still open
+//!      │ close: sort by name, the last of equal names wins, add up the bytes
+//!      v
+//!   settled   1  true │ a:"hi"  b:[0..2]           children of one container lie together
+//!   heap      …the bytes of scalars, and names…
+//!      │ finish
+//!      v
+//!   0C 02 01 02 05 0C 61 62 03 68 69 08 02 02 03 04 01 02
+//! ```
+//!
+//! # Invariants
+//! * The first error sticks, and `finish` returns it.
+//! * Time and memory are linear in what is given, but for the sorting of names.
+
+use numeric::Numeric;
+
+use super::error::JsonbError;
+use super::form::{ARRAY, BYTES_MAX, FALSE, Jsonb, JsonbRef, NULL, OBJECT, STRING, TRUE, Width};
+use super::number;
+use crate::error::JsonError;
+use crate::parse::{Limits, Sink, Stopped, parse_slice};
+use crate::tape::Kind;
+use crate::text;
+use crate::written::{self, SyntaxError};
+
+/// Bytes that the heap holds at most; one more addition still has an offset of 32 bits.
+const HEAP_BYTES_MAX: usize = 1 << 31;
+
+/// A part of the heap.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    at: u32,
+    len: u32,
+}
+
+/// A finished value.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// Its name, where it is a field.
+    name: Span,
+    content: Content,
+    /// Length of its binary form.
+    bytes: u32,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+enum Content {
+    /// The heap, where it lies in its binary form.
+    Heap(u32),
+    /// Another value: its number among `taken`.
+    Taken(u32),
+    /// `count` settled pieces from number `first` on.
+    Container { first: u32, count: u32, width: Width, is_object: bool },
+}
+
+/// A container that is open.
+struct Open {
+    is_object: bool,
+    name: Span,
+    /// Its first child among the pending pieces.
+    first: usize,
+}
+
+/// Makes a [`Jsonb`] from its parts in order.
+///
+/// A value too many, a field without a name or a container left open are mistakes of the caller
+/// and panic.
+///
+/// ```
+/// let mut builder = json::jsonb::Builder::new();
+/// builder.object(|o| {
+///     o.name("tags").array(|a| {
+///         a.string("x").int(2);
+///     });
+///     o.name("id").int(7);
+/// });
+/// assert_eq!(builder.finish().unwrap().to_string(), r#"{"id": 7, "tags": ["x", 2]}"#);
+/// ```
+#[derive(Default)]
+pub struct Builder<'a> {
+    pending: Vec<Piece>,
+    settled: Vec<Piece>,
+    open: Vec<Open>,
+    heap: Vec<u8>,
+    taken: Vec<&'a [u8]>,
+    /// The name that waits for its value.
+    name: Option<Span>,
+    error: Option<JsonbError>,
+}
+
+impl<'a> Builder<'a> {
+    /// An empty builder.
+    pub fn new() -> Builder<'a> {
+        Builder::default()
+    }
+
+    /// The value of a text.
+    pub(super) fn parse(text: &str) -> Result<Jsonb, JsonbError> {
+        let mut builder = Builder::new();
+        builder.heap.reserve(text.len());
+        builder.pending.reserve(text.len() / 32);
+        builder.settled.reserve(text.len() / 16);
+        // Lengths are limited by the form itself.
+        let limits = Limits { name_bytes: BYTES_MAX, ..Limits::default() };
+        match parse_slice(text.as_bytes(), &limits, &mut builder) {
+            Ok(()) => builder.finish(),
+            Err(error) => Err(builder.refusal(text, error)),
+        }
+    }
+
+    /// Why a text was not taken.
+    #[cold]
+    fn refusal(self, text: &str, error: JsonError) -> JsonbError {
+        match (self.error, error) {
+            (Some(error), _) => error,
+            (None, JsonError::Limit { .. }) => JsonbError::TooDeep,
+            (None, _) => match written::check_escapes(text) {
+                Err(error) => error.into(),
+                Ok(()) => unreachable!("two parsers of one grammar do not agree on {text:?}"),
+            },
+        }
+    }
+
+    /// The finished value. Panics unless exactly one was given.
+    ///
+    /// # Errors
+    /// [`JsonbError::StringTooLong`], [`JsonbError::ArrayTooLarge`],
+    /// [`JsonbError::ObjectTooLarge`].
+    pub fn finish(self) -> Result<Jsonb, JsonbError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        assert!(self.pending.len() == 1 && self.open.is_empty(), "there is exactly one value");
+        Ok(Jsonb::trusted(self.written()))
+    }
+
+    /// Names the field whose value comes next.
+    pub fn name(&mut self, name: &str) -> &mut Self {
+        self.name_bytes(name.as_bytes())
+    }
+
+    /// Names the field whose value comes next, in UTF-8.
+    pub(super) fn name_bytes(&mut self, name: &[u8]) -> &mut Self {
+        let at = self.heap.len();
+        self.push_text(name);
+        self.name_from(at);
+        self
+    }
+
+    /// Takes the end of the heap as the name of the next field.
+    fn name_from(&mut self, at: usize) {
+        let len = self.kept_from(at);
+        self.name = Some(Span { at: short(at), len: short(len) });
+    }
+
+    /// Length of the end of the heap, which is given up if it is too much.
+    #[inline]
+    fn kept_from(&mut self, at: usize) -> usize {
+        let len = self.heap.len() - at;
+        if len > BYTES_MAX + 1 || self.heap.len() > HEAP_BYTES_MAX {
+            self.fail(JsonbError::StringTooLong);
+            self.heap.truncate(at);
+        }
+        self.heap.len() - at
+    }
+
+    /// Adds `null`.
+    pub fn null(&mut self) -> &mut Self {
+        self.literal(NULL)
+    }
+
+    /// Adds `true` or `false`.
+    pub fn bool(&mut self, value: bool) -> &mut Self {
+        self.literal(if value { TRUE } else { FALSE })
+    }
+
+    fn literal(&mut self, tag: u8) -> &mut Self {
+        let at = self.heap.len();
+        self.heap.push(tag);
+        self.add_from(at)
+    }
+
+    /// Adds an integer.
+    pub fn int(&mut self, value: i64) -> &mut Self {
+        let at = self.heap.len();
+        number::push_i64(value, &mut self.heap);
+        self.add_from(at)
+    }
+
+    /// Adds a number; NaN and the infinities, which JSON cannot say, become strings.
+    pub fn number(&mut self, value: &Numeric) -> &mut Self {
+        let at = self.heap.len();
+        if number::push_numeric(value, &mut self.heap) {
+            self.add_from(at)
+        } else {
+            self.string(&value.to_string())
+        }
+    }
+
+    /// Adds a string; one with a NUL is an error.
+    pub fn string(&mut self, value: &str) -> &mut Self {
+        let at = self.heap.len();
+        self.heap.push(STRING);
+        self.push_text(value.as_bytes());
+        self.add_from(at)
+    }
+
+    /// Appends text to the heap.
+    fn push_text(&mut self, text: &[u8]) {
+        if memchr::memchr(0, text).is_some() {
+            self.fail(SyntaxError::nul().into());
+        } else {
+            self.heap.extend_from_slice(text);
+        }
+    }
+
+    /// Adds a value with all that is in it.
+    pub fn value(&mut self, value: JsonbRef<'a>) -> &mut Self {
+        let bytes = value.bytes();
+        self.taken.push(bytes);
+        self.add(Content::Taken(short(self.taken.len() - 1)), bytes.len())
+    }
+
+    /// Adds an array; `fill` adds the elements.
+    pub fn array(&mut self, fill: impl FnOnce(&mut Self)) -> &mut Self {
+        self.open_array();
+        fill(self);
+        self.close_container();
+        self
+    }
+
+    /// Adds an object; `fill` adds the fields, each after a call of [`Builder::name`]. Where a name
+    /// is given twice the last value wins.
+    pub fn object(&mut self, fill: impl FnOnce(&mut Self)) -> &mut Self {
+        self.open_object();
+        fill(self);
+        self.close_container();
+        self
+    }
+
+    /// Begins an array.
+    pub(super) fn open_array(&mut self) {
+        self.open_container(false);
+    }
+
+    /// Begins an object.
+    pub(super) fn open_object(&mut self) {
+        self.open_container(true);
+    }
+
+    fn open_container(&mut self, is_object: bool) {
+        let name = self.take_name();
+        self.open.push(Open { is_object, name, first: self.pending.len() });
+    }
+
+    /// Ends the innermost open container.
+    pub(super) fn close_container(&mut self) {
+        let Open { is_object, name, first } = self.open.pop().expect("a container is open");
+        assert!(self.name.is_none(), "a field without a value");
+        if is_object {
+            self.settle_names(first);
+        }
+        let children = &self.pending[first..];
+        let count = children.len();
+        let slots = if is_object { 2 * count } else { count };
+        let body: usize =
+            children.iter().map(|piece| piece.name.len as usize + piece.bytes as usize).sum();
+        if body > BYTES_MAX {
+            let (array, object) = (JsonbError::ArrayTooLarge, JsonbError::ObjectTooLarge);
+            self.fail(if is_object { object } else { array });
+        }
+        let width = Width::of(body.max(count));
+        let settled = short(self.settled.len());
+        self.settled.extend_from_slice(&self.pending[first..]);
+        self.pending.truncate(first);
+        let content = Content::Container { first: settled, count: short(count), width, is_object };
+        // Beyond the limit it does not matter any more how long it is.
+        let bytes = 1 + (1 + slots) * width.bytes() + body;
+        self.pending.push(Piece { name, content, bytes: bytes.try_into().unwrap_or(u32::MAX) });
+    }
+
+    /// Sorts the pending fields from number `first` on by name, the last of equal names only.
+    fn settle_names(&mut self, first: usize) {
+        let heap = &self.heap;
+        let name = |piece: &Piece| &heap[piece.name.at as usize..][..piece.name.len as usize];
+        let order =
+            |a: &Piece, b: &Piece| a.name.len.cmp(&b.name.len).then_with(|| name(a).cmp(name(b)));
+        let fields = &mut self.pending[first..];
+        if fields.windows(2).all(|pair| order(&pair[0], &pair[1]).is_lt()) {
+            return;
+        }
+        fields.sort_by(order);
+        let mut kept = first;
+        for at in first..self.pending.len() {
+            let (field, next) = (self.pending[at], self.pending.get(at + 1));
+            if next.is_none_or(|next| order(&field, next).is_ne()) {
+                self.pending[kept] = field;
+                kept += 1;
+            }
+        }
+        self.pending.truncate(kept);
+    }
+
+    /// Adds the end of the heap as a value.
+    fn add_from(&mut self, at: usize) -> &mut Self {
+        let bytes = self.kept_from(at);
+        self.add(Content::Heap(short(at)), bytes)
+    }
+
+    #[inline]
+    fn add(&mut self, content: Content, bytes: usize) -> &mut Self {
+        let name = self.take_name();
+        self.pending.push(Piece { name, content, bytes: short(bytes) });
+        self
+    }
+
+    #[inline]
+    fn take_name(&mut self) -> Span {
+        let name = self.name.take();
+        let in_object = self.open.last().is_some_and(|open| open.is_object);
+        assert_eq!(in_object, name.is_some(), "fields have names and elements have none");
+        name.unwrap_or_default()
+    }
+
+    #[cold]
+    fn fail(&mut self, error: JsonbError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// The binary form of the one pending piece.
+    fn written(&self) -> Vec<u8> {
+        let root = &self.pending[0];
+        let mut out = Vec::with_capacity(root.bytes as usize);
+        // Containers that are open: their children to come.
+        let mut open = vec![std::slice::from_ref(root).iter()];
+        while let Some(children) = open.last_mut() {
+            let Some(piece) = children.next() else {
+                open.pop();
+                continue;
+            };
+            match piece.content {
+                Content::Heap(at) => {
+                    out.extend_from_slice(&self.heap[at as usize..][..piece.bytes as usize]);
+                }
+                Content::Taken(number) => out.extend_from_slice(self.taken[number as usize]),
+                Content::Container { first, count, width, is_object } => {
+                    let children = &self.settled[first as usize..][..count as usize];
+                    self.write_head(children, width, is_object, &mut out);
+                    open.push(children.iter());
+                }
+            }
+        }
+        debug_assert_eq!(out.len(), root.bytes as usize, "sizes were added up");
+        out
+    }
+
+    /// Writes a container up to its first value.
+    fn write_head(&self, children: &[Piece], width: Width, is_object: bool, out: &mut Vec<u8>) {
+        out.push(width.tag(if is_object { OBJECT } else { ARRAY }));
+        width.write(children.len(), out);
+        let mut end = 0;
+        if is_object {
+            for piece in children {
+                end += piece.name.len as usize;
+                width.write(end, out);
+            }
+        }
+        for piece in children {
+            end += piece.bytes as usize;
+            width.write(end, out);
+        }
+        if is_object {
+            for Piece { name, .. } in children {
+                out.extend_from_slice(&self.heap[name.at as usize..][..name.len as usize]);
+            }
+        }
+    }
+
+    /// Appends the string that a canonical text stands for; false where it has a NUL.
+    #[inline]
+    fn push_unescaped(&mut self, escaped: &[u8]) -> bool {
+        // Most strings are too short for a faster search to begin.
+        if !escaped.contains(&b'\\') {
+            self.heap.extend_from_slice(escaped);
+            return true;
+        }
+        let string = text::unescape(escaped);
+        self.heap.extend_from_slice(string.as_bytes());
+        memchr::memchr(0, string.as_bytes()).is_none()
+    }
+}
+
+impl Jsonb {
+    /// `true` or `false`.
+    pub fn bool(value: bool) -> Jsonb {
+        Jsonb::trusted(vec![if value { TRUE } else { FALSE }])
+    }
+
+    /// An integer.
+    pub fn int(value: i64) -> Jsonb {
+        let mut bytes = Vec::new();
+        number::push_i64(value, &mut bytes);
+        Jsonb::trusted(bytes)
+    }
+
+    /// A number; NaN and the infinities, which JSON cannot say, become strings.
+    pub fn number(value: &Numeric) -> Jsonb {
+        let mut builder = Builder::new();
+        builder.number(value);
+        builder.finish().unwrap_or_default()
+    }
+
+    /// A string.
+    ///
+    /// # Errors
+    /// [`JsonbError::StringTooLong`], and [`JsonbError::Syntax`] for one with a NUL.
+    pub fn string(value: &str) -> Result<Jsonb, JsonbError> {
+        let mut builder = Builder::new();
+        builder.string(value);
+        builder.finish()
+    }
+}
+
+impl Sink for Builder<'_> {
+    fn name(&mut self, text: &[u8]) -> Result<(), Stopped> {
+        let at = self.heap.len();
+        if !self.push_unescaped(text) {
+            return Err(Stopped);
+        }
+        self.name_from(at);
+        Ok(())
+    }
+
+    fn scalar(&mut self, kind: Kind, text: &[u8]) -> Result<(), Stopped> {
+        let at = self.heap.len();
+        match kind {
+            Kind::String => {
+                self.heap.push(STRING);
+                if !self.push_unescaped(text) {
+                    return Err(Stopped);
+                }
+            }
+            Kind::Number => {
+                if let Err(error) = number::push_text(text, &mut self.heap) {
+                    self.fail(error);
+                    return Err(Stopped);
+                }
+            }
+            Kind::True => self.heap.push(TRUE),
+            Kind::False => self.heap.push(FALSE),
+            _ => self.heap.push(NULL),
+        }
+        self.add_from(at);
+        Ok(())
+    }
+
+    fn open(&mut self, kind: Kind) -> Result<(), Stopped> {
+        self.open_container(kind == Kind::Object);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Stopped> {
+        self.close_container();
+        Ok(())
+    }
+}
+
+/// A position or a length as pieces keep it.
+fn short(number: usize) -> u32 {
+    u32::try_from(number).expect("heap and values stay below 4 GiB")
+}

@@ -1,0 +1,94 @@
+//! A value as the sequence of its parts, without recursion: what text, hash, keys, order and
+//! structural edits are made from.
+//!
+//! ```text
+//!   {"a": [1, "x"]}     Object(1)  Name a  Array(2)  Scalar 1  Scalar "x"  Close  Close
+//! ```
+
+use super::form::{Array, JsonbRef, Object, Value};
+use crate::tape::Kind;
+
+/// One part of a value.
+pub(super) enum Token<'a> {
+    /// An array begins.
+    Array(Array<'a>),
+    /// An object begins.
+    Object(Object<'a>),
+    /// The name of the field whose value comes next.
+    Name(&'a [u8]),
+    /// A value that is not a container.
+    Scalar(JsonbRef<'a>),
+    /// The innermost open container ends, an array or an object.
+    Close(Kind),
+}
+
+/// A container that is open, and how far the walk is in it.
+enum Open<'a> {
+    Elements(Array<'a>, usize),
+    /// Names and values in turn: twice the number of fields.
+    Fields(Object<'a>, usize),
+}
+
+/// The parts of a value in order.
+pub(super) struct Walk<'a> {
+    next: Option<JsonbRef<'a>>,
+    open: Vec<Open<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(value: JsonbRef<'a>) -> Walk<'a> {
+        Walk { next: Some(value), open: Vec::new() }
+    }
+
+    #[inline]
+    fn enter(&mut self, value: JsonbRef<'a>) -> Token<'a> {
+        if !value.kind().is_container() {
+            return Token::Scalar(value);
+        }
+        match value.value() {
+            Value::Array(array) => {
+                self.open.push(Open::Elements(array, 0));
+                Token::Array(array)
+            }
+            Value::Object(object) => {
+                self.open.push(Open::Fields(object, 0));
+                Token::Object(object)
+            }
+            _ => Token::Scalar(value),
+        }
+    }
+}
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = Token<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Token<'a>> {
+        let Some(open) = self.open.last_mut() else {
+            let root = self.next.take()?;
+            return Some(self.enter(root));
+        };
+        let (kind, value) = match open {
+            Open::Elements(array, at) => {
+                *at += 1;
+                (Kind::Array, array.get(*at - 1))
+            }
+            Open::Fields(object, at) => {
+                let (field, named) = (*at / 2, *at % 2 == 1);
+                *at += 1;
+                let there = field < object.len();
+                if there && !named {
+                    return Some(Token::Name(object.name_bytes(field)));
+                }
+                (Kind::Object, there.then(|| object.value(field)))
+            }
+        };
+        Some(match value {
+            Some(value) => self.enter(value),
+            None => {
+                self.open.pop();
+                Token::Close(kind)
+            }
+        })
+    }
+}

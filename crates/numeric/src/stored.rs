@@ -1,0 +1,79 @@
+//! The form in rows: short, keeps the scale, knows its end only from outside.
+//!
+//! ```text
+//!   scale   1 byte    0 to 191: the scale
+//!           2 bytes   0xC0 | scale >> 8, scale & 0xFF: a scale from 192 on
+//!   mantissa          two's complement, little end first, as few bytes as hold the sign; none for 0
+//!
+//!   0         00                     1.10      02 6E
+//!   -1        00 FF                  1000000   00 40 42 0F
+//!   128       00 80 00               0.000     03
+//!   NaN       C0 00                  Infinity  C0 01        -Infinity  C0 02
+//! ```
+//!
+//! The three specials are spelled as two-byte scales that one byte would have held, so they are
+//! never mistaken for a number.
+
+use num_bigint::BigInt;
+
+use crate::value::{Finite, Repr};
+use crate::{Numeric, NumericError};
+
+/// Scales from here on take two bytes.
+const LONG_SCALE: u32 = 0xC0;
+
+impl Numeric {
+    /// Appends the stored form.
+    pub fn to_stored(&self, out: &mut Vec<u8>) {
+        let Some(finite) = self.finite() else {
+            let which = match self.0 {
+                Repr::Infinity => 1,
+                Repr::NegativeInfinity => 2,
+                _ => 0,
+            };
+            return out.extend([LONG_SCALE as u8, which]);
+        };
+        let scale = finite.scale();
+        if scale < LONG_SCALE {
+            out.push(scale as u8);
+        } else {
+            out.extend([(LONG_SCALE | scale >> 8) as u8, scale as u8]);
+        }
+        match finite {
+            Finite::Small(0, _) => {}
+            Finite::Small(mantissa, _) => {
+                // A bit for the sign.
+                let bits = 128 - (mantissa ^ (mantissa >> 127)).leading_zeros() + 1;
+                out.extend(&mantissa.to_le_bytes()[..bits.div_ceil(8) as usize]);
+            }
+            Finite::Large(mantissa, _) => out.extend(mantissa.to_signed_bytes_le()),
+        }
+    }
+
+    /// The value of a stored form, which is all of `bytes`.
+    ///
+    /// # Errors
+    /// [`NumericError::Damaged`].
+    pub fn from_stored(bytes: &[u8]) -> Result<Self, NumericError> {
+        let (scale, mantissa) = match bytes {
+            [] => return Err(NumericError::Damaged("no bytes")),
+            [0xC0, 0] => return Ok(Self::NAN),
+            [0xC0, 1] => return Ok(Self::INFINITY),
+            [0xC0, 2] => return Ok(Self::NEG_INFINITY),
+            [short @ 0..0xC0, mantissa @ ..] => (u32::from(*short), mantissa),
+            [high, low, mantissa @ ..] => {
+                ((u32::from(*high) & 0x3F) << 8 | u32::from(*low), mantissa)
+            }
+            _ => return Err(NumericError::Damaged("the scale is cut off")),
+        };
+        if mantissa.len() > size_of::<i128>() {
+            return Self::from_big(BigInt::from_signed_bytes_le(mantissa), scale)
+                .map_err(|_| NumericError::Damaged("more digits than the format has"));
+        }
+        let sign = mantissa.last().map_or(0, |last| ((*last as i8) >> 7) as u8);
+        let mut wide = [sign; size_of::<i128>()];
+        wide[..mantissa.len()].copy_from_slice(mantissa);
+        Self::new(i128::from_le_bytes(wide), scale)
+            .map_err(|_| NumericError::Damaged("more digits than the format has"))
+    }
+}

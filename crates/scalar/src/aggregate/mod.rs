@@ -1,0 +1,98 @@
+//! Aggregates: one value for many rows.
+//!
+//! ```text
+//!   Aggregate::start ──> Accumulator ──add(row)──> ... ──add(row)──> finish() ──> Datum
+//! ```
+//!
+//! Every row is added, NULLs too: each accumulator knows whether it looks at them. `DISTINCT`,
+//! `FILTER` and `ORDER BY` are the caller's business.
+
+mod collect;
+mod number;
+mod ordered;
+mod regression;
+
+use types::{Datum, DatumRef, Result, Type};
+
+use crate::function::{Call, Function};
+
+/// The tables of aggregates, one for each kind of result.
+pub(crate) const TABLES: &[&[Function]] = &[
+    collect::TABLE,
+    number::TABLE,
+    ordered::PERCENTILES,
+    ordered::MODE,
+    ordered::PLACES,
+    regression::TABLE,
+];
+
+/// An aggregate function: how its accumulators begin.
+#[derive(Clone, Copy)]
+pub struct Aggregate {
+    /// An empty accumulator for arguments of these types.
+    pub start: fn(args: &[Type]) -> Box<dyn Accumulator>,
+    /// How its rows are to be handed to it.
+    pub kind: Kind,
+}
+
+/// How the rows of an aggregate come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// In any order, or as `ORDER BY` in the call says.
+    Normal,
+    /// Sorted as `WITHIN GROUP (ORDER BY ...)` says. The arguments in the parentheses of the call,
+    /// `direct` many, come once, by [`Accumulator::begin`].
+    OrderedSet {
+        /// How many arguments do not come from the sorted rows.
+        direct: usize,
+    },
+    /// Sorted likewise, to find the place that the row of the direct arguments would have. Instead
+    /// of the values an accumulator gets two arguments: how the row stands to that one (`int4`: -1
+    /// before, 0 a peer, 1 behind), and whether it is no peer of the row before it (`boolean`).
+    Hypothetical,
+}
+
+/// What one group of rows has come to so far.
+pub trait Accumulator: Send {
+    /// Takes the arguments that are the same for all rows, before the first of them.
+    fn begin(&mut self, _direct: &[DatumRef<'_>]) {}
+
+    /// Takes a row in.
+    ///
+    /// # Errors
+    /// What the aggregate reports.
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()>;
+
+    /// The result for the rows so far.
+    ///
+    /// # Errors
+    /// What the aggregate reports.
+    fn finish(&self, call: &Call<'_>) -> Result<Datum>;
+}
+
+/// Makes a table of aggregates: signatures as for functions, then an empty accumulator, which may
+/// depend on the types of the arguments: `= @args Elements::of(args)`.
+macro_rules! aggregates {
+    ($kind:expr => $($oid:literal $name:ident($($arg:ident),*) -> $ret:ident
+       $([$($flag:ident),*])? = $(@$args:ident)? $empty:expr;)*) => {
+        &[$($crate::function::entry!(
+            $oid $name($($arg),*) -> $ret [nullable $($(, $flag)*)?]
+            $crate::function::Eval::Aggregate($crate::aggregate::Aggregate {
+                start: $crate::aggregate::start!($(@$args)? $empty),
+                kind: $kind,
+            })
+        )),*]
+    };
+}
+
+/// The closure that makes an empty accumulator.
+macro_rules! start {
+    (@$args:ident $empty:expr) => {
+        |$args| Box::new($empty)
+    };
+    ($empty:expr) => {
+        |_| Box::new($empty)
+    };
+}
+
+pub(crate) use {aggregates, start};

@@ -1,0 +1,195 @@
+//! Aggregates over sorted rows: percentiles, the most frequent value, the place that a row would
+//! have.
+
+use types::time::Interval;
+use types::{Datum, DatumRef, Error, Result, SqlState, Type};
+
+use crate::aggregate::{Accumulator, Kind, aggregates};
+use crate::array;
+use crate::function::{Argument, Call, Function, Output};
+
+/// The value at a fraction of the way between two others.
+type Between = fn(f64, DatumRef<'_>, DatumRef<'_>) -> Result<Datum>;
+
+/// Percentiles: of the sorted values, those at fractions of the way.
+struct Percentile {
+    /// The type of the values, for a result that is an array of them.
+    element: Type,
+    fractions: Datum,
+    values: Vec<Datum>,
+    /// The value between two neighbours, where values in between are wanted.
+    between: Option<Between>,
+}
+
+impl Percentile {
+    fn discrete(args: &[Type]) -> Self {
+        Self { element: args[1], fractions: Datum::Null, values: Vec::new(), between: None }
+    }
+
+    fn continuous(args: &[Type], between: Between) -> Self {
+        Self { between: Some(between), ..Self::discrete(args) }
+    }
+
+    fn at(&self, fraction: f64) -> Result<Datum> {
+        if !(0.0..=1.0).contains(&fraction) {
+            return Err(Error::new(
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("percentile value {fraction} is not between 0 and 1"),
+            ));
+        }
+        if self.values.is_empty() {
+            return Ok(Datum::Null);
+        }
+        let Some(between) = self.between else {
+            // The first value with at least that fraction of all values up to it.
+            let rank = (fraction * self.values.len() as f64).ceil() as usize;
+            return Ok(self.values[rank.max(1) - 1].clone());
+        };
+        let place = fraction * (self.values.len() - 1) as f64;
+        let (low, high) = (place.floor() as usize, place.ceil() as usize);
+        if low == high {
+            return Ok(self.values[low].clone());
+        }
+        between(place - low as f64, self.values[low].as_ref(), self.values[high].as_ref())
+    }
+}
+
+impl Accumulator for Percentile {
+    fn begin(&mut self, direct: &[DatumRef<'_>]) {
+        self.fractions = direct[0].to_owned();
+    }
+
+    fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        if !args[0].is_null() {
+            self.values.push(args[0].to_owned());
+        }
+        Ok(())
+    }
+
+    fn finish(&self, call: &Call<'_>) -> Result<Datum> {
+        match self.fractions.as_ref() {
+            DatumRef::Float8(fraction) => self.at(fraction),
+            DatumRef::Array(fractions) => {
+                let results = fractions
+                    .iter()
+                    .map(|fraction| match fraction {
+                        DatumRef::Float8(fraction) => self.at(fraction),
+                        _ => Ok(Datum::Null),
+                    })
+                    .collect::<Result<Vec<_>>>()?;
+                if self.values.is_empty() {
+                    return Ok(Datum::Null);
+                }
+                array::shaped(call, self.element, &fractions.dimensions(), &results).put()
+            }
+            _ => Ok(Datum::Null),
+        }
+    }
+}
+
+/// The point at a fraction of the way between two floats.
+fn between_floats(fraction: f64, low: DatumRef<'_>, high: DatumRef<'_>) -> Result<Datum> {
+    let (low, high) = (f64::read(low)?, f64::read(high)?);
+    (low + fraction * (high - low)).put()
+}
+
+/// The point at a fraction of the way between two intervals.
+fn between_intervals(fraction: f64, low: DatumRef<'_>, high: DatumRef<'_>) -> Result<Datum> {
+    let (low, high) = (Interval::read(low)?, Interval::read(high)?);
+    low.add(high.subtract(low)?.multiply(fraction)?).put()
+}
+
+/// The most frequent value, the first of them in the order.
+#[derive(Default)]
+struct Mode {
+    run: (Datum, u64),
+    best: (Datum, u64),
+}
+
+impl Accumulator for Mode {
+    fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        if args[0].is_null() {
+            return Ok(());
+        }
+        if self.run.1 > 0 && self.run.0.as_ref() == args[0] {
+            self.run.1 += 1;
+        } else {
+            self.run = (args[0].to_owned(), 1);
+        }
+        if self.run.1 > self.best.1 {
+            self.best = self.run.clone();
+        }
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        Ok(self.best.0.clone())
+    }
+}
+
+/// How many rows stand before, beside and behind a row that is not among them.
+#[derive(Default, Clone, Copy)]
+struct Place {
+    before: i64,
+    /// Groups of peers before.
+    groups_before: i64,
+    peers: i64,
+    all: i64,
+}
+
+struct Hypothetical {
+    place: Place,
+    gives: fn(Place) -> Datum,
+}
+
+impl Hypothetical {
+    fn new(gives: fn(Place) -> Datum) -> Self {
+        Self { place: Place::default(), gives }
+    }
+}
+
+impl Accumulator for Hypothetical {
+    fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        let (order, starts_group) = (i32::read(args[0])?, bool::read(args[1])?);
+        self.place.all += 1;
+        self.place.before += i64::from(order < 0);
+        self.place.groups_before += i64::from(order < 0 && starts_group);
+        self.place.peers += i64::from(order == 0);
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        Ok((self.gives)(self.place))
+    }
+}
+
+pub(super) const PERCENTILES: &[Function] = aggregates! { Kind::OrderedSet { direct: 1 } =>
+    3972 percentile_disc(FLOAT8, ANYELEMENT) -> ANYELEMENT = @args
+        Percentile::discrete(args);
+    3978 percentile_disc(FLOAT8_ARRAY, ANYELEMENT) -> ANYARRAY = @args
+        Percentile::discrete(args);
+    3974 percentile_cont(FLOAT8, FLOAT8) -> FLOAT8 = @args
+        Percentile::continuous(args, between_floats);
+    3980 percentile_cont(FLOAT8_ARRAY, FLOAT8) -> FLOAT8_ARRAY = @args
+        Percentile::continuous(args, between_floats);
+    3976 percentile_cont(FLOAT8, INTERVAL) -> INTERVAL = @args
+        Percentile::continuous(args, between_intervals);
+    3982 percentile_cont(FLOAT8_ARRAY, INTERVAL) -> INTERVAL_ARRAY = @args
+        Percentile::continuous(args, between_intervals);
+};
+
+pub(super) const MODE: &[Function] = aggregates! { Kind::OrderedSet { direct: 0 } =>
+    3984 mode(ANYELEMENT) -> ANYELEMENT = Mode::default();
+};
+
+pub(super) const PLACES: &[Function] = aggregates! { Kind::Hypothetical =>
+    3986 rank(ANY) -> INT8 [variadic] = Hypothetical::new(|p| Datum::Int8(p.before + 1));
+    3992 dense_rank(ANY) -> INT8 [variadic] =
+        Hypothetical::new(|p| Datum::Int8(p.groups_before + 1));
+    3988 percent_rank(ANY) -> FLOAT8 [variadic] = Hypothetical::new(|p| {
+        Datum::Float8(if p.all == 0 { 0.0 } else { p.before as f64 / p.all as f64 })
+    });
+    3990 cume_dist(ANY) -> FLOAT8 [variadic] = Hypothetical::new(|p| {
+        Datum::Float8((p.before + p.peers + 1) as f64 / (p.all + 1) as f64)
+    });
+};

@@ -1,0 +1,340 @@
+//! `bytea`: pieces, bits, hashes, and its text encodings.
+
+use md5::{Digest, Md5};
+use sha2::{Sha224, Sha256, Sha384, Sha512};
+use types::{Error, Result, SqlState};
+
+use crate::function::{Function, functions};
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+        .map(char::from)
+        .collect()
+}
+
+fn md5(bytes: &[u8]) -> String {
+    hex(&Md5::digest(bytes))
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+fn unknown_encoding(name: &str) -> Error {
+    invalid(format!("unrecognized encoding: \"{name}\""))
+}
+
+fn encode(bytes: &[u8], encoding: &str) -> Result<String> {
+    match encoding.to_ascii_lowercase().as_str() {
+        "hex" => Ok(hex(bytes)),
+        "base64" => Ok(to_base64(bytes)),
+        "escape" => Ok(bytes
+            .iter()
+            .map(|byte| match byte {
+                b'\\' => "\\\\".to_owned(),
+                0 | 0x80.. => format!("\\{byte:03o}"),
+                byte => char::from(*byte).to_string(),
+            })
+            .collect()),
+        _ => Err(unknown_encoding(encoding)),
+    }
+}
+
+fn decode(text: &str, encoding: &str) -> Result<Vec<u8>> {
+    match encoding.to_ascii_lowercase().as_str() {
+        "hex" => from_hex(text),
+        "base64" => from_base64(text),
+        "escape" => from_escapes(text),
+        _ => Err(unknown_encoding(encoding)),
+    }
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>> {
+    let mut digits = text.chars().filter(|c| !matches!(c, ' ' | '\n' | '\t' | '\r'));
+    let digit = |c: char| {
+        c.to_digit(16).ok_or_else(|| invalid(format!("invalid hexadecimal digit: \"{c}\"")))
+    };
+    let mut out = Vec::with_capacity(text.len() / 2);
+    while let Some(high) = digits.next() {
+        let high = digit(high)?;
+        let low = digits
+            .next()
+            .ok_or_else(|| invalid("invalid hexadecimal data: odd number of digits"))?;
+        out.push((high << 4 | digit(low)?) as u8);
+    }
+    Ok(out)
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base 64 in lines of 76 characters.
+fn to_base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() / 3 * 4 + 4);
+    for (at, group) in bytes.chunks(3).enumerate() {
+        if at > 0 && at % 19 == 0 {
+            out.push('\n');
+        }
+        let mut bits = [0; 4];
+        bits[1..=group.len()].copy_from_slice(group);
+        let bits = u32::from_be_bytes(bits);
+        for place in 0..4 {
+            let letter = BASE64[(bits >> (18 - 6 * place)) as usize & 63];
+            out.push(if place <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+fn from_base64(text: &str) -> Result<Vec<u8>> {
+    let unexpected = || invalid("unexpected \"=\" while decoding base64 sequence");
+    let end = || {
+        invalid("invalid base64 end sequence")
+            .with_hint("Input data is missing padding, is truncated, or is otherwise corrupted.")
+    };
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count, mut padding) = (0_u32, 0, 0);
+    for c in text.chars().filter(|c| !matches!(c, ' ' | '\n' | '\t' | '\r')) {
+        let value = match BASE64.iter().position(|letter| char::from(*letter) == c) {
+            Some(value) if padding == 0 => value as u32,
+            Some(_) => return Err(end()),
+            None if c == '=' => {
+                if count < 2 {
+                    return Err(unexpected());
+                }
+                padding += 1;
+                0
+            }
+            None => {
+                return Err(invalid(format!(
+                    "invalid symbol \"{c}\" found while decoding base64 sequence"
+                )));
+            }
+        };
+        bits = bits << 6 | value;
+        count += 1;
+        if count == 4 {
+            out.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
+            (bits, count) = (0, 0);
+        }
+    }
+    if count == 0 { Ok(out) } else { Err(end()) }
+}
+
+fn from_escapes(text: &str) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.as_bytes();
+    loop {
+        bytes = match bytes {
+            [] => return Ok(out),
+            [b'\\', b'\\', rest @ ..] => {
+                out.push(b'\\');
+                rest
+            }
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] => {
+                out.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest
+            }
+            [b'\\', ..] => {
+                return Err(Error::new(
+                    SqlState::INVALID_TEXT_REPRESENTATION,
+                    "invalid input syntax for type bytea",
+                ));
+            }
+            [byte, rest @ ..] => {
+                out.push(*byte);
+                rest
+            }
+        };
+    }
+}
+
+/// `length` bytes from a position on, counted from 1, which may lie before the value.
+fn substring(bytes: &[u8], start: i32, length: Option<i32>) -> Result<&[u8]> {
+    let start = i64::from(start) - 1;
+    let end = match length {
+        Some(length) if length < 0 => {
+            return Err(Error::new(
+                SqlState::SUBSTRING_ERROR,
+                "negative substring length not allowed",
+            ));
+        }
+        Some(length) => start + i64::from(length),
+        None => bytes.len() as i64,
+    };
+    let within = |at: i64| at.clamp(0, bytes.len() as i64) as usize;
+    Ok(&bytes[within(start)..within(end).max(within(start))])
+}
+
+fn overlay(bytes: &[u8], new: &[u8], start: i32, length: i32) -> Result<Vec<u8>> {
+    let before = substring(bytes, 1, Some(start.saturating_sub(1)))?;
+    if start <= 0 {
+        return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
+    }
+    let after = substring(bytes, start.saturating_add(length), None)?;
+    Ok([before, new, after].concat())
+}
+
+fn position(bytes: &[u8], part: &[u8]) -> i32 {
+    if part.is_empty() {
+        return 1;
+    }
+    bytes.windows(part.len()).position(|window| window == part).map_or(0, |at| at as i32 + 1)
+}
+
+fn trim<'a>(mut bytes: &'a [u8], set: &[u8], front: bool, back: bool) -> &'a [u8] {
+    while front
+        && let Some((first, rest)) = bytes.split_first()
+        && set.contains(first)
+    {
+        bytes = rest;
+    }
+    while back
+        && let Some((last, rest)) = bytes.split_last()
+        && set.contains(last)
+    {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// The byte of that number, counted from 0.
+fn checked(bytes: &[u8], at: i64, bits: i64) -> Result<usize> {
+    let count = bytes.len() as i64 * bits;
+    if (0..count).contains(&at) {
+        return Ok((at / bits) as usize);
+    }
+    Err(Error::new(
+        SqlState::ARRAY_SUBSCRIPT_ERROR,
+        format!("index {at} out of valid range, 0..{}", count - 1),
+    ))
+}
+
+fn set_bit(bytes: &[u8], at: i64, bit: i32) -> Result<Vec<u8>> {
+    let byte = checked(bytes, at, 8)?;
+    if !(0..=1).contains(&bit) {
+        return Err(invalid("new bit must be 0 or 1"));
+    }
+    let mut changed = bytes.to_vec();
+    changed[byte] = changed[byte] & !(1 << (at % 8)) | (bit as u8) << (at % 8);
+    Ok(changed)
+}
+
+fn set_byte(bytes: &[u8], at: i32, value: i32) -> Result<Vec<u8>> {
+    let at = checked(bytes, at.into(), 1)?;
+    let mut changed = bytes.to_vec();
+    changed[at] = value as u8;
+    Ok(changed)
+}
+
+/// The names of the one encoding that texts have.
+fn is_utf8(name: &str) -> bool {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("unicode")
+}
+
+fn is_latin1(name: &str) -> bool {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    name.eq_ignore_ascii_case("latin1") || name.eq_ignore_ascii_case("iso88591")
+}
+
+fn convert_from(bytes: &[u8], encoding: &str) -> Result<String> {
+    if is_latin1(encoding) {
+        return Ok(bytes.iter().map(|byte| char::from(*byte)).collect());
+    }
+    if !is_utf8(encoding) {
+        return Err(invalid(format!("invalid source encoding name \"{encoding}\"")));
+    }
+    let broken = |bytes: &[u8]| {
+        let shown: Vec<_> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
+        Error::new(
+            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+            format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")),
+        )
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.contains('\0') => Err(broken(&[0])),
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) => {
+            let from = error.valid_up_to();
+            // As many bytes as the first of them announces.
+            let announced = match bytes[from] {
+                0xC0..=0xDF => 2,
+                0xE0..=0xEF => 3,
+                0xF0..=0xF7 => 4,
+                _ => 1,
+            };
+            Err(broken(&bytes[from..bytes.len().min(from + announced)]))
+        }
+    }
+}
+
+fn convert_to(text: &str, encoding: &str) -> Result<Vec<u8>> {
+    if is_utf8(encoding) {
+        return Ok(text.as_bytes().to_vec());
+    }
+    if !is_latin1(encoding) {
+        return Err(invalid(format!("invalid destination encoding name \"{encoding}\"")));
+    }
+    text.chars()
+        .map(|c| {
+            u8::try_from(c as u32).map_err(|_| {
+                let mut buffer = [0; 4];
+                let shown: Vec<_> =
+                    c.encode_utf8(&mut buffer).bytes().map(|b| format!("0x{b:02x}")).collect();
+                Error::new(
+                    SqlState::UNTRANSLATABLE_CHARACTER,
+                    format!(
+                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent \
+                         in encoding \"LATIN1\"",
+                        shown.join(" ")
+                    ),
+                )
+            })
+        })
+        .collect()
+}
+
+pub(crate) const TABLE: &[Function] = functions! {
+    2010 length(BYTEA) -> INT4 = (a: &[u8]) a.len() as i32;
+    720 octet_length(BYTEA) -> INT4 = (a: &[u8]) a.len() as i32;
+    1810 bit_length(BYTEA) -> INT4 = (a: &[u8]) a.len() as i32 * 8;
+    6163 bit_count(BYTEA) -> INT8 = (a: &[u8])
+        a.iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>();
+    2011 byteacat(BYTEA, BYTEA) -> BYTEA = (a: &[u8], b: &[u8]) [a, b].concat();
+    2085 substr(BYTEA, INT4, INT4) -> BYTEA = (a: &[u8], at: i32, n: i32)
+        substring(a, at, Some(n)).map(<[u8]>::to_vec);
+    2086 substr(BYTEA, INT4) -> BYTEA = (a: &[u8], at: i32)
+        substring(a, at, None).map(<[u8]>::to_vec);
+    2012 substring(BYTEA, INT4, INT4) -> BYTEA = (a: &[u8], at: i32, n: i32)
+        substring(a, at, Some(n)).map(<[u8]>::to_vec);
+    2013 substring(BYTEA, INT4) -> BYTEA = (a: &[u8], at: i32)
+        substring(a, at, None).map(<[u8]>::to_vec);
+    749 overlay(BYTEA, BYTEA, INT4, INT4) -> BYTEA = (a: &[u8], new: &[u8], at: i32, n: i32)
+        overlay(a, new, at, n);
+    752 overlay(BYTEA, BYTEA, INT4) -> BYTEA = (a: &[u8], new: &[u8], at: i32)
+        overlay(a, new, at, new.len() as i32);
+    2014 position(BYTEA, BYTEA) -> INT4 = (a: &[u8], part: &[u8]) position(a, part);
+    2015 btrim(BYTEA, BYTEA) -> BYTEA = (a: &[u8], set: &[u8]) trim(a, set, true, true).to_vec();
+    6195 ltrim(BYTEA, BYTEA) -> BYTEA = (a: &[u8], set: &[u8]) trim(a, set, true, false).to_vec();
+    6196 rtrim(BYTEA, BYTEA) -> BYTEA = (a: &[u8], set: &[u8]) trim(a, set, false, true).to_vec();
+    721 get_byte(BYTEA, INT4) -> INT4 = (a: &[u8], at: i32)
+        i32::from(a[checked(a, at.into(), 1)?]);
+    722 set_byte(BYTEA, INT4, INT4) -> BYTEA = (a: &[u8], at: i32, value: i32)
+        set_byte(a, at, value);
+    723 get_bit(BYTEA, INT8) -> INT4 = (a: &[u8], at: i64)
+        i32::from(a[checked(a, at, 8)?] >> (at % 8) & 1);
+    724 set_bit(BYTEA, INT8, INT4) -> BYTEA = (a: &[u8], at: i64, bit: i32) set_bit(a, at, bit);
+    1946 encode(BYTEA, TEXT) -> TEXT = (a: &[u8], encoding: &str) encode(a, encoding);
+    1947 decode(TEXT, TEXT) -> BYTEA = (a: &str, encoding: &str) decode(a, encoding);
+    1714 convert_from(BYTEA, NAME) -> TEXT [stable] = (a: &[u8], name: &str) convert_from(a, name);
+    1717 convert_to(TEXT, NAME) -> BYTEA [stable] = (a: &str, name: &str) convert_to(a, name);
+    2311 md5(TEXT) -> TEXT = (a: &str) md5(a.as_bytes());
+    2321 md5(BYTEA) -> TEXT = (a: &[u8]) md5(a);
+    3419 sha224(BYTEA) -> BYTEA = (a: &[u8]) Sha224::digest(a).to_vec();
+    3420 sha256(BYTEA) -> BYTEA = (a: &[u8]) Sha256::digest(a).to_vec();
+    3421 sha384(BYTEA) -> BYTEA = (a: &[u8]) Sha384::digest(a).to_vec();
+    3422 sha512(BYTEA) -> BYTEA = (a: &[u8]) Sha512::digest(a).to_vec();
+};

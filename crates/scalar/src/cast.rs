@@ -1,0 +1,408 @@
+//! Casts: whether a type becomes another, in which circumstances, and how.
+//!
+//! ```text
+//!   implicit     anywhere                       int4 -> int8, varchar -> text
+//!   assignment   into a column as well          int8 -> int4, anything -> text
+//!   explicit     only where it is asked for     int4 -> bool, text -> anything
+//! ```
+//!
+//! The table is PostgreSQL's `pg_cast`. What is not in it follows from rules: arrays are cast by
+//! their elements, a domain as its base type, and whatever has a text form goes through it.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::iter;
+use std::sync::LazyLock;
+
+use types::{
+    Array, Datum, DatumRef, Error, Modifier, Oid, Record, Repr, Result, Shape, SqlState, Type,
+};
+
+use crate::context::Context;
+use crate::facts::Facts;
+use crate::function::{Call, internal};
+use crate::registry;
+
+/// Where a cast is to be made; each circumstance allows what the ones before it allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Circumstance {
+    /// In an expression, without anybody asking.
+    Implicit,
+    /// To store a value in a column.
+    Assignment,
+    /// By `CAST` or `::`.
+    Explicit,
+}
+
+/// How a value of one type becomes one of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// The value stays what it is, `varchar` as `text`; at most it is held differently, `int4` as
+    /// `oid`.
+    Relabel,
+    /// By the function with this number, called with the value (and, where it takes them, the
+    /// modifier and whether the cast is explicit).
+    Function(Oid),
+    /// By the text form: written as the one, read as the other.
+    InOut,
+    /// Each element of an array by itself.
+    Elements(Box<How>),
+    /// A named composite type from a record, field by field.
+    Record,
+}
+
+/// How a value of `source` becomes one of `target` in a circumstance; `None` where it does not.
+pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) -> Option<How> {
+    let (source, target) = (facts.base(source), facts.base(target));
+    if source == target {
+        return Some(How::Relabel);
+    }
+    if let Some(cast) = declared(source, target) {
+        return (cast.when <= when).then(|| cast.how());
+    }
+    if facts.is_true_array(target)
+        && let (Some(from), Some(to)) = (facts.element(source), facts.element(target))
+        && facts.is_true_array(source)
+    {
+        return Some(How::Elements(Box::new(find(facts, from, to, when)?)));
+    }
+    if facts.is_composite(source) && target == Type::RECORD {
+        return Some(How::Relabel);
+    }
+    if source == Type::RECORD && facts.is_composite(target) {
+        return Some(How::Record);
+    }
+    // Every type has a text form.
+    if facts.category(target) == 'S' && when >= Circumstance::Assignment {
+        return Some(How::InOut);
+    }
+    (facts.category(source) == 'S' && when >= Circumstance::Explicit).then_some(How::InOut)
+}
+
+/// Makes a cast, without a modifier of the target type.
+///
+/// # Errors
+/// What the function or the target's text form reports; 42846 for a record that has other fields
+/// than the composite type.
+pub fn apply(
+    how: &How,
+    value: DatumRef<'_>,
+    source: Type,
+    target: Type,
+    when: Circumstance,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    if value.is_null() {
+        return Ok(Datum::Null);
+    }
+    let facts = Facts(context.types.types);
+    match how {
+        How::Relabel => hold_as(value, target, context),
+        How::Function(oid) => {
+            let function = registry::function(*oid)
+                .ok_or_else(|| internal(format!("there is no function {oid}")))?;
+            // Length coercions take a modifier, and some whether they may cut.
+            let more = [DatumRef::Int4(-1), DatumRef::Bool(when == Circumstance::Explicit)];
+            let args: Vec<_> = iter::once(value).chain(more).take(function.args.len()).collect();
+            let call = Call { context, args: function.args, ret: function.ret, spread: false };
+            hold_as(function.call(&call, &args)?.as_ref(), target, context)
+        }
+        How::InOut => {
+            let text = types::text::to_string(value, source, Modifier::NONE, &context.types);
+            let text = text.unwrap_or_default();
+            types::text::parse(&text, target, Modifier::NONE, &context.types)
+        }
+        How::Elements(each) => {
+            let DatumRef::Array(array) = value else {
+                return Err(internal(format!("{value:?} is no array")));
+            };
+            let element = |ty| {
+                facts
+                    .element(facts.base(ty))
+                    .ok_or_else(|| internal("the type of an array is none"))
+            };
+            let (from, to) = (element(source)?, element(target)?);
+            let values = array
+                .iter()
+                .map(|value| apply(each, value, from, to, when, context))
+                .collect::<Result<Vec<_>>>()?;
+            let repr = context.types.types.repr_of(to)?;
+            let values = values.iter().map(Datum::as_ref);
+            Ok(Array::new(to, repr, &array.dimensions(), values)?.into())
+        }
+        How::Record => fields(value, target, when, context),
+    }
+}
+
+/// A record as a named composite type: each field cast to the type of the column.
+fn fields(
+    value: DatumRef<'_>,
+    target: Type,
+    when: Circumstance,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    let facts = Facts(context.types.types);
+    let refuse = |detail: &str| {
+        let name = facts.name(target);
+        Error::new(SqlState::CANNOT_COERCE, format!("cannot cast type record to {name}"))
+            .with_detail(detail)
+    };
+    let Shape::Composite(columns) = context.types.types.shape_of(facts.base(target))? else {
+        return Err(refuse("The target is no composite type."));
+    };
+    let DatumRef::Record(record) = value else {
+        return Err(internal(format!("{value:?} is no record")));
+    };
+    match record.len().cmp(&columns.len()) {
+        Ordering::Less => return Err(refuse("Input has too few columns.")),
+        Ordering::Greater => return Err(refuse("Input has too many columns.")),
+        Ordering::Equal => {}
+    }
+    let mut values = Vec::with_capacity(columns.len());
+    for ((source, _, value), column) in record.iter().zip(columns.iter()) {
+        let how = find(facts, source, column.ty, when)
+            .ok_or_else(|| refuse("A column has a type that cannot be cast."))?;
+        let value = apply(&how, value, source, column.ty, when, context)?;
+        values.push((column.ty, context.types.types.repr_of(column.ty)?, value));
+    }
+    let values = values.iter().map(|(ty, repr, value)| (*ty, *repr, value.as_ref()));
+    Ok(Record::new(values).into())
+}
+
+/// The value as the target type holds it, where both have the same bits.
+fn hold_as(value: DatumRef<'_>, target: Type, context: &Context<'_>) -> Result<Datum> {
+    let repr = context.types.types.repr_of(target)?;
+    Ok(match (value, repr) {
+        (DatumRef::Int4(number), Repr::Oid) => Datum::Oid(Oid(number as u32)),
+        (DatumRef::Oid(oid), Repr::Int4) => Datum::Int4(oid.0 as i32),
+        (DatumRef::Text(text), Repr::Text) if target == Type::BPCHAR => {
+            Datum::text(text.trim_end_matches(' '))
+        }
+        (value, _) => value.to_owned(),
+    })
+}
+
+/// The function that fits a value of a type to a modifier of it, as `varchar(10)` does: it takes
+/// the value, the modifier, and for some types whether the cast is explicit.
+pub fn to_modifier(ty: Type) -> Option<Oid> {
+    match declared(ty, ty)?.method {
+        Method::Function(oid) => Some(Oid(oid)),
+        Method::Binary | Method::InOut => None,
+    }
+}
+
+/// One entry of `pg_cast`.
+#[derive(Debug, Clone, Copy)]
+pub struct Cast {
+    /// The type that is cast.
+    pub source: Type,
+    /// The type that it becomes.
+    pub target: Type,
+    /// The least circumstance that allows it.
+    pub when: Circumstance,
+    /// What is done.
+    method: Method,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Method {
+    Binary,
+    InOut,
+    Function(u32),
+}
+
+impl Cast {
+    /// How the cast is made.
+    pub fn how(&self) -> How {
+        match self.method {
+            Method::Binary => How::Relabel,
+            Method::InOut => How::InOut,
+            Method::Function(oid) => How::Function(Oid(oid)),
+        }
+    }
+}
+
+/// All declared casts.
+pub fn all() -> &'static [Cast] {
+    TABLE
+}
+
+fn declared(source: Type, target: Type) -> Option<&'static Cast> {
+    static INDEX: LazyLock<HashMap<(Type, Type), &Cast>> =
+        LazyLock::new(|| TABLE.iter().map(|cast| ((cast.source, cast.target), cast)).collect());
+    INDEX.get(&(source, target)).copied()
+}
+
+macro_rules! casts {
+    ($($source:ident -> $target:ident $when:ident $method:ident $(($oid:literal))?;)*) => {
+        const TABLE: &[Cast] = &[$(Cast {
+            source: Type::$source,
+            target: Type::$target,
+            when: Circumstance::$when,
+            method: Method::$method $(($oid))?,
+        }),*];
+    };
+}
+
+casts! {
+    BOOL -> INT4 Explicit Function(2558);
+    BOOL -> TEXT Assignment Function(2971);
+    BOOL -> BPCHAR Assignment Function(2971);
+    BOOL -> VARCHAR Assignment Function(2971);
+    CHAR -> INT4 Explicit Function(77);
+    CHAR -> TEXT Implicit Function(946);
+    CHAR -> BPCHAR Assignment Function(860);
+    CHAR -> VARCHAR Assignment Function(946);
+    NAME -> TEXT Implicit Function(406);
+    NAME -> BPCHAR Assignment Function(408);
+    NAME -> VARCHAR Assignment Function(1401);
+    INT8 -> INT2 Assignment Function(714);
+    INT8 -> INT4 Assignment Function(480);
+    INT8 -> REGPROC Implicit Function(1287);
+    INT8 -> OID Implicit Function(1287);
+    INT8 -> FLOAT4 Implicit Function(652);
+    INT8 -> FLOAT8 Implicit Function(482);
+    INT8 -> NUMERIC Implicit Function(1781);
+    INT8 -> REGPROCEDURE Implicit Function(1287);
+    INT8 -> REGOPER Implicit Function(1287);
+    INT8 -> REGOPERATOR Implicit Function(1287);
+    INT8 -> REGCLASS Implicit Function(1287);
+    INT8 -> REGTYPE Implicit Function(1287);
+    INT8 -> REGCONFIG Implicit Function(1287);
+    INT8 -> REGNAMESPACE Implicit Function(1287);
+    INT8 -> REGROLE Implicit Function(1287);
+    INT2 -> INT8 Implicit Function(754);
+    INT2 -> INT4 Implicit Function(313);
+    INT2 -> REGPROC Implicit Function(313);
+    INT2 -> OID Implicit Function(313);
+    INT2 -> FLOAT4 Implicit Function(236);
+    INT2 -> FLOAT8 Implicit Function(235);
+    INT2 -> NUMERIC Implicit Function(1782);
+    INT2 -> REGPROCEDURE Implicit Function(313);
+    INT2 -> REGOPER Implicit Function(313);
+    INT2 -> REGOPERATOR Implicit Function(313);
+    INT2 -> REGCLASS Implicit Function(313);
+    INT2 -> REGTYPE Implicit Function(313);
+    INT2 -> REGCONFIG Implicit Function(313);
+    INT2 -> REGNAMESPACE Implicit Function(313);
+    INT2 -> REGROLE Implicit Function(313);
+    INT4 -> BOOL Explicit Function(2557);
+    INT4 -> CHAR Explicit Function(78);
+    INT4 -> INT8 Implicit Function(481);
+    INT4 -> INT2 Assignment Function(314);
+    INT4 -> REGPROC Implicit Binary;
+    INT4 -> OID Implicit Binary;
+    INT4 -> FLOAT4 Implicit Function(318);
+    INT4 -> FLOAT8 Implicit Function(316);
+    INT4 -> NUMERIC Implicit Function(1740);
+    INT4 -> REGPROCEDURE Implicit Binary;
+    INT4 -> REGOPER Implicit Binary;
+    INT4 -> REGOPERATOR Implicit Binary;
+    INT4 -> REGCLASS Implicit Binary;
+    INT4 -> REGTYPE Implicit Binary;
+    INT4 -> REGCONFIG Implicit Binary;
+    INT4 -> REGNAMESPACE Implicit Binary;
+    INT4 -> REGROLE Implicit Binary;
+    REGPROC -> INT8 Assignment Function(1288);
+    REGPROC -> INT4 Assignment Binary;
+    REGPROC -> OID Implicit Binary;
+    REGPROC -> REGPROCEDURE Implicit Binary;
+    TEXT -> CHAR Assignment Function(944);
+    TEXT -> NAME Implicit Function(407);
+    TEXT -> BPCHAR Implicit Binary;
+    TEXT -> VARCHAR Implicit Binary;
+    TEXT -> REGCLASS Implicit Function(1079);
+    OID -> INT8 Assignment Function(1288);
+    OID -> INT4 Assignment Binary;
+    OID -> REGPROC Implicit Binary;
+    OID -> REGPROCEDURE Implicit Binary;
+    OID -> REGOPER Implicit Binary;
+    OID -> REGOPERATOR Implicit Binary;
+    OID -> REGCLASS Implicit Binary;
+    OID -> REGTYPE Implicit Binary;
+    OID -> REGCONFIG Implicit Binary;
+    OID -> REGNAMESPACE Implicit Binary;
+    OID -> REGROLE Implicit Binary;
+    JSON -> JSONB Assignment InOut;
+    FLOAT4 -> INT8 Assignment Function(653);
+    FLOAT4 -> INT2 Assignment Function(238);
+    FLOAT4 -> INT4 Assignment Function(319);
+    FLOAT4 -> FLOAT8 Implicit Function(311);
+    FLOAT4 -> NUMERIC Assignment Function(1742);
+    FLOAT8 -> INT8 Assignment Function(483);
+    FLOAT8 -> INT2 Assignment Function(237);
+    FLOAT8 -> INT4 Assignment Function(317);
+    FLOAT8 -> FLOAT4 Assignment Function(312);
+    FLOAT8 -> NUMERIC Assignment Function(1743);
+    BPCHAR -> CHAR Assignment Function(944);
+    BPCHAR -> NAME Implicit Function(409);
+    BPCHAR -> TEXT Implicit Function(401);
+    BPCHAR -> BPCHAR Implicit Function(668);
+    BPCHAR -> VARCHAR Implicit Function(401);
+    VARCHAR -> CHAR Assignment Function(944);
+    VARCHAR -> NAME Implicit Function(1400);
+    VARCHAR -> TEXT Implicit Binary;
+    VARCHAR -> BPCHAR Implicit Binary;
+    VARCHAR -> VARCHAR Implicit Function(669);
+    VARCHAR -> REGCLASS Implicit Function(1079);
+    DATE -> TIMESTAMP Implicit Function(2024);
+    DATE -> TIMESTAMPTZ Implicit Function(1174);
+    TIME -> TIME Implicit Function(1968);
+    TIME -> INTERVAL Implicit Function(1370);
+    TIME -> TIMETZ Implicit Function(2047);
+    TIMESTAMP -> DATE Assignment Function(2029);
+    TIMESTAMP -> TIME Assignment Function(1316);
+    TIMESTAMP -> TIMESTAMP Implicit Function(1961);
+    TIMESTAMP -> TIMESTAMPTZ Implicit Function(2028);
+    TIMESTAMPTZ -> DATE Assignment Function(1178);
+    TIMESTAMPTZ -> TIME Assignment Function(2019);
+    TIMESTAMPTZ -> TIMESTAMP Assignment Function(2027);
+    TIMESTAMPTZ -> TIMESTAMPTZ Implicit Function(1967);
+    TIMESTAMPTZ -> TIMETZ Assignment Function(1388);
+    INTERVAL -> TIME Assignment Function(1419);
+    INTERVAL -> INTERVAL Implicit Function(1200);
+    TIMETZ -> TIME Assignment Function(2046);
+    TIMETZ -> TIMETZ Implicit Function(1969);
+    NUMERIC -> INT8 Assignment Function(1779);
+    NUMERIC -> INT2 Assignment Function(1783);
+    NUMERIC -> INT4 Assignment Function(1744);
+    NUMERIC -> FLOAT4 Implicit Function(1745);
+    NUMERIC -> FLOAT8 Implicit Function(1746);
+    NUMERIC -> NUMERIC Implicit Function(1703);
+    REGPROCEDURE -> INT8 Assignment Function(1288);
+    REGPROCEDURE -> INT4 Assignment Binary;
+    REGPROCEDURE -> REGPROC Implicit Binary;
+    REGPROCEDURE -> OID Implicit Binary;
+    REGOPER -> INT8 Assignment Function(1288);
+    REGOPER -> INT4 Assignment Binary;
+    REGOPER -> OID Implicit Binary;
+    REGOPER -> REGOPERATOR Implicit Binary;
+    REGOPERATOR -> INT8 Assignment Function(1288);
+    REGOPERATOR -> INT4 Assignment Binary;
+    REGOPERATOR -> OID Implicit Binary;
+    REGOPERATOR -> REGOPER Implicit Binary;
+    REGCLASS -> INT8 Assignment Function(1288);
+    REGCLASS -> INT4 Assignment Binary;
+    REGCLASS -> OID Implicit Binary;
+    REGTYPE -> INT8 Assignment Function(1288);
+    REGTYPE -> INT4 Assignment Binary;
+    REGTYPE -> OID Implicit Binary;
+    REGCONFIG -> INT8 Assignment Function(1288);
+    REGCONFIG -> INT4 Assignment Binary;
+    REGCONFIG -> OID Implicit Binary;
+    JSONB -> BOOL Explicit Function(3556);
+    JSONB -> INT8 Explicit Function(3452);
+    JSONB -> INT2 Explicit Function(3450);
+    JSONB -> INT4 Explicit Function(3451);
+    JSONB -> JSON Assignment InOut;
+    JSONB -> FLOAT4 Explicit Function(3453);
+    JSONB -> FLOAT8 Explicit Function(2580);
+    JSONB -> NUMERIC Explicit Function(3449);
+    REGNAMESPACE -> INT8 Assignment Function(1288);
+    REGNAMESPACE -> INT4 Assignment Binary;
+    REGNAMESPACE -> OID Implicit Binary;
+    REGROLE -> INT8 Assignment Function(1288);
+    REGROLE -> INT4 Assignment Binary;
+    REGROLE -> OID Implicit Binary;
+    XID8 -> XID Explicit Function(5071);
+}

@@ -1,0 +1,49 @@
+//! PostgreSQL's functions, operators, casts and aggregates over values.
+//!
+//! ```text
+//!   name + types of arguments ──resolve──> Function, Operator        which one is meant
+//!              type -> type   ──cast─────> How                       how one becomes the other
+//!        values + Context     ──Function::call──> Datum              what it gives
+//!        many rows            ──Aggregate──> Accumulator ──> Datum
+//! ```
+//!
+//! The tables of functions stand by subject, one file each: [`function`] says how they are written.
+//! Numbers, names, strictness and volatility are those of PostgreSQL's catalog, because clients
+//! read them there, and results and errors are PostgreSQL's too.
+//!
+//! # Absent on purpose
+//! No SQL text, no tables, no clock and no random source: what an evaluation depends on comes in a
+//! [`Context`]. `COALESCE`, `CASE`, `GREATEST` and their kin are no functions but expressions.
+
+pub mod aggregate;
+mod array;
+mod bytes;
+pub mod cast;
+mod comparison;
+pub mod context;
+mod datetime;
+mod decimal;
+pub mod facts;
+mod float;
+pub mod function;
+mod integer;
+mod json;
+mod jsonb;
+pub mod names;
+pub mod operators;
+mod pattern;
+pub mod polymorphic;
+pub mod quote;
+mod random;
+mod regex;
+pub mod registry;
+pub mod resolve;
+mod series;
+mod server;
+mod session;
+mod string;
+mod trigonometry;
+mod window;
+
+pub use context::{Clock, Context, Random, Session};
+pub use function::{Call, Eval, Function, Rows, Volatility};

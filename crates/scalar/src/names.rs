@@ -1,0 +1,122 @@
+//! Names: what the arguments of functions are called, and the columns of those that return rows.
+//!
+//! Only what can be used is listed: names for `make_interval(days => 1)`, columns for
+//! `SELECT key FROM jsonb_each(...)`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use types::{Oid, Type};
+
+/// The columns of a function that returns rows: names and types.
+pub type Columns = &'static [(&'static str, Type)];
+
+/// The names of a function's arguments; empty where they have none.
+pub fn of_arguments(function: Oid) -> &'static [&'static str] {
+    static INDEX: LazyLock<HashMap<Oid, &[&str]>> =
+        LazyLock::new(|| ARGUMENTS.iter().map(|(oid, names)| (Oid(*oid), *names)).collect());
+    INDEX.get(&function).copied().unwrap_or_default()
+}
+
+/// The columns of a function that returns rows of more than one; empty for all others.
+pub fn of_columns(function: Oid) -> Columns {
+    static INDEX: LazyLock<HashMap<Oid, Columns>> =
+        LazyLock::new(|| COLUMNS.iter().map(|(oid, columns)| (Oid(*oid), *columns)).collect());
+    INDEX.get(&function).copied().unwrap_or_default()
+}
+
+macro_rules! arguments {
+    ($($oid:literal $($name:literal)*;)*) => {
+        const ARGUMENTS: &[(u32, &[&str])] = &[$(($oid, &[$($name),*]),)*];
+    };
+}
+
+macro_rules! columns {
+    ($($oid:literal $($name:literal $type:ident),*;)*) => {
+        const COLUMNS: &[(u32, Columns)] = &[$(($oid, &[$(($name, Type::$type)),*]),)*];
+    };
+}
+
+arguments! {
+    1177 "target" "path" "vars" "silent";
+    1179 "target" "path" "vars" "silent";
+    1180 "target" "path" "vars" "silent";
+    1268 "str" "strict";
+    1689 "acl";
+    2023 "target" "path" "vars" "silent";
+    2030 "target" "path" "vars" "silent";
+    2096 "pid" "timeout";
+    3078 "sequence_oid";
+    3197 "key" "value";
+    3208 "from_json";
+    3214 "from_json" "field_name";
+    3215 "from_json" "element_index";
+    3216 "from_json" "element_index";
+    3217 "from_json" "path_elems";
+    3219 "from_json";
+    3270 "key" "value";
+    3305 "jsonb_in" "path" "replacement" "create_if_missing";
+    3343 "from_json" "path_elems";
+    3461 "year" "month" "mday" "hour" "min" "sec";
+    3462 "year" "month" "mday" "hour" "min" "sec";
+    3463 "year" "month" "mday" "hour" "min" "sec" "timezone";
+    3464 "years" "months" "weeks" "days" "hours" "mins" "secs";
+    3465 "from_json";
+    3478 "from_json" "field_name";
+    3538 "value" "delimiter";
+    3545 "value" "delimiter";
+    3579 "jsonb_in" "path" "replacement" "insert_after";
+    3846 "year" "month" "day";
+    3847 "hour" "min" "sec";
+    3932 "from_json";
+    3940 "from_json" "path_elems";
+    3947 "from_json" "field_name";
+    3948 "from_json" "field_name";
+    3949 "from_json" "element_index";
+    3950 "from_json" "element_index";
+    3951 "from_json" "path_elems";
+    3953 "from_json" "path_elems";
+    3955 "from_json";
+    3958 "from_json";
+    3959 "from_json";
+    3960 "base" "from_json" "use_json_as_text";
+    3961 "base" "from_json" "use_json_as_text";
+    3969 "from_json";
+    4005 "target" "path" "vars" "silent";
+    4006 "target" "path" "vars" "silent";
+    4007 "target" "path" "vars" "silent";
+    4008 "target" "path" "vars" "silent";
+    4009 "target" "path" "vars" "silent";
+    5054 "jsonb_in" "path" "replacement" "create_if_missing" "null_value_treatment";
+    6211 "value" "type_name";
+    6212 "mean" "stddev";
+    6280 "key" "value";
+    6281 "key" "value";
+    6282 "key" "value";
+    6288 "key" "value";
+    6289 "key" "value";
+    6290 "key" "value";
+    6339 "min" "max";
+    6340 "min" "max";
+    6341 "min" "max";
+}
+
+columns! {
+    1371 "locktype" TEXT, "database" OID, "relation" OID, "page" INT4, "tuple" INT2, "virtualxid" TEXT, "transactionid" XID, "classid" OID, "objid" OID, "objsubid" INT2, "virtualtransaction" TEXT, "pid" INT4, "mode" TEXT, "granted" BOOL, "fastpath" BOOL, "waitstart" TIMESTAMPTZ;
+    1686 "word" TEXT, "catcode" CHAR, "barelabel" BOOL, "catdesc" TEXT, "baredesc" TEXT;
+    1689 "grantor" OID, "grantee" OID, "privilege_type" TEXT, "is_grantable" BOOL;
+    2510 "name" TEXT, "statement" TEXT, "prepare_time" TIMESTAMPTZ, "parameter_types" REGTYPE_ARRAY, "result_types" REGTYPE_ARRAY, "from_sql" BOOL, "generic_plans" INT8, "custom_plans" INT8;
+    2599 "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
+    2856 "name" TEXT, "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
+    3078 "start_value" INT8, "minimum_value" INT8, "maximum_value" INT8, "increment" INT8, "cycle_option" BOOL, "cache_size" INT8, "data_type" OID;
+    3208 "key" TEXT, "value" JSONB;
+    3219 "value" JSONB;
+    3465 "value" TEXT;
+    3932 "key" TEXT, "value" TEXT;
+    3955 "value" JSON;
+    3958 "key" TEXT, "value" JSON;
+    3959 "key" TEXT, "value" TEXT;
+    3969 "value" TEXT;
+    6211 "message" TEXT, "detail" TEXT, "hint" TEXT, "sql_error_code" TEXT;
+    6318 "type" TEXT, "name" TEXT, "description" TEXT;
+}

@@ -1,0 +1,654 @@
+//! The operators: symbol, types of the operands and of the result, and the function behind it.
+//!
+//! The numbers are those of PostgreSQL's `pg_operator` and `pg_proc`. A prefix operator has no left
+//! operand. Commutators and negators follow from the symbols and are not written down.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use types::{Oid, Type};
+
+/// One entry of `pg_operator`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operator {
+    /// The number that `pg_operator` has for it.
+    pub oid: Oid,
+    /// The symbol.
+    pub name: &'static str,
+    /// The type of the left operand; [`Type::NONE`] for a prefix operator.
+    pub left: Type,
+    /// The type of the right operand.
+    pub right: Type,
+    /// The type of the result.
+    pub ret: Type,
+    /// The function that computes it.
+    pub function: Oid,
+}
+
+impl Operator {
+    /// The operator that gives the same with its operands exchanged: `>` for `<`.
+    pub fn commutator(&self) -> Option<&'static Operator> {
+        let name = match self.name {
+            "<" => ">",
+            ">" => "<",
+            "<=" => ">=",
+            ">=" => "<=",
+            "@>" => "<@",
+            "<@" => "@>",
+            same @ ("=" | "<>" | "*" | "&&" | "&" | "|" | "#" | "+") => same,
+            _ => return None,
+        };
+        let found = find(name, self.right, self.left)?;
+        // Sums are symmetric where the table has both directions; `date + time` has.
+        (found.ret == self.ret).then_some(found)
+    }
+
+    /// The operator that gives the opposite truth value: `>=` for `<`.
+    pub fn negator(&self) -> Option<&'static Operator> {
+        let name = match self.name {
+            "<" => ">=",
+            ">" => "<=",
+            "<=" => ">",
+            ">=" => "<",
+            "=" => "<>",
+            "<>" => "=",
+            "~~" => "!~~",
+            "!~~" => "~~",
+            "~~*" => "!~~*",
+            "!~~*" => "~~*",
+            "~" if self.ret == Type::BOOL => "!~",
+            "!~" => "~",
+            "~*" => "!~*",
+            "!~*" => "~*",
+            _ => return None,
+        };
+        find(name, self.left, self.right)
+    }
+}
+
+/// The operators of this symbol, of any operands.
+pub fn named(name: &str) -> &'static [Operator] {
+    static BY_NAME: LazyLock<HashMap<&str, &[Operator]>> = LazyLock::new(|| {
+        TABLE.chunk_by(|a, b| a.name == b.name).map(|same| (same[0].name, same)).collect()
+    });
+    BY_NAME.get(name).copied().unwrap_or_default()
+}
+
+/// The operator of this symbol for exactly these operands.
+pub fn find(name: &str, left: Type, right: Type) -> Option<&'static Operator> {
+    named(name).iter().find(|operator| operator.left == left && operator.right == right)
+}
+
+/// The operator with this number.
+pub fn by_oid(oid: Oid) -> Option<&'static Operator> {
+    static BY_OID: LazyLock<HashMap<Oid, &Operator>> =
+        LazyLock::new(|| TABLE.iter().map(|operator| (operator.oid, operator)).collect());
+    BY_OID.get(&oid).copied()
+}
+
+/// All operators, those of one symbol together.
+pub fn all() -> &'static [Operator] {
+    TABLE
+}
+
+macro_rules! operators {
+    ($($name:literal { $($oid:literal $left:ident $right:ident -> $ret:ident = $function:literal;)* })*) => {
+        const TABLE: &[Operator] = &[$($(Operator {
+            oid: Oid($oid),
+            name: $name,
+            left: Type::$left,
+            right: Type::$right,
+            ret: Type::$ret,
+            function: Oid($function),
+        },)*)*];
+    };
+}
+
+operators! {
+    "!~" {
+        640 NAME TEXT -> BOOL = 1252;
+        642 TEXT TEXT -> BOOL = 1256;
+        1056 BPCHAR TEXT -> BOOL = 1659;
+    }
+    "!~*" {
+        1227 NAME TEXT -> BOOL = 1241;
+        1229 TEXT TEXT -> BOOL = 1239;
+        1235 BPCHAR TEXT -> BOOL = 1657;
+    }
+    "!~~" {
+        1208 NAME TEXT -> BOOL = 859;
+        1210 TEXT TEXT -> BOOL = 851;
+        1212 BPCHAR TEXT -> BOOL = 1632;
+        2017 BYTEA BYTEA -> BOOL = 2006;
+    }
+    "!~~*" {
+        1626 NAME TEXT -> BOOL = 1636;
+        1628 TEXT TEXT -> BOOL = 1634;
+        1630 BPCHAR TEXT -> BOOL = 1661;
+    }
+    "#" {
+        1876 INT2 INT2 -> INT2 = 1894;
+        1882 INT4 INT4 -> INT4 = 1900;
+        1888 INT8 INT8 -> INT8 = 1906;
+    }
+    "#-" {
+        3287 JSONB TEXT_ARRAY -> JSONB = 3304;
+    }
+    "#>" {
+        3213 JSONB TEXT_ARRAY -> JSONB = 3217;
+        3966 JSON TEXT_ARRAY -> JSON = 3951;
+    }
+    "#>>" {
+        3206 JSONB TEXT_ARRAY -> TEXT = 3940;
+        3967 JSON TEXT_ARRAY -> TEXT = 3953;
+    }
+    "%" {
+        439 INT8 INT8 -> INT8 = 945;
+        529 INT2 INT2 -> INT2 = 155;
+        530 INT4 INT4 -> INT4 = 156;
+        1762 NUMERIC NUMERIC -> NUMERIC = 1729;
+    }
+    "&" {
+        1874 INT2 INT2 -> INT2 = 1892;
+        1880 INT4 INT4 -> INT4 = 1898;
+        1886 INT8 INT8 -> INT8 = 1904;
+    }
+    "&&" {
+        2750 ANYARRAY ANYARRAY -> BOOL = 2747;
+    }
+    "*" {
+        514 INT4 INT4 -> INT4 = 141;
+        526 INT2 INT2 -> INT2 = 152;
+        544 INT2 INT4 -> INT4 = 170;
+        545 INT4 INT2 -> INT4 = 171;
+        589 FLOAT4 FLOAT4 -> FLOAT4 = 202;
+        594 FLOAT8 FLOAT8 -> FLOAT8 = 216;
+        686 INT8 INT8 -> INT8 = 465;
+        690 INT8 INT4 -> INT8 = 1276;
+        694 INT4 INT8 -> INT8 = 1280;
+        820 INT8 INT2 -> INT8 = 839;
+        824 INT2 INT8 -> INT8 = 943;
+        1119 FLOAT4 FLOAT8 -> FLOAT8 = 279;
+        1129 FLOAT8 FLOAT4 -> FLOAT8 = 283;
+        1583 INTERVAL FLOAT8 -> INTERVAL = 1618;
+        1584 FLOAT8 INTERVAL -> INTERVAL = 1624;
+        1760 NUMERIC NUMERIC -> NUMERIC = 1726;
+    }
+    "+" {
+        550 INT2 INT2 -> INT2 = 176;
+        551 INT4 INT4 -> INT4 = 177;
+        552 INT2 INT4 -> INT4 = 178;
+        553 INT4 INT2 -> INT4 = 179;
+        586 FLOAT4 FLOAT4 -> FLOAT4 = 204;
+        591 FLOAT8 FLOAT8 -> FLOAT8 = 218;
+        684 INT8 INT8 -> INT8 = 463;
+        688 INT8 INT4 -> INT8 = 1274;
+        692 INT4 INT8 -> INT8 = 1278;
+        818 INT8 INT2 -> INT8 = 837;
+        822 INT2 INT8 -> INT8 = 841;
+        1076 DATE INTERVAL -> TIMESTAMP = 2071;
+        1100 DATE INT4 -> DATE = 1141;
+        1116 FLOAT4 FLOAT8 -> FLOAT8 = 281;
+        1126 FLOAT8 FLOAT4 -> FLOAT8 = 285;
+        1327 TIMESTAMPTZ INTERVAL -> TIMESTAMPTZ = 1189;
+        1337 INTERVAL INTERVAL -> INTERVAL = 1169;
+        1360 DATE TIME -> TIMESTAMP = 1272;
+        1361 DATE TIMETZ -> TIMESTAMPTZ = 1297;
+        1363 TIME DATE -> TIMESTAMP = 1296;
+        1366 TIMETZ DATE -> TIMESTAMPTZ = 1298;
+        1758 NUMERIC NUMERIC -> NUMERIC = 1724;
+        1800 TIME INTERVAL -> TIME = 1747;
+        1802 TIMETZ INTERVAL -> TIMETZ = 1749;
+        1849 INTERVAL TIME -> TIME = 1848;
+        1916 NONE INT8 -> INT8 = 1910;
+        1917 NONE INT2 -> INT2 = 1911;
+        1918 NONE INT4 -> INT4 = 1912;
+        1919 NONE FLOAT4 -> FLOAT4 = 1913;
+        1920 NONE FLOAT8 -> FLOAT8 = 1914;
+        1921 NONE NUMERIC -> NUMERIC = 1915;
+        2066 TIMESTAMP INTERVAL -> TIMESTAMP = 2032;
+        2551 INTERVAL DATE -> TIMESTAMP = 2546;
+        2552 INTERVAL TIMETZ -> TIMETZ = 2547;
+        2553 INTERVAL TIMESTAMP -> TIMESTAMP = 2548;
+        2554 INTERVAL TIMESTAMPTZ -> TIMESTAMPTZ = 2549;
+        2555 INT4 DATE -> DATE = 2550;
+        5025 PG_LSN NUMERIC -> PG_LSN = 5022;
+        5026 NUMERIC PG_LSN -> PG_LSN = 5023;
+    }
+    "-" {
+        484 NONE INT8 -> INT8 = 462;
+        554 INT2 INT2 -> INT2 = 180;
+        555 INT4 INT4 -> INT4 = 181;
+        556 INT2 INT4 -> INT4 = 182;
+        557 INT4 INT2 -> INT4 = 183;
+        558 NONE INT4 -> INT4 = 212;
+        559 NONE INT2 -> INT2 = 213;
+        584 NONE FLOAT4 -> FLOAT4 = 206;
+        585 NONE FLOAT8 -> FLOAT8 = 220;
+        587 FLOAT4 FLOAT4 -> FLOAT4 = 205;
+        592 FLOAT8 FLOAT8 -> FLOAT8 = 219;
+        685 INT8 INT8 -> INT8 = 464;
+        689 INT8 INT4 -> INT8 = 1275;
+        693 INT4 INT8 -> INT8 = 1279;
+        819 INT8 INT2 -> INT8 = 838;
+        823 INT2 INT8 -> INT8 = 942;
+        1077 DATE INTERVAL -> TIMESTAMP = 2072;
+        1099 DATE DATE -> INT4 = 1140;
+        1101 DATE INT4 -> DATE = 1142;
+        1117 FLOAT4 FLOAT8 -> FLOAT8 = 282;
+        1127 FLOAT8 FLOAT4 -> FLOAT8 = 286;
+        1328 TIMESTAMPTZ TIMESTAMPTZ -> INTERVAL = 1188;
+        1329 TIMESTAMPTZ INTERVAL -> TIMESTAMPTZ = 1190;
+        1336 NONE INTERVAL -> INTERVAL = 1168;
+        1338 INTERVAL INTERVAL -> INTERVAL = 1170;
+        1399 TIME TIME -> INTERVAL = 1690;
+        1751 NONE NUMERIC -> NUMERIC = 1771;
+        1759 NUMERIC NUMERIC -> NUMERIC = 1725;
+        1801 TIME INTERVAL -> TIME = 1748;
+        1803 TIMETZ INTERVAL -> TIMETZ = 1750;
+        2067 TIMESTAMP TIMESTAMP -> INTERVAL = 2031;
+        2068 TIMESTAMP INTERVAL -> TIMESTAMP = 2033;
+        3228 PG_LSN PG_LSN -> NUMERIC = 3237;
+        3285 JSONB TEXT -> JSONB = 3302;
+        3286 JSONB INT4 -> JSONB = 3303;
+        3398 JSONB TEXT_ARRAY -> JSONB = 3343;
+        5027 PG_LSN NUMERIC -> PG_LSN = 5024;
+    }
+    "->" {
+        3211 JSONB TEXT -> JSONB = 3478;
+        3212 JSONB INT4 -> JSONB = 3215;
+        3962 JSON TEXT -> JSON = 3947;
+        3964 JSON INT4 -> JSON = 3949;
+    }
+    "->>" {
+        3477 JSONB TEXT -> TEXT = 3214;
+        3481 JSONB INT4 -> TEXT = 3216;
+        3963 JSON TEXT -> TEXT = 3948;
+        3965 JSON INT4 -> TEXT = 3950;
+    }
+    "/" {
+        527 INT2 INT2 -> INT2 = 153;
+        528 INT4 INT4 -> INT4 = 154;
+        546 INT2 INT4 -> INT4 = 172;
+        547 INT4 INT2 -> INT4 = 173;
+        588 FLOAT4 FLOAT4 -> FLOAT4 = 203;
+        593 FLOAT8 FLOAT8 -> FLOAT8 = 217;
+        687 INT8 INT8 -> INT8 = 466;
+        691 INT8 INT4 -> INT8 = 1277;
+        695 INT4 INT8 -> INT8 = 1281;
+        821 INT8 INT2 -> INT8 = 840;
+        825 INT2 INT8 -> INT8 = 948;
+        1118 FLOAT4 FLOAT8 -> FLOAT8 = 280;
+        1128 FLOAT8 FLOAT4 -> FLOAT8 = 284;
+        1585 INTERVAL FLOAT8 -> INTERVAL = 1326;
+        1761 NUMERIC NUMERIC -> NUMERIC = 1727;
+    }
+    "<" {
+        37 INT4 INT8 -> BOOL = 854;
+        58 BOOL BOOL -> BOOL = 56;
+        95 INT2 INT2 -> BOOL = 64;
+        97 INT4 INT4 -> BOOL = 66;
+        255 NAME TEXT -> BOOL = 241;
+        261 TEXT NAME -> BOOL = 248;
+        412 INT8 INT8 -> BOOL = 469;
+        418 INT8 INT4 -> BOOL = 476;
+        534 INT2 INT4 -> BOOL = 160;
+        535 INT4 INT2 -> BOOL = 161;
+        609 OID OID -> BOOL = 716;
+        622 FLOAT4 FLOAT4 -> BOOL = 289;
+        631 CHAR CHAR -> BOOL = 1246;
+        645 OIDVECTOR OIDVECTOR -> BOOL = 677;
+        660 NAME NAME -> BOOL = 655;
+        664 TEXT TEXT -> BOOL = 740;
+        672 FLOAT8 FLOAT8 -> BOOL = 295;
+        1058 BPCHAR BPCHAR -> BOOL = 1049;
+        1072 ANYARRAY ANYARRAY -> BOOL = 391;
+        1095 DATE DATE -> BOOL = 1087;
+        1110 TIME TIME -> BOOL = 1102;
+        1122 FLOAT4 FLOAT8 -> BOOL = 301;
+        1132 FLOAT8 FLOAT4 -> BOOL = 307;
+        1322 TIMESTAMPTZ TIMESTAMPTZ -> BOOL = 1154;
+        1332 INTERVAL INTERVAL -> BOOL = 1164;
+        1552 TIMETZ TIMETZ -> BOOL = 1354;
+        1754 NUMERIC NUMERIC -> BOOL = 1722;
+        1864 INT2 INT8 -> BOOL = 1852;
+        1870 INT8 INT2 -> BOOL = 1858;
+        1957 BYTEA BYTEA -> BOOL = 1949;
+        2062 TIMESTAMP TIMESTAMP -> BOOL = 2054;
+        2345 DATE TIMESTAMP -> BOOL = 2338;
+        2358 DATE TIMESTAMPTZ -> BOOL = 2351;
+        2371 TIMESTAMP DATE -> BOOL = 2364;
+        2384 TIMESTAMPTZ DATE -> BOOL = 2377;
+        2534 TIMESTAMP TIMESTAMPTZ -> BOOL = 2520;
+        2540 TIMESTAMPTZ TIMESTAMP -> BOOL = 2527;
+        2799 TID TID -> BOOL = 2791;
+        2974 UUID UUID -> BOOL = 2954;
+        2990 RECORD RECORD -> BOOL = 2983;
+        3224 PG_LSN PG_LSN -> BOOL = 3231;
+        3242 JSONB JSONB -> BOOL = 4039;
+        3518 ANYENUM ANYENUM -> BOOL = 3510;
+        5073 XID8 XID8 -> BOOL = 5034;
+    }
+    "<<" {
+        1878 INT2 INT4 -> INT2 = 1896;
+        1884 INT4 INT4 -> INT4 = 1902;
+        1890 INT8 INT4 -> INT8 = 1908;
+    }
+    "<=" {
+        80 INT4 INT8 -> BOOL = 856;
+        256 NAME TEXT -> BOOL = 242;
+        262 TEXT NAME -> BOOL = 249;
+        414 INT8 INT8 -> BOOL = 471;
+        420 INT8 INT4 -> BOOL = 478;
+        522 INT2 INT2 -> BOOL = 148;
+        523 INT4 INT4 -> BOOL = 149;
+        540 INT2 INT4 -> BOOL = 166;
+        541 INT4 INT2 -> BOOL = 167;
+        611 OID OID -> BOOL = 717;
+        624 FLOAT4 FLOAT4 -> BOOL = 290;
+        632 CHAR CHAR -> BOOL = 72;
+        647 OIDVECTOR OIDVECTOR -> BOOL = 678;
+        661 NAME NAME -> BOOL = 656;
+        665 TEXT TEXT -> BOOL = 741;
+        673 FLOAT8 FLOAT8 -> BOOL = 296;
+        1059 BPCHAR BPCHAR -> BOOL = 1050;
+        1074 ANYARRAY ANYARRAY -> BOOL = 393;
+        1096 DATE DATE -> BOOL = 1088;
+        1111 TIME TIME -> BOOL = 1103;
+        1124 FLOAT4 FLOAT8 -> BOOL = 302;
+        1134 FLOAT8 FLOAT4 -> BOOL = 308;
+        1323 TIMESTAMPTZ TIMESTAMPTZ -> BOOL = 1155;
+        1333 INTERVAL INTERVAL -> BOOL = 1165;
+        1553 TIMETZ TIMETZ -> BOOL = 1355;
+        1694 BOOL BOOL -> BOOL = 1691;
+        1755 NUMERIC NUMERIC -> BOOL = 1723;
+        1866 INT2 INT8 -> BOOL = 1854;
+        1872 INT8 INT2 -> BOOL = 1860;
+        1958 BYTEA BYTEA -> BOOL = 1950;
+        2063 TIMESTAMP TIMESTAMP -> BOOL = 2055;
+        2346 DATE TIMESTAMP -> BOOL = 2339;
+        2359 DATE TIMESTAMPTZ -> BOOL = 2352;
+        2372 TIMESTAMP DATE -> BOOL = 2365;
+        2385 TIMESTAMPTZ DATE -> BOOL = 2378;
+        2535 TIMESTAMP TIMESTAMPTZ -> BOOL = 2521;
+        2541 TIMESTAMPTZ TIMESTAMP -> BOOL = 2528;
+        2801 TID TID -> BOOL = 2793;
+        2976 UUID UUID -> BOOL = 2955;
+        2992 RECORD RECORD -> BOOL = 2985;
+        3226 PG_LSN PG_LSN -> BOOL = 3232;
+        3244 JSONB JSONB -> BOOL = 4041;
+        3520 ANYENUM ANYENUM -> BOOL = 3512;
+        5075 XID8 XID8 -> BOOL = 5036;
+    }
+    "<>" {
+        36 INT4 INT8 -> BOOL = 853;
+        85 BOOL BOOL -> BOOL = 84;
+        259 NAME TEXT -> BOOL = 245;
+        265 TEXT NAME -> BOOL = 252;
+        402 TID TID -> BOOL = 1265;
+        411 INT8 INT8 -> BOOL = 468;
+        417 INT8 INT4 -> BOOL = 475;
+        518 INT4 INT4 -> BOOL = 144;
+        519 INT2 INT2 -> BOOL = 145;
+        531 TEXT TEXT -> BOOL = 157;
+        538 INT2 INT4 -> BOOL = 164;
+        539 INT4 INT2 -> BOOL = 165;
+        608 OID OID -> BOOL = 185;
+        621 FLOAT4 FLOAT4 -> BOOL = 288;
+        630 CHAR CHAR -> BOOL = 70;
+        643 NAME NAME -> BOOL = 659;
+        644 OIDVECTOR OIDVECTOR -> BOOL = 619;
+        671 FLOAT8 FLOAT8 -> BOOL = 294;
+        1057 BPCHAR BPCHAR -> BOOL = 1053;
+        1071 ANYARRAY ANYARRAY -> BOOL = 390;
+        1094 DATE DATE -> BOOL = 1091;
+        1109 TIME TIME -> BOOL = 1106;
+        1121 FLOAT4 FLOAT8 -> BOOL = 300;
+        1131 FLOAT8 FLOAT4 -> BOOL = 306;
+        1321 TIMESTAMPTZ TIMESTAMPTZ -> BOOL = 1153;
+        1331 INTERVAL INTERVAL -> BOOL = 1163;
+        1551 TIMETZ TIMETZ -> BOOL = 1353;
+        1753 NUMERIC NUMERIC -> BOOL = 1719;
+        1863 INT2 INT8 -> BOOL = 1851;
+        1869 INT8 INT2 -> BOOL = 1857;
+        1956 BYTEA BYTEA -> BOOL = 1953;
+        2061 TIMESTAMP TIMESTAMP -> BOOL = 2053;
+        2350 DATE TIMESTAMP -> BOOL = 2343;
+        2363 DATE TIMESTAMPTZ -> BOOL = 2356;
+        2376 TIMESTAMP DATE -> BOOL = 2369;
+        2389 TIMESTAMPTZ DATE -> BOOL = 2382;
+        2539 TIMESTAMP TIMESTAMPTZ -> BOOL = 2525;
+        2545 TIMESTAMPTZ TIMESTAMP -> BOOL = 2532;
+        2973 UUID UUID -> BOOL = 2959;
+        2989 RECORD RECORD -> BOOL = 2982;
+        3223 PG_LSN PG_LSN -> BOOL = 3236;
+        3241 JSONB JSONB -> BOOL = 4038;
+        3315 XID XID -> BOOL = 3308;
+        3316 XID INT4 -> BOOL = 3309;
+        3517 ANYENUM ANYENUM -> BOOL = 3509;
+        5072 XID8 XID8 -> BOOL = 5085;
+    }
+    "<@" {
+        2752 ANYARRAY ANYARRAY -> BOOL = 2749;
+        3250 JSONB JSONB -> BOOL = 4050;
+    }
+    "=" {
+        15 INT4 INT8 -> BOOL = 852;
+        91 BOOL BOOL -> BOOL = 60;
+        92 CHAR CHAR -> BOOL = 61;
+        93 NAME NAME -> BOOL = 62;
+        94 INT2 INT2 -> BOOL = 63;
+        96 INT4 INT4 -> BOOL = 65;
+        98 TEXT TEXT -> BOOL = 67;
+        254 NAME TEXT -> BOOL = 240;
+        260 TEXT NAME -> BOOL = 247;
+        352 XID XID -> BOOL = 68;
+        353 XID INT4 -> BOOL = 1319;
+        385 CID CID -> BOOL = 69;
+        387 TID TID -> BOOL = 1292;
+        410 INT8 INT8 -> BOOL = 467;
+        416 INT8 INT4 -> BOOL = 474;
+        532 INT2 INT4 -> BOOL = 158;
+        533 INT4 INT2 -> BOOL = 159;
+        607 OID OID -> BOOL = 184;
+        620 FLOAT4 FLOAT4 -> BOOL = 287;
+        649 OIDVECTOR OIDVECTOR -> BOOL = 679;
+        670 FLOAT8 FLOAT8 -> BOOL = 293;
+        1054 BPCHAR BPCHAR -> BOOL = 1048;
+        1070 ANYARRAY ANYARRAY -> BOOL = 744;
+        1093 DATE DATE -> BOOL = 1086;
+        1108 TIME TIME -> BOOL = 1145;
+        1120 FLOAT4 FLOAT8 -> BOOL = 299;
+        1130 FLOAT8 FLOAT4 -> BOOL = 305;
+        1320 TIMESTAMPTZ TIMESTAMPTZ -> BOOL = 1152;
+        1330 INTERVAL INTERVAL -> BOOL = 1162;
+        1550 TIMETZ TIMETZ -> BOOL = 1352;
+        1752 NUMERIC NUMERIC -> BOOL = 1718;
+        1862 INT2 INT8 -> BOOL = 1850;
+        1868 INT8 INT2 -> BOOL = 1856;
+        1955 BYTEA BYTEA -> BOOL = 1948;
+        2060 TIMESTAMP TIMESTAMP -> BOOL = 2052;
+        2347 DATE TIMESTAMP -> BOOL = 2340;
+        2360 DATE TIMESTAMPTZ -> BOOL = 2353;
+        2373 TIMESTAMP DATE -> BOOL = 2366;
+        2386 TIMESTAMPTZ DATE -> BOOL = 2379;
+        2536 TIMESTAMP TIMESTAMPTZ -> BOOL = 2522;
+        2542 TIMESTAMPTZ TIMESTAMP -> BOOL = 2529;
+        2972 UUID UUID -> BOOL = 2956;
+        2988 RECORD RECORD -> BOOL = 2981;
+        3222 PG_LSN PG_LSN -> BOOL = 3233;
+        3240 JSONB JSONB -> BOOL = 4043;
+        3516 ANYENUM ANYENUM -> BOOL = 3508;
+        5068 XID8 XID8 -> BOOL = 5084;
+    }
+    ">" {
+        59 BOOL BOOL -> BOOL = 57;
+        76 INT4 INT8 -> BOOL = 855;
+        258 NAME TEXT -> BOOL = 244;
+        264 TEXT NAME -> BOOL = 251;
+        413 INT8 INT8 -> BOOL = 470;
+        419 INT8 INT4 -> BOOL = 477;
+        520 INT2 INT2 -> BOOL = 146;
+        521 INT4 INT4 -> BOOL = 147;
+        536 INT2 INT4 -> BOOL = 162;
+        537 INT4 INT2 -> BOOL = 163;
+        610 OID OID -> BOOL = 1638;
+        623 FLOAT4 FLOAT4 -> BOOL = 291;
+        633 CHAR CHAR -> BOOL = 73;
+        646 OIDVECTOR OIDVECTOR -> BOOL = 681;
+        662 NAME NAME -> BOOL = 657;
+        666 TEXT TEXT -> BOOL = 742;
+        674 FLOAT8 FLOAT8 -> BOOL = 297;
+        1060 BPCHAR BPCHAR -> BOOL = 1051;
+        1073 ANYARRAY ANYARRAY -> BOOL = 392;
+        1097 DATE DATE -> BOOL = 1089;
+        1112 TIME TIME -> BOOL = 1104;
+        1123 FLOAT4 FLOAT8 -> BOOL = 303;
+        1133 FLOAT8 FLOAT4 -> BOOL = 309;
+        1324 TIMESTAMPTZ TIMESTAMPTZ -> BOOL = 1157;
+        1334 INTERVAL INTERVAL -> BOOL = 1167;
+        1554 TIMETZ TIMETZ -> BOOL = 1357;
+        1756 NUMERIC NUMERIC -> BOOL = 1720;
+        1865 INT2 INT8 -> BOOL = 1853;
+        1871 INT8 INT2 -> BOOL = 1859;
+        1959 BYTEA BYTEA -> BOOL = 1951;
+        2064 TIMESTAMP TIMESTAMP -> BOOL = 2057;
+        2349 DATE TIMESTAMP -> BOOL = 2341;
+        2362 DATE TIMESTAMPTZ -> BOOL = 2354;
+        2375 TIMESTAMP DATE -> BOOL = 2367;
+        2388 TIMESTAMPTZ DATE -> BOOL = 2380;
+        2538 TIMESTAMP TIMESTAMPTZ -> BOOL = 2523;
+        2544 TIMESTAMPTZ TIMESTAMP -> BOOL = 2530;
+        2800 TID TID -> BOOL = 2790;
+        2975 UUID UUID -> BOOL = 2958;
+        2991 RECORD RECORD -> BOOL = 2984;
+        3225 PG_LSN PG_LSN -> BOOL = 3235;
+        3243 JSONB JSONB -> BOOL = 4040;
+        3519 ANYENUM ANYENUM -> BOOL = 3511;
+        5074 XID8 XID8 -> BOOL = 5035;
+    }
+    ">=" {
+        82 INT4 INT8 -> BOOL = 857;
+        257 NAME TEXT -> BOOL = 243;
+        263 TEXT NAME -> BOOL = 250;
+        415 INT8 INT8 -> BOOL = 472;
+        430 INT8 INT4 -> BOOL = 479;
+        524 INT2 INT2 -> BOOL = 151;
+        525 INT4 INT4 -> BOOL = 150;
+        542 INT2 INT4 -> BOOL = 168;
+        543 INT4 INT2 -> BOOL = 169;
+        612 OID OID -> BOOL = 1639;
+        625 FLOAT4 FLOAT4 -> BOOL = 292;
+        634 CHAR CHAR -> BOOL = 74;
+        648 OIDVECTOR OIDVECTOR -> BOOL = 680;
+        663 NAME NAME -> BOOL = 658;
+        667 TEXT TEXT -> BOOL = 743;
+        675 FLOAT8 FLOAT8 -> BOOL = 298;
+        1061 BPCHAR BPCHAR -> BOOL = 1052;
+        1075 ANYARRAY ANYARRAY -> BOOL = 396;
+        1098 DATE DATE -> BOOL = 1090;
+        1113 TIME TIME -> BOOL = 1105;
+        1125 FLOAT4 FLOAT8 -> BOOL = 304;
+        1135 FLOAT8 FLOAT4 -> BOOL = 310;
+        1325 TIMESTAMPTZ TIMESTAMPTZ -> BOOL = 1156;
+        1335 INTERVAL INTERVAL -> BOOL = 1166;
+        1555 TIMETZ TIMETZ -> BOOL = 1356;
+        1695 BOOL BOOL -> BOOL = 1692;
+        1757 NUMERIC NUMERIC -> BOOL = 1721;
+        1867 INT2 INT8 -> BOOL = 1855;
+        1873 INT8 INT2 -> BOOL = 1861;
+        1960 BYTEA BYTEA -> BOOL = 1952;
+        2065 TIMESTAMP TIMESTAMP -> BOOL = 2056;
+        2348 DATE TIMESTAMP -> BOOL = 2342;
+        2361 DATE TIMESTAMPTZ -> BOOL = 2355;
+        2374 TIMESTAMP DATE -> BOOL = 2368;
+        2387 TIMESTAMPTZ DATE -> BOOL = 2381;
+        2537 TIMESTAMP TIMESTAMPTZ -> BOOL = 2524;
+        2543 TIMESTAMPTZ TIMESTAMP -> BOOL = 2531;
+        2802 TID TID -> BOOL = 2792;
+        2977 UUID UUID -> BOOL = 2957;
+        2993 RECORD RECORD -> BOOL = 2986;
+        3227 PG_LSN PG_LSN -> BOOL = 3234;
+        3245 JSONB JSONB -> BOOL = 4042;
+        3521 ANYENUM ANYENUM -> BOOL = 3513;
+        5076 XID8 XID8 -> BOOL = 5037;
+    }
+    ">>" {
+        1879 INT2 INT4 -> INT2 = 1897;
+        1885 INT4 INT4 -> INT4 = 1903;
+        1891 INT8 INT4 -> INT8 = 1909;
+    }
+    "?" {
+        3247 JSONB TEXT -> BOOL = 4047;
+    }
+    "?&" {
+        3249 JSONB TEXT_ARRAY -> BOOL = 4049;
+    }
+    "?|" {
+        3248 JSONB TEXT_ARRAY -> BOOL = 4048;
+    }
+    "@" {
+        473 NONE INT8 -> INT8 = 1230;
+        590 NONE FLOAT4 -> FLOAT4 = 207;
+        595 NONE FLOAT8 -> FLOAT8 = 221;
+        682 NONE INT2 -> INT2 = 1253;
+        773 NONE INT4 -> INT4 = 1251;
+        1763 NONE NUMERIC -> NUMERIC = 1704;
+    }
+    "@>" {
+        2751 ANYARRAY ANYARRAY -> BOOL = 2748;
+        3246 JSONB JSONB -> BOOL = 4046;
+    }
+    "^" {
+        965 FLOAT8 FLOAT8 -> FLOAT8 = 232;
+        1038 NUMERIC NUMERIC -> NUMERIC = 1739;
+    }
+    "^@" {
+        3877 TEXT TEXT -> BOOL = 3696;
+    }
+    "|" {
+        1875 INT2 INT2 -> INT2 = 1893;
+        1881 INT4 INT4 -> INT4 = 1899;
+        1887 INT8 INT8 -> INT8 = 1905;
+    }
+    "|/" {
+        596 NONE FLOAT8 -> FLOAT8 = 230;
+    }
+    "||" {
+        349 ANYCOMPATIBLEARRAY ANYCOMPATIBLE -> ANYCOMPATIBLEARRAY = 378;
+        374 ANYCOMPATIBLE ANYCOMPATIBLEARRAY -> ANYCOMPATIBLEARRAY = 379;
+        375 ANYCOMPATIBLEARRAY ANYCOMPATIBLEARRAY -> ANYCOMPATIBLEARRAY = 383;
+        654 TEXT TEXT -> TEXT = 1258;
+        2018 BYTEA BYTEA -> BYTEA = 2011;
+        2779 TEXT ANYNONARRAY -> TEXT = 2003;
+        2780 ANYNONARRAY TEXT -> TEXT = 2004;
+        3284 JSONB JSONB -> JSONB = 3301;
+    }
+    "||/" {
+        597 NONE FLOAT8 -> FLOAT8 = 231;
+    }
+    "~" {
+        639 NAME TEXT -> BOOL = 79;
+        641 TEXT TEXT -> BOOL = 1254;
+        1055 BPCHAR TEXT -> BOOL = 1658;
+        1877 NONE INT2 -> INT2 = 1895;
+        1883 NONE INT4 -> INT4 = 1901;
+        1889 NONE INT8 -> INT8 = 1907;
+    }
+    "~*" {
+        1226 NAME TEXT -> BOOL = 1240;
+        1228 TEXT TEXT -> BOOL = 1238;
+        1234 BPCHAR TEXT -> BOOL = 1656;
+    }
+    "~~" {
+        1207 NAME TEXT -> BOOL = 858;
+        1209 TEXT TEXT -> BOOL = 850;
+        1211 BPCHAR TEXT -> BOOL = 1631;
+        2016 BYTEA BYTEA -> BOOL = 2005;
+    }
+    "~~*" {
+        1625 NAME TEXT -> BOOL = 1635;
+        1627 TEXT TEXT -> BOOL = 1633;
+        1629 BPCHAR TEXT -> BOOL = 1660;
+    }
+}

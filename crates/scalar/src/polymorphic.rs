@@ -1,0 +1,179 @@
+//! Polymorphic types: what `anyelement` and its kin stand for in a call.
+//!
+//! ```text
+//!   anyelement anyarray anynonarray anyenum                  one type for all of them, exactly
+//!   anycompatible anycompatiblearray anycompatiblenonarray   a common type that all are cast to
+//! ```
+//!
+//! The arrays are arrays of the type that the others stand for.
+
+use types::{Error, Result, SqlState, Type};
+
+use crate::facts::Facts;
+use crate::resolve;
+
+/// True for the types that stand for others.
+pub fn is_polymorphic(ty: Type) -> bool {
+    is_exact(ty) || is_compatible(ty)
+}
+
+fn is_exact(ty: Type) -> bool {
+    matches!(ty, Type::ANYELEMENT | Type::ANYARRAY | Type::ANYNONARRAY | Type::ANYENUM)
+}
+
+fn is_compatible(ty: Type) -> bool {
+    matches!(ty, Type::ANYCOMPATIBLE | Type::ANYCOMPATIBLEARRAY | Type::ANYCOMPATIBLENONARRAY)
+}
+
+/// What the two families stand for.
+#[derive(Clone, Copy, Default)]
+struct Bound {
+    exact: Option<Type>,
+    compatible: Option<Type>,
+}
+
+/// True where actual types can stand in the places of declared ones; unknown literals and NULLs
+/// always can.
+pub(crate) fn is_consistent(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> bool {
+    bind(facts, actual, declared).is_ok()
+}
+
+/// The types that the arguments are to be cast to, and the type of the result.
+///
+/// # Errors
+/// 42804 where no type fits; 42P18 where nothing says what one stands for.
+pub(crate) fn enforce(
+    facts: Facts<'_>,
+    actual: &[Type],
+    declared: &[Type],
+    ret: Type,
+) -> Result<(Vec<Type>, Type)> {
+    let bound = bind(facts, actual, declared)?;
+    let args = declared
+        .iter()
+        .zip(actual)
+        .map(|(declared, actual)| match *declared {
+            // A value of "any" type stays what it is.
+            Type::ANY => Ok(*actual),
+            declared => concrete(facts, declared, bound),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok((args, concrete(facts, ret, bound)?))
+}
+
+/// The type that a declared one stands for.
+fn concrete(facts: Facts<'_>, declared: Type, bound: Bound) -> Result<Type> {
+    let family = if is_exact(declared) {
+        bound.exact
+    } else if is_compatible(declared) {
+        bound.compatible
+    } else {
+        return Ok(declared);
+    };
+    let Some(element) = family else {
+        return Err(Error::new(
+            SqlState::DATATYPE_MISMATCH,
+            "could not determine polymorphic type because input has type unknown",
+        ));
+    };
+    match declared {
+        Type::ANYARRAY | Type::ANYCOMPATIBLEARRAY => facts.array_of(element).ok_or_else(|| {
+            Error::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("could not find array type for data type {}", facts.name(element)),
+            )
+        }),
+        _ => Ok(element),
+    }
+}
+
+/// Finds what the families stand for.
+fn bind(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> Result<Bound> {
+    let mut exact = None;
+    let mut candidates = Vec::new();
+    let (mut has_exact, mut has_compatible) = (false, false);
+    let (mut scalar_only, mut enum_only) = (false, false);
+    for (&actual, &declared) in actual.iter().zip(declared) {
+        has_exact |= is_exact(declared);
+        has_compatible |= is_compatible(declared);
+        enum_only |= declared == Type::ANYENUM;
+        let wants_array = matches!(declared, Type::ANYARRAY | Type::ANYCOMPATIBLEARRAY);
+        if !is_polymorphic(declared) || actual == Type::UNKNOWN {
+            continue;
+        }
+        let element = if wants_array {
+            let family = if is_exact(declared) { "anyarray" } else { "anycompatiblearray" };
+            facts.element(facts.base(actual)).ok_or_else(|| {
+                Error::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!(
+                        "argument declared {family} is not an array but type {}",
+                        facts.name(facts.base(actual))
+                    ),
+                )
+            })?
+        } else {
+            actual
+        };
+        if matches!(declared, Type::ANYNONARRAY | Type::ANYCOMPATIBLENONARRAY) {
+            scalar_only = true;
+        }
+        if is_compatible(declared) {
+            candidates.push(element);
+        } else if let Some(known) = exact {
+            if known != element {
+                return Err(mismatch(facts, declared, known, actual, wants_array));
+            }
+        } else {
+            exact = Some(element);
+        }
+    }
+    // Where nothing but unknown literals stands in their places they are text.
+    if has_exact && exact.is_none() && !declared.contains(&Type::ANYARRAY) {
+        exact = Some(Type::TEXT);
+    }
+    let compatible = if !has_compatible {
+        None
+    } else if candidates.is_empty() {
+        Some(Type::TEXT)
+    } else {
+        Some(resolve::common_type(facts, &candidates, "arguments")?)
+    };
+    let bound = Bound { exact, compatible };
+    for found in [bound.exact, bound.compatible].into_iter().flatten() {
+        if scalar_only && facts.is_true_array(facts.base(found)) {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("type matched to anynonarray is an array type: {}", facts.name(found)),
+            ));
+        }
+    }
+    if let Some(found) = bound.exact
+        && enum_only
+        && !facts.is_enum(found)
+    {
+        return Err(Error::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("type matched to anyenum is not an enum type: {}", facts.name(found)),
+        ));
+    }
+    Ok(bound)
+}
+
+fn mismatch(facts: Facts<'_>, declared: Type, known: Type, actual: Type, array: bool) -> Error {
+    let (message, known) = if array {
+        (
+            "arguments declared \"anyarray\" are not all alike",
+            facts.array_of(known).unwrap_or(known),
+        )
+    } else if declared == Type::ANYELEMENT {
+        ("arguments declared \"anyelement\" are not all alike", known)
+    } else {
+        ("arguments of a polymorphic function are not all alike", known)
+    };
+    Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(format!(
+        "{} versus {}",
+        facts.name(known),
+        facts.name(actual)
+    ))
+}

@@ -1,0 +1,323 @@
+//! Quoting, and texts put together from values of any type: `concat`, `format`, `quote_ident`.
+
+use types::{Datum, DatumRef, Error, Modifier, Result, SqlState, Type};
+
+use crate::array;
+use crate::function::{Call, Function, functions};
+
+/// The text form of a value of a type; `None` for NULL.
+pub(crate) fn text_of(call: &Call<'_>, value: DatumRef<'_>, ty: Type) -> Option<String> {
+    types::text::to_string(value, ty, Modifier::NONE, &call.context.types)
+}
+
+/// The value as a cast to `text` gives it: a truth value as a word.
+fn cast_text(call: &Call<'_>, value: DatumRef<'_>, at: usize) -> String {
+    match value {
+        DatumRef::Bool(value) => if value { "true" } else { "false" }.to_owned(),
+        value => text_of(call, value, call.args[at]).unwrap_or_default(),
+    }
+}
+
+/// An identifier, in quotes where SQL would read it as something else.
+pub fn identifier(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+        && !KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == name);
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// A text as a literal.
+pub fn literal(text: &str) -> String {
+    let escape = if text.contains('\\') { "E" } else { "" };
+    format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// Keywords that are no identifiers without quotes, everywhere or in some places.
+const KEYWORDS: &str = "\
+    all analyse analyze and any array as asc asymmetric authorization between bigint binary \
+    bit boolean both case cast char character check coalesce collate collation column \
+    concurrently constraint create cross current_catalog current_date current_role \
+    current_schema current_time current_timestamp current_user dec decimal default \
+    deferrable desc distinct do else end except exists extract false fetch float for \
+    foreign freeze from full grant greatest group grouping having ilike in initially inner \
+    inout int integer intersect interval into is isnull join json json_array json_arrayagg \
+    json_exists json_object json_objectagg json_query json_scalar json_serialize json_table \
+    json_value lateral leading least left like limit localtime localtimestamp merge_action \
+    national natural nchar none normalize not notnull null nullif numeric offset on only or \
+    order out outer overlaps overlay placing position precision primary real references \
+    returning right row select session_user setof similar smallint some substring symmetric \
+    system_user table tablesample then time timestamp to trailing treat trim true union \
+    unique user using values varchar variadic verbose when where window with xmlattributes \
+    xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot \
+    xmlserialize xmltable";
+
+/// The arguments behind the first `fixed`, as values with their types: those of the array where one
+/// was spread by `VARIADIC`.
+fn variadic<'a>(
+    call: &Call<'_>,
+    args: &[DatumRef<'a>],
+    fixed: usize,
+) -> Result<Option<Vec<(DatumRef<'a>, Type)>>> {
+    let spread = call.spread;
+    let rest = args.get(fixed..).unwrap_or_default();
+    if !spread {
+        let types = call.args.get(fixed..).unwrap_or_default();
+        return Ok(Some(rest.iter().copied().zip(types.iter().copied()).collect()));
+    }
+    match rest.first() {
+        Some(DatumRef::Array(array)) => {
+            let element = array.element_type();
+            Ok(Some(array.iter().map(|value| (value, element)).collect()))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The texts of all values, NULLs left out.
+fn concatenate(
+    call: &Call<'_>,
+    args: &[DatumRef<'_>],
+    fixed: usize,
+    separator: &str,
+) -> Result<Option<String>> {
+    let Some(values) = variadic(call, args, fixed)? else { return Ok(None) };
+    let texts: Vec<_> =
+        values.into_iter().filter_map(|(value, ty)| text_of(call, value, ty)).collect();
+    Ok(Some(texts.join(separator)))
+}
+
+/// `format(template, ...)`: `%s` a text, `%I` an identifier, `%L` a literal.
+fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>> {
+    let DatumRef::Text(template) = args[0] else { return Ok(None) };
+    let values = variadic(call, args, 1)?.unwrap_or_default();
+    let refuse = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let unterminated = || {
+        refuse("unterminated format() type specifier".to_owned())
+            .with_hint("For a single \"%\" use \"%%\".")
+    };
+    let mut out = String::with_capacity(template.len());
+    let mut chars = template.chars().peekable();
+    let mut next = 0;
+    let too_few = || refuse("too few arguments for format()".to_owned());
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        if chars.peek() == Some(&'%') {
+            chars.next();
+            out.push('%');
+            continue;
+        }
+        let number = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| -> Result<Option<i64>> {
+            let mut value = None;
+            while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+                value = Some(value.unwrap_or(0) * 10 + i64::from(digit));
+                if value > Some(i64::from(i32::MAX)) {
+                    return Err(Error::new(
+                        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                        "number is out of range",
+                    ));
+                }
+                chars.next();
+            }
+            Ok(value)
+        };
+        // %[position$][-][width]type
+        let mut position = None;
+        let mut width = number(&mut chars)?;
+        if width.is_some() && chars.peek() == Some(&'$') {
+            chars.next();
+            position = width.take();
+        }
+        let mut left = false;
+        if width.is_none() {
+            while chars.peek() == Some(&'-') {
+                left = true;
+                chars.next();
+            }
+            width = number(&mut chars)?;
+        }
+        if width.is_none() && chars.peek() == Some(&'*') {
+            chars.next();
+            let at = number(&mut chars)?;
+            if at.is_some() && chars.next() != Some('$') {
+                return Err(refuse("width argument position must be ended by \"$\"".to_owned()));
+            }
+            let at = match at {
+                Some(0) => {
+                    return Err(refuse(
+                        "format specifies argument 0, but arguments are numbered from 1".to_owned(),
+                    ));
+                }
+                Some(at) => at as usize - 1,
+                None => next,
+            };
+            next = at + 1;
+            let (value, ty) = values.get(at).copied().ok_or_else(too_few)?;
+            let text = text_of(call, value, ty).unwrap_or_else(|| "0".to_owned());
+            let wanted: i32 =
+                match types::text::parse(&text, Type::INT4, Modifier::NONE, &call.context.types)? {
+                    Datum::Int4(wanted) => wanted,
+                    _ => 0,
+                };
+            left |= wanted < 0;
+            width = Some(i64::from(wanted).abs());
+        }
+        let Some(conversion) = chars.next() else { return Err(unterminated()) };
+        if !matches!(conversion, 's' | 'I' | 'L') {
+            return Err(refuse(format!("unrecognized format() type specifier \"{conversion}\""))
+                .with_hint("For a single \"%\" use \"%%\"."));
+        }
+        let at = match position {
+            Some(0) => {
+                return Err(refuse(
+                    "format specifies argument 0, but arguments are numbered from 1".to_owned(),
+                ));
+            }
+            Some(position) => position as usize - 1,
+            None => next,
+        };
+        next = at + 1;
+        let (value, ty) = values.get(at).copied().ok_or_else(too_few)?;
+        let text = text_of(call, value, ty);
+        let text = match (conversion, text) {
+            ('I', None) => {
+                return Err(Error::new(
+                    SqlState::NULL_VALUE_NOT_ALLOWED,
+                    "null values cannot be formatted as an SQL identifier",
+                ));
+            }
+            ('I', Some(text)) => identifier(&text),
+            ('L', None) => "NULL".to_owned(),
+            ('L', Some(text)) => literal(&text),
+            (_, text) => text.unwrap_or_default(),
+        };
+        let fill = (width.unwrap_or(0) as usize).saturating_sub(text.chars().count());
+        if !left {
+            out.extend(std::iter::repeat_n(' ', fill));
+        }
+        out.push_str(&text);
+        if left {
+            out.extend(std::iter::repeat_n(' ', fill));
+        }
+    }
+    Ok(Some(out))
+}
+
+/// The elements of an array, with a separator between them; NULLs as a text, or left out.
+fn join(
+    call: &Call<'_>,
+    array: types::ArrayRef<'_>,
+    separator: &str,
+    null: Option<&str>,
+) -> String {
+    let element = array.element_type();
+    let texts: Vec<_> = array
+        .iter()
+        .filter_map(|value| text_of(call, value, element).or_else(|| null.map(str::to_owned)))
+        .collect();
+    texts.join(separator)
+}
+
+/// How many of the arguments are NULL, or are not.
+fn count_nulls(call: &Call<'_>, args: &[DatumRef<'_>], nulls: bool) -> Result<Option<i32>> {
+    let values = variadic(call, args, 0)?;
+    Ok(values
+        .map(|values| values.iter().filter(|(value, _)| value.is_null() == nulls).count() as i32))
+}
+
+/// The parts of a qualified name, unquoted.
+fn parse_identifier(text: &str, strict: bool) -> Result<types::Array> {
+    let invalid = |detail: Option<String>| {
+        let error = Error::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("string is not a valid identifier: \"{text}\""),
+        );
+        detail.into_iter().fold(error, |error, detail| error.with_detail(detail))
+    };
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = text.trim_start();
+    loop {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut part = String::new();
+            let mut chars = quoted.char_indices();
+            let end = loop {
+                match chars.next() {
+                    Some((at, '"')) if quoted[at + 1..].starts_with('"') => {
+                        part.push('"');
+                        chars.next();
+                    }
+                    Some((at, '"')) => break at + 1,
+                    Some((_, c)) => part.push(c),
+                    None => {
+                        return Err(invalid(Some("String has unclosed double quotes.".to_owned())));
+                    }
+                }
+            };
+            if part.is_empty() {
+                return Err(invalid(Some("Quoted identifier must not be empty.".to_owned())));
+            }
+            parts.push(part);
+            rest = &quoted[end..];
+        } else {
+            let within = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
+            let end = rest.find(|c| !within(c)).unwrap_or(rest.len());
+            let part = &rest[..end];
+            if part.is_empty() || part.starts_with(|c: char| c.is_ascii_digit() || c == '$') {
+                let detail = match rest.chars().next() {
+                    Some('.') => Some("No valid identifier before \".\".".to_owned()),
+                    _ if !parts.is_empty() => Some("No valid identifier after \".\".".to_owned()),
+                    _ => None,
+                };
+                return Err(invalid(detail));
+            }
+            parts.push(part.to_lowercase());
+            rest = &rest[end..];
+        }
+        rest = rest.trim_start();
+        match rest.strip_prefix('.') {
+            Some(after) => rest = after.trim_start(),
+            None if rest.is_empty() || !strict => break,
+            None => return Err(invalid(None)),
+        }
+    }
+    array::texts(parts.iter().map(|part| Some(part.as_str())))
+}
+
+pub(crate) const TABLE: &[Function] = functions! {
+    3058 concat(ANY) -> TEXT [stable, nullable, variadic] = [call, args]
+        concatenate(call, args, 0, "");
+    3059 concat_ws(TEXT, ANY) -> TEXT [stable, nullable, variadic] = [call, args]
+        match args[0] {
+            DatumRef::Text(separator) => concatenate(call, args, 1, separator)?,
+            _ => None,
+        };
+    3539 format(TEXT, ANY) -> TEXT [stable, nullable, variadic] = [call, args]
+        format_text(call, args);
+    3540 format(TEXT) -> TEXT [stable, nullable] = [call, args] format_text(call, args);
+    2003 textanycat(TEXT, ANYNONARRAY) -> TEXT [stable] = (call; a: &str, b: DatumRef<'_>)
+        format!("{a}{}", cast_text(call, b, 1));
+    2004 anytextcat(ANYNONARRAY, TEXT) -> TEXT [stable] = (call; a: DatumRef<'_>, b: &str)
+        format!("{}{b}", cast_text(call, a, 0));
+    384 array_to_string(ANYARRAY, TEXT, TEXT) -> TEXT [stable, nullable] =
+        (call; a: Option<types::ArrayRef<'_>>, separator: Option<&str>, null: Option<&str>)
+        a.zip(separator).map(|(a, separator)| join(call, a, separator, null));
+    395 array_to_string(ANYARRAY, TEXT) -> TEXT [stable] =
+        (call; a: types::ArrayRef<'_>, separator: &str) join(call, a, separator, None);
+    1282 quote_ident(TEXT) -> TEXT = (a: &str) identifier(a);
+    1283 quote_literal(TEXT) -> TEXT = (a: &str) literal(a);
+    1285 quote_literal(ANYELEMENT) -> TEXT [stable] = (call; a: DatumRef<'_>)
+        literal(&cast_text(call, a, 0));
+    1289 quote_nullable(TEXT) -> TEXT [nullable] = (a: Option<&str>)
+        a.map_or("NULL".to_owned(), literal);
+    1290 quote_nullable(ANYELEMENT) -> TEXT [stable, nullable] = (call; a: DatumRef<'_>)
+        if a.is_null() { "NULL".to_owned() } else { literal(&cast_text(call, a, 0)) };
+    1268 parse_ident(TEXT, BOOL) -> TEXT_ARRAY [defaults = &[crate::function::Default::Bool(true)]] =
+        (a: &str, strict: bool) parse_identifier(a, strict);
+    438 num_nulls(ANY) -> INT4 [nullable, variadic] = [call, args] count_nulls(call, args, true);
+    440 num_nonnulls(ANY) -> INT4 [nullable, variadic] = [call, args]
+        count_nulls(call, args, false);
+    1619 pg_typeof(ANY) -> REGTYPE [stable, nullable] = [call, _args]
+        call.args.first().map(|ty| ty.oid());
+};

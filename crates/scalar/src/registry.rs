@@ -1,0 +1,63 @@
+//! All functions, by name and by number.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use types::Oid;
+
+use crate::function::Function;
+use crate::{
+    aggregate, array, bytes, comparison, datetime, decimal, float, integer, json, jsonb, pattern,
+    quote, random, regex, series, server, session, string, trigonometry, window,
+};
+
+/// The tables, one for each subject.
+const TABLES: &[&[Function]] = &[
+    array::TABLE,
+    array::SETS,
+    bytes::TABLE,
+    comparison::TABLE,
+    datetime::TABLE,
+    datetime::SETS,
+    decimal::TABLE,
+    float::TABLE,
+    integer::TABLE,
+    json::TABLE,
+    json::SETS,
+    jsonb::TABLE,
+    jsonb::SETS,
+    pattern::TABLE,
+    quote::TABLE,
+    random::TABLE,
+    regex::TABLE,
+    regex::SETS,
+    series::TABLE,
+    server::TABLE,
+    session::TABLE,
+    string::TABLE,
+    string::SETS,
+    trigonometry::TABLE,
+    window::TABLE,
+];
+
+/// The functions with this name.
+pub fn functions(name: &str) -> &'static [&'static Function] {
+    static BY_NAME: LazyLock<HashMap<&str, Vec<&Function>>> = LazyLock::new(|| {
+        let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+        all().for_each(|function| by_name.entry(function.name).or_default().push(function));
+        by_name
+    });
+    BY_NAME.get(name).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The function with this number.
+pub fn function(oid: Oid) -> Option<&'static Function> {
+    static BY_OID: LazyLock<HashMap<Oid, &Function>> =
+        LazyLock::new(|| all().map(|function| (function.oid, function)).collect());
+    BY_OID.get(&oid).copied()
+}
+
+/// All functions, subject by subject.
+pub fn all() -> impl Iterator<Item = &'static Function> {
+    TABLES.iter().chain(aggregate::TABLES).copied().flatten()
+}

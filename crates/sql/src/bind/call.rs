@@ -1,0 +1,488 @@
+//! Calls: functions, casts written as functions, aggregates and window functions.
+
+use scalar::aggregate::Kind;
+use scalar::function::{Default, Eval};
+use scalar::resolve::{self, Called, Resolved};
+use scalar::{Function, registry};
+use types::{Datum, Modifier, SqlState, Type};
+
+use super::scope::Clause;
+use super::{Binder, walk};
+use crate::error::{At, Error, Result};
+use crate::parse::ast;
+use crate::plan::{AggregateCall, Call, Expr, ExprKind, SortKey};
+
+impl Binder<'_> {
+    /// A call of a function.
+    pub(super) fn call(&mut self, call: &ast::Call, at: At) -> Result<Expr> {
+        self.known_schema(call, at)?;
+        if call.syntax && call.name.last() == "merge_action" {
+            if !self.merge_action {
+                return Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    "MERGE_ACTION() can only be used in the RETURNING list of a MERGE command",
+                )
+                .at(at));
+            }
+            return Ok(Expr::of(ExprKind::MergeAction, Type::TEXT, at));
+        }
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(self.expr(&arg.value)?);
+        }
+        let direct = args.len();
+        let mut set_order = Vec::new();
+        for item in &call.within_group {
+            let key = self.sort_key(item)?;
+            args.push(key.expr.clone());
+            set_order.push(key);
+        }
+        self.put_named(call, &mut args, at)?;
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        let found = resolve::function(self.names, call.name.last(), &types, call.variadic)
+            .map_err(|error| self.call_error(call, &types, error, at))?;
+        let plain = call.within_group.is_empty()
+            && call.order.is_empty()
+            && call.filter.is_none()
+            && call.over.is_none()
+            && !call.distinct
+            && !call.star;
+        match found {
+            Called::Cast(target) if plain => {
+                let arg = args.swap_remove(0);
+                self.cast(arg, target, Modifier::NONE, at)
+            }
+            Called::Cast(_) => Err(not_aggregate(call, at)),
+            Called::Function(resolved) => match resolved.function.eval {
+                Eval::Aggregate(_) => {
+                    self.check_star(call, args.len(), at)?;
+                    let args = self.arguments(&resolved, args)?;
+                    match &call.over {
+                        Some(window) => self.window_call(call, &resolved, args, window, at),
+                        None => self.aggregate(call, &resolved, args, direct, set_order, at),
+                    }
+                }
+                Eval::Window => {
+                    let args = self.arguments(&resolved, args)?;
+                    match &call.over {
+                        Some(window) => self.window_call(call, &resolved, args, window, at),
+                        None => Err(Error::new(
+                            SqlState::WRONG_OBJECT_TYPE,
+                            format!("window function {} requires an OVER clause", call.name),
+                        )
+                        .at(at)),
+                    }
+                }
+                _ if !plain => Err(not_aggregate(call, at)),
+                _ => self.function(call, &resolved, args, at),
+            },
+        }
+    }
+
+    /// Puts named arguments into the places that the function has for them, with the defaults of
+    /// those between that were left out.
+    fn put_named(&self, call: &ast::Call, args: &mut Vec<Expr>, at: At) -> Result<()> {
+        let Some(first) = call.args.iter().position(|arg| arg.name.is_some()) else {
+            return Ok(());
+        };
+        let positional = |arg: &&ast::Arg| arg.name.is_none();
+        if let Some(late) = call.args[first..].iter().find(positional) {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "positional argument cannot follow named argument",
+            )
+            .at(late.value.at));
+        }
+        let names = call.args[first..].iter().filter_map(|arg| arg.name.as_ref());
+        let names: Vec<&str> = names.map(|name| name.text.as_str()).collect();
+        for function in registry::functions(call.name.last()) {
+            let known = function.argument_names();
+            let places: Option<Vec<usize>> = names
+                .iter()
+                .map(|name| known.iter().position(|known| known == name).filter(|at| *at >= first))
+                .collect();
+            let Some(places) = places else { continue };
+            let Some(last) = places.iter().max().copied() else { continue };
+            let required = function.args.len() - function.defaults.len();
+            let mut filled: Vec<Option<Expr>> = args[..first].iter().cloned().map(Some).collect();
+            filled.resize(last + 1, None);
+            for (place, value) in places.iter().zip(&args[first..]) {
+                filled[*place] = Some(value.clone());
+            }
+            let complete: Option<Vec<Expr>> = filled
+                .into_iter()
+                .enumerate()
+                .map(|(place, value)| {
+                    value.or_else(|| {
+                        let default = place.checked_sub(required)?;
+                        function.defaults.get(default).map(default_value)
+                    })
+                })
+                .collect();
+            if let Some(complete) = complete {
+                *args = complete;
+                return Ok(());
+            }
+        }
+        let types: Vec<String> = call
+            .args
+            .iter()
+            .zip(args.iter())
+            .map(|(arg, value)| match &arg.name {
+                Some(name) => format!("{} => {}", name.text, self.type_name(value.ty)),
+                None => self.type_name(value.ty),
+            })
+            .collect();
+        let message = format!("function {}({}) does not exist", call.name, types.join(", "));
+        Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            .hint(
+                "No function matches the given name and argument types. You might need to add \
+                 explicit type casts.",
+            )
+            .at(at))
+    }
+
+    fn known_schema(&self, call: &ast::Call, at: At) -> Result<()> {
+        let [schema, _] = &call.name.parts[..] else { return Ok(()) };
+        if schema.text == "pg_catalog" || call.syntax {
+            return Ok(());
+        }
+        if !self.names.has_schema(&schema.text) {
+            let message = format!("schema \"{}\" does not exist", schema.text);
+            return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message).at(at));
+        }
+        Ok(())
+    }
+
+    /// The error of a call with its name as it was written.
+    fn call_error(&self, call: &ast::Call, types: &[Type], error: types::Error, at: At) -> Error {
+        let error = Error::from(error).at(at);
+        let state = error.cause.state();
+        let verb = match state {
+            SqlState::UNDEFINED_FUNCTION => "does not exist",
+            SqlState::AMBIGUOUS_FUNCTION => "is not unique",
+            _ => return error,
+        };
+        if call.name.parts.len() == 1 && call.within_group.is_empty() {
+            return error;
+        }
+        let types: Vec<String> = types.iter().map(|ty| self.type_name(*ty)).collect();
+        let message = format!("function {}({}) {verb}", call.name, types.join(", "));
+        let same = Error::new(state, message).at(at);
+        match error.cause.hint() {
+            Some(hint) => same.hint(hint),
+            None => same,
+        }
+    }
+
+    fn check_star(&self, call: &ast::Call, count: usize, at: At) -> Result<()> {
+        if count == 0 && !call.star && call.within_group.is_empty() {
+            return Err(Error::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("{}(*) must be used to call a parameterless aggregate function", call.name),
+            )
+            .at(at));
+        }
+        Ok(())
+    }
+
+    /// The arguments as the function takes them: cast, gathered, with what was left out.
+    fn arguments(&mut self, resolved: &Resolved, args: Vec<Expr>) -> Result<Vec<Expr>> {
+        let mut cast = Vec::with_capacity(args.len());
+        for (arg, ty) in args.into_iter().zip(&resolved.args) {
+            cast.push(self.implicit(arg, *ty)?);
+        }
+        let declared = resolved.function.args;
+        if resolved.gathered {
+            let elements = cast.split_off(declared.len() - 1);
+            let element = elements[0].ty;
+            let at = elements[0].at;
+            let array = self.facts().array_of(element).unwrap_or(Type::TEXT_ARRAY);
+            let kind = ExprKind::Array { elements, nested: false };
+            cast.push(Expr::of(kind, array, at));
+        }
+        let left_out = declared.len().saturating_sub(cast.len());
+        let defaults = resolved.function.defaults;
+        for default in &defaults[defaults.len().saturating_sub(left_out)..] {
+            let ty = declared[cast.len()];
+            let value = default_value(default);
+            cast.push(self.implicit(value, ty)?);
+        }
+        Ok(cast)
+    }
+
+    fn function(
+        &mut self,
+        call: &ast::Call,
+        resolved: &Resolved,
+        args: Vec<Expr>,
+        at: At,
+    ) -> Result<Expr> {
+        let function = resolved.function;
+        if function.set
+            && let Some(scope) = self.scopes.last()
+            && !scope.clause.sets
+        {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("set-returning functions are not allowed in {}", scope.clause.name),
+            )
+            .at(at));
+        }
+        if call.variadic
+            && function.args.last() == Some(&Type::ANY)
+            && let Some(last) = args.last()
+            && self.facts().element(last.ty).is_none()
+        {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "VARIADIC argument must be an array",
+            )
+            .at(last.at));
+        }
+        let args = self.arguments(resolved, args)?;
+        let kind = ExprKind::Call(Call {
+            function: function.oid,
+            name: function.name.to_owned(),
+            operator: false,
+            args,
+            set: function.set,
+            variadic: resolved.gathered || call.variadic,
+        });
+        Ok(Expr::of(kind, resolved.ret, at))
+    }
+
+    /// The columns of a function's result that is a row.
+    pub(super) fn outputs_of(&self, call: &Call) -> Vec<(String, Type)> {
+        let function: Option<&'static Function> = registry::function(call.function);
+        let outputs = function.map_or(&[][..], |function| function.columns());
+        outputs.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect()
+    }
+
+    /// An aggregate over the groups of a query.
+    fn aggregate(
+        &mut self,
+        call: &ast::Call,
+        resolved: &Resolved,
+        args: Vec<Expr>,
+        direct: usize,
+        set_order: Vec<SortKey>,
+        at: At,
+    ) -> Result<Expr> {
+        let Eval::Aggregate(aggregate) = resolved.function.eval else {
+            return Err(not_aggregate(call, at));
+        };
+        let ordered_set = aggregate.kind != Kind::Normal;
+        if ordered_set == call.within_group.is_empty() {
+            let message = match ordered_set {
+                true => format!("WITHIN GROUP is required for ordered-set aggregate {}", call.name),
+                false => format!(
+                    "{} is not an ordered-set aggregate, so it cannot have WITHIN GROUP",
+                    call.name
+                ),
+            };
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(at));
+        }
+        let mut order = set_order;
+        for item in &call.order {
+            order.push(self.sort_key(item)?);
+        }
+        let mut args = args;
+        let mut once = Vec::new();
+        if ordered_set {
+            let sorted = args.split_off(direct);
+            once = std::mem::replace(&mut args, sorted);
+            for (key, arg) in order.iter_mut().zip(&args) {
+                key.expr = arg.clone();
+            }
+        }
+        if call.distinct {
+            for arg in &args {
+                self.needs_equality(arg.ty, arg.at)?;
+            }
+            let listed = |key: &SortKey| args.iter().any(|arg| same(arg, &key.expr));
+            if let Some(key) = order.iter().find(|key| !listed(key)) {
+                return Err(Error::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                )
+                .at(key.expr.at));
+            }
+        }
+        let filter = match &call.filter {
+            Some(filter) => self.where_clause(Some(filter), Clause::FILTER)?,
+            None => None,
+        };
+        let mut bound = AggregateCall {
+            function: resolved.function.oid,
+            name: resolved.function.name,
+            args,
+            direct: once,
+            distinct: call.distinct,
+            order,
+            filter,
+            ty: resolved.ret,
+            scope: 0,
+        };
+        bound.scope = self.level_of(&mut bound, at)?;
+        let (ty, kind) = (bound.ty, ExprKind::Aggregate(Box::new(bound)));
+        Ok(Expr::of(kind, ty, at))
+    }
+
+    /// The query whose groups an aggregate is about: the innermost of those that its arguments
+    /// take columns from.
+    fn level_of(&mut self, call: &mut AggregateCall, at: At) -> Result<u32> {
+        let mut serials = Vec::new();
+        let mut nested = None;
+        let mut window = None;
+        let mut set = None;
+        let owners = &self.owners;
+        let mut look = |expr: &mut Expr| {
+            walk::everywhere(expr, &mut |part| {
+                match &part.kind {
+                    ExprKind::Column { index, .. } => serials.push(owners[*index as usize]),
+                    ExprKind::Aggregate(inner) => nested = nested.or(Some((inner.scope, part.at))),
+                    ExprKind::Window(_) => window = window.or(Some(part.at)),
+                    ExprKind::Call(call) if call.set => set = set.or(Some(part.at)),
+                    _ => {}
+                }
+                true
+            });
+        };
+        call.args.iter_mut().for_each(&mut look);
+        call.order.iter_mut().for_each(|key| look(&mut key.expr));
+        call.filter.iter_mut().for_each(&mut look);
+        let used = |scope: &&mut super::scope::Scope| serials.contains(&scope.serial);
+        let level = match self.scopes.iter_mut().rev().find(used) {
+            Some(scope) => scope,
+            None => self.scopes.last_mut().ok_or_else(|| {
+                Error::new(
+                    SqlState::GROUPING_ERROR,
+                    "aggregate functions are not allowed in this expression",
+                )
+                .at(at)
+            })?,
+        };
+        if let Some(at) = set {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "aggregate function calls cannot contain set-returning function calls",
+            )
+            .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+            .at(at));
+        }
+        if let Some((scope, at)) = nested
+            && scope == level.serial
+        {
+            return Err(Error::new(
+                SqlState::GROUPING_ERROR,
+                "aggregate function calls cannot be nested",
+            )
+            .at(at));
+        }
+        if let Some(at) = window {
+            return Err(Error::new(
+                SqlState::GROUPING_ERROR,
+                "aggregate function calls cannot contain window function calls",
+            )
+            .at(at));
+        }
+        if !level.clause.aggregates {
+            return Err(Error::new(
+                SqlState::GROUPING_ERROR,
+                format!("aggregate functions are not allowed in {}", level.clause.name),
+            )
+            .at(at));
+        }
+        level.aggregated = true;
+        Ok(level.serial)
+    }
+
+    /// `GROUPING(...)`
+    pub(super) fn grouping(&mut self, args: &[ast::Expr], at: At) -> Result<Expr> {
+        if args.len() > 31 {
+            return Err(Error::new(
+                SqlState::TOO_MANY_ARGUMENTS,
+                "GROUPING must have fewer than 32 arguments",
+            )
+            .at(at));
+        }
+        let scope = self.scope();
+        if !scope.clause.aggregates {
+            let message = format!("grouping operations are not allowed in {}", scope.clause.name);
+            return Err(Error::new(SqlState::GROUPING_ERROR, message).at(at));
+        }
+        let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<_>>()?;
+        self.scope().aggregated = true;
+        Ok(Expr::of(ExprKind::Grouping(args), Type::INT4, at))
+    }
+
+    /// An item of an `ORDER BY` that sees only expressions, not the names of outputs.
+    pub(super) fn sort_key(&mut self, item: &ast::OrderItem) -> Result<SortKey> {
+        let expr = self.expr(&item.expr)?;
+        let expr = self.settle(expr)?;
+        self.sort_key_of(expr, item)
+    }
+
+    /// A key of an order, with the direction and the place of NULLs that an item has.
+    pub(super) fn sort_key_of(&mut self, expr: Expr, item: &ast::OrderItem) -> Result<SortKey> {
+        self.needs_order(expr.ty, expr.at)?;
+        let descending = match &item.using {
+            None => item.descending,
+            Some(op) if op.symbol == "<" => false,
+            Some(op) if op.symbol == ">" => true,
+            Some(op) => {
+                resolve::operator(self.names, &op.symbol, Some(expr.ty), expr.ty)
+                    .map_err(|error| Error::from(error).at(op.at))?;
+                return Err(Error::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("operator {} is not a valid ordering operator", op.symbol),
+                )
+                .hint(
+                    "Ordering operators must be \"<\" or \">\" members of btree operator families.",
+                )
+                .at(op.at));
+            }
+        };
+        let nulls_first = item.nulls_first.unwrap_or(descending);
+        Ok(SortKey { expr, descending, nulls_first })
+    }
+}
+
+fn default_value(default: &Default) -> Expr {
+    let (value, ty) = match default {
+        Default::Null => (Datum::Null, Type::UNKNOWN),
+        Default::Bool(value) => (Datum::Bool(*value), Type::BOOL),
+        Default::Text(text) => (Datum::text(*text), Type::UNKNOWN),
+        Default::Int(value) => (Datum::Int4(*value), Type::INT4),
+        Default::Float(value) => (Datum::Float8(*value), Type::FLOAT8),
+    };
+    Expr::of(ExprKind::Const(value), ty, At::NONE)
+}
+
+/// The error about words around a call that only aggregates and window functions take.
+fn not_aggregate(call: &ast::Call, at: At) -> Error {
+    let name = &call.name;
+    let message = if call.star {
+        format!("{name}(*) specified, but {name} is not an aggregate function")
+    } else if call.distinct {
+        format!("DISTINCT specified, but {name} is not an aggregate function")
+    } else if !call.within_group.is_empty() {
+        format!("WITHIN GROUP specified, but {name} is not an aggregate function")
+    } else if !call.order.is_empty() {
+        format!("ORDER BY specified, but {name} is not an aggregate function")
+    } else if call.filter.is_some() {
+        format!("FILTER specified, but {name} is not an aggregate function")
+    } else {
+        format!("OVER specified, but {name} is not a window function nor an aggregate function")
+    };
+    Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(at)
+}
+
+/// True where two expressions are the same, place in the text aside.
+pub(super) fn same(one: &Expr, other: &Expr) -> bool {
+    one.ty == other.ty
+        && one.modifier == other.modifier
+        && std::mem::discriminant(&one.kind) == std::mem::discriminant(&other.kind)
+        && one.to_string() == other.to_string()
+}

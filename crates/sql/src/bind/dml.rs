@@ -1,0 +1,376 @@
+//! `UPDATE` and `DELETE`: the rows that are changed, and what they become.
+
+use types::SqlState;
+
+use super::Binder;
+use super::from::{Part, append, join_plan};
+use super::names::{ColumnDefault, Relation, RelationColumn};
+use super::query::with_tables;
+use super::scope::{Clause, Item, reference};
+use super::select::filtered;
+use crate::error::{At, Error, Result};
+use crate::parse::ast::{
+    self, Assignment, Delete, ExprKind as Ast, JoinKind, Source, Step, Target, Update,
+};
+use crate::plan::{Action, Column, Expr, ExprKind, Link, Plan, Subquery};
+use types::Type;
+
+impl Binder<'_> {
+    /// `UPDATE`
+    pub(super) fn update(&mut self, update: &Update) -> Result<Plan> {
+        self.enter();
+        let plan = self.update_in_scope(update);
+        self.leave();
+        plan
+    }
+
+    fn update_in_scope(&mut self, update: &Update) -> Result<Plan> {
+        let tables = self.with(update.with.as_ref())?;
+        let relation = self.changed(&update.table, "update")?;
+        let (plan, target) = self.target_and_sources(&update.table, &update.from)?;
+        let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
+        let mut plan = match filter {
+            Some(condition) => filtered(plan, condition),
+            None => plan,
+        };
+        let mut added = Vec::new();
+        let set = self.assignments(&update.set, &relation, &target, &mut added)?;
+        plan = append(plan, added);
+        let row = self.relation_columns(&relation);
+        let generated = self.generated(&relation, &row)?;
+        self.show_changed(&row);
+        let action = Action::Update { set, generated };
+        let plan = self.modify(&relation, plan, action, row, &update.returning)?;
+        Ok(with_tables(tables, plan))
+    }
+
+    /// `DELETE`, and `ERASE`, which deletes from the past too.
+    pub(super) fn delete(&mut self, delete: &Delete, erase: bool) -> Result<Plan> {
+        self.enter();
+        let plan = self.delete_in_scope(delete, erase);
+        self.leave();
+        plan
+    }
+
+    fn delete_in_scope(&mut self, delete: &Delete, erase: bool) -> Result<Plan> {
+        let tables = self.with(delete.with.as_ref())?;
+        let relation = self.changed(&delete.table, "delete from")?;
+        let (plan, _) = self.target_and_sources(&delete.table, &delete.using)?;
+        let filter = self.where_clause(delete.filter.as_ref(), Clause::WHERE)?;
+        let plan = match filter {
+            Some(condition) => filtered(plan, condition),
+            None => plan,
+        };
+        let row = self.relation_columns(&relation);
+        self.show_changed(&row);
+        let action = if erase { Action::Erase } else { Action::Delete };
+        let plan = self.modify(&relation, plan, action, row, &delete.returning)?;
+        Ok(with_tables(tables, plan))
+    }
+
+    /// The table that is changed, as the first item in scope.
+    pub(super) fn target_part(&mut self, table: &ast::TableRef) -> Result<Part> {
+        self.source(&Source::Table(Box::new(table.clone())))
+    }
+
+    /// The rows of the table, each with what the other sources have for it.
+    fn target_and_sources(
+        &mut self,
+        table: &ast::TableRef,
+        sources: &[Source],
+    ) -> Result<(Plan, Vec<Column>)> {
+        let target = self.target_part(table)?;
+        let row = target.items[0].shown().map(|column| column.column.clone()).collect();
+        // The sources do not see the table, not even lateral ones; their names must differ though.
+        let others = match sources {
+            [] => None,
+            _ => Some(self.from(sources)?),
+        };
+        let name = &target.items[0].name;
+        let clash = self.scope().items.iter().any(|item| item.by_name && item.name == *name);
+        if let (true, Some(name)) = (clash, name) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_ALIAS,
+                format!("table name \"{name}\" specified more than once"),
+            ));
+        }
+        self.scope().items.splice(0..0, target.items);
+        let plan = match others {
+            None => target.plan,
+            Some(others) => join_plan(JoinKind::Inner, target.plan, others, None),
+        };
+        Ok((plan, row))
+    }
+
+    /// From here on the table's row is the changed one.
+    pub(super) fn show_changed(&mut self, row: &[Column]) {
+        let target = &mut self.scope().items[0];
+        for (shown, changed) in target.columns.iter_mut().filter(|column| !column.hidden).zip(row) {
+            shown.column = changed.clone();
+        }
+    }
+
+    /// The items of `SET` where nothing can be computed beside the row.
+    pub(super) fn set_list(
+        &mut self,
+        set: &[Assignment],
+        relation: &Relation,
+        row: &[Column],
+    ) -> Result<Vec<(usize, Expr)>> {
+        let mut added = Vec::new();
+        let mut bound = self.assignments(set, relation, row, &mut added)?;
+        // A subquery that gives several columns is put in the place of each reference to it.
+        for (_, value) in &mut bound {
+            super::walk::everywhere(value, &mut |part| {
+                if let ExprKind::Column { index, .. } = part.kind
+                    && let Some((expr, _)) = added.iter().find(|(_, column)| column.id == index)
+                {
+                    *part = expr.clone();
+                    return false;
+                }
+                true
+            });
+        }
+        Ok(bound)
+    }
+
+    /// The items of `SET`. Subqueries that give several columns are `added` to the row first.
+    pub(super) fn assignments(
+        &mut self,
+        set: &[Assignment],
+        relation: &Relation,
+        row: &[Column],
+        added: &mut Vec<(Expr, Column)>,
+    ) -> Result<Vec<(usize, Expr)>> {
+        let mut bound: Vec<(usize, Expr, bool)> = Vec::new();
+        for assignment in set {
+            match assignment {
+                Assignment::One(target, value) => {
+                    let value = self.assigned(value, target, relation)?;
+                    self.put(target, value, relation, row, &mut bound)?;
+                }
+                Assignment::Many(targets, value) => {
+                    self.assign_many(targets, value, relation, row, &mut bound, added)?;
+                }
+            }
+        }
+        Ok(bound.into_iter().map(|(place, value, _)| (place, value)).collect())
+    }
+
+    fn assign_many(
+        &mut self,
+        targets: &[Target],
+        value: &ast::Expr,
+        relation: &Relation,
+        row: &[Column],
+        bound: &mut Vec<(usize, Expr, bool)>,
+        added: &mut Vec<(Expr, Column)>,
+    ) -> Result<()> {
+        let mismatch = || {
+            Error::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values")
+                .at(value.at)
+        };
+        match &value.kind {
+            Ast::Row { fields, .. } => {
+                if fields.len() != targets.len() {
+                    return Err(mismatch());
+                }
+                for (target, field) in targets.iter().zip(fields) {
+                    let value = self.assigned(field, target, relation)?;
+                    self.put(target, value, relation, row, bound)?;
+                }
+                Ok(())
+            }
+            Ast::Subquery { link: ast::Link::Scalar, query } => {
+                let plan = self.within(Clause::UPDATE, |binder| binder.query(query, true))?;
+                if plan.columns.len() != targets.len() {
+                    return Err(mismatch());
+                }
+                let columns = plan.columns.clone();
+                let subquery = Subquery { link: Link::Row, plan };
+                let kind = ExprKind::Subquery(Box::new(subquery));
+                let record = Expr::of(kind, Type::RECORD, value.at);
+                let holder = self.column_for("row", &record);
+                for (index, (target, column)) in targets.iter().zip(columns).enumerate() {
+                    let kind =
+                        ExprKind::Field { expr: Box::new(reference(&holder, value.at)), index };
+                    let (ty, modifier) = (column.ty, column.modifier);
+                    let field = Expr { kind, ty, modifier, at: value.at };
+                    self.put(target, Given::Value(field), relation, row, bound)?;
+                }
+                added.push((record, holder));
+                Ok(())
+            }
+            _ if targets.len() == 1 => {
+                let value = self.assigned(value, &targets[0], relation)?;
+                self.put(&targets[0], value, relation, row, bound)
+            }
+            _ => Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+            )
+            .at(value.at)),
+        }
+    }
+
+    /// A value of `SET`, which may be `DEFAULT`.
+    fn assigned(
+        &mut self,
+        value: &ast::Expr,
+        target: &Target,
+        relation: &Relation,
+    ) -> Result<Given> {
+        if matches!(value.kind, Ast::Default) {
+            let column = &relation.columns[self.target_place(target, relation)?];
+            if !target.steps.is_empty() {
+                let message = match target.steps.first() {
+                    Some(Step::Index(_) | Step::Slice(..)) => {
+                        "cannot set an array element to DEFAULT"
+                    }
+                    _ => "cannot set a subfield to DEFAULT",
+                };
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(value.at));
+            }
+            return Ok(Given::Default(self.default_of(column)?));
+        }
+        Ok(Given::Value(self.within(Clause::UPDATE, |binder| binder.expr(value))?))
+    }
+
+    /// Puts a value into a column, or a part of one.
+    fn put(
+        &mut self,
+        target: &Target,
+        value: Given,
+        relation: &Relation,
+        row: &[Column],
+        bound: &mut Vec<(usize, Expr, bool)>,
+    ) -> Result<()> {
+        let place = self.target_place(target, relation)?;
+        let column = &relation.columns[place];
+        let value = match value {
+            Given::Default(value) => value,
+            Given::Value(value) => {
+                may_be_set(column)?;
+                value
+            }
+        };
+        let before = bound.iter().position(|(known, ..)| *known == place);
+        if let Some(before) = before
+            && (target.steps.is_empty() || !bound[before].2)
+        {
+            let message = format!("multiple assignments to same column \"{}\"", column.name);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
+        if target.steps.is_empty() {
+            let value = self.assign(value, &column.name, column.ty, column.modifier)?;
+            bound.push((place, value, false));
+            return Ok(());
+        }
+        let old = match before {
+            Some(before) => bound[before].1.clone(),
+            None => reference(&row[place], target.column.at),
+        };
+        let steps: Vec<&Step> = target.steps.iter().collect();
+        let value = self.assign_part(old, &steps, value, &column.name)?;
+        match before {
+            Some(before) => bound[before].1 = value,
+            None => bound.push((place, value, true)),
+        }
+        Ok(())
+    }
+
+    /// `old` with the part replaced that the steps lead to.
+    fn assign_part(&mut self, old: Expr, steps: &[&Step], value: Expr, name: &str) -> Result<Expr> {
+        let (ty, modifier, at) = (old.ty, old.modifier, old.at);
+        if let Some(Step::Field(field)) = steps.first() {
+            let Some(fields) = self.fields_of(&old) else {
+                let message = format!(
+                    "cannot assign to field \"{}\" of column \"{name}\" because its type {} is not \
+                     a composite type",
+                    field.text,
+                    self.type_name(ty)
+                );
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(at));
+            };
+            let Some(index) = fields.iter().position(|(known, ..)| *known == field.text) else {
+                let message = format!(
+                    "cannot assign to field \"{}\" of column \"{name}\" because there is no such \
+                     column in data type {}",
+                    field.text,
+                    self.type_name(ty)
+                );
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(at));
+            };
+            let (_, field_type, field_modifier) = fields[index].clone();
+            let value = match &steps[1..] {
+                [] => self.assign(value, &field.text, field_type, field_modifier)?,
+                rest => {
+                    let kind = ExprKind::Field { expr: Box::new(old.clone()), index };
+                    let part = Expr { kind, ty: field_type, modifier: field_modifier, at };
+                    self.assign_part(part, rest, value, &field.text)?
+                }
+            };
+            let kind = ExprKind::AssignField { expr: Box::new(old), index, value: Box::new(value) };
+            return Ok(Expr { kind, ty, modifier, at });
+        }
+        let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
+        let (bound, part) = self.subscript_steps(&old, &steps[..run])?;
+        let value = match &steps[run..] {
+            [] => self.assign_subscript(value, part, name)?,
+            rest => {
+                let kind =
+                    ExprKind::Subscript { expr: Box::new(old.clone()), steps: bound.clone() };
+                let inner = Expr::of(kind, part, at);
+                self.assign_part(inner, rest, value, name)?
+            }
+        };
+        let kind = ExprKind::Assign { expr: Box::new(old), steps: bound, value: Box::new(value) };
+        Ok(Expr { kind, ty, modifier, at })
+    }
+
+    fn assign_subscript(&mut self, value: Expr, part: Type, name: &str) -> Result<Expr> {
+        let (source, at) = (value.ty, value.at);
+        self.coerce(value, part, scalar::cast::Circumstance::Assignment)?.ok_or_else(|| {
+            Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!(
+                    "subscripted assignment to \"{name}\" requires type {} but expression is of type {}",
+                    self.type_name(part),
+                    self.type_name(source)
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression.")
+            .at(at)
+        })
+    }
+}
+
+/// A value of `SET`, bound.
+enum Given {
+    /// An expression, to be cast to the column's type.
+    Value(Expr),
+    /// The column's default, which is of its type.
+    Default(Expr),
+}
+
+/// Checks that a column takes values other than `DEFAULT`.
+fn may_be_set(column: &RelationColumn) -> Result<()> {
+    let detail = match column.default {
+        ColumnDefault::Generated(_) => "a generated column.",
+        ColumnDefault::Identity { always: true, .. } => {
+            "an identity column defined as GENERATED ALWAYS."
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(
+        SqlState::GENERATED_ALWAYS,
+        format!("column \"{}\" can only be updated to DEFAULT", column.name),
+    )
+    .detail(format!("Column \"{}\" is {detail}", column.name))
+    .at(At::NONE))
+}
+
+/// The item of the table that is changed, by the name it goes by.
+pub(super) fn target_name(items: &[Item]) -> Option<&str> {
+    items.first()?.name.as_deref()
+}

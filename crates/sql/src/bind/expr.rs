@@ -1,0 +1,673 @@
+//! Expressions: literals, columns, operators, conditionals, rows, arrays and subqueries.
+//!
+//! Functions are bound in [`super::call`]; how types are made to fit is in [`super::coerce`].
+
+use scalar::resolve;
+use types::{Datum, Modifier, SqlState, Type};
+
+use super::Binder;
+use super::scope::{Clause, whole_row};
+use crate::error::{At, Error, Result};
+use crate::parse::ast::{self, ExprKind as Ast, Operator};
+use crate::plan::{Call, Expr, ExprKind};
+
+impl Binder<'_> {
+    /// An expression.
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let at = expr.at;
+        match &expr.kind {
+            Ast::Null => Ok(Expr::null(Type::UNKNOWN, at)),
+            Ast::Bool(value) => Ok(Expr::of(ExprKind::Const(Datum::Bool(*value)), Type::BOOL, at)),
+            Ast::Number(digits) => self.number(digits, at),
+            Ast::String(text) => {
+                Ok(Expr::of(ExprKind::Const(Datum::text(text.as_str())), Type::UNKNOWN, at))
+            }
+            Ast::Bits(_) => Err(unsupported("type bit", at)),
+            Ast::Param(number) => self.param(*number, at),
+            Ast::Column(names) => self.column_ref(names, at),
+            Ast::Star(names) => self.star_row(names, at),
+            Ast::Indirection { base, steps } => self.indirection(base, steps),
+            Ast::Call(call) => self.call(call, at),
+            Ast::Op { op, left, right } => self.operator(op, left.as_deref(), right),
+            Ast::AnyAll { op, all, left, right } => {
+                let left = self.expr(left)?;
+                let right = self.expr(right)?;
+                self.any_all(&op.symbol, *all, left, right, op.at)
+            }
+            Ast::InList { expr, list, negated } => self.in_list(expr, list, *negated, at),
+            Ast::Between { expr, low, high, negated, symmetric } => {
+                self.between(expr, low, high, *negated, *symmetric, at)
+            }
+            Ast::And(list) => Ok(Expr::of(ExprKind::And(self.bools(list, "AND")?), Type::BOOL, at)),
+            Ast::Or(list) => Ok(Expr::of(ExprKind::Or(self.bools(list, "OR")?), Type::BOOL, at)),
+            Ast::Not(inner) => {
+                let inner = self.expr(inner)?;
+                let inner = self.boolean(inner, "NOT")?;
+                Ok(Expr::of(ExprKind::Not(Box::new(inner)), Type::BOOL, at))
+            }
+            Ast::IsNull { expr, negated } => {
+                let inner = Box::new(self.expr(expr)?);
+                Ok(Expr::of(ExprKind::IsNull { expr: inner, negated: *negated }, Type::BOOL, at))
+            }
+            Ast::IsBool { expr, value, negated } => {
+                let name = match (value, negated) {
+                    (Some(true), false) => "IS TRUE",
+                    (Some(true), true) => "IS NOT TRUE",
+                    (Some(false), false) => "IS FALSE",
+                    (Some(false), true) => "IS NOT FALSE",
+                    (None, false) => "IS UNKNOWN",
+                    (None, true) => "IS NOT UNKNOWN",
+                };
+                let inner = self.expr(expr)?;
+                let inner = Box::new(self.boolean(inner, name)?);
+                let kind = ExprKind::IsBool { expr: inner, value: *value, negated: *negated };
+                Ok(Expr::of(kind, Type::BOOL, at))
+            }
+            Ast::IsDistinct { left, right, negated } => self.is_distinct(left, right, *negated, at),
+            Ast::NullIf(left, right) => {
+                let left = self.expr(left)?;
+                let right = self.expr(right)?;
+                let equal = self.operate("=", Some(left), right, at)?;
+                self.null_if(equal, at)
+            }
+            Ast::Case { operand, arms, otherwise } => {
+                self.case(operand.as_deref(), arms, otherwise.as_deref(), at)
+            }
+            Ast::Coalesce(list) => self.common("COALESCE", list, at, ExprKind::Coalesce),
+            Ast::Greatest(list) => self.common("GREATEST", list, at, ExprKind::Greatest),
+            Ast::Least(list) => self.common("LEAST", list, at, ExprKind::Least),
+            Ast::Row { fields, .. } => {
+                let fields = self.expr_list(fields)?;
+                Ok(Expr::of(ExprKind::Row(fields), Type::RECORD, at))
+            }
+            Ast::Array(elements) => self.array(elements, None, at),
+            Ast::Cast { expr, to } => {
+                let (ty, modifier) = self.type_of_name(to)?;
+                let inner = match (&expr.kind, self.facts().element(ty)) {
+                    (Ast::Array(elements), Some(_)) if self.facts().is_true_array(ty) => {
+                        self.array(elements, Some(ty), expr.at)?
+                    }
+                    _ => self.expr(expr)?,
+                };
+                self.cast(inner, ty, modifier, at)
+            }
+            Ast::Collate { expr, collation } => self.collate(expr, collation, at),
+            Ast::Subquery { link, query } => self.subquery(link, query, at),
+            Ast::Default => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context")
+                    .at(at))
+            }
+            Ast::Keyword { word, precision } => Ok(self.keyword(word, *precision, at)),
+            Ast::Grouping(args) => self.grouping(args, at),
+            Ast::CurrentOf(cursor) => {
+                Ok(Expr::of(ExprKind::CurrentOf(cursor.text.clone()), Type::BOOL, at))
+            }
+            Ast::Rollup(_) | Ast::Cube(_) | Ast::GroupingSets(_) | Ast::EmptyGroup => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "grouping sets are not allowed here").at(at))
+            }
+        }
+    }
+
+    /// A list of expressions, in which `t.*` stands for its columns.
+    pub(super) fn expr_list(&mut self, list: &[ast::Expr]) -> Result<Vec<Expr>> {
+        let mut bound = Vec::with_capacity(list.len());
+        for item in list {
+            match &item.kind {
+                Ast::Star(names) if !names.is_empty() => {
+                    bound.extend(self.star(names, item.at)?.into_iter().map(|(_, expr)| expr));
+                }
+                _ => bound.push(self.expr(item)?),
+            }
+        }
+        Ok(bound)
+    }
+
+    fn bools(&mut self, list: &[ast::Expr], name: &str) -> Result<Vec<Expr>> {
+        list.iter()
+            .map(|item| {
+                let bound = self.expr(item)?;
+                self.boolean(bound, name)
+            })
+            .collect()
+    }
+
+    /// `t.*` where one value is wanted: the row of the table.
+    fn star_row(&mut self, names: &[ast::Name], at: At) -> Result<Expr> {
+        let (schema, table) = match names {
+            [table] => (None, table),
+            [schema, table] => (Some(schema.text.as_str()), table),
+            _ => {
+                return Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    "row expansion via \"*\" is not supported here",
+                )
+                .at(at));
+            }
+        };
+        Ok(whole_row(self.item_named(schema, &table.text, at)?, at))
+    }
+
+    fn number(&self, digits: &str, at: At) -> Result<Expr> {
+        let (value, ty) = if let Ok(small) = digits.parse::<i32>() {
+            (Datum::Int4(small), Type::INT4)
+        } else if let Ok(large) = digits.parse::<i64>() {
+            (Datum::Int8(large), Type::INT8)
+        } else {
+            let value = types::text::parse(digits, Type::NUMERIC, Modifier::NONE, &self.context)
+                .map_err(|error| Error::from(error).at(at))?;
+            (value, Type::NUMERIC)
+        };
+        Ok(Expr::of(ExprKind::Const(value), ty, at))
+    }
+
+    fn param(&mut self, number: u32, at: At) -> Result<Expr> {
+        let missing = || {
+            Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"))
+                .at(at)
+        };
+        let index = (number as usize).checked_sub(1).ok_or_else(missing)?;
+        if index >= usize::from(u16::MAX) || !self.open_params {
+            return Err(missing());
+        }
+        if index >= self.params.len() {
+            self.params.resize(index + 1, Type::UNKNOWN);
+        }
+        Ok(Expr::of(ExprKind::Param(index), self.params[index], at))
+    }
+
+    fn keyword(&mut self, word: &'static str, precision: Option<i32>, at: At) -> Expr {
+        let ty = match word {
+            "current_date" => Type::DATE,
+            "current_time" => Type::TIMETZ,
+            "current_timestamp" => Type::TIMESTAMPTZ,
+            "localtime" => Type::TIME,
+            "localtimestamp" => Type::TIMESTAMP,
+            "system_user" => Type::TEXT,
+            _ => Type::NAME,
+        };
+        let value = Expr::of(ExprKind::Keyword(word), ty, at);
+        match precision {
+            Some(precision) => self.fit(value, Modifier(precision.min(6)), true),
+            None => value,
+        }
+    }
+
+    /// An operator between bound operands.
+    pub(super) fn operate(
+        &mut self,
+        symbol: &str,
+        left: Option<Expr>,
+        right: Expr,
+        at: At,
+    ) -> Result<Expr> {
+        let left_type = left.as_ref().map(|left| left.ty);
+        let found = resolve::operator(self.names, symbol, left_type, right.ty)
+            .map_err(|error| Error::from(error).at(at))?;
+        let mut args = Vec::with_capacity(2);
+        if let Some(left) = left {
+            args.push(self.implicit(left, found.left)?);
+        }
+        args.push(self.implicit(right, found.right)?);
+        let call = Call {
+            function: found.operator.function,
+            name: symbol.to_owned(),
+            operator: true,
+            args,
+            set: false,
+            variadic: false,
+        };
+        Ok(Expr::of(ExprKind::Call(call), found.ret, at))
+    }
+
+    fn operator(
+        &mut self,
+        op: &Operator,
+        left: Option<&ast::Expr>,
+        right: &ast::Expr,
+    ) -> Result<Expr> {
+        if let Some(schema) = &op.schema
+            && schema.text != "pg_catalog"
+        {
+            let message = format!("operator does not exist: {}.{}", schema.text, op.symbol);
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(op.at));
+        }
+        if let (Some(left), Ast::Subquery { link: ast::Link::Scalar, query }) = (left, &right.kind)
+            && let Ast::Row { fields, .. } = &left.kind
+        {
+            return self.row_subquery(op, fields, query);
+        }
+        let Some(left) = left else {
+            let right = self.expr(right)?;
+            return self.operate(&op.symbol, None, right, op.at);
+        };
+        if let (Ast::Row { fields: one, .. }, Ast::Row { fields: other, .. }) =
+            (&left.kind, &right.kind)
+        {
+            let one = self.expr_list(one)?;
+            let other = self.expr_list(other)?;
+            return self.compare_rows(&op.symbol, one, other, op.at);
+        }
+        // A long chain of one operator nests on the left: it is bound from the inside out.
+        let mut chain = Vec::new();
+        let mut innermost = left;
+        while let Ast::Op { op: inner, left: Some(left), right } = &innermost.kind
+            && inner.schema.is_none()
+            && !matches!((&left.kind, &right.kind), (Ast::Row { .. }, _))
+        {
+            chain.push((inner, right));
+            innermost = left;
+        }
+        let mut bound = self.expr(innermost)?;
+        for (inner, right) in chain.into_iter().rev() {
+            let right = self.expr(right)?;
+            bound = self.operate(&inner.symbol, Some(bound), right, inner.at)?;
+        }
+        let right = self.expr(right)?;
+        self.operate(&op.symbol, Some(bound), right, op.at)
+    }
+
+    /// The calls of an operator for the fields of two rows.
+    pub(super) fn pairs(
+        &mut self,
+        symbol: &str,
+        left: Vec<Expr>,
+        right: Vec<Expr>,
+        at: At,
+    ) -> Result<Vec<Call>> {
+        if left.len() != right.len() {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "unequal number of entries in row expressions",
+            )
+            .at(at));
+        }
+        if left.is_empty() {
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot compare rows of zero length",
+            )
+            .at(at));
+        }
+        let mut calls = Vec::with_capacity(left.len());
+        for (left, right) in left.into_iter().zip(right) {
+            let compared = self.operate(symbol, Some(left), right, at)?;
+            if compared.ty != Type::BOOL {
+                return Err(Error::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!(
+                        "row comparison operator must yield type boolean, not type {}",
+                        self.type_name(compared.ty)
+                    ),
+                )
+                .at(at));
+            }
+            if let ExprKind::Call(call) = compared.kind {
+                calls.push(call);
+            }
+        }
+        Ok(calls)
+    }
+
+    pub(super) fn compare_rows(
+        &mut self,
+        symbol: &str,
+        left: Vec<Expr>,
+        right: Vec<Expr>,
+        at: At,
+    ) -> Result<Expr> {
+        let calls = self.pairs(symbol, left, right, at)?;
+        let bools = |calls: Vec<Call>| {
+            calls.into_iter().map(|call| Expr::of(ExprKind::Call(call), Type::BOOL, at)).collect()
+        };
+        let kind = match symbol {
+            "=" => ExprKind::And(bools(calls)),
+            "<>" => ExprKind::Or(bools(calls)),
+            _ => ExprKind::RowCompare { symbol: order_symbol(symbol, at)?, pairs: calls },
+        };
+        Ok(Expr::of(kind, Type::BOOL, at))
+    }
+
+    /// `x op ANY (array)`
+    fn any_all(
+        &mut self,
+        symbol: &str,
+        all: bool,
+        left: Expr,
+        right: Expr,
+        at: At,
+    ) -> Result<Expr> {
+        let wrong =
+            |message: &str| Error::new(SqlState::WRONG_OBJECT_TYPE, message.to_owned()).at(at);
+        let element = match right.ty {
+            Type::UNKNOWN => Type::UNKNOWN,
+            ty => self
+                .facts()
+                .element(self.facts().base(ty))
+                .ok_or_else(|| wrong("op ANY/ALL (array) requires array on right side"))?,
+        };
+        let found = resolve::operator(self.names, symbol, Some(left.ty), element)
+            .map_err(|error| Error::from(error).at(at))?;
+        if found.ret != Type::BOOL {
+            return Err(wrong("op ANY/ALL (array) requires operator to yield boolean"));
+        }
+        let array = self
+            .facts()
+            .array_of(found.right)
+            .ok_or_else(|| unsupported("an array of this type", at))?;
+        let left = self.implicit(left, found.left)?;
+        let right = self.implicit(right, array)?;
+        let call = Call {
+            function: found.operator.function,
+            name: symbol.to_owned(),
+            operator: true,
+            args: vec![left, right],
+            set: false,
+            variadic: false,
+        };
+        Ok(Expr::of(ExprKind::AnyAll { call, all }, Type::BOOL, at))
+    }
+
+    fn in_list(
+        &mut self,
+        expr: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        at: At,
+    ) -> Result<Expr> {
+        let symbol = if negated { "<>" } else { "=" };
+        let row = matches!(expr.kind, Ast::Row { .. })
+            || list.iter().any(|item| matches!(item.kind, Ast::Row { .. }));
+        if !row && list.len() > 1 {
+            let left = self.expr(expr)?;
+            let items = self.expr_list(list)?;
+            let plain = |item: &&Expr| !matches!(item.kind, ExprKind::Column { .. });
+            let all: Vec<&Expr> =
+                std::iter::once(&left).chain(items.iter().filter(plain)).collect();
+            let types: Vec<Type> = all.iter().map(|item| item.ty).collect();
+            if items.iter().all(|item| plain(&item))
+                && let Ok(common) = self.common_of(&types, "IN")
+                && common != Type::RECORD
+                && let Some(array) = self.facts().array_of(common)
+            {
+                let mut elements = Vec::with_capacity(items.len());
+                for item in items {
+                    elements.push(self.common_value(item, common, "IN")?);
+                }
+                let kind = ExprKind::Array { elements, nested: false };
+                return self.any_all(symbol, negated, left, Expr::of(kind, array, at), at);
+            }
+        }
+        let mut tests = Vec::with_capacity(list.len());
+        for item in list {
+            let test = match (&expr.kind, &item.kind) {
+                (Ast::Row { fields: one, .. }, Ast::Row { fields: other, .. }) => {
+                    let one = self.expr_list(one)?;
+                    let other = self.expr_list(other)?;
+                    self.compare_rows(symbol, one, other, at)?
+                }
+                _ => {
+                    let left = self.expr(expr)?;
+                    let right = self.expr(item)?;
+                    self.operate(symbol, Some(left), right, at)?
+                }
+            };
+            tests.push(self.boolean(test, "IN")?);
+        }
+        if tests.len() == 1
+            && let Some(only) = tests.pop()
+        {
+            return Ok(only);
+        }
+        let kind = if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) };
+        Ok(Expr::of(kind, Type::BOOL, at))
+    }
+
+    fn between(
+        &mut self,
+        expr: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        negated: bool,
+        symmetric: bool,
+        at: At,
+    ) -> Result<Expr> {
+        let mut within = |low: &ast::Expr, high: &ast::Expr| -> Result<Expr> {
+            let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
+            let mut tests = Vec::with_capacity(2);
+            for (symbol, bound) in [(first, low), (second, high)] {
+                let left = self.expr(expr)?;
+                let right = self.expr(bound)?;
+                tests.push(self.operate(symbol, Some(left), right, at)?);
+            }
+            let kind = if negated { ExprKind::Or(tests) } else { ExprKind::And(tests) };
+            Ok(Expr::of(kind, Type::BOOL, at))
+        };
+        let straight = within(low, high)?;
+        if !symmetric {
+            return Ok(straight);
+        }
+        let turned = within(high, low)?;
+        let both = vec![straight, turned];
+        let kind = if negated { ExprKind::And(both) } else { ExprKind::Or(both) };
+        Ok(Expr::of(kind, Type::BOOL, at))
+    }
+
+    fn is_distinct(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        negated: bool,
+        at: At,
+    ) -> Result<Expr> {
+        if let (Ast::Row { fields: one, .. }, Ast::Row { fields: other, .. }) =
+            (&left.kind, &right.kind)
+        {
+            let one = self.expr_list(one)?;
+            let other = self.expr_list(other)?;
+            let calls = self.pairs("=", one, other, at)?;
+            let test = |equal| Expr::of(ExprKind::IsDistinct { equal, negated }, Type::BOOL, at);
+            let tests: Vec<Expr> = calls.into_iter().map(test).collect();
+            let kind = if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) };
+            return Ok(Expr::of(kind, Type::BOOL, at));
+        }
+        let left = self.expr(left)?;
+        let right = self.expr(right)?;
+        for (null, other) in [(&right, &left), (&left, &right)] {
+            if null.is_null_const() && null.ty == Type::UNKNOWN {
+                let expr = Box::new(self.settle(other.clone())?);
+                return Ok(Expr::of(ExprKind::IsNull { expr, negated: !negated }, Type::BOOL, at));
+            }
+        }
+        let equal = self.operate("=", Some(left), right, at)?;
+        match equal.kind {
+            ExprKind::Call(call) if equal.ty == Type::BOOL => {
+                Ok(Expr::of(ExprKind::IsDistinct { equal: call, negated }, Type::BOOL, at))
+            }
+            _ => Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "IS DISTINCT FROM requires = operator to yield boolean",
+            )
+            .at(at)),
+        }
+    }
+
+    fn null_if(&mut self, equal: Expr, at: At) -> Result<Expr> {
+        match equal.kind {
+            ExprKind::Call(call) if equal.ty == Type::BOOL => {
+                let (ty, modifier) = (call.args[0].ty, call.args[0].modifier);
+                Ok(Expr { kind: ExprKind::NullIf(call), ty, modifier, at })
+            }
+            _ => Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                "NULLIF requires = operator to yield boolean",
+            )
+            .at(at)),
+        }
+    }
+
+    /// `COALESCE` and its kin: arguments of one type, which is that of the result.
+    fn common(
+        &mut self,
+        name: &str,
+        list: &[ast::Expr],
+        at: At,
+        kind: fn(Vec<Expr>) -> ExprKind,
+    ) -> Result<Expr> {
+        let list = self.without_sets(name, |binder| binder.expr_list(list))?;
+        let (list, ty) = self.unify(list, name)?;
+        if name != "COALESCE" {
+            self.needs_order(ty, at).map_err(|_| {
+                let message = format!(
+                    "could not identify a comparison function for type {}",
+                    self.type_name(ty)
+                );
+                Error::new(SqlState::UNDEFINED_FUNCTION, message).at(at)
+            })?;
+        }
+        let modifier = Self::common_modifier(&list, ty);
+        Ok(Expr { kind: kind(list), ty, modifier, at })
+    }
+
+    /// Values of the type can be put in order.
+    pub(super) fn needs_order(&self, ty: Type, at: At) -> Result<()> {
+        match resolve::operator(self.names, "<", Some(ty), ty) {
+            Ok(found) if found.ret == Type::BOOL && self.orders(ty) => Ok(()),
+            _ => Err(Error::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("could not identify an ordering operator for type {}", self.type_name(ty)),
+            )
+            .hint("Use an explicit ordering operator or modify the query.")
+            .at(at)),
+        }
+    }
+
+    /// Values of the type can be told apart.
+    pub(super) fn needs_equality(&self, ty: Type, at: At) -> Result<()> {
+        match resolve::operator(self.names, "=", Some(ty), ty) {
+            Ok(found) if found.ret == Type::BOOL && self.orders(ty) => Ok(()),
+            _ => Err(Error::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("could not identify an equality operator for type {}", self.type_name(ty)),
+            )
+            .at(at)),
+        }
+    }
+
+    /// An array has an order where its elements have one.
+    fn orders(&self, ty: Type) -> bool {
+        match self.facts().element(ty) {
+            Some(element) if self.facts().is_true_array(ty) && element != ty => {
+                resolve::operator(self.names, "<", Some(element), element).is_ok()
+            }
+            _ => true,
+        }
+    }
+
+    /// Binds where functions that give sets are refused.
+    fn without_sets<T>(
+        &mut self,
+        name: &str,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let Some(scope) = self.scopes.last_mut() else { return bind(self) };
+        let before = scope.clause;
+        let refused = Clause { sets: false, ..before };
+        scope.clause = refused;
+        let result = bind(self);
+        self.scope().clause = before;
+        result.map_err(|error| match before.sets {
+            true if error.cause.state() == SqlState::FEATURE_NOT_SUPPORTED
+                && error.cause.message().starts_with("set-returning functions are not allowed") =>
+            {
+                Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("set-returning functions are not allowed in {name}"),
+                )
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+                .at(error.at)
+            }
+            _ => error,
+        })
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        arms: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        at: At,
+    ) -> Result<Expr> {
+        self.without_sets("CASE", |binder| {
+            let operand = match operand {
+                Some(operand) => {
+                    let operand = binder.expr(operand)?;
+                    Some(Box::new(binder.settle(operand)?))
+                }
+                None => None,
+            };
+            let mut conditions = Vec::with_capacity(arms.len());
+            let mut results = Vec::with_capacity(arms.len() + 1);
+            for (condition, result) in arms {
+                let bound = binder.expr(condition)?;
+                let bound = match &operand {
+                    Some(operand) => {
+                        let seen =
+                            Expr { kind: ExprKind::CaseOperand, at: condition.at, ..**operand };
+                        binder.operate("=", Some(seen), bound, condition.at)?
+                    }
+                    None => bound,
+                };
+                conditions.push(binder.boolean(bound, "CASE/WHEN")?);
+                results.push(binder.expr(result)?);
+            }
+            let otherwise = match otherwise {
+                Some(otherwise) => binder.expr(otherwise)?,
+                None => Expr::null(Type::UNKNOWN, At::NONE),
+            };
+            // The result of ELSE has the first word about the type.
+            results.insert(0, otherwise);
+            let (mut results, ty) = binder.unify(results, "CASE")?;
+            let modifier = Self::common_modifier(&results, ty);
+            let otherwise = Box::new(results.remove(0));
+            let arms = conditions.into_iter().zip(results).collect();
+            Ok(Expr { kind: ExprKind::Case { operand, arms, otherwise }, ty, modifier, at })
+        })
+    }
+
+    fn collate(&mut self, expr: &ast::Expr, collation: &ast::Path, at: At) -> Result<Expr> {
+        let inner = self.expr(expr)?;
+        let inner = self.settle(inner)?;
+        let element = self.facts().element(inner.ty).unwrap_or(inner.ty);
+        if self.facts().category(element) != 'S' {
+            return Err(Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("collations are not supported by type {}", self.type_name(inner.ty)),
+            )
+            .at(at));
+        }
+        match collation.last() {
+            "C" | "POSIX" | "default" | "ucs_basic" => Ok(inner),
+            _ => Err(Error::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("collation \"{collation}\" for encoding \"UTF8\" does not exist"),
+            )
+            .at(at)),
+        }
+    }
+}
+
+fn order_symbol(symbol: &str, at: At) -> Result<&'static str> {
+    ["<", "<=", ">", ">="].into_iter().find(|known| *known == symbol).ok_or_else(|| {
+        Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("could not determine interpretation of row comparison operator {symbol}"),
+        )
+        .hint("Row comparison operators must be associated with btree operator families.")
+        .at(at)
+    })
+}
+
+/// The error about something that PostgreSQL has and this server does not.
+pub(super) fn unsupported(what: &str, at: At) -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported")).at(at)
+}

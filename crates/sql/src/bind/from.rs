@@ -1,0 +1,839 @@
+//! `FROM`: tables, views, subqueries, functions and joins become a plan and the items in scope.
+
+use std::sync::Arc;
+
+use scalar::cast::Circumstance;
+use types::{Modifier, Shape, SqlState, Type};
+
+use super::names::{Relation, RelationKind};
+use super::scope::{Clause, Item, ItemColumn, WithTable, reference};
+use super::{Binder, walk};
+use crate::error::{At, Error, Result};
+use crate::parse::ast::{
+    self, Alias, ColumnDef, Join, JoinCondition, JoinKind, Name, Source, TableRef,
+};
+use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Scan, system};
+
+/// How deep views may be made of views.
+const VIEWS_MAX: usize = 32;
+
+/// The system columns of a table, hidden from `*`. The key comes first: changes look for it there.
+const SYSTEM: [(&str, i16, Type); 5] = [
+    ("_key", system::KEY, Type::BYTEA),
+    ("tableoid", system::TABLE, Type::OID),
+    ("_system_from", system::FROM, Type::TIMESTAMPTZ),
+    ("_system_to", system::TO, Type::TIMESTAMPTZ),
+    ("_version", system::VERSION, Type::INT8),
+];
+
+/// A part of `FROM`, bound.
+pub(super) struct Part {
+    pub plan: Plan,
+    pub items: Vec<Item>,
+}
+
+impl Binder<'_> {
+    /// The items of a `FROM` clause, all together.
+    pub(super) fn from(&mut self, sources: &[Source]) -> Result<Plan> {
+        let mut whole: Option<Plan> = None;
+        for source in sources {
+            let part = self.source(source)?;
+            self.check_names(&part.items)?;
+            let added = part.items.len();
+            self.scope().items.extend(part.items);
+            // Until all are there, only lateral items see those before them.
+            for item in &mut self.scope().items {
+                item.lateral_only = true;
+            }
+            debug_assert!(added > 0, "a source has an item");
+            whole = Some(match whole {
+                None => part.plan,
+                Some(left) => join_plan(JoinKind::Inner, left, part.plan, None),
+            });
+        }
+        for item in &mut self.scope().items {
+            item.lateral_only = false;
+            item.lateral_ok = true;
+        }
+        Ok(whole.unwrap_or_else(Plan::one_row))
+    }
+
+    /// Items of one `FROM` have different names.
+    fn check_names(&mut self, items: &[Item]) -> Result<()> {
+        for item in items.iter().filter(|item| item.by_name) {
+            let clash = self.scope().items.iter().any(|other| {
+                other.by_name
+                    && other.name == item.name
+                    && !(other.schema != item.schema
+                        && other.schema.is_some()
+                        && item.schema.is_some())
+            });
+            if let (true, Some(name)) = (clash, &item.name) {
+                return Err(Error::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{name}\" specified more than once"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn source(&mut self, source: &Source) -> Result<Part> {
+        match source {
+            Source::Table(table) => self.table(table),
+            Source::Subquery { query, lateral, alias, at: _ } => self.lateral(*lateral, |binder| {
+                let plan = binder.query(query, true)?;
+                binder.adopt(&plan.columns);
+                let (name, by_name) = match alias {
+                    Some(alias) => (alias.name.text.clone(), true),
+                    None => (String::new(), false),
+                };
+                let mut item = Item { by_name, ..Item::named(name, &plan.columns) };
+                if let Some(alias) = alias {
+                    rename(&mut item, alias)?;
+                } else {
+                    item.name = None;
+                }
+                Ok(Part { plan, items: vec![item] })
+            }),
+            Source::Functions { calls, ordinality, lateral: _, alias, columns, at } => {
+                // Functions are lateral whether it is written or not.
+                self.lateral(true, |binder| {
+                    binder.functions(calls, *ordinality, alias.as_ref(), columns, *at)
+                })
+            }
+            Source::Join(join) => self.join(join),
+        }
+    }
+
+    fn lateral<T>(
+        &mut self,
+        lateral: bool,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = std::mem::replace(&mut self.scope().lateral, lateral);
+        let result = bind(self);
+        self.scope().lateral = before;
+        result
+    }
+
+    /// A table, a view, or a table of `WITH`.
+    fn table(&mut self, table: &TableRef) -> Result<Part> {
+        if let [name] = &table.name.parts[..]
+            && let Some(part) = self.with_table(name, table)?
+        {
+            return Ok(part);
+        }
+        let relation = self.relation(&table.name)?;
+        let moment = self.moment(table.moment.as_ref(), &relation, table.name.at())?;
+        match &relation.kind {
+            RelationKind::View(text) => {
+                let plan = self.view(&relation, &text.clone(), moment)?;
+                let name = alias_name(table);
+                let mut item = Item {
+                    relation: Some(relation.clone()),
+                    schema: table.alias.is_none().then(|| relation.schema.clone()),
+                    row_type: relation.row_type,
+                    ..Item::named(name, &plan.columns)
+                };
+                rename_table(&mut item, table)?;
+                Ok(Part { plan, items: vec![item] })
+            }
+            RelationKind::Index | RelationKind::CompositeType => {
+                let message = format!("cannot open relation \"{}\"", relation.name);
+                let plural = if relation.kind == RelationKind::Index {
+                    "indexes"
+                } else {
+                    "composite types"
+                };
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                    .detail(format!("This operation is not supported for {plural}."))
+                    .at(table.name.at()))
+            }
+            _ => self.scan(table, &relation, moment),
+        }
+    }
+
+    /// The relation with a name, which must be there.
+    pub(super) fn relation(&self, path: &ast::Path) -> Result<Arc<Relation>> {
+        let (schema, name) = match &path.parts[..] {
+            [name] => (None, name),
+            [schema, name] | [_, schema, name] => (Some(schema.text.as_str()), name),
+            _ => {
+                let message = format!("improper qualified name (too many dotted names): {path}");
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(path.at()));
+            }
+        };
+        self.names.relation(schema, &name.text).ok_or_else(|| {
+            let message = format!("relation \"{path}\" does not exist");
+            let error = Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at());
+            let pending = schema.is_none()
+                && self.scopes.iter().any(|scope| scope.pending.contains(&name.text));
+            match pending {
+                false => error,
+                true => error
+                    .detail(format!(
+                        "There is a WITH item named \"{}\", but it cannot be referenced from this \
+                         part of the query.",
+                        name.text
+                    ))
+                    .hint(
+                        "Use WITH RECURSIVE, or re-order the WITH items to remove forward \
+                         references.",
+                    ),
+            }
+        })
+    }
+
+    /// The columns of a relation as columns of a plan.
+    pub(super) fn relation_columns(&mut self, relation: &Relation) -> Vec<Column> {
+        let mut columns = Vec::with_capacity(relation.columns.len());
+        for column in &relation.columns {
+            let origin = Origin { relation: relation.oid, attnum: column.attnum };
+            columns.push(self.column(&column.name, column.ty, column.modifier, Some(origin)));
+        }
+        columns
+    }
+
+    /// Puts a relation's row in sight.
+    pub(super) fn show_relation(&mut self, relation: &Relation, row: &[Column]) {
+        let item = Item { row_type: relation.row_type, ..Item::named(&relation.name, row) };
+        self.scope().items.push(item);
+    }
+
+    /// The scan of a table, with its system columns.
+    fn scan(&mut self, table: &TableRef, relation: &Arc<Relation>, moment: Moment) -> Result<Part> {
+        let mut columns = self.relation_columns(relation);
+        let name = alias_name(table);
+        let mut item = Item {
+            relation: Some(relation.clone()),
+            schema: table.alias.is_none().then(|| relation.schema.clone()),
+            row_type: relation.row_type,
+            ..Item::named(&name, &columns)
+        };
+        rename_table(&mut item, table)?;
+        let mut attnums: Vec<i16> = relation.columns.iter().map(|column| column.attnum).collect();
+        let stored = matches!(relation.kind, RelationKind::Table);
+        for (column_name, attnum, ty) in SYSTEM {
+            let there = match attnum {
+                system::TABLE => true,
+                system::KEY => stored,
+                _ => stored && relation.versioned,
+            };
+            if !there {
+                continue;
+            }
+            let column = self.column(column_name, ty, Modifier::NONE, None);
+            if attnum == system::KEY {
+                item.key = Some(column.clone());
+            } else {
+                let name = column_name.to_owned();
+                item.columns.push(ItemColumn { name, column: column.clone(), hidden: true });
+            }
+            columns.push(column);
+            attnums.push(attnum);
+        }
+        let sample = match &table.sample {
+            Some(sample) => Some(self.sample(sample)?),
+            None => None,
+        };
+        let scan = Scan {
+            relation: relation.oid,
+            name: relation.name.clone(),
+            alias: name,
+            computed: relation.kind == RelationKind::System,
+            attnums,
+            moment,
+            sample,
+        };
+        Ok(Part { plan: Plan { node: Node::Scan(Box::new(scan)), columns }, items: vec![item] })
+    }
+
+    fn sample(&mut self, sample: &ast::Sample) -> Result<Sample> {
+        let system = match sample.method.last() {
+            "system" => true,
+            "bernoulli" => false,
+            other => {
+                let message = format!("tablesample method {other} does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(sample.method.at()));
+            }
+        };
+        let [percent] = &sample.args[..] else {
+            let message = format!(
+                "tablesample method {} requires 1 argument, not {}",
+                sample.method.last(),
+                sample.args.len()
+            );
+            return Err(
+                Error::new(SqlState::INVALID_TABLESAMPLE_ARGUMENT, message).at(sample.method.at())
+            );
+        };
+        let percent = self.expr(percent)?;
+        let percent = self.specific(percent, Type::FLOAT4, "TABLESAMPLE")?;
+        let seed = match &sample.seed {
+            Some(seed) => {
+                let seed = self.expr(seed)?;
+                Some(self.specific(seed, Type::FLOAT8, "REPEATABLE")?)
+            }
+            None => None,
+        };
+        Ok(Sample { system, percent, seed })
+    }
+
+    /// Which states of a relation are read.
+    fn moment(
+        &mut self,
+        moment: Option<&ast::Moment>,
+        relation: &Relation,
+        at: At,
+    ) -> Result<Moment> {
+        let Some(moment) = moment else {
+            let inherited = self.moment.clone().filter(|_| relation.versioned);
+            return Ok(inherited.unwrap_or(Moment::Now));
+        };
+        let view = matches!(relation.kind, RelationKind::View(_));
+        if !relation.versioned && !view {
+            let message = format!("table \"{}\" keeps no history", relation.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(at));
+        }
+        if view && !matches!(moment, ast::Moment::AsOf(_) | ast::Moment::AtVersion(_)) {
+            let message = "a view can be read only as of one moment";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
+        }
+        self.within(Clause::MOMENT, |binder| {
+            Ok(match moment {
+                ast::Moment::AsOf(time) => Moment::AsOf(binder.time(time)?),
+                ast::Moment::AtVersion(version) => {
+                    let version = binder.constant(version)?;
+                    Moment::AtVersion(binder.specific(version, Type::INT8, "FOR SYSTEM_VERSION")?)
+                }
+                ast::Moment::FromTo(from, to) => {
+                    Moment::FromTo(binder.time(from)?, binder.time(to)?)
+                }
+                ast::Moment::Between(from, to) => {
+                    Moment::Between(binder.time(from)?, binder.time(to)?)
+                }
+                ast::Moment::ContainedIn(from, to) => {
+                    Moment::ContainedIn(binder.time(from)?, binder.time(to)?)
+                }
+                ast::Moment::All => Moment::All,
+            })
+        })
+    }
+
+    /// A moment. An interval counts from now: `'-10s'` is ten seconds ago.
+    fn time(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let time = self.constant(expr)?;
+        if time.ty == Type::INTERVAL {
+            let now = Expr::of(ExprKind::Keyword("current_timestamp"), Type::TIMESTAMPTZ, time.at);
+            return self.operate("+", Some(now), time, expr.at);
+        }
+        self.specific(time, Type::TIMESTAMPTZ, "FOR SYSTEM_TIME")
+    }
+
+    /// An expression that sees no columns.
+    fn constant(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let scopes = std::mem::take(&mut self.scopes);
+        self.enter();
+        self.scope().clause = Clause::MOMENT;
+        let result = self.expr(expr);
+        self.scopes = scopes;
+        result
+    }
+
+    /// The query of a view, with the names that the view gives to its columns.
+    fn view(&mut self, view: &Relation, text: &str, moment: Moment) -> Result<Plan> {
+        if self.views == VIEWS_MAX {
+            return Err(Error::new(
+                SqlState::STATEMENT_TOO_COMPLEX,
+                "infinite recursion detected in rules for relation \"".to_owned()
+                    + &view.name
+                    + "\"",
+            ));
+        }
+        let without_place = |error: Error| Error { at: At::NONE, ..error };
+        let parsed = crate::parse::statements(text).map_err(without_place)?;
+        let [crate::parse::Parsed { statement: ast::Statement::Query(query), .. }] = &parsed[..]
+        else {
+            let message = format!("view \"{}\" is no query", view.name);
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+        };
+        let scopes = std::mem::take(&mut self.scopes);
+        let now = matches!(moment, Moment::Now);
+        let outer = std::mem::replace(&mut self.moment, (!now).then_some(moment));
+        self.views += 1;
+        let plan = self.query(query, true).map_err(without_place);
+        self.views -= 1;
+        self.moment = outer;
+        self.scopes = scopes;
+        let mut plan = plan?;
+        self.adopt(&plan.columns);
+        for (column, known) in plan.columns.iter_mut().zip(&view.columns) {
+            column.name.clone_from(&known.name);
+            column.origin = Some(Origin { relation: view.oid, attnum: known.attnum });
+        }
+        Ok(plan)
+    }
+
+    /// A table of `WITH`, where one has the name.
+    fn with_table(&mut self, name: &Name, table: &TableRef) -> Result<Option<Part>> {
+        let found = self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.tables.iter().find(|known| known.name == name.text))
+            .cloned();
+        let Some(WithTable { table: number, name: own, columns, working, refused }) = found else {
+            return Ok(None);
+        };
+        if let Some(refused) = refused {
+            if refused == super::query::PROBE {
+                self.probed = Some(number);
+            }
+            return Err(
+                Error::new(SqlState::INVALID_RECURSION, refused.replace("%", &own)).at(name.at)
+            );
+        }
+        let Some(known) = columns else {
+            let message = format!("WITH query \"{own}\" does not have a RETURNING clause");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(name.at));
+        };
+        let mut columns = Vec::with_capacity(known.len());
+        for (column, ty, modifier) in known {
+            columns.push(self.column(column, ty, modifier, None));
+        }
+        let node = match working {
+            true => Node::WorkTable { table: number, name: own.clone() },
+            false => Node::CteScan { table: number, name: own.clone() },
+        };
+        let mut item = Item::named(alias_name(table), &columns);
+        rename_table(&mut item, table)?;
+        Ok(Some(Part { plan: Plan { node, columns }, items: vec![item] }))
+    }
+
+    /// Functions as a table.
+    fn functions(
+        &mut self,
+        calls: &[(ast::Expr, Vec<ColumnDef>)],
+        ordinality: bool,
+        alias: Option<&Alias>,
+        defined: &[ColumnDef],
+        at: At,
+    ) -> Result<Part> {
+        let mut columns = Vec::new();
+        let mut functions = Vec::new();
+        let mut row_type = Type::RECORD;
+        // `unnest(a, b)` is `ROWS FROM (unnest(a), unnest(b))`.
+        let spread: Vec<(ast::Expr, Vec<ColumnDef>)> =
+            calls.iter().flat_map(spread_unnest).collect();
+        for (ast, own) in &spread {
+            let defined = if own.is_empty() { defined } else { own };
+            let expr = self.within(Clause::FUNCTION, |binder| binder.expr(ast))?;
+            let expr = self.settle(expr)?;
+            self.check_one_set(&expr)?;
+            let name =
+                alias.map_or_else(|| super::select::output_name(ast), |a| a.name.text.clone());
+            let before = columns.len();
+            if calls.len() == 1 && self.facts().is_composite(expr.ty) {
+                row_type = expr.ty;
+            }
+            self.function_columns(&expr, &name, defined, at, &mut columns)?;
+            functions.push((expr, columns.len() - before));
+        }
+        if ordinality {
+            columns.push(self.column("ordinality", Type::INT8, Modifier::NONE, None));
+        }
+        let name = match alias {
+            Some(alias) => alias.name.text.clone(),
+            None => super::select::output_name(&spread[0].0),
+        };
+        let single = functions.len() == 1 && columns.len() == 1;
+        let mut item = Item { row_type, ..Item::named(name, &columns) };
+        if let Some(alias) = alias {
+            rename(&mut item, alias)?;
+        }
+        if single {
+            item.row_type = columns[0].ty;
+        }
+        let node = Node::FunctionScan { functions, ordinality };
+        Ok(Part { plan: Plan { node, columns }, items: vec![item] })
+    }
+
+    /// In `FROM` only the function itself gives a set, and none of its arguments.
+    fn check_one_set(&self, expr: &Expr) -> Result<()> {
+        let mut expr = expr.clone();
+        let mut nested = None;
+        walk::parts(&mut expr, &mut |part| {
+            walk::everywhere(part, &mut |inner| {
+                if matches!(&inner.kind, ExprKind::Call(call) if call.set) {
+                    nested = nested.or(Some(inner.at));
+                }
+                !matches!(inner.kind, ExprKind::Subquery(_))
+            });
+        });
+        match nested {
+            None => Ok(()),
+            Some(at) => Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "set-returning functions must appear at top level of FROM",
+            )
+            .at(at)),
+        }
+    }
+
+    /// The columns that a function has as a table.
+    fn function_columns(
+        &mut self,
+        expr: &Expr,
+        name: &str,
+        defined: &[ColumnDef],
+        at: At,
+        columns: &mut Vec<Column>,
+    ) -> Result<()> {
+        let wrong = |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+        let outputs: Vec<(String, Type)> = match &expr.kind {
+            ExprKind::Call(call) => self.outputs_of(call),
+            _ => Vec::new(),
+        };
+        if let Some(first) = defined.first() {
+            let wrong =
+                |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first.name.at));
+            if !outputs.is_empty() {
+                return wrong(
+                    "a column definition list is redundant for a function with OUT parameters",
+                );
+            }
+            if expr.ty != Type::RECORD {
+                return wrong(
+                    "a column definition list is only allowed for functions returning \"record\"",
+                );
+            }
+            for column in defined {
+                let (ty, modifier) = self.type_of_name(&column.ty)?;
+                columns.push(self.column(&column.name.text, ty, modifier, None));
+            }
+            return Ok(());
+        }
+        if !outputs.is_empty() {
+            for (name, ty) in outputs {
+                columns.push(self.column(name, ty, Modifier::NONE, None));
+            }
+            return Ok(());
+        }
+        if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row(_)) {
+            return wrong(
+                "a column definition list is required for functions returning \"record\"",
+            );
+        }
+        match self.names.shape(self.facts().base(expr.ty)).filter(|_| !expr.ty.is_builtin()) {
+            Some(Shape::Composite(fields)) => {
+                for field in fields.iter() {
+                    columns.push(self.column(&*field.name, field.ty, field.modifier, None));
+                }
+            }
+            _ => columns.push(self.column_for(name, expr)),
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, join: &Join) -> Result<Part> {
+        let left = self.source(&join.left)?;
+        // The right side sees the left one, if it is lateral.
+        let before = self.scope().items.len();
+        self.scope().items.extend(left.items.iter().cloned().map(|item| Item {
+            lateral_only: true,
+            lateral_ok: matches!(join.kind, JoinKind::Inner | JoinKind::Left),
+            ..item
+        }));
+        let right = self.source(&join.right);
+        self.scope().items.truncate(before);
+        let right = right?;
+        for item in right.items.iter().filter(|item| item.by_name) {
+            if let Some(name) = &item.name
+                && left.items.iter().any(|other| {
+                    other.by_name && other.name == item.name && other.schema == item.schema
+                })
+            {
+                return Err(Error::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{name}\" specified more than once"),
+                ));
+            }
+        }
+        self.join_sides(join, left, right)
+    }
+
+    fn join_sides(&mut self, join: &Join, left: Part, right: Part) -> Result<Part> {
+        let columns_of = |part: &Part| -> Vec<ItemColumn> {
+            let visible = part.items.iter().filter(|item| item.by_column);
+            visible.flat_map(|item| item.shown().cloned()).collect()
+        };
+        let (left_columns, right_columns) = (columns_of(&left), columns_of(&right));
+        let natural: Vec<Name>;
+        let (using, using_alias): (&[Name], Option<&Name>) = match &join.condition {
+            JoinCondition::Using(names, alias) => (names, alias.as_ref()),
+            JoinCondition::Natural => {
+                let common = left_columns
+                    .iter()
+                    .filter(|column| right_columns.iter().any(|other| other.name == column.name));
+                natural =
+                    common.map(|column| Name { text: column.name.clone(), at: At::NONE }).collect();
+                (&natural, None)
+            }
+            _ => (&[], None),
+        };
+        let mut items: Vec<Item> = left.items.into_iter().chain(right.items).collect();
+        let mut conditions = Vec::new();
+        let mut merged = Vec::new();
+        for name in using {
+            let (pair, condition) = self.using(name, &left_columns, &right_columns)?;
+            merged.push((name.text.clone(), pair));
+            conditions.push(condition);
+        }
+        if let JoinCondition::On(on) = &join.condition {
+            // The condition sees both sides, and nothing else of this FROM.
+            let around = std::mem::replace(&mut self.scope().items, items);
+            let condition = self.within(Clause::JOIN, |binder| {
+                let on = binder.expr(on)?;
+                binder.boolean(on, "JOIN/ON")
+            });
+            items = std::mem::replace(&mut self.scope().items, around);
+            conditions.push(condition?);
+        }
+        let condition = and(conditions);
+        let mut plan = join_plan(join.kind, left.plan, right.plan, condition);
+        let mut shown = Vec::new();
+        let mut added = Vec::new();
+        for (name, (left, right)) in &merged {
+            let value = match join.kind {
+                JoinKind::Right => right.clone(),
+                JoinKind::Full => Expr {
+                    kind: ExprKind::Coalesce(vec![left.clone(), right.clone()]),
+                    ..left.clone()
+                },
+                _ => left.clone(),
+            };
+            // A side's own column serves where the merged one is just that.
+            let own = left_columns.iter().chain(&right_columns).map(|column| &column.column).find(
+                |column| matches!(value.kind, ExprKind::Column { index, .. } if index == column.id),
+            );
+            let column = match own {
+                Some(own) => own.clone(),
+                None => {
+                    let column = self.column_for(name, &value);
+                    added.push((value, column.clone()));
+                    column
+                }
+            };
+            shown.push(ItemColumn { name: name.clone(), column, hidden: false });
+        }
+        let merged_count = shown.len();
+        let others = left_columns.into_iter().chain(right_columns);
+        shown.extend(others.filter(|column| !using.iter().any(|name| name.text == column.name)));
+        plan = append(plan, added);
+        for item in &mut items {
+            item.by_column = false;
+            item.by_name &= join.alias.is_none();
+        }
+        let mut whole = Item::unnamed(shown);
+        if let Some(alias) = &join.alias {
+            whole.name = Some(alias.name.text.clone());
+            whole.by_name = true;
+            rename(&mut whole, alias)?;
+        } else if let Some(alias) = using_alias {
+            let columns: Vec<Column> =
+                whole.columns[..merged_count].iter().map(|column| column.column.clone()).collect();
+            items.push(Item { by_column: false, ..Item::named(&alias.text, &columns) });
+        }
+        items.push(whole);
+        Ok(Part { plan, items })
+    }
+
+    /// The two columns of a name in `USING`, as values of one type, and the condition that they
+    /// are equal.
+    fn using(
+        &mut self,
+        name: &Name,
+        left: &[ItemColumn],
+        right: &[ItemColumn],
+    ) -> Result<((Expr, Expr), Expr)> {
+        let find = |columns: &[ItemColumn], side: &str| -> Result<Column> {
+            let mut found = columns.iter().filter(|column| column.name == name.text);
+            match (found.next(), found.next()) {
+                (Some(only), None) => Ok(only.column.clone()),
+                (Some(_), Some(_)) => Err(Error::new(
+                    SqlState::AMBIGUOUS_COLUMN,
+                    format!(
+                        "common column name \"{}\" appears more than once in {side} table",
+                        name.text
+                    ),
+                )),
+                (None, _) => Err(Error::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!(
+                        "column \"{}\" specified in USING clause does not exist in {side} table",
+                        name.text
+                    ),
+                )),
+            }
+        };
+        let left = reference(&find(left, "left")?, At::NONE);
+        let right = reference(&find(right, "right")?, At::NONE);
+        let condition = self.operate("=", Some(left.clone()), right.clone(), At::NONE)?;
+        let (mut both, _) = self.unify(vec![left, right], "JOIN/USING")?;
+        let (right, left) = (both.pop(), both.pop());
+        Ok(((left.expect("two in, two out"), right.expect("two in, two out")), condition))
+    }
+
+    /// The condition of an expression list: what `WHERE`, `ON` and `HAVING` have.
+    pub(super) fn where_clause(
+        &mut self,
+        filter: Option<&ast::Expr>,
+        clause: Clause,
+    ) -> Result<Option<Expr>> {
+        let Some(filter) = filter else { return Ok(None) };
+        self.within(clause, |binder| {
+            let filter = binder.expr(filter)?;
+            binder.boolean(filter, clause.name).map(Some)
+        })
+    }
+
+    /// An offset or count as `int8`.
+    pub(super) fn count(&mut self, expr: &ast::Expr, clause: Clause) -> Result<Expr> {
+        let at = expr.at;
+        let count = self.within(clause, |binder| {
+            // Columns of the query itself are not in sight here.
+            let items = std::mem::take(&mut binder.scope().items);
+            let count = binder.expr(expr);
+            let foreign = count.as_ref().err().is_some_and(|error| {
+                error.cause.state() == SqlState::UNDEFINED_COLUMN
+                    || error.cause.state() == SqlState::UNDEFINED_TABLE
+            });
+            binder.scope().items = items;
+            if foreign && binder.expr(expr).is_ok() {
+                return Err(Error::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    format!("argument of {} must not contain variables", clause.name),
+                )
+                .at(at));
+            }
+            count
+        })?;
+        let (source, at) = (count.ty, count.at);
+        self.coerce(count, Type::INT8, Circumstance::Assignment)?.ok_or_else(|| {
+            let message = format!(
+                "argument of {} must be type bigint, not type {}",
+                clause.name,
+                self.type_name(source)
+            );
+            Error::new(SqlState::DATATYPE_MISMATCH, message).at(at)
+        })
+    }
+}
+
+/// The conditions as one; none where there are none.
+pub(super) fn and(mut conditions: Vec<Expr>) -> Option<Expr> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.pop(),
+        _ => {
+            let at = conditions[0].at;
+            Some(Expr::of(ExprKind::And(conditions), Type::BOOL, at))
+        }
+    }
+}
+
+/// The join of two plans.
+pub(super) fn join_plan(
+    kind: JoinKind,
+    left: Plan,
+    mut right: Plan,
+    condition: Option<Expr>,
+) -> Plan {
+    let lateral = refers_to(&mut right, &left.columns);
+    let columns = left.columns.iter().chain(&right.columns).cloned().collect();
+    let (left, right) = (Box::new(left), Box::new(right));
+    Plan { node: Node::Join { kind, left, right, condition, lateral }, columns }
+}
+
+/// True where a plan computes with columns of another.
+fn refers_to(plan: &mut Plan, columns: &[Column]) -> bool {
+    let mut found = false;
+    walk::all_exprs(plan, &mut |expr| {
+        walk::everywhere(expr, &mut |part| {
+            if let ExprKind::Column { index, .. } = part.kind {
+                found |= columns.iter().any(|column| column.id == index);
+            }
+            !found
+        });
+    });
+    found
+}
+
+/// The plan with columns added on the right.
+pub(super) fn append(plan: Plan, added: Vec<(Expr, Column)>) -> Plan {
+    if added.is_empty() {
+        return plan;
+    }
+    let mut exprs: Vec<Expr> =
+        plan.columns.iter().map(|column| reference(column, At::NONE)).collect();
+    let mut columns = plan.columns.clone();
+    for (expr, column) in added {
+        exprs.push(expr);
+        columns.push(column);
+    }
+    Plan { node: Node::Project { input: Box::new(plan), exprs }, columns }
+}
+
+fn alias_name(table: &TableRef) -> String {
+    match &table.alias {
+        Some(alias) => alias.name.text.clone(),
+        None => table.name.last().to_owned(),
+    }
+}
+
+fn rename_table(item: &mut Item, table: &TableRef) -> Result<()> {
+    match &table.alias {
+        Some(alias) => rename(item, alias),
+        None => Ok(()),
+    }
+}
+
+/// Gives the columns of an item the names that its alias has for them.
+fn rename(item: &mut Item, alias: &Alias) -> Result<()> {
+    let shown = item.columns.iter().filter(|column| !column.hidden).count();
+    if alias.columns.len() > shown {
+        return Err(Error::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            format!(
+                "table \"{}\" has {shown} columns available but {} columns specified",
+                alias.name.text,
+                alias.columns.len()
+            ),
+        ));
+    }
+    for (column, name) in item.columns.iter_mut().zip(&alias.columns) {
+        column.name.clone_from(&name.text);
+        column.column.name.clone_from(&name.text);
+    }
+    Ok(())
+}
+
+/// One call of `unnest` for each of several arguments.
+fn spread_unnest(
+    (call, columns): &(ast::Expr, Vec<ColumnDef>),
+) -> Vec<(ast::Expr, Vec<ColumnDef>)> {
+    if let ast::ExprKind::Call(inner) = &call.kind
+        && inner.name.last() == "unnest"
+        && inner.args.len() > 1
+        && columns.is_empty()
+    {
+        let one = |arg: &ast::Arg| {
+            let mut single = inner.clone();
+            single.args = vec![arg.clone()];
+            (ast::Expr { kind: ast::ExprKind::Call(single), at: call.at }, Vec::new())
+        };
+        return inner.args.iter().map(one).collect();
+    }
+    vec![(call.clone(), columns.clone())]
+}

@@ -1,0 +1,490 @@
+//! `INSERT`: rows for the columns that are named, defaults for the others, and what happens where
+//! a row like it is there.
+
+use std::sync::Arc;
+
+use types::{SqlState, Type};
+
+use super::names::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
+use super::scope::{Clause, Item, reference};
+use super::{Binder, query};
+use crate::error::{At, Error, Result};
+use crate::parse::ast::{self, Arbiter, Body, Insert, Target};
+use crate::plan::{Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan};
+
+impl Binder<'_> {
+    /// `INSERT`
+    pub(super) fn insert(&mut self, insert: &Insert) -> Result<Plan> {
+        self.enter();
+        let plan = self.insert_in_scope(insert);
+        self.leave();
+        plan
+    }
+
+    fn insert_in_scope(&mut self, insert: &Insert) -> Result<Plan> {
+        let tables = self.with(insert.with.as_ref())?;
+        let relation = self.changed(&insert.table, "insert into")?;
+        let places = self.insert_places(&insert.columns, &relation)?;
+        let name = match &insert.table.alias {
+            Some(alias) => alias.name.text.clone(),
+            None => relation.name.clone(),
+        };
+        let row = self.relation_columns(&relation);
+        // The rows do not see the table, but messages know of it.
+        let unseen = Item { by_name: false, by_column: false, ..Item::named(&name, &row) };
+        self.scope().items = vec![unseen];
+        let input = self.insert_rows(insert, &relation, &places)?;
+        self.scope().items.clear();
+        let conflict = match &insert.conflict {
+            Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name)?)),
+            None => None,
+        };
+        let generated = self.generated(&relation, &row)?;
+        let action = Action::Insert { generated, conflict };
+        let target = Item {
+            relation: Some(relation.clone()),
+            row_type: relation.row_type,
+            ..Item::named(name, &row)
+        };
+        self.scope().items = vec![target];
+        if let Some(Conflict { update: Some(update), .. }) = conflict_of(&action) {
+            let excluded = Item::named("excluded", &update.row[row.len()..]);
+            self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
+        }
+        let plan = self.modify(&relation, input, action, row, &insert.returning)?;
+        Ok(query::with_tables(tables, plan))
+    }
+
+    /// The table that a statement changes.
+    pub(super) fn changed(&self, table: &ast::TableRef, verb: &str) -> Result<Arc<Relation>> {
+        let relation = self.relation(&table.name)?;
+        match relation.kind {
+            RelationKind::Table => Ok(relation),
+            RelationKind::View(_) => Err(Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("cannot {verb} view \"{}\"", relation.name),
+            )),
+            RelationKind::System => Err(Error::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied: \"{}\" is a system catalog", relation.name),
+            )),
+            _ => Err(Error::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("cannot change {} \"{}\"", relation.kind_name(), relation.name),
+            )),
+        }
+    }
+
+    /// The plan of a change, with its `RETURNING` over what is in scope.
+    pub(super) fn modify(
+        &mut self,
+        relation: &Relation,
+        input: Plan,
+        action: Action,
+        row: Vec<Column>,
+        returning: &[ast::Output],
+    ) -> Result<Plan> {
+        let (returning, columns) = match returning {
+            [] => (None, Vec::new()),
+            outputs => {
+                let (exprs, columns) = self.returning(outputs)?;
+                (Some(exprs), columns)
+            }
+        };
+        let modify = Modify {
+            relation: relation.oid,
+            name: relation.name.clone(),
+            input,
+            action,
+            returning,
+            row,
+        };
+        Ok(Plan { node: Node::Modify(Box::new(modify)), columns })
+    }
+
+    /// The place of a column that is given a value.
+    pub(super) fn target_place(&self, target: &Target, relation: &Relation) -> Result<usize> {
+        let name = &target.column.text;
+        relation.columns.iter().position(|column| column.name == *name).ok_or_else(|| {
+            let message =
+                format!("column \"{name}\" of relation \"{}\" does not exist", relation.name);
+            Error::new(SqlState::UNDEFINED_COLUMN, message).at(target.column.at)
+        })
+    }
+
+    /// The places of the columns that rows are given for: all where none are named.
+    pub(super) fn insert_places(
+        &self,
+        targets: &[Target],
+        relation: &Relation,
+    ) -> Result<Vec<(usize, At)>> {
+        if targets.is_empty() {
+            return Ok((0..relation.columns.len()).map(|place| (place, At::NONE)).collect());
+        }
+        let mut places: Vec<(usize, At)> = Vec::with_capacity(targets.len());
+        for target in targets {
+            if !target.steps.is_empty() {
+                return Err(super::expr::unsupported(
+                    "INSERT into a part of a column",
+                    target.column.at,
+                ));
+            }
+            let place = self.target_place(target, relation)?;
+            if places.iter().any(|(known, _)| *known == place) {
+                let message = format!("column \"{}\" specified more than once", target.column.text);
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(target.column.at));
+            }
+            places.push((place, target.column.at));
+        }
+        Ok(places)
+    }
+
+    /// The rows, each with a value for every column of the table.
+    fn insert_rows(
+        &mut self,
+        insert: &Insert,
+        relation: &Relation,
+        places: &[(usize, At)],
+    ) -> Result<Plan> {
+        let system = insert.overriding_system;
+        let Some(source) = &insert.source else {
+            let row = self.full_row(Vec::new(), &[], relation, system)?;
+            return Ok(self.rows_plan(relation, vec![row]));
+        };
+        let plain = source.with.is_none()
+            && source.order.is_empty()
+            && source.limit.is_none()
+            && source.offset.is_none()
+            && source.locks.is_empty();
+        if let (Body::Values(rows), true) = (&source.body, plain) {
+            let mut bound = Vec::with_capacity(rows.len());
+            for row in rows {
+                let places =
+                    fitting_places(places, row.len(), !insert.columns.is_empty(), |place| {
+                        row.get(place).map_or(At::NONE, |expr| expr.at)
+                    })?;
+                let row = self.within(Clause::VALUES, |binder| {
+                    binder.given_row(row, places, relation, system)
+                })?;
+                bound.push(self.full_row(row, places, relation, system)?);
+            }
+            if bound.iter().any(|row| row.len() != bound[0].len()) {
+                return Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    "VALUES lists must all be the same length",
+                ));
+            }
+            return Ok(self.rows_plan(relation, bound));
+        }
+        let mut input = self.query(source, false)?;
+        let count = input.columns.len();
+        let at = source_at(source, places.len());
+        let places = fitting_places(places, count, !insert.columns.is_empty(), |_| at)?;
+        let mut row = Vec::with_capacity(places.len());
+        for (at, (place, _)) in places.iter().enumerate() {
+            let column = &relation.columns[*place];
+            self.may_be_given(column, system)?;
+            if input.columns[at].ty == Type::UNKNOWN {
+                let base = self.facts().base(column.ty);
+                self.settle_column(&mut input, at, base)?;
+            }
+            let value = reference(&input.columns[at], source_at(source, at));
+            row.push(self.assign(value, &column.name, column.ty, column.modifier)?);
+        }
+        let exprs = self.full_row(row, places, relation, system)?;
+        let columns = self.relation_columns(relation);
+        Ok(Plan { node: Node::Project { input: Box::new(input), exprs }, columns })
+    }
+
+    fn rows_plan(&mut self, relation: &Relation, rows: Vec<Vec<Expr>>) -> Plan {
+        Plan { node: Node::Values(rows), columns: self.relation_columns(relation) }
+    }
+
+    /// Values for columns, as they are stored there.
+    pub(super) fn given_row(
+        &mut self,
+        row: &[ast::Expr],
+        places: &[(usize, At)],
+        relation: &Relation,
+        system: Option<bool>,
+    ) -> Result<Vec<Expr>> {
+        let mut bound = Vec::with_capacity(row.len());
+        for (expr, (place, _)) in row.iter().zip(places) {
+            let column = &relation.columns[*place];
+            bound.push(match expr.kind {
+                ast::ExprKind::Default => self.default_of(column)?,
+                _ => {
+                    self.may_be_given(column, system)?;
+                    let value = self.expr(expr)?;
+                    self.assign(value, &column.name, column.ty, column.modifier)?
+                }
+            });
+        }
+        Ok(bound)
+    }
+
+    /// A row with a value for every column of the table.
+    pub(super) fn full_row(
+        &mut self,
+        given: Vec<Expr>,
+        places: &[(usize, At)],
+        relation: &Relation,
+        system: Option<bool>,
+    ) -> Result<Vec<Expr>> {
+        let mut row: Vec<Option<Expr>> = relation.columns.iter().map(|_| None).collect();
+        for (value, (place, _)) in given.into_iter().zip(places) {
+            row[*place] = Some(value);
+        }
+        let mut full = Vec::with_capacity(row.len());
+        for (value, column) in row.into_iter().zip(&relation.columns) {
+            // `OVERRIDING USER VALUE`: what was given for an identity column is not looked at.
+            let identity = matches!(column.default, ColumnDefault::Identity { .. });
+            full.push(match value {
+                Some(value) if !(identity && system == Some(false)) => value,
+                _ => self.default_of(column)?,
+            });
+        }
+        Ok(full)
+    }
+
+    /// Checks that a column takes values other than `DEFAULT`.
+    fn may_be_given(&self, column: &RelationColumn, system: Option<bool>) -> Result<()> {
+        let error = |detail: &str| {
+            Error::new(
+                SqlState::GENERATED_ALWAYS,
+                format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+            )
+            .detail(format!("Column \"{}\" is {detail}", column.name))
+        };
+        match column.default {
+            ColumnDefault::Generated(_) => Err(error("a generated column.")),
+            ColumnDefault::Identity { always: true, .. } if system.is_none() => {
+                Err(error("an identity column defined as GENERATED ALWAYS.")
+                    .hint("Use OVERRIDING SYSTEM VALUE to override."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of a column where none is given.
+    pub(super) fn default_of(&mut self, column: &RelationColumn) -> Result<Expr> {
+        let value = match &column.default {
+            ColumnDefault::None | ColumnDefault::Generated(_) => {
+                Expr::null(Type::UNKNOWN, At::NONE)
+            }
+            ColumnDefault::Identity { sequence, .. } => {
+                Expr::of(ExprKind::NextValue(*sequence), Type::INT8, At::NONE)
+            }
+            ColumnDefault::Expr(text) => {
+                let scopes = std::mem::take(&mut self.scopes);
+                let value = self.stored(text, None);
+                self.scopes = scopes;
+                value?
+            }
+        };
+        self.assign(value, &column.name, column.ty, column.modifier)
+    }
+
+    /// A stored expression, over the row that is in scope or over none. Its places mean nothing in
+    /// the statement.
+    fn stored(&mut self, text: &str, over: Option<(&Relation, &[Column])>) -> Result<Expr> {
+        let without_place = |error: Error| Error { at: At::NONE, ..error };
+        let ast = crate::parse::expression(text).map_err(without_place)?;
+        self.enter();
+        if let Some((relation, row)) = over {
+            self.show_relation(relation, row);
+        }
+        let value = self.expr(&ast).map_err(without_place);
+        self.leave();
+        let mut value = value?;
+        super::walk::everywhere(&mut value, &mut |part| {
+            part.at = At::NONE;
+            true
+        });
+        Ok(value)
+    }
+
+    /// The columns that follow from others, over the table's row.
+    pub(super) fn generated(
+        &mut self,
+        relation: &Relation,
+        row: &[Column],
+    ) -> Result<Vec<(usize, Expr)>> {
+        let mut generated = Vec::new();
+        for (place, column) in relation.columns.iter().enumerate() {
+            if let ColumnDefault::Generated(text) = &column.default {
+                let value = self.stored(text, Some((relation, row)))?;
+                let value = self.assign(value, &column.name, column.ty, column.modifier)?;
+                generated.push((place, value));
+            }
+        }
+        Ok(generated)
+    }
+
+    fn conflict(
+        &mut self,
+        conflict: &ast::Conflict,
+        relation: &Arc<Relation>,
+        name: &str,
+    ) -> Result<Conflict> {
+        if conflict.update.is_some() && matches!(conflict.arbiter, Arbiter::Any) {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+            )
+            .hint("For example, ON CONFLICT (column_name).")
+            .at(conflict.at));
+        }
+        let arbiters = self.arbiters(&conflict.arbiter, relation)?;
+        let Some(update) = &conflict.update else { return Ok(Conflict { arbiters, update: None }) };
+        let there = self.relation_columns(relation);
+        let excluded = self.relation_columns(relation);
+        let item = |name: &str, row: &[Column]| Item {
+            relation: Some(relation.clone()),
+            row_type: relation.row_type,
+            ..Item::named(name, row)
+        };
+        let items = vec![item(name, &there), item("excluded", &excluded)];
+        let before = std::mem::replace(&mut self.scope().items, items);
+        let set = self.set_list(&update.set, relation, &there)?;
+        let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
+        self.scope().items = before;
+        let row = there.into_iter().chain(excluded).collect();
+        Ok(Conflict { arbiters, update: Some(ConflictUpdate { set, filter, row }) })
+    }
+
+    /// The unique indexes that decide.
+    fn arbiters(&mut self, arbiter: &Arbiter, relation: &Relation) -> Result<Vec<types::Oid>> {
+        match arbiter {
+            Arbiter::Any => Ok(Vec::new()),
+            Arbiter::Constraint(name) => {
+                let found = relation
+                    .unique
+                    .iter()
+                    .find(|index| index.constraint.as_deref() == Some(&name.text));
+                let Some(index) = found else {
+                    let message = format!(
+                        "constraint \"{}\" for table \"{}\" does not exist",
+                        name.text, relation.name
+                    );
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                };
+                Ok(vec![index.oid])
+            }
+            Arbiter::Index { keys, filter, at } => {
+                let row = self.relation_columns(relation);
+                self.enter();
+                self.show_relation(relation, &row);
+                let found = self.infer(keys, filter.as_ref(), relation, &row);
+                self.leave();
+                found.map_err(|error| match error.cause.state() {
+                    SqlState::UNDEFINED_COLUMN => Error { at: *at, ..error },
+                    _ => error,
+                })
+            }
+        }
+    }
+
+    fn infer(
+        &mut self,
+        keys: &[ast::Expr],
+        filter: Option<&ast::Expr>,
+        relation: &Relation,
+        row: &[Column],
+    ) -> Result<Vec<types::Oid>> {
+        let mut wanted = Vec::with_capacity(keys.len());
+        for key in keys {
+            let key = self.within(Clause::INDEX, |binder| binder.expr(key))?;
+            wanted.push(key.to_string());
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let filter = self.where_clause(filter, Clause::WHERE)?.map(|filter| filter.to_string());
+        let mut found = Vec::new();
+        for index in relation.unique.iter().filter(|index| !index.deferrable) {
+            if self.index_keys(index, relation, row)? != wanted {
+                continue;
+            }
+            let covered = match &index.predicate {
+                None => true,
+                Some(predicate) => {
+                    let predicate = self.stored(predicate, Some((relation, row)))?;
+                    filter.as_deref() == Some(&predicate.to_string())
+                }
+            };
+            if covered {
+                found.push(index.oid);
+            }
+        }
+        if found.is_empty() {
+            return Err(Error::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            ));
+        }
+        Ok(found)
+    }
+
+    fn index_keys(
+        &mut self,
+        index: &UniqueIndex,
+        relation: &Relation,
+        row: &[Column],
+    ) -> Result<Vec<String>> {
+        let mut keys = Vec::with_capacity(index.keys.len());
+        for key in &index.keys {
+            keys.push(match key {
+                IndexKey::Column(attnum) => {
+                    let column =
+                        relation.columns.iter().position(|column| column.attnum == *attnum);
+                    column.map(|at| reference(&row[at], At::NONE).to_string()).unwrap_or_default()
+                }
+                IndexKey::Expr(text) => self.stored(text, Some((relation, row)))?.to_string(),
+            });
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(keys)
+    }
+}
+
+/// The `ON CONFLICT` of an insertion.
+fn conflict_of(action: &Action) -> Option<&Conflict> {
+    match action {
+        Action::Insert { conflict, .. } => conflict.as_deref(),
+        _ => None,
+    }
+}
+
+/// The places that a row of so many values is for.
+fn fitting_places(
+    places: &[(usize, At)],
+    count: usize,
+    named: bool,
+    value_at: impl FnOnce(usize) -> At,
+) -> Result<&[(usize, At)]> {
+    if count > places.len() {
+        return Err(Error::new(
+            SqlState::SYNTAX_ERROR,
+            "INSERT has more expressions than target columns",
+        )
+        .at(value_at(places.len())));
+    }
+    if named && count < places.len() {
+        return Err(Error::new(
+            SqlState::SYNTAX_ERROR,
+            "INSERT has more target columns than expressions",
+        )
+        .at(places[count].1));
+    }
+    Ok(&places[..count])
+}
+
+/// Where a value of a query's rows stands.
+fn source_at(query: &ast::Query, place: usize) -> At {
+    match &query.body {
+        Body::Select(select) => select.outputs.get(place).map_or(query.at, |output| output.expr.at),
+        Body::Values(rows) => rows[0].get(place).map_or(query.at, |expr| expr.at),
+        Body::Set { left, .. } => source_at(left, place),
+    }
+}

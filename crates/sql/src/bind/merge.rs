@@ -1,0 +1,158 @@
+//! `MERGE`: the table's rows and the source's side by side, and a decision for each pair.
+//!
+//! ```text
+//!   WHEN                     which rows are kept      the join of table and source is
+//!   matched                  pairs                    inner
+//!   not matched by target    source rows alone        right
+//!   not matched by source    table rows alone         left; with both of them, full
+//! ```
+
+use types::{Modifier, SqlState, Type};
+
+use super::Binder;
+use super::from::{append, join_plan};
+use super::names::Relation;
+use super::query::with_tables;
+use super::scope::{Clause, Item};
+use crate::error::{Error, Result};
+use crate::parse::ast::{self, JoinKind, Merge, MergeWhen};
+use crate::plan::{Action, Column, Expr, MergeAction, MergeClause, Plan};
+
+impl Binder<'_> {
+    /// `MERGE`
+    pub(super) fn merge(&mut self, merge: &Merge) -> Result<Plan> {
+        self.enter();
+        let plan = self.merge_in_scope(merge);
+        self.leave();
+        plan
+    }
+
+    fn merge_in_scope(&mut self, merge: &Merge) -> Result<Plan> {
+        let tables = self.with(merge.with.as_ref())?;
+        check_order(merge)?;
+        let relation = self.changed(&merge.table, "merge into")?;
+        let target = self.target_part(&merge.table)?;
+        let row: Vec<Column> =
+            target.items[0].shown().map(|column| column.column.clone()).collect();
+        let source = self.from(std::slice::from_ref(&merge.source))?;
+        let name = super::dml::target_name(&target.items).map(str::to_owned);
+        if self.scope().items.iter().any(|item| item.by_name && item.name == name) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_ALIAS,
+                format!("name \"{}\" specified more than once", name.unwrap_or_default()),
+            )
+            .detail("The name is used both as MERGE target table and data source."));
+        }
+        let there = self.column("matched", Type::BOOL, Modifier::NONE, None);
+        let source = append(source, vec![(Expr::bool(true), there.clone())]);
+        self.scope().items.splice(0..0, target.items);
+        let on = self.within(Clause::JOIN, |binder| {
+            let on = binder.expr(&merge.on)?;
+            binder.boolean(on, "JOIN/ON")
+        })?;
+        let has = |when| merge.clauses.iter().any(|clause| clause.when == when);
+        let kind = match (has(MergeWhen::NotMatchedBySource), has(MergeWhen::NotMatchedByTarget)) {
+            (false, false) => JoinKind::Inner,
+            (true, false) => JoinKind::Left,
+            (false, true) => JoinKind::Right,
+            (true, true) => JoinKind::Full,
+        };
+        let input = join_plan(kind, target.plan, source, Some(on));
+        let matched = input
+            .columns
+            .iter()
+            .position(|column| column.id == there.id)
+            .expect("the join has the columns of its sides");
+        let mut clauses = Vec::with_capacity(merge.clauses.len());
+        for clause in &merge.clauses {
+            clauses.push(self.merge_clause(clause, &relation, &row)?);
+        }
+        let changed = self.relation_columns(&relation);
+        let generated = self.generated(&relation, &changed)?;
+        self.show_changed(&changed);
+        let action = Action::Merge { clauses, matched, generated };
+        self.merge_action = true;
+        let plan = self.modify(&relation, input, action, changed, &merge.returning);
+        self.merge_action = false;
+        Ok(with_tables(tables, plan?))
+    }
+
+    fn merge_clause(
+        &mut self,
+        clause: &ast::MergeClause,
+        relation: &Relation,
+        row: &[Column],
+    ) -> Result<MergeClause> {
+        // A side that has no row is not in sight.
+        let all: Vec<Item> = self.scope().items.clone();
+        let hide = |item: &mut Item| {
+            item.by_name = false;
+            item.by_column = false;
+        };
+        for (place, item) in self.scope().items.iter_mut().enumerate() {
+            match clause.when {
+                MergeWhen::Matched => {}
+                MergeWhen::NotMatchedByTarget if place == 0 => hide(item),
+                MergeWhen::NotMatchedBySource if place > 0 => hide(item),
+                _ => {}
+            }
+        }
+        let bound = self.merge_clause_in_sight(clause, relation, row);
+        self.scope().items = all;
+        bound
+    }
+
+    fn merge_clause_in_sight(
+        &mut self,
+        clause: &ast::MergeClause,
+        relation: &Relation,
+        row: &[Column],
+    ) -> Result<MergeClause> {
+        let filter = self.where_clause(clause.filter.as_ref(), Clause::MERGE_WHEN)?;
+        let action = match &clause.action {
+            ast::MergeAction::Nothing => MergeAction::Nothing,
+            ast::MergeAction::Delete => MergeAction::Delete,
+            ast::MergeAction::Update(set) => {
+                MergeAction::Update(self.set_list(set, relation, row)?)
+            }
+            ast::MergeAction::Insert { columns, overriding_system, values } => {
+                let places = self.insert_places(columns, relation)?;
+                let values = values.as_deref().unwrap_or_default();
+                if values.len() > places.len() {
+                    return Err(Error::new(
+                        SqlState::SYNTAX_ERROR,
+                        "INSERT has more expressions than target columns",
+                    )
+                    .at(values[places.len()].at));
+                }
+                if !columns.is_empty() && values.len() < places.len() && !values.is_empty() {
+                    return Err(Error::new(
+                        SqlState::SYNTAX_ERROR,
+                        "INSERT has more target columns than expressions",
+                    )
+                    .at(places[values.len()].1));
+                }
+                let places = &places[..values.len()];
+                let given = self.within(Clause::VALUES, |binder| {
+                    binder.given_row(values, places, relation, *overriding_system)
+                })?;
+                MergeAction::Insert(self.full_row(given, places, relation, *overriding_system)?)
+            }
+        };
+        Ok(MergeClause { when: clause.when, filter, action })
+    }
+}
+
+/// No clause may stand behind one that takes all of its rows.
+fn check_order(merge: &Merge) -> Result<()> {
+    for when in [MergeWhen::Matched, MergeWhen::NotMatchedBySource, MergeWhen::NotMatchedByTarget] {
+        let mut clauses = merge.clauses.iter().filter(|clause| clause.when == when);
+        if clauses.any(|clause| clause.filter.is_none()) && clauses.next().is_some() {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "unreachable WHEN clause specified after unconditional WHEN clause",
+            ));
+        }
+    }
+    Ok(())
+}

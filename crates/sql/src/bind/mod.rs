@@ -1,0 +1,217 @@
+//! Statements to plans: every name is found, every type is known, every rule of SQL is kept.
+//!
+//! ```text
+//!   parse::Statement ──> Binder ──> Plan
+//!                          │
+//!     names   what the catalog is asked       expr    expressions (part, subquery)
+//!     scope   which columns are in sight      call    functions, aggregates, windows
+//!     from    FROM and joins                  coerce  casts, literals, parameters
+//!     select  SELECT, clause by clause        types   names of types
+//!     group   GROUP BY and what it forbids    dml     INSERT, UPDATE, DELETE, MERGE
+//!     query   WITH, UNION, VALUES, LIMIT      place   columns get their places
+//! ```
+//!
+//! Every column gets a number of its own while a statement is bound, and expressions refer to
+//! columns by it; [`place`] turns the numbers into places at the end.
+
+mod call;
+mod coerce;
+mod dml;
+mod expr;
+mod from;
+mod group;
+mod insert;
+mod merge;
+mod names;
+mod part;
+mod place;
+mod query;
+mod scope;
+mod select;
+mod subquery;
+mod types;
+mod walk;
+mod window;
+
+pub use names::{
+    ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
+};
+
+use ::types::{Modifier, SqlState, Type, TypeSource};
+use scalar::facts::Facts;
+
+use crate::error::{Error, Result};
+use crate::parse::ast::Statement;
+use crate::plan::{Column, Expr, Moment, Origin, Plan};
+use scope::Scope;
+
+/// A bound statement.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// What it means.
+    pub plan: Plan,
+    /// The types of its parameters, as they were given or as they follow from their use.
+    pub params: Vec<Type>,
+}
+
+/// Binds a query or a statement that changes rows. `params` are the types of the parameters as far
+/// as they are known: [`Type::UNKNOWN`] for those that follow from their use.
+///
+/// # Errors
+/// What PostgreSQL reports: `42P01` for tables that are not there, `42703` for columns, `42883` for
+/// functions, and so on, with the place in the text.
+pub fn statement(
+    statement: &Statement,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+    params: &[Type],
+) -> Result<Bound> {
+    let mut binder = Binder::new(names, context, params);
+    let mut plan = binder.data_statement(statement, true)?;
+    binder.check_params()?;
+    place::plan(&mut plan);
+    Ok(Bound { plan, params: binder.params })
+}
+
+/// Binds an expression over the columns of a relation, such as a default, a check or the key of an
+/// index. Its columns are those of the relation, from 0; a default sees none.
+///
+/// # Errors
+/// As [`statement`].
+pub fn expression(
+    text: &str,
+    over: Option<&Relation>,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+) -> Result<Expr> {
+    let ast = crate::parse::expression(text)?;
+    let mut binder = Binder::new(names, context, &[]);
+    let mut row = Vec::new();
+    binder.enter();
+    if let Some(relation) = over {
+        row = binder.relation_columns(relation);
+        binder.show_relation(relation, &row);
+    }
+    let expr = binder.expr(&ast)?;
+    let mut expr = binder.settle(expr)?;
+    binder.leave();
+    place::expr(&mut expr, &row);
+    Ok(expr)
+}
+
+/// Binds an expression over the columns of a relation to a value for a column of it.
+///
+/// # Errors
+/// As [`statement`], and `42804` where the value cannot be stored there.
+pub fn column_value(
+    text: &str,
+    over: Option<&Relation>,
+    column: &RelationColumn,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+) -> Result<Expr> {
+    let ast = crate::parse::expression(text)?;
+    let mut binder = Binder::new(names, context, &[]);
+    let mut row = Vec::new();
+    binder.enter();
+    if let Some(relation) = over {
+        row = binder.relation_columns(relation);
+        binder.show_relation(relation, &row);
+    }
+    let expr = binder.expr(&ast)?;
+    let mut expr = binder.assign(expr, &column.name, column.ty, column.modifier)?;
+    binder.leave();
+    place::expr(&mut expr, &row);
+    Ok(expr)
+}
+
+/// The state of binding one statement.
+struct Binder<'a> {
+    names: &'a dyn Names,
+    context: ::types::Context<'a>,
+    /// The types of the parameters, unknown until something says what they are.
+    params: Vec<Type>,
+    /// True where parameters without a type may be there.
+    open_params: bool,
+    /// The queries around, the innermost last.
+    scopes: Vec<Scope>,
+    /// For each column, by its number, the scope in whose `FROM` it is.
+    owners: Vec<u32>,
+    next_scope: u32,
+    next_table: u32,
+    /// How deep views are nested.
+    views: usize,
+    /// The moment at which the tables of the view that is being expanded are read.
+    moment: Option<Moment>,
+    /// True inside the `RETURNING` of `MERGE`.
+    merge_action: bool,
+    /// The table of `WITH` that was looked for in itself, where it was found.
+    probed: Option<u32>,
+    /// How many were looked for.
+    probes: usize,
+}
+
+impl<'a> Binder<'a> {
+    fn new(names: &'a dyn Names, context: ::types::Context<'a>, params: &[Type]) -> Self {
+        Binder {
+            names,
+            context,
+            params: params.to_vec(),
+            open_params: true,
+            scopes: Vec::new(),
+            owners: Vec::new(),
+            next_scope: 0,
+            next_table: 0,
+            views: 0,
+            moment: None,
+            merge_action: false,
+            probed: None,
+            probes: 0,
+        }
+    }
+
+    /// What is known of types.
+    fn facts(&self) -> Facts<'a> {
+        let types: &'a dyn TypeSource = self.names;
+        Facts(types)
+    }
+
+    /// A new column of the scope that is being bound.
+    fn column(
+        &mut self,
+        name: impl Into<String>,
+        ty: Type,
+        modifier: Modifier,
+        origin: Option<Origin>,
+    ) -> Column {
+        let id = u32::try_from(self.owners.len()).expect("a statement has fewer columns");
+        let owner = self.scopes.last().map_or(u32::MAX, |scope| scope.serial);
+        self.owners.push(owner);
+        Column { name: name.into(), ty, modifier, origin, id }
+    }
+
+    /// A new column that holds the values of an expression.
+    fn column_for(&mut self, name: impl Into<String>, expr: &Expr) -> Column {
+        let (ty, modifier) = (expr.ty, expr.modifier);
+        self.column(name, ty, modifier, None)
+    }
+
+    /// Makes columns those of the scope that is being bound.
+    fn adopt(&mut self, columns: &[Column]) {
+        let owner = self.scopes.last().map_or(u32::MAX, |scope| scope.serial);
+        for column in columns {
+            self.owners[column.id as usize] = owner;
+        }
+    }
+
+    /// All parameters must have a type at the end.
+    fn check_params(&self) -> Result<()> {
+        match self.params.iter().position(|ty| *ty == Type::UNKNOWN) {
+            None => Ok(()),
+            Some(open) => Err(Error::new(
+                SqlState::INDETERMINATE_DATATYPE,
+                format!("could not determine data type of parameter ${}", open + 1),
+            )),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What the binder asks of the catalog: relations and types by name, at one moment.
+//!
+//! The catalog of a transaction implements [`Names`]; tests have a small one of their own. Schemas
+//! are searched by the implementation: a name without a schema is looked for along the search
+//! path, `pg_catalog` first.
+
+use std::sync::Arc;
+
+use types::{Modifier, Oid, Type, TypeSource};
+
+/// The names that a statement may use.
+pub trait Names: TypeSource {
+    /// The relation with this name, in this schema or along the search path.
+    fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>>;
+
+    /// The type that a user made under this name.
+    fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type>;
+
+    /// True where there is such a schema.
+    fn has_schema(&self, name: &str) -> bool;
+}
+
+/// A table or view, as the binder sees it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Relation {
+    /// Its OID.
+    pub oid: Oid,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: RelationKind,
+    /// The type of its rows.
+    pub row_type: Type,
+    /// Its columns, without those that were dropped.
+    pub columns: Vec<RelationColumn>,
+    /// Its unique indexes, the primary key among them.
+    pub unique: Vec<UniqueIndex>,
+    /// True where its past is kept.
+    pub versioned: bool,
+}
+
+/// What a relation is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RelationKind {
+    /// A table.
+    Table,
+    /// A view, by the text of its query.
+    View(String),
+    /// A table of `pg_catalog` or `information_schema`, which is computed.
+    System,
+    /// A sequence: its one row can be read.
+    Sequence,
+    /// An index, which cannot be read as a table.
+    Index,
+    /// A composite type, which has no rows.
+    CompositeType,
+}
+
+/// A column of a relation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RelationColumn {
+    /// Its number, which it keeps for ever.
+    pub attnum: i16,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// The modifier of the type.
+    pub modifier: Modifier,
+    /// True where NULL is refused.
+    pub not_null: bool,
+    /// The value that it has where none is given.
+    pub default: ColumnDefault,
+}
+
+/// The value of a column where none is given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ColumnDefault {
+    /// NULL.
+    None,
+    /// An expression, by its text.
+    Expr(String),
+    /// The next value of a sequence.
+    Identity {
+        /// The sequence.
+        sequence: Oid,
+        /// True for `GENERATED ALWAYS`: a value is taken only with `OVERRIDING SYSTEM VALUE`.
+        always: bool,
+    },
+    /// An expression over the other columns, by its text; no value is taken.
+    Generated(String),
+}
+
+/// A unique index.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UniqueIndex {
+    /// Its OID.
+    pub oid: Oid,
+    /// The name of its constraint; none for an index that is no constraint.
+    pub constraint: Option<String>,
+    /// True for the primary key.
+    pub primary: bool,
+    /// Its keys.
+    pub keys: Vec<IndexKey>,
+    /// Which rows are in it, by the text of the predicate; none for all.
+    pub predicate: Option<String>,
+    /// True where the constraint is deferrable, and decides no conflicts.
+    pub deferrable: bool,
+}
+
+/// A key of an index.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IndexKey {
+    /// A column, by its number.
+    Column(i16),
+    /// An expression, by its text.
+    Expr(String),
+}
+
+impl Relation {
+    /// The columns of the primary key; empty where there is none.
+    pub fn primary_key(&self) -> Vec<i16> {
+        let primary = self.unique.iter().find(|index| index.primary && !index.deferrable);
+        primary
+            .into_iter()
+            .flat_map(|index| &index.keys)
+            .filter_map(|key| match key {
+                IndexKey::Column(attnum) => Some(*attnum),
+                IndexKey::Expr(_) => None,
+            })
+            .collect()
+    }
+
+    /// What the relation is called in messages: `table`, `view`, `index`.
+    pub fn kind_name(&self) -> &'static str {
+        match self.kind {
+            RelationKind::Table | RelationKind::System => "table",
+            RelationKind::View(_) => "view",
+            RelationKind::Sequence => "sequence",
+            RelationKind::Index => "index",
+            RelationKind::CompositeType => "composite type",
+        }
+    }
+}

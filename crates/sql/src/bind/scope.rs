@@ -1,0 +1,460 @@
+//! Scopes: which tables and columns a query has in sight, and the look-up of names in them.
+//!
+//! ```text
+//!   select ... from a join b using (id), lateral (select a.x) c
+//!
+//!   scope of the outer query     a   b     by name only: their columns are those of the join
+//!                                -         the join: id (once), then the others
+//!                                c
+//!   scope of the inner query     (empty)   finds a.x one scope further out
+//! ```
+
+use std::sync::Arc;
+
+use types::{Modifier, SqlState, Type};
+
+use super::Binder;
+use super::names::Relation;
+use super::place::UNPLACED;
+use crate::error::{At, Error, Result};
+use crate::parse::ast::{Name, Window};
+use crate::plan::{Column, Expr, ExprKind};
+
+/// A clause, and what may stand in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Clause {
+    /// What messages call it.
+    pub name: &'static str,
+    /// Whether aggregates may.
+    pub aggregates: bool,
+    /// Whether window functions may.
+    pub windows: bool,
+    /// Whether functions that give sets may.
+    pub sets: bool,
+}
+
+impl Clause {
+    const fn strict(name: &'static str) -> Self {
+        Clause { name, aggregates: false, windows: false, sets: false }
+    }
+
+    pub const SELECT: Clause =
+        Clause { name: "SELECT", aggregates: true, windows: true, sets: true };
+    pub const ORDER_BY: Clause =
+        Clause { name: "ORDER BY", aggregates: true, windows: true, sets: true };
+    pub const DISTINCT_ON: Clause =
+        Clause { name: "DISTINCT ON", aggregates: true, windows: true, sets: true };
+    pub const GROUP_BY: Clause =
+        Clause { name: "GROUP BY", aggregates: false, windows: false, sets: true };
+    pub const HAVING: Clause =
+        Clause { name: "HAVING", aggregates: true, windows: false, sets: false };
+    pub const WINDOW: Clause =
+        Clause { name: "window definitions", aggregates: true, windows: false, sets: true };
+    pub const WHERE: Clause = Clause::strict("WHERE");
+    pub const FILTER: Clause = Clause::strict("FILTER");
+    pub const JOIN: Clause = Clause::strict("JOIN conditions");
+    pub const FUNCTION: Clause =
+        Clause { name: "functions in FROM", aggregates: false, windows: false, sets: true };
+    pub const LIMIT: Clause = Clause::strict("LIMIT");
+    pub const OFFSET: Clause = Clause::strict("OFFSET");
+    pub const VALUES: Clause =
+        Clause { name: "VALUES", aggregates: false, windows: false, sets: true };
+    pub const UPDATE: Clause = Clause::strict("UPDATE");
+    pub const RETURNING: Clause = Clause::strict("RETURNING");
+    pub const MERGE_WHEN: Clause = Clause::strict("MERGE WHEN conditions");
+    pub const MOMENT: Clause = Clause::strict("FOR SYSTEM_TIME");
+    pub const INDEX: Clause = Clause::strict("index expressions");
+}
+
+/// What a query has in sight.
+pub(super) struct Scope {
+    /// Its number.
+    pub serial: u32,
+    /// The items of `FROM`.
+    pub items: Vec<Item>,
+    /// The clause that is being bound.
+    pub clause: Clause,
+    /// The tables of its `WITH`.
+    pub tables: Vec<WithTable>,
+    /// The windows of its `WINDOW` clause.
+    pub windows: Vec<(Name, Window)>,
+    /// True where an aggregate of this query was found.
+    pub aggregated: bool,
+    /// The names of tables of its `WITH` that are not yet in sight.
+    pub pending: Vec<String>,
+    /// True while a lateral item of `FROM` is bound.
+    pub lateral: bool,
+}
+
+/// Columns as names, types and modifiers.
+pub(super) type Described = Vec<(String, Type, Modifier)>;
+
+/// A table of `WITH` that is in sight.
+#[derive(Clone)]
+pub(super) struct WithTable {
+    /// Its number.
+    pub table: u32,
+    /// Its name.
+    pub name: String,
+    /// Its columns; none while it is still being bound, or where it gives no rows.
+    pub columns: Option<Described>,
+    /// True inside the recursive part of the table itself.
+    pub working: bool,
+    /// How it may not be used.
+    pub refused: Option<&'static str>,
+}
+
+/// An item of `FROM`.
+#[derive(Clone)]
+pub(super) struct Item {
+    /// The name that it goes by; none for a join without one.
+    pub name: Option<String>,
+    /// The table, where it is one.
+    pub relation: Option<Arc<Relation>>,
+    /// The schema that may qualify the name.
+    pub schema: Option<String>,
+    /// Its columns.
+    pub columns: Vec<ItemColumn>,
+    /// The type of its row as a value.
+    pub row_type: Type,
+    /// True where its name may qualify columns.
+    pub by_name: bool,
+    /// True where its columns may be used without its name.
+    pub by_column: bool,
+    /// True where only lateral items may use it.
+    pub lateral_only: bool,
+    /// False where even these may not: it is on the wrong side of an outer join.
+    pub lateral_ok: bool,
+    /// Where the row is that `FOR UPDATE` locks.
+    pub key: Option<Column>,
+}
+
+/// A column of an item of `FROM`.
+#[derive(Clone)]
+pub(super) struct ItemColumn {
+    /// The name that it goes by here.
+    pub name: String,
+    /// The column.
+    pub column: Column,
+    /// True where `*` leaves it out.
+    pub hidden: bool,
+}
+
+/// The expression that a column is.
+pub(super) fn reference(column: &Column, at: At) -> Expr {
+    Expr {
+        kind: ExprKind::Column { levels_up: UNPLACED, index: column.id },
+        ty: column.ty,
+        modifier: column.modifier,
+        at,
+    }
+}
+
+impl Item {
+    /// The item without a name that shows columns.
+    pub fn unnamed(columns: Vec<ItemColumn>) -> Self {
+        Item {
+            name: None,
+            relation: None,
+            schema: None,
+            columns,
+            row_type: Type::RECORD,
+            by_name: false,
+            by_column: true,
+            lateral_only: false,
+            lateral_ok: true,
+            key: None,
+        }
+    }
+
+    /// An item with a name.
+    pub fn named(name: impl Into<String>, columns: &[Column]) -> Self {
+        let columns = columns
+            .iter()
+            .map(|column| ItemColumn {
+                name: column.name.clone(),
+                column: column.clone(),
+                hidden: false,
+            })
+            .collect();
+        Item { name: Some(name.into()), by_name: true, ..Item::unnamed(columns) }
+    }
+
+    /// The columns that `*` shows.
+    pub fn shown(&self) -> impl Iterator<Item = &ItemColumn> {
+        self.columns.iter().filter(|column| !column.hidden)
+    }
+
+    fn answers_to(&self, schema: Option<&str>, name: &str) -> bool {
+        self.by_name
+            && self.name.as_deref() == Some(name)
+            && (schema.is_none() || self.schema.as_deref() == schema)
+    }
+}
+
+impl Binder<'_> {
+    /// Begins a query.
+    pub(super) fn enter(&mut self) {
+        let serial = self.next_scope;
+        self.next_scope += 1;
+        self.scopes.push(Scope {
+            serial,
+            items: Vec::new(),
+            clause: Clause::SELECT,
+            tables: Vec::new(),
+            windows: Vec::new(),
+            aggregated: false,
+            pending: Vec::new(),
+            lateral: false,
+        });
+    }
+
+    /// Ends a query.
+    pub(super) fn leave(&mut self) -> Scope {
+        self.scopes.pop().expect("a query that ends has begun")
+    }
+
+    /// The scope of the query that is being bound.
+    pub(super) fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("a query is being bound")
+    }
+
+    /// Binds in a clause.
+    pub(super) fn within<T>(
+        &mut self,
+        clause: Clause,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = std::mem::replace(&mut self.scope().clause, clause);
+        let result = bind(self);
+        self.scope().clause = before;
+        result
+    }
+
+    /// The column, whole row or field that a name means.
+    pub(super) fn column_ref(&mut self, names: &[Name], at: At) -> Result<Expr> {
+        match names {
+            [column] => self.bare_column(column, at),
+            [table, column] => self.table_column(None, &table.text, column, at),
+            [schema, table, column] | [_, schema, table, column] => {
+                self.table_column(Some(&schema.text), &table.text, column, at)
+            }
+            _ => {
+                let dotted: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+                Err(Error::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!(
+                        "improper qualified name (too many dotted names): {}",
+                        dotted.join(".")
+                    ),
+                )
+                .at(at))
+            }
+        }
+    }
+
+    fn bare_column(&mut self, name: &Name, at: At) -> Result<Expr> {
+        for scope in self.scopes.iter().rev() {
+            if let Some(found) = find_bare(scope, &name.text, at)? {
+                return Ok(found);
+            }
+        }
+        // A table's name is its whole row.
+        for scope in self.scopes.iter().rev() {
+            let visible = |item: &&Item| {
+                item.answers_to(None, &name.text) && (!item.lateral_only || scope.lateral)
+            };
+            if let Some(item) = scope.items.iter().find(visible) {
+                return Ok(whole_row(item, at));
+            }
+        }
+        Err(self.no_column(None, name, at))
+    }
+
+    fn table_column(
+        &mut self,
+        schema: Option<&str>,
+        table: &str,
+        column: &Name,
+        at: At,
+    ) -> Result<Expr> {
+        let item = self.item_named(schema, table, at)?;
+        let mut found = item.columns.iter().filter(|known| known.name == column.text);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(reference(&only.column, at)),
+            (Some(_), Some(_)) => Err(ambiguous(&column.text, at)),
+            (None, _) => Err(self.no_column(Some(table), column, at)),
+        }
+    }
+
+    /// The item of `FROM` that a name means, in this query or one around.
+    pub(super) fn item_named(&self, schema: Option<&str>, name: &str, at: At) -> Result<&Item> {
+        for scope in self.scopes.iter().rev() {
+            let mut found = scope.items.iter().filter(|item| {
+                item.answers_to(schema, name) && (!item.lateral_only || scope.lateral)
+            });
+            match (found.next(), found.next()) {
+                (Some(_), Some(_)) => {
+                    let message = format!("table reference \"{name}\" is ambiguous");
+                    return Err(Error::new(SqlState::AMBIGUOUS_ALIAS, message).at(at));
+                }
+                (Some(only), None) if !only.lateral_ok => {
+                    return Err(wrong_side(name).at(at));
+                }
+                (Some(only), None) => return Ok(only),
+                (None, _) => {}
+            }
+        }
+        Err(self.no_table(schema, name, at))
+    }
+
+    fn no_table(&self, schema: Option<&str>, name: &str, at: At) -> Error {
+        let all = || self.scopes.iter().flat_map(|scope| &scope.items);
+        let error = |message: String| Error::new(SqlState::UNDEFINED_TABLE, message).at(at);
+        let renamed = all().find(|item| {
+            item.relation.as_ref().is_some_and(|relation| relation.name == name)
+                && item.name.as_deref() != Some(name)
+        });
+        if let (Some(alias), None) = (renamed.and_then(|item| item.name.as_deref()), schema) {
+            return error(format!("invalid reference to FROM-clause entry for table \"{name}\""))
+                .hint(format!("Perhaps you meant to reference the table alias \"{alias}\"."));
+        }
+        if let Some(hidden) = all().find(|item| item.name.as_deref() == Some(name)) {
+            let error =
+                error(format!("invalid reference to FROM-clause entry for table \"{name}\""))
+                    .detail(format!(
+                        "There is an entry for table \"{name}\", but it cannot be referenced from \
+                         this part of the query."
+                    ));
+            return match hidden.lateral_only && hidden.lateral_ok {
+                true => {
+                    error.hint("To reference that table, you must mark this subquery with LATERAL.")
+                }
+                false => error,
+            };
+        }
+        error(format!("missing FROM-clause entry for table \"{name}\""))
+    }
+
+    fn no_column(&self, table: Option<&str>, column: &Name, at: At) -> Error {
+        let name = &column.text;
+        let message = match table {
+            Some(table) => format!("column {table}.{name} does not exist"),
+            None => format!("column \"{name}\" does not exist"),
+        };
+        let error = Error::new(SqlState::UNDEFINED_COLUMN, message).at(at);
+        match self.hint_for(table, name) {
+            Some((true, hint)) => error.hint(hint),
+            Some((false, detail)) => error.detail(detail),
+            None => error,
+        }
+    }
+
+    /// Advice about a column that was not found: true and a hint, or false and a detail.
+    fn hint_for(&self, table: Option<&str>, name: &str) -> Option<(bool, String)> {
+        let mut best: Vec<(String, String)> = Vec::new();
+        let mut least = (name.chars().count() / 2).min(3);
+        for scope in self.scopes.iter().rev() {
+            for item in &scope.items {
+                let Some(item_name) = &item.name else { continue };
+                // A different table's name counts as a difference too.
+                let penalty = match table {
+                    Some(table) => distance(table, item_name),
+                    None => 0,
+                };
+                for column in item.shown() {
+                    if table.is_none() && column.name == name {
+                        return Some((
+                            false,
+                            format!(
+                                "There is a column named \"{name}\" in table \"{item_name}\", but it \
+                             cannot be referenced from this part of the query."
+                            ),
+                        ));
+                    }
+                    let far = distance(name, &column.name) + penalty;
+                    if far > least {
+                        continue;
+                    }
+                    if far < least {
+                        best.clear();
+                    }
+                    least = far;
+                    best.push((item_name.clone(), column.name.clone()));
+                }
+            }
+        }
+        match &best[..] {
+            [(table, column)] => Some((
+                true,
+                format!("Perhaps you meant to reference the column \"{table}.{column}\"."),
+            )),
+            [(one, first), (other, second)] => Some((
+                true,
+                format!(
+                    "Perhaps you meant to reference the column \"{one}.{first}\" or the column \
+                     \"{other}.{second}\"."
+                ),
+            )),
+            _ => None,
+        }
+    }
+}
+
+fn find_bare(scope: &Scope, name: &str, at: At) -> Result<Option<Expr>> {
+    let mut found: Option<Expr> = None;
+    for item in &scope.items {
+        if !item.by_column || item.lateral_only && !scope.lateral {
+            continue;
+        }
+        for column in item.columns.iter().filter(|column| column.name == name) {
+            // System columns are found only where nothing else has the name.
+            if column.hidden && found.is_some() {
+                continue;
+            }
+            if found.is_some() {
+                return Err(ambiguous(name, at));
+            }
+            if !item.lateral_ok {
+                return Err(wrong_side(item.name.as_deref().unwrap_or("unnamed_join")).at(at));
+            }
+            found = Some(reference(&column.column, at));
+        }
+    }
+    Ok(found)
+}
+
+fn ambiguous(name: &str, at: At) -> Error {
+    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
+        .at(at)
+}
+
+fn wrong_side(table: &str) -> Error {
+    Error::new(
+        SqlState::INVALID_COLUMN_REFERENCE,
+        format!("invalid reference to FROM-clause entry for table \"{table}\""),
+    )
+    .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
+}
+
+/// The row of an item as one value.
+pub(super) fn whole_row(item: &Item, at: At) -> Expr {
+    let fields = item.shown().map(|column| reference(&column.column, at)).collect();
+    Expr::of(ExprKind::Row(fields), item.row_type, at)
+}
+
+/// How many letters must be put in, taken out or exchanged to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let exchange = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = exchange.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[other.len()]
+}

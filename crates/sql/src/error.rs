@@ -1,0 +1,111 @@
+//! An error of a statement: what went wrong, and where in its text.
+//!
+//! ```text
+//!   ERROR:  column "nme" does not exist          the error
+//!   LINE 1: select nme from person;
+//!                  ^                             the position: character 8
+//! ```
+
+use std::fmt;
+
+use types::SqlState;
+
+/// The result of reading or binding a statement.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A place in the text of a query: an offset in bytes, or none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct At(u32);
+
+impl At {
+    /// No place: the thing was not written by the user.
+    pub const NONE: At = At(u32::MAX);
+
+    /// The place `offset` bytes into the text.
+    pub fn offset(offset: usize) -> Self {
+        At(u32::try_from(offset).unwrap_or(u32::MAX))
+    }
+
+    /// The offset in bytes, or `None` where there is no place.
+    pub fn get(self) -> Option<usize> {
+        (self != Self::NONE).then_some(self.0 as usize)
+    }
+
+    /// This place, or `other` where there is none.
+    #[must_use]
+    pub fn or(self, other: At) -> At {
+        if self == Self::NONE { other } else { self }
+    }
+
+    /// The number of the character at this place in `text`, from 1, as clients count.
+    pub fn position(self, text: &str) -> Option<u32> {
+        let before = text.get(..self.get()?)?;
+        u32::try_from(before.chars().count() + 1).ok()
+    }
+}
+
+impl fmt::Debug for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Some(offset) => write!(f, "@{offset}"),
+            None => f.write_str("@-"),
+        }
+    }
+}
+
+/// What went wrong with a statement, and where.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error {
+    /// The code, the message and what else the user is told.
+    pub cause: types::Error,
+    /// The place in the text that it is about.
+    pub at: At,
+}
+
+impl Error {
+    /// An error about the statement as a whole.
+    pub fn new(state: SqlState, message: impl Into<String>) -> Self {
+        Self { cause: types::Error::new(state, message), at: At::NONE }
+    }
+
+    /// The same error, about the place `at`, unless it has a place already.
+    #[must_use]
+    pub fn at(mut self, at: At) -> Self {
+        self.at = self.at.or(at);
+        self
+    }
+
+    /// The same error with a second sentence that tells more.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.cause = self.cause.with_detail(detail);
+        self
+    }
+
+    /// The same error with advice about what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.cause = self.cause.with_hint(hint);
+        self
+    }
+}
+
+impl From<types::Error> for Error {
+    fn from(cause: types::Error) -> Self {
+        Self { cause, at: At::NONE }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?}", self.at, self.cause)
+    }
+}
+
+impl std::error::Error for Error {}

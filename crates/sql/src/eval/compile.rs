@@ -1,0 +1,222 @@
+//! From bound expressions to programs.
+
+use scalar::cast::{self, Circumstance};
+use scalar::facts::Facts;
+use scalar::resolve;
+use scalar::{Context, Function, registry};
+use types::{Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource};
+
+use super::array::Subscript;
+use super::{Invoke, Op, Program, Step};
+use crate::plan::{self, Cast, Expr, ExprKind};
+
+impl Program {
+    /// The program of an expression.
+    ///
+    /// # Errors
+    /// `0A000` for what a program does not compute: subqueries, aggregates, functions that give
+    /// sets, columns of rows further out.
+    pub fn compile(expr: &Expr, types: &dyn TypeSource) -> Result<Self> {
+        Ok(Program { root: Compiler { types }.op(expr)?, ty: expr.ty })
+    }
+}
+
+struct Compiler<'a> {
+    types: &'a dyn TypeSource,
+}
+
+fn no_program(what: &str) -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} cannot be computed for one row"))
+}
+
+impl Compiler<'_> {
+    fn ops(&self, exprs: &[Expr]) -> Result<Vec<Op>> {
+        exprs.iter().map(|expr| self.op(expr)).collect()
+    }
+
+    fn boxed(&self, expr: &Expr) -> Result<Box<Op>> {
+        self.op(expr).map(Box::new)
+    }
+
+    fn op(&self, expr: &Expr) -> Result<Op> {
+        Ok(match &expr.kind {
+            ExprKind::Const(value) => Op::Const(value.clone()),
+            ExprKind::Param(index) => Op::Param(*index),
+            ExprKind::Column { levels_up: 0, index } => Op::Column(*index as usize),
+            ExprKind::Column { .. } => return Err(no_program("a column of an outer row")),
+            ExprKind::Call(call) => Op::Invoke(self.invoke(call, expr.ty)?),
+            ExprKind::Cast { expr: inner, how } => self.cast(inner, how, expr.ty, expr.modifier)?,
+            ExprKind::And(list) => Op::And(self.ops(list)?),
+            ExprKind::Or(list) => Op::Or(self.ops(list)?),
+            ExprKind::Not(inner) => Op::Not(self.boxed(inner)?),
+            ExprKind::IsNull { expr: inner, negated } => match &inner.kind {
+                ExprKind::Row(fields) => Op::RowIsNull(self.ops(fields)?, *negated),
+                _ => Op::IsNull(self.boxed(inner)?, *negated),
+            },
+            ExprKind::IsBool { expr: inner, value, negated } => {
+                Op::IsBool(self.boxed(inner)?, *value, *negated)
+            }
+            ExprKind::IsDistinct { equal, negated } => {
+                Op::IsDistinct(self.invoke(equal, Type::BOOL)?, *negated)
+            }
+            ExprKind::NullIf(call) => Op::NullIf(self.invoke(call, Type::BOOL)?),
+            ExprKind::Case { operand, arms, otherwise } => {
+                let operand = match operand {
+                    Some(operand) => Some(self.boxed(operand)?),
+                    None => None,
+                };
+                let arms = arms
+                    .iter()
+                    .map(|(condition, result)| Ok((self.op(condition)?, self.op(result)?)));
+                Op::Case(operand, arms.collect::<Result<_>>()?, self.boxed(otherwise)?)
+            }
+            ExprKind::CaseOperand => Op::Operand,
+            ExprKind::Coalesce(list) => Op::Coalesce(self.ops(list)?),
+            ExprKind::Greatest(list) => Op::Extreme(self.ops(list)?, true),
+            ExprKind::Least(list) => Op::Extreme(self.ops(list)?, false),
+            ExprKind::AnyAll { call, all } => Op::AnyAll(self.invoke(call, Type::BOOL)?, *all),
+            ExprKind::Array { elements, nested } => {
+                let (element, repr) = self.element(expr.ty)?;
+                Op::Array { elements: self.ops(elements)?, nested: *nested, element, repr }
+            }
+            ExprKind::Row(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|field| Ok((self.op(field)?, field.ty, self.types.repr_of(field.ty)?)));
+                Op::Row(fields.collect::<Result<_>>()?)
+            }
+            ExprKind::RowCompare { symbol, pairs } => {
+                let pairs = pairs.iter().map(|pair| self.row_pair(pair));
+                Op::RowCompare(pairs.collect::<Result<_>>()?, symbol.ends_with('='))
+            }
+            ExprKind::Field { expr: inner, index } => Op::Field(self.boxed(inner)?, *index),
+            ExprKind::Subscript { expr: inner, steps } => {
+                Op::Subscript { base: self.boxed(inner)?, steps: self.steps(steps)? }
+            }
+            ExprKind::Assign { expr: inner, steps, value } => {
+                let (element, repr) = self.element(expr.ty)?;
+                Op::Assign {
+                    base: self.boxed(inner)?,
+                    steps: self.steps(steps)?,
+                    value: self.boxed(value)?,
+                    element,
+                    repr,
+                }
+            }
+            ExprKind::AssignField { expr: inner, index, value } => {
+                let Shape::Composite(fields) = self.types.shape_of(expr.ty)? else {
+                    return Err(no_program("a field of what is no row"));
+                };
+                let fields =
+                    fields.iter().map(|field| Ok((field.ty, self.types.repr_of(field.ty)?)));
+                Op::AssignField {
+                    base: self.boxed(inner)?,
+                    index: *index,
+                    value: self.boxed(value)?,
+                    fields: fields.collect::<Result<_>>()?,
+                }
+            }
+            ExprKind::Keyword(word) => self.keyword(word, expr.ty)?,
+            ExprKind::NextValue(sequence) => Op::NextValue(*sequence),
+            ExprKind::Subquery(_) => return Err(no_program("a subquery")),
+            ExprKind::Aggregate(_) | ExprKind::Grouping(_) => {
+                return Err(no_program("an aggregate"));
+            }
+            ExprKind::Window(_) => return Err(no_program("a window function")),
+            ExprKind::MergeAction => return Err(no_program("merge_action()")),
+            ExprKind::CurrentOf(_) => return Err(no_program("WHERE CURRENT OF")),
+        })
+    }
+
+    fn invoke(&self, call: &plan::Call, ret: Type) -> Result<Invoke> {
+        if call.set {
+            return Err(no_program("a function that gives a set"));
+        }
+        let function = self.function(call.function)?;
+        let types = call.args.iter().map(|arg| arg.ty).collect();
+        Ok(Invoke { function, args: self.ops(&call.args)?, types, ret, spread: call.variadic })
+    }
+
+    /// The call of `=` for a pair of fields, and the function of the operator between them.
+    fn row_pair(&self, pair: &plan::Call) -> Result<(Invoke, &'static Function)> {
+        let compare = self.invoke(pair, Type::BOOL)?;
+        let [left, right] = compare.types[..] else { return Err(no_program("such a comparison")) };
+        let equal = resolve::operator(self.types, "=", Some(left), right)?;
+        let function = self.function(equal.operator.function)?;
+        Ok((Invoke { function, ..compare }, self.function(pair.function)?))
+    }
+
+    fn function(&self, oid: Oid) -> Result<&'static Function> {
+        registry::function(oid).ok_or_else(|| {
+            Error::new(SqlState::INTERNAL_ERROR, format!("there is no function {oid}"))
+        })
+    }
+
+    fn cast(&self, inner: &Expr, how: &Cast, target: Type, modifier: Modifier) -> Result<Op> {
+        let step = match how {
+            Cast::Type { how, when } => {
+                Step::Type { how: how.clone(), source: inner.ty, target, when: *when }
+            }
+            Cast::Modifier { explicit } => Step::Fit(target, modifier, *explicit),
+            Cast::Domain => Step::Domain(target),
+        };
+        Ok(Op::Cast(self.boxed(inner)?, step))
+    }
+
+    /// The type of the elements of an array type, and how they are held.
+    fn element(&self, array: Type) -> Result<(Type, Repr)> {
+        let element =
+            Facts(self.types).element(array).ok_or_else(|| no_program("such an array"))?;
+        Ok((element, self.types.repr_of(element)?))
+    }
+
+    fn steps(&self, steps: &[plan::Subscript]) -> Result<Vec<Subscript>> {
+        steps
+            .iter()
+            .map(|step| {
+                let end = |end: &Option<Expr>| end.as_ref().map(|end| self.op(end)).transpose();
+                Ok(match step {
+                    plan::Subscript::Index(index) => Subscript::Index(self.op(index)?),
+                    plan::Subscript::Slice(low, high) => Subscript::Slice(end(low)?, end(high)?),
+                })
+            })
+            .collect()
+    }
+
+    /// `CURRENT_DATE` and its kin: the time of the transaction in another type, or a name.
+    fn keyword(&self, word: &str, ty: Type) -> Result<Op> {
+        let name: fn(&Context<'_>) -> String = match word {
+            "session_user" => |context| context.session.session_user().to_owned(),
+            "current_catalog" => |context| context.session.database().to_owned(),
+            "user" | "current_user" | "current_role" => |context| context.session.user().to_owned(),
+            "system_user" => return Ok(Op::Const(types::Datum::Null)),
+            "current_schema" => return self.current_schema(),
+            _ => {
+                let found =
+                    cast::find(Facts(self.types), Type::TIMESTAMPTZ, ty, Circumstance::Explicit);
+                let step = found.filter(|_| ty != Type::TIMESTAMPTZ).map(|how| Step::Type {
+                    how,
+                    source: Type::TIMESTAMPTZ,
+                    target: ty,
+                    when: Circumstance::Explicit,
+                });
+                return Ok(Op::Now(step));
+            }
+        };
+        Ok(Op::Name(name))
+    }
+
+    fn current_schema(&self) -> Result<Op> {
+        let function = registry::functions("current_schema")
+            .iter()
+            .find(|function| function.args.is_empty())
+            .ok_or_else(|| no_program("current_schema"))?;
+        Ok(Op::Invoke(Invoke {
+            function,
+            args: Vec::new(),
+            types: Vec::new(),
+            ret: Type::NAME,
+            spread: false,
+        }))
+    }
+}

@@ -1,0 +1,509 @@
+//! Bound expressions to values, one row at a time.
+//!
+//! ```text
+//!   plan::Expr ──compile──> Program ──run(row, Frame)──> Datum
+//!   (#1 + 2) * $1           Call * [Call + [Column 1, Const 2], Param 0]
+//! ```
+//!
+//! Defaults, checks, keys of indexes and programs for single statements are computed with it, and
+//! whatever the vectorised engine has no kernel for. A program holds what an evaluation would
+//! otherwise look up again for each row: functions, types, paths of casts. It has no subqueries, no
+//! aggregates and no columns of rows further out; who computes those puts their values into the row.
+//!
+//! Values are borrowed from the row as long as they can be.
+
+mod array;
+mod compile;
+
+use scalar::cast::{self, Circumstance, How};
+use scalar::function::{Call, Eval};
+use scalar::{Context, Function};
+use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
+
+/// What an evaluation needs beside the row.
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    /// Style, clock, session.
+    pub context: &'a Context<'a>,
+    /// The values of the parameters.
+    pub params: &'a [Datum],
+    /// Who knows the catalog and the transaction.
+    pub host: &'a dyn Host,
+}
+
+/// What only the server around can do.
+pub trait Host {
+    /// The next value of a sequence.
+    ///
+    /// # Errors
+    /// `2200H` where the sequence is at its end.
+    fn next_value(&self, sequence: Oid) -> Result<i64>;
+
+    /// Checks a value against the constraints of a domain.
+    ///
+    /// # Errors
+    /// `23514` and `23502` where the value is none of the domain.
+    fn check_domain(&self, domain: Type, value: DatumRef<'_>) -> Result<()>;
+
+    /// Calls a function that needs the catalog or the transaction, such as `nextval`.
+    ///
+    /// # Errors
+    /// What the function reports.
+    fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum>;
+}
+
+/// An expression, ready to be computed.
+#[derive(Debug)]
+pub struct Program {
+    root: Op,
+    /// The type of the result.
+    pub ty: Type,
+}
+
+/// A value that lies in the row or the program, or one that was computed.
+enum Value<'a> {
+    Borrowed(DatumRef<'a>),
+    Owned(Datum),
+}
+
+impl Value<'_> {
+    fn get(&self) -> DatumRef<'_> {
+        match self {
+            Value::Borrowed(value) => *value,
+            Value::Owned(value) => value.as_ref(),
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        self.get().is_null()
+    }
+
+    fn into_datum(self) -> Datum {
+        match self {
+            Value::Borrowed(value) => value.to_owned(),
+            Value::Owned(value) => value,
+        }
+    }
+}
+
+/// A call of a function.
+#[derive(Debug)]
+struct Invoke {
+    function: &'static Function,
+    args: Vec<Op>,
+    types: Vec<Type>,
+    ret: Type,
+    /// True where the last argument is the array of all variadic ones.
+    spread: bool,
+}
+
+/// A step of a cast.
+#[derive(Debug)]
+enum Step {
+    Type { how: How, source: Type, target: Type, when: Circumstance },
+    Fit(Type, Modifier, bool),
+    Domain(Type),
+}
+
+/// The nodes of a program.
+#[derive(Debug)]
+enum Op {
+    Const(Datum),
+    Param(usize),
+    Column(usize),
+    Invoke(Invoke),
+    Cast(Box<Op>, Step),
+    And(Vec<Op>),
+    Or(Vec<Op>),
+    Not(Box<Op>),
+    IsNull(Box<Op>, bool),
+    RowIsNull(Vec<Op>, bool),
+    IsBool(Box<Op>, Option<bool>, bool),
+    IsDistinct(Invoke, bool),
+    NullIf(Invoke),
+    Case(Option<Box<Op>>, Vec<(Op, Op)>, Box<Op>),
+    Operand,
+    Coalesce(Vec<Op>),
+    Extreme(Vec<Op>, bool),
+    AnyAll(Invoke, bool),
+    Array {
+        elements: Vec<Op>,
+        nested: bool,
+        element: Type,
+        repr: Repr,
+    },
+    Row(Vec<(Op, Type, Repr)>),
+    /// For each pair the call of `=` and of the operator, and whether the operator takes equals.
+    RowCompare(Vec<(Invoke, &'static Function)>, bool),
+    Field(Box<Op>, usize),
+    Subscript {
+        base: Box<Op>,
+        steps: Vec<array::Subscript>,
+    },
+    Assign {
+        base: Box<Op>,
+        steps: Vec<array::Subscript>,
+        value: Box<Op>,
+        element: Type,
+        repr: Repr,
+    },
+    AssignField {
+        base: Box<Op>,
+        index: usize,
+        value: Box<Op>,
+        fields: Vec<(Type, Repr)>,
+    },
+    Now(Option<Step>),
+    Name(fn(&Context<'_>) -> String),
+    NextValue(Oid),
+}
+
+impl Program {
+    /// The value for a row.
+    ///
+    /// # Errors
+    /// What the functions and casts in it report.
+    pub fn run(&self, row: &[DatumRef<'_>], frame: Frame<'_>) -> Result<Datum> {
+        let run = Run { row, frame };
+        Ok(run.value(&self.root, DatumRef::Null)?.into_datum())
+    }
+
+    /// True where the value for a row is true: not where it is NULL.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn test(&self, row: &[DatumRef<'_>], frame: Frame<'_>) -> Result<bool> {
+        let run = Run { row, frame };
+        Ok(matches!(run.value(&self.root, DatumRef::Null)?.get(), DatumRef::Bool(true)))
+    }
+}
+
+/// One evaluation.
+struct Run<'r> {
+    row: &'r [DatumRef<'r>],
+    frame: Frame<'r>,
+}
+
+impl<'r> Run<'r> {
+    fn value<'a>(&'a self, op: &'a Op, operand: DatumRef<'a>) -> Result<Value<'a>> {
+        let owned = |datum: Datum| Ok(Value::Owned(datum));
+        match op {
+            Op::Const(value) => Ok(Value::Borrowed(value.as_ref())),
+            Op::Param(index) => match self.frame.params.get(*index) {
+                Some(value) => Ok(Value::Borrowed(value.as_ref())),
+                None => Err(Error::new(
+                    SqlState::UNDEFINED_PARAMETER,
+                    format!("there is no parameter ${}", index + 1),
+                )),
+            },
+            Op::Column(index) => Ok(Value::Borrowed(self.row[*index])),
+            Op::Operand => Ok(Value::Borrowed(operand)),
+            Op::Invoke(invoke) => self.invoke(invoke, operand).map(Value::Owned),
+            Op::Cast(inner, step) => {
+                let value = self.value(inner, operand)?;
+                self.cast(value, step)
+            }
+            Op::And(list) => owned(self.connective(list, operand, false)?),
+            Op::Or(list) => owned(self.connective(list, operand, true)?),
+            Op::Not(inner) => owned(match self.bool(inner, operand)? {
+                Some(value) => Datum::Bool(!value),
+                None => Datum::Null,
+            }),
+            Op::IsNull(inner, negated) => {
+                owned(Datum::Bool(self.value(inner, operand)?.is_null() != *negated))
+            }
+            Op::RowIsNull(fields, negated) => {
+                let mut all = true;
+                for field in fields {
+                    all &= self.value(field, operand)?.is_null() != *negated;
+                }
+                owned(Datum::Bool(all))
+            }
+            Op::IsBool(inner, wanted, negated) => {
+                owned(Datum::Bool((self.bool(inner, operand)? == *wanted) != *negated))
+            }
+            Op::IsDistinct(invoke, negated) => {
+                let (left, right) = self.pair(&invoke.args, operand)?;
+                let distinct = match (left.is_null(), right.is_null()) {
+                    (false, false) => {
+                        let equal = self.apply(invoke, &[left.get(), right.get()])?;
+                        !matches!(equal, Datum::Bool(true))
+                    }
+                    (left, right) => left != right,
+                };
+                owned(Datum::Bool(distinct != *negated))
+            }
+            Op::NullIf(invoke) => {
+                let (left, right) = self.pair(&invoke.args, operand)?;
+                let equal = !left.is_null()
+                    && !right.is_null()
+                    && matches!(self.apply(invoke, &[left.get(), right.get()])?, Datum::Bool(true));
+                if equal { owned(Datum::Null) } else { owned(left.into_datum()) }
+            }
+            Op::Case(subject, arms, otherwise) => {
+                self.case(subject.as_deref(), arms, otherwise, operand)
+            }
+            Op::Coalesce(list) => {
+                for item in list {
+                    let value = self.value(item, operand)?;
+                    if !value.is_null() {
+                        return Ok(value);
+                    }
+                }
+                owned(Datum::Null)
+            }
+            Op::Extreme(list, greatest) => self.extreme(list, *greatest, operand),
+            Op::AnyAll(invoke, all) => owned(self.any_all(invoke, *all, operand)?),
+            Op::Array { elements, nested, element, repr } => {
+                let values = self.values(elements, operand)?;
+                owned(array::construct(&values, *nested, *element, *repr)?)
+            }
+            Op::Row(fields) => {
+                let values: Vec<(Value<'_>, Type, Repr)> = fields
+                    .iter()
+                    .map(|(op, ty, repr)| Ok((self.value(op, operand)?, *ty, *repr)))
+                    .collect::<Result<_>>()?;
+                let fields = values.iter().map(|(value, ty, repr)| (*ty, *repr, value.get()));
+                owned(Datum::Record(types::Record::new(fields)))
+            }
+            Op::RowCompare(pairs, equals) => owned(self.row_compare(pairs, *equals, operand)?),
+            Op::Field(inner, index) => {
+                let row = self.value(inner, operand)?;
+                owned(match row.get() {
+                    DatumRef::Record(record) => {
+                        record.get(*index).map_or(Datum::Null, DatumRef::to_owned)
+                    }
+                    _ => Datum::Null,
+                })
+            }
+            Op::Subscript { base, steps } => {
+                let base = self.value(base, operand)?;
+                let steps = self.steps(steps, operand)?;
+                owned(array::subscript(base.get(), &steps)?)
+            }
+            Op::Assign { base, steps, value, element, repr } => {
+                let base = self.value(base, operand)?;
+                let steps = self.steps(steps, operand)?;
+                let value = self.value(value, operand)?;
+                owned(array::assign(base.get(), &steps, value.get(), *element, *repr)?)
+            }
+            Op::AssignField { base, index, value, fields } => {
+                let base = self.value(base, operand)?;
+                let value = self.value(value, operand)?;
+                let old = |at: usize| match base.get() {
+                    DatumRef::Record(record) => record.get(at).unwrap_or(DatumRef::Null),
+                    _ => DatumRef::Null,
+                };
+                let fields = fields.iter().enumerate().map(|(at, (ty, repr))| {
+                    (*ty, *repr, if at == *index { value.get() } else { old(at) })
+                });
+                owned(Datum::Record(types::Record::new(fields)))
+            }
+            Op::Now(step) => {
+                let now = Value::Owned(Datum::TimestampTz(self.frame.context.types.now));
+                match step {
+                    Some(step) => self.cast(now, step),
+                    None => Ok(now),
+                }
+            }
+            Op::Name(name) => owned(Datum::text(name(self.frame.context))),
+            Op::NextValue(sequence) => owned(Datum::Int8(self.frame.host.next_value(*sequence)?)),
+        }
+    }
+
+    fn bool(&self, op: &Op, operand: DatumRef<'_>) -> Result<Option<bool>> {
+        Ok(match self.value(op, operand)?.get() {
+            DatumRef::Bool(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    fn values<'a>(&'a self, ops: &'a [Op], operand: DatumRef<'a>) -> Result<Vec<Value<'a>>> {
+        ops.iter().map(|op| self.value(op, operand)).collect()
+    }
+
+    fn pair<'a>(&'a self, ops: &'a [Op], operand: DatumRef<'a>) -> Result<(Value<'a>, Value<'a>)> {
+        Ok((self.value(&ops[0], operand)?, self.value(&ops[1], operand)?))
+    }
+
+    /// `AND`, or `OR` where `decides` is true: the first operand that decides ends it.
+    fn connective(&self, list: &[Op], operand: DatumRef<'_>, decides: bool) -> Result<Datum> {
+        let mut unknown = false;
+        for item in list {
+            match self.bool(item, operand)? {
+                Some(value) if value == decides => return Ok(Datum::Bool(decides)),
+                Some(_) => {}
+                None => unknown = true,
+            }
+        }
+        Ok(if unknown { Datum::Null } else { Datum::Bool(!decides) })
+    }
+
+    fn invoke(&self, invoke: &Invoke, operand: DatumRef<'_>) -> Result<Datum> {
+        let values = self.values(&invoke.args, operand)?;
+        let args: Vec<DatumRef<'_>> = values.iter().map(Value::get).collect();
+        self.apply(invoke, &args)
+    }
+
+    fn apply(&self, invoke: &Invoke, args: &[DatumRef<'_>]) -> Result<Datum> {
+        let call = Call {
+            context: self.frame.context,
+            args: &invoke.types,
+            ret: invoke.ret,
+            spread: invoke.spread,
+        };
+        self.call(invoke.function, &call, args)
+    }
+
+    fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+        match function.eval {
+            Eval::Server => match function.strict && args.iter().any(|arg| arg.is_null()) {
+                true => Ok(Datum::Null),
+                false => self.frame.host.call(function, call, args),
+            },
+            _ => function.call(call, args),
+        }
+    }
+
+    fn case<'a>(
+        &'a self,
+        subject: Option<&'a Op>,
+        arms: &'a [(Op, Op)],
+        otherwise: &'a Op,
+        operand: DatumRef<'a>,
+    ) -> Result<Value<'a>> {
+        let subject = match subject {
+            Some(subject) => Some(self.value(subject, operand)?.into_datum()),
+            None => None,
+        };
+        let seen = subject.as_ref().map_or(operand, Datum::as_ref);
+        for (condition, result) in arms {
+            if self.bool(condition, seen)? == Some(true) {
+                return self.value(result, operand);
+            }
+        }
+        self.value(otherwise, operand)
+    }
+
+    fn extreme<'a>(
+        &'a self,
+        list: &'a [Op],
+        greatest: bool,
+        operand: DatumRef<'a>,
+    ) -> Result<Value<'a>> {
+        let mut best: Option<Value<'a>> = None;
+        for item in list {
+            let value = self.value(item, operand)?;
+            if value.is_null() {
+                continue;
+            }
+            let better = best.as_ref().is_none_or(|best| match greatest {
+                true => value.get() > best.get(),
+                false => value.get() < best.get(),
+            });
+            if better {
+                best = Some(value);
+            }
+        }
+        Ok(best.unwrap_or(Value::Owned(Datum::Null)))
+    }
+
+    /// Whether a comparison is true for any element of an array, or for all of them.
+    fn any_all(&self, invoke: &Invoke, all: bool, operand: DatumRef<'_>) -> Result<Datum> {
+        let (left, right) = self.pair(&invoke.args, operand)?;
+        let DatumRef::Array(array) = right.get() else { return Ok(Datum::Null) };
+        let mut unknown = false;
+        for element in array.iter() {
+            match self.apply(invoke, &[left.get(), element])? {
+                Datum::Bool(value) if value != all => return Ok(Datum::Bool(!all)),
+                Datum::Bool(_) => {}
+                _ => unknown = true,
+            }
+        }
+        Ok(if unknown { Datum::Null } else { Datum::Bool(all) })
+    }
+
+    /// The first pair that differs decides; a NULL before it makes the result NULL.
+    fn row_compare(
+        &self,
+        pairs: &[(Invoke, &'static Function)],
+        equals: bool,
+        operand: DatumRef<'_>,
+    ) -> Result<Datum> {
+        for (equal, compare) in pairs {
+            let (left, right) = self.pair(&equal.args, operand)?;
+            if left.is_null() || right.is_null() {
+                return Ok(Datum::Null);
+            }
+            let args = [left.get(), right.get()];
+            if !matches!(self.apply(equal, &args)?, Datum::Bool(true)) {
+                let call = Call {
+                    context: self.frame.context,
+                    args: &equal.types,
+                    ret: Type::BOOL,
+                    spread: false,
+                };
+                return self.call(compare, &call, &args);
+            }
+        }
+        Ok(Datum::Bool(equals))
+    }
+
+    fn cast<'a>(&'a self, value: Value<'a>, step: &'a Step) -> Result<Value<'a>> {
+        if value.is_null() && !matches!(step, Step::Domain(_)) {
+            return Ok(Value::Owned(Datum::Null));
+        }
+        let cast = match step {
+            Step::Type { how, source, target, when } => {
+                cast::apply(how, value.get(), *source, *target, *when, self.frame.context)?
+            }
+            Step::Fit(ty, modifier, explicit) => {
+                let coercion = match explicit {
+                    true => types::Coercion::Explicit,
+                    false => types::Coercion::Assignment,
+                };
+                modifier.apply(value.into_datum(), *ty, coercion)?
+            }
+            Step::Domain(domain) => {
+                self.frame.host.check_domain(*domain, value.get())?;
+                return Ok(value);
+            }
+        };
+        Ok(Value::Owned(cast))
+    }
+
+    fn steps(
+        &self,
+        steps: &[array::Subscript],
+        operand: DatumRef<'_>,
+    ) -> Result<Vec<array::Bounds>> {
+        let number = |op: &Op| -> Result<Option<i32>> {
+            match self.value(op, operand)?.get() {
+                DatumRef::Int4(value) => Ok(Some(value)),
+                DatumRef::Null => Ok(None),
+                other => Err(Error::new(
+                    SqlState::INTERNAL_ERROR,
+                    format!("a subscript should be an integer and is {other:?}"),
+                )),
+            }
+        };
+        steps
+            .iter()
+            .map(|step| {
+                Ok(match step {
+                    array::Subscript::Index(index) => array::Bounds::Index(number(index)?),
+                    array::Subscript::Slice(low, high) => {
+                        let end = |end: &Option<Op>| match end {
+                            None => Ok(array::End::Open),
+                            Some(op) => number(op).map(|value| match value {
+                                Some(value) => array::End::At(value),
+                                None => array::End::Null,
+                            }),
+                        };
+                        array::Bounds::Slice(end(low)?, end(high)?)
+                    }
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,20 @@
+//! SQL, from text to bound plans.
+//!
+//! ```text
+//!   text ──parse──> Statement ──bind──> Plan ──> whoever runs it
+//!                                 │       └─ Expr ──eval──> Program ──> values, row by row
+//!                               Names: the catalog
+//! ```
+//!
+//! # Absent on purpose
+//! No storage, no sockets, no clock: the catalog comes through [`bind::Names`], and what a value
+//! depends on comes in a context. Nothing is optimised here.
+
+pub mod bind;
+pub mod error;
+pub mod eval;
+pub mod explain;
+pub mod parse;
+pub mod plan;
+
+pub use error::{At, Error, Result};

@@ -1,0 +1,138 @@
+//! What was written: statements as trees, close to the grammar, with the place of every node.
+//!
+//! ```text
+//!   Statement ── Query ─┬─ with            Expr ── kind + at
+//!             ├─ Insert ├─ body: Select │ Values │ SetOperation
+//!             ├─ ...    └─ order, limit, locks
+//! ```
+//!
+//! Nothing is looked up here. Syntax that only spells a function differently is already the call
+//! (`EXTRACT(year FROM x)` is `pg_catalog.extract('year', x)`), as it is in PostgreSQL's own trees.
+
+mod change;
+mod expr;
+mod query;
+
+pub use change::{
+    Arbiter, Assignment, Conflict, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeClause,
+    MergeWhen, Target, Update,
+};
+pub use expr::{
+    Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
+    Window,
+};
+pub use query::{
+    Alias, Body, ColumnDef, Cte, Distinct, Join, JoinCondition, JoinKind, Lock, LockStrength,
+    LockWait, Moment, Output, Query, Sample, Select, SetOp, Source, TableRef, With,
+};
+
+use crate::error::At;
+
+/// An identifier as it counts: folded to lower case unless it was quoted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Name {
+    /// The identifier.
+    pub text: String,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// A name of one or more parts: `schema.table`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// The parts, the outermost first; never empty.
+    pub parts: Vec<Name>,
+}
+
+impl Path {
+    /// Where the name begins.
+    pub fn at(&self) -> At {
+        self.parts[0].at
+    }
+
+    /// The last part: the name without what qualifies it.
+    pub fn last(&self) -> &str {
+        &self.parts[self.parts.len() - 1].text
+    }
+
+    /// The name that the grammar itself gives to a function of `pg_catalog`.
+    pub fn system(name: &str, at: At) -> Self {
+        let part = |text: &str| Name { text: text.to_owned(), at };
+        Path { parts: vec![part("pg_catalog"), part(name)] }
+    }
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, part) in self.parts.iter().enumerate() {
+            if i > 0 {
+                f.write_str(".")?;
+            }
+            f.write_str(&part.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// A type as written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TypeName {
+    /// The name; the standard's own spellings are already `pg_catalog` names.
+    pub name: Path,
+    /// The numbers in parentheses.
+    pub modifiers: Vec<Expr>,
+    /// The fields of `INTERVAL DAY TO SECOND`, as PostgreSQL's bit mask.
+    pub fields: Option<i32>,
+    /// How many dimensions of an array; 0 for none.
+    pub dimensions: u8,
+    /// True for `SETOF type`.
+    pub set: bool,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Statement {
+    /// `SELECT`, `VALUES`, `TABLE`
+    Query(Box<Query>),
+    /// `INSERT`
+    Insert(Box<Insert>),
+    /// `UPDATE`
+    Update(Box<Update>),
+    /// `DELETE`
+    Delete(Box<Delete>),
+    /// `MERGE`
+    Merge(Box<Merge>),
+    /// `DELETE HISTORY FROM t BEFORE SYSTEM_TIME e`: what is older is forgotten.
+    DeleteHistory {
+        /// The table.
+        table: Path,
+        /// The time.
+        before: Expr,
+    },
+    /// `ERASE FROM t [WHERE ...]`: rows are removed from the present and from all of the past.
+    Erase(Box<Delete>),
+    /// `EXPLAIN [ANALYZE] [VERBOSE] statement`, `EXPLAIN (options) statement`
+    Explain {
+        /// The options: each a word and its value.
+        options: Vec<(String, Option<String>)>,
+        /// What is explained.
+        statement: Box<Statement>,
+    },
+    /// `CREATE [OR REPLACE] VIEW name [(columns)] AS query`
+    CreateView {
+        /// The name.
+        name: Path,
+        /// The names of its columns.
+        columns: Vec<Name>,
+        /// True for `OR REPLACE`.
+        replace: bool,
+        /// What it shows.
+        query: Box<Query>,
+        /// The text of the query.
+        text: String,
+    },
+    /// Everything else, as `sqlparser` reads it.
+    Utility(Box<sqlparser::ast::Statement>),
+}

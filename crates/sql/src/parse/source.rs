@@ -1,0 +1,315 @@
+//! The items of `FROM`: tables, subqueries, functions and joins, and the moment at which a table is
+//! read.
+//!
+//! ```text
+//!   t FOR SYSTEM_TIME AS OF e        t FOR SYSTEM_TIME FROM a TO b      t FOR SYSTEM_TIME ALL
+//!   t FOR SYSTEM_VERSION AS OF n     t FOR SYSTEM_TIME BETWEEN a AND b
+//!   t AS OF SYSTEM TIME e            t FOR SYSTEM_TIME CONTAINED IN (a, b)
+//!   t AT (TIMESTAMP => e)            t AT (VERSION => n)
+//! ```
+//!
+//! The clause stands between the name of the table and its alias.
+
+use super::ast::{
+    Alias, ColumnDef, Expr, Join, JoinCondition, JoinKind, Moment, Sample, Source, TableRef,
+};
+use super::cursor::Parser;
+use super::expr::level;
+use crate::error::Result;
+
+/// The words that begin a join.
+const JOIN_WORDS: [&str; 7] = ["join", "inner", "left", "right", "full", "cross", "natural"];
+
+impl Parser<'_> {
+    /// An item of `FROM`, with the joins that hang on it.
+    pub(super) fn source(&mut self) -> Result<Source> {
+        self.deeper(|parser| {
+            let mut source = parser.simple_source()?;
+            while parser.is_any(&JOIN_WORDS) {
+                source = parser.join(source)?;
+            }
+            Ok(source)
+        })
+    }
+
+    fn join(&mut self, left: Source) -> Result<Source> {
+        let at = self.at();
+        let natural = self.eat(&["natural"]);
+        let cross = !natural && self.eat(&["cross"]);
+        let mut kind = JoinKind::Inner;
+        if !cross {
+            for (word, outer) in
+                [("left", JoinKind::Left), ("right", JoinKind::Right), ("full", JoinKind::Full)]
+            {
+                if self.eat(&[word]) {
+                    kind = outer;
+                    self.eat(&["outer"]);
+                }
+            }
+            if kind == JoinKind::Inner {
+                self.eat(&["inner"]);
+            }
+        }
+        self.expect(&["join"])?;
+        let mut right = self.simple_source()?;
+        let condition = if natural {
+            JoinCondition::Natural
+        } else if cross {
+            JoinCondition::None
+        } else {
+            // `a JOIN b JOIN c ON ... ON ...`: what follows belongs to the right side.
+            while self.is_any(&JOIN_WORDS) {
+                right = self.deeper(|parser| parser.join(right))?;
+            }
+            self.join_condition()?
+        };
+        Ok(Source::Join(Box::new(Join { kind, left, right, condition, alias: None, at })))
+    }
+
+    fn join_condition(&mut self) -> Result<JoinCondition> {
+        if self.eat(&["on"]) {
+            return Ok(JoinCondition::On(self.expr()?));
+        }
+        self.expect(&["using"])?;
+        let columns = self.parens(Self::name)?;
+        let alias = if self.eat(&["as"]) { Some(self.name()?) } else { None };
+        Ok(JoinCondition::Using(columns, alias))
+    }
+
+    fn simple_source(&mut self) -> Result<Source> {
+        let at = self.at();
+        let lateral = self.eat(&["lateral"]);
+        if self.is_punct(0, "(") {
+            return self.source_in_parens(lateral);
+        }
+        if self.is(&["rows", "from"]) && self.is_punct(2, "(") {
+            self.skip(2);
+            let calls = self.parens(|parser| {
+                let call = parser.source_call()?;
+                let columns = match parser.eat(&["as"]) {
+                    true => parser.parens(Self::column_def)?,
+                    false => Vec::new(),
+                };
+                Ok((call, columns))
+            })?;
+            return self.functions(calls, lateral, at);
+        }
+        if lateral || self.is_source_call() {
+            let call = self.source_call()?;
+            return self.functions(vec![(call, Vec::new())], lateral, at);
+        }
+        let table = self.table_ref()?;
+        Ok(Source::Table(Box::new(table)))
+    }
+
+    /// True where a call stands as a table.
+    fn is_source_call(&self) -> bool {
+        use super::lexer::Token;
+        if self.is(&["only"]) {
+            return false;
+        }
+        let mut ahead = 1;
+        while self.is_punct(ahead, ".") {
+            ahead += 2;
+        }
+        let words =
+            ["cast", "coalesce", "greatest", "least", "nullif", "extract", "current_schema"];
+        match self.peek(0) {
+            Token::Word(_) if self.is_any(&words) => true,
+            Token::Word(word)
+                if super::keywords::is_reserved(word) && word.starts_with("current_") =>
+            {
+                true
+            }
+            Token::Word(_) | Token::Quoted(_) => self.is_punct(ahead, "("),
+            _ => false,
+        }
+    }
+
+    fn source_call(&mut self) -> Result<Expr> {
+        self.expr_above(level::PRIMARY + 1)
+    }
+
+    /// What follows one or more functions as a table.
+    fn functions(
+        &mut self,
+        calls: Vec<(Expr, Vec<ColumnDef>)>,
+        lateral: bool,
+        at: crate::error::At,
+    ) -> Result<Source> {
+        let ordinality = self.eat(&["with", "ordinality"]);
+        let mut alias = None;
+        let mut columns = Vec::new();
+        let named = self.eat(&["as"]);
+        if named && self.is_punct(0, "(") {
+            columns = self.parens(Self::column_def)?;
+        } else if named || self.is_name() {
+            let name = self.name()?;
+            let mut names = Vec::new();
+            if self.is_punct(0, "(") {
+                if self.is_punct(2, ",") || self.is_punct(2, ")") {
+                    names = self.parens(Self::name)?;
+                } else {
+                    columns = self.parens(Self::column_def)?;
+                }
+            }
+            alias = Some(Alias { name, columns: names });
+        }
+        Ok(Source::Functions { calls, ordinality, lateral, alias, columns, at })
+    }
+
+    /// A column of a column definition list.
+    pub(super) fn column_def(&mut self) -> Result<ColumnDef> {
+        Ok(ColumnDef { name: self.name()?, ty: self.type_name()? })
+    }
+
+    /// `(query) alias`, or joins in parentheses.
+    fn source_in_parens(&mut self, lateral: bool) -> Result<Source> {
+        let at = self.at();
+        let mut ahead = 0;
+        while self.is_punct(ahead, "(") {
+            ahead += 1;
+        }
+        if lateral || self.is_query_start_at(ahead) {
+            return self.query_or_joins(lateral, at);
+        }
+        self.expect_punct("(")?;
+        let inner = self.source()?;
+        self.expect_punct(")")?;
+        self.alias_joins(inner)
+    }
+
+    /// Parentheses in which a query is the first thing: all of it, or the first side of a join.
+    fn query_or_joins(&mut self, lateral: bool, at: crate::error::At) -> Result<Source> {
+        self.deeper(|parser| {
+            parser.expect_punct("(")?;
+            if parser.is_query_start() || lateral {
+                let query = Box::new(parser.query()?);
+                parser.expect_punct(")")?;
+                let alias = parser.alias()?;
+                return Ok(Source::Subquery { query, lateral, alias, at });
+            }
+            let inner = parser.query_or_joins(false, parser.at())?;
+            match inner {
+                Source::Subquery { query, alias: None, .. }
+                    if parser.is_punct(0, ")") || parser.is_query_rest() =>
+                {
+                    let query = Box::new(parser.query_rest(*query)?);
+                    parser.expect_punct(")")?;
+                    let alias = parser.alias()?;
+                    Ok(Source::Subquery { query, lateral, alias, at })
+                }
+                mut inner => {
+                    while parser.is_any(&JOIN_WORDS) {
+                        inner = parser.join(inner)?;
+                    }
+                    parser.expect_punct(")")?;
+                    parser.alias_joins(inner)
+                }
+            }
+        })
+    }
+
+    /// The alias of a join in parentheses.
+    fn alias_joins(&mut self, inner: Source) -> Result<Source> {
+        let Source::Join(mut join) = inner else { return Ok(inner) };
+        if join.alias.is_none() {
+            join.alias = self.alias()?;
+        }
+        Ok(Source::Join(join))
+    }
+
+    /// `[AS] name [(columns)]`, or nothing.
+    pub(super) fn alias(&mut self) -> Result<Option<Alias>> {
+        if !self.eat(&["as"]) && !self.is_name() {
+            return Ok(None);
+        }
+        let name = self.name()?;
+        let columns = if self.is_punct(0, "(") { self.parens(Self::name)? } else { Vec::new() };
+        Ok(Some(Alias { name, columns }))
+    }
+
+    /// A table with its moment, alias and sample.
+    fn table_ref(&mut self) -> Result<TableRef> {
+        let only = self.eat(&["only"]);
+        let parens = only && self.eat_punct("(");
+        let name = self.path()?;
+        if parens {
+            self.expect_punct(")")?;
+        } else if !only {
+            self.eat_symbol("*");
+        }
+        let moment = self.moment()?;
+        let alias = self.alias()?;
+        let mut sample = None;
+        if self.eat(&["tablesample"]) {
+            let method = self.function_path()?;
+            let args = self.parens(Self::expr)?;
+            let mut seed = None;
+            if self.eat(&["repeatable"]) {
+                self.expect_punct("(")?;
+                seed = Some(self.expr()?);
+                self.expect_punct(")")?;
+            }
+            sample = Some(Sample { method, args, seed });
+        }
+        Ok(TableRef { name, only, alias, moment, sample })
+    }
+
+    /// Which of a table's past is read; nothing for the present.
+    pub(super) fn moment(&mut self) -> Result<Option<Moment>> {
+        if self.eat(&["for", "system_version", "as", "of"]) {
+            return Ok(Some(Moment::AtVersion(self.moment_expr()?)));
+        }
+        if self.eat(&["as", "of", "system", "time"]) {
+            return Ok(Some(Moment::AsOf(self.moment_expr()?)));
+        }
+        if self.is(&["at"]) && self.is_punct(1, "(") && self.is_punct(3, "=>") {
+            return self.at_moment().map(Some);
+        }
+        if !self.eat(&["for", "system_time"]) {
+            return Ok(None);
+        }
+        let moment = match () {
+            () if self.eat(&["all"]) => Moment::All,
+            () if self.eat(&["as", "of"]) => Moment::AsOf(self.moment_expr()?),
+            () if self.eat(&["from"]) => {
+                let from = self.moment_expr()?;
+                self.expect(&["to"])?;
+                Moment::FromTo(from, self.moment_expr()?)
+            }
+            () if self.eat(&["between"]) => {
+                let from = self.moment_expr()?;
+                self.expect(&["and"])?;
+                Moment::Between(from, self.moment_expr()?)
+            }
+            () => {
+                self.expect(&["contained", "in"])?;
+                self.expect_punct("(")?;
+                let from = self.expr()?;
+                self.expect_punct(",")?;
+                let to = self.expr()?;
+                self.expect_punct(")")?;
+                Moment::ContainedIn(from, to)
+            }
+        };
+        Ok(Some(moment))
+    }
+
+    /// A time: what binds more tightly than the words that may follow it.
+    fn moment_expr(&mut self) -> Result<Expr> {
+        self.expr_above(level::LIKE + 1)
+    }
+
+    fn at_moment(&mut self) -> Result<Moment> {
+        self.skip(2);
+        let version = self.is(&["version"]);
+        if !version && !self.is(&["timestamp"]) {
+            return Err(self.unexpected());
+        }
+        self.skip(2);
+        let value = self.expr()?;
+        self.expect_punct(")")?;
+        Ok(if version { Moment::AtVersion(value) } else { Moment::AsOf(value) })
+    }
+}

@@ -1,0 +1,464 @@
+//! The binary form of values: what the wire carries when a client asks for it.
+//!
+//! ```text
+//!   int4       00 00 00 07                        numbers are big end first
+//!   text       the bytes
+//!   numeric    digits to the base 10,000
+//!   timestamp  8 bytes, microseconds since 2000    as all times: what is held
+//!   jsonb      01, then the text
+//!   int4[]     dimensions  flags     element type   length, lower bound   length  value ...
+//!              00000001    00000000  00000017       00000002  00000001    00000004 00000007 ...
+//!   record     columns     type      length  value ...
+//!              00000001    00000017  00000004 00000007
+//! ```
+//!
+//! NULL has no binary form: where it can stand, a length of -1 says so.
+//!
+//! What comes in may be anything. It is checked against the type's range, and nothing is allocated
+//! for what a length promises before the bytes are there.
+
+use json::jsonb::Jsonb;
+use json::jsonb::pathlang::Path;
+use json::written;
+use numeric::Numeric;
+
+use crate::array::{self, DIMENSIONS_MAX};
+use crate::modifier::{Coercion, padded};
+use crate::text::{TID_OFFSET_BITS, byte_of_char, char_of_byte};
+use crate::time::{DAY_US, Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
+use crate::{
+    Array, Context, Datum, DatumRef, Dimension, Error, Field, Modifier, Oid, Record, Repr, Result,
+    Shape, SqlState, Type,
+};
+
+/// The version of the form of `jsonb` and `jsonpath`.
+const JSON_VERSION: u8 = 1;
+
+/// The length that stands for NULL.
+const NULL_LENGTH: i32 = -1;
+
+/// Farthest that a zone may be from Greenwich, in seconds, this one not included.
+const ZONE_S_END: i32 = 16 * 3_600;
+
+/// How deep records may lie in one another.
+const DEPTH_MAX: u32 = 128;
+
+/// Appends the binary form of a value of a type; nothing for NULL.
+pub fn write(
+    value: DatumRef<'_>,
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+    out: &mut Vec<u8>,
+) {
+    if !ty.is_builtin()
+        && let Ok(Shape::Domain(base, modifier)) = context.types.shape_of(ty)
+    {
+        return write(value, base, modifier, context, out);
+    }
+    match value {
+        DatumRef::Null => {}
+        DatumRef::Bool(value) => out.push(u8::from(value)),
+        DatumRef::Int2(value) => out.extend_from_slice(&value.to_be_bytes()),
+        DatumRef::Int4(value) => out.extend_from_slice(&value.to_be_bytes()),
+        DatumRef::Int8(value) if ty == Type::TID => {
+            out.extend_from_slice(&((value >> TID_OFFSET_BITS) as u32).to_be_bytes());
+            out.extend_from_slice(&(value as u16).to_be_bytes());
+        }
+        DatumRef::Int8(value) => out.extend_from_slice(&value.to_be_bytes()),
+        DatumRef::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
+        DatumRef::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),
+        DatumRef::Numeric(value) => value.get().to_wire(out),
+        DatumRef::Text(value) => match ty {
+            Type::CHAR => out.push(byte_of_char(value)),
+            Type::BPCHAR => {
+                let mut text = String::new();
+                padded(value, modifier, &mut text);
+                out.extend_from_slice(text.as_bytes());
+            }
+            Type::JSONPATH => {
+                out.push(JSON_VERSION);
+                out.extend_from_slice(value.as_bytes());
+            }
+            _ => out.extend_from_slice(value.as_bytes()),
+        },
+        DatumRef::Bytea(value) => out.extend_from_slice(value),
+        DatumRef::Date(value) => out.extend_from_slice(&value.0.to_be_bytes()),
+        DatumRef::Time(value) => out.extend_from_slice(&value.0.to_be_bytes()),
+        DatumRef::TimeTz(value) => {
+            out.extend_from_slice(&value.time.0.to_be_bytes());
+            out.extend_from_slice(&value.west_s.to_be_bytes());
+        }
+        DatumRef::Timestamp(value) => out.extend_from_slice(&value.0.to_be_bytes()),
+        DatumRef::TimestampTz(value) => out.extend_from_slice(&value.0.to_be_bytes()),
+        DatumRef::Interval(value) => {
+            out.extend_from_slice(&value.us.to_be_bytes());
+            out.extend_from_slice(&value.days.to_be_bytes());
+            out.extend_from_slice(&value.months.to_be_bytes());
+        }
+        DatumRef::Uuid(value) => out.extend_from_slice(&value),
+        DatumRef::Jsonb(value) => {
+            out.push(JSON_VERSION);
+            value.write_text(out);
+        }
+        DatumRef::Oid(value) => out.extend_from_slice(&value.0.to_be_bytes()),
+        DatumRef::Array(value) => {
+            let (element, mut dimensions) = (value.element_type(), value.dimensions());
+            // The two vector types have one dimension always, even an empty one.
+            if dimensions.is_empty() && matches!(ty, Type::INT2VECTOR | Type::OIDVECTOR) {
+                dimensions.push(Dimension { length: 0, lower: 0 });
+            }
+            out.extend_from_slice(&(dimensions.len() as i32).to_be_bytes());
+            out.extend_from_slice(&i32::from(value.has_nulls()).to_be_bytes());
+            out.extend_from_slice(&element.oid().0.to_be_bytes());
+            for dimension in dimensions {
+                out.extend_from_slice(&dimension.length.to_be_bytes());
+                out.extend_from_slice(&dimension.lower.to_be_bytes());
+            }
+            for value in value.iter() {
+                write_counted(value, element, modifier, context, out);
+            }
+        }
+        DatumRef::Record(value) => {
+            out.extend_from_slice(&(value.len() as i32).to_be_bytes());
+            for (ty, _, value) in value.iter() {
+                out.extend_from_slice(&ty.oid().0.to_be_bytes());
+                write_counted(value, ty, Modifier::NONE, context, out);
+            }
+        }
+        DatumRef::Enum(value) => {
+            if let Ok(Shape::Enum(labels)) = context.types.shape_of(ty) {
+                out.extend_from_slice(labels.label(value).map_or(&[], |label| label.as_bytes()));
+            }
+        }
+    }
+}
+
+/// A value with its length in front.
+fn write_counted(
+    value: DatumRef<'_>,
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+    out: &mut Vec<u8>,
+) {
+    if value.is_null() {
+        return out.extend_from_slice(&NULL_LENGTH.to_be_bytes());
+    }
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(value, ty, modifier, context, out);
+    let length = (out.len() - start - 4) as i32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+fn malformed(message: impl Into<String>) -> Error {
+    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, message)
+}
+
+fn out_of_range(what: &str) -> Error {
+    Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{what} out of range"))
+}
+
+/// Takes a fixed number of bytes off the front.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
+    Ok(take_bytes(bytes, N)?.try_into().expect("as many as were asked for"))
+}
+
+fn take_bytes<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(count).ok_or_else(|| {
+        Error::new(SqlState::PROTOCOL_VIOLATION, "insufficient data left in message")
+    })?;
+    *bytes = rest;
+    Ok(taken)
+}
+
+fn take_i32(bytes: &mut &[u8]) -> Result<i32> {
+    take(bytes).map(i32::from_be_bytes)
+}
+
+fn take_i64(bytes: &mut &[u8]) -> Result<i64> {
+    take(bytes).map(i64::from_be_bytes)
+}
+
+/// All that is left, as text.
+fn take_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str> {
+    let text = std::mem::take(bytes);
+    let bad = |bytes: &[u8]| {
+        let listed: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
+        Error::new(
+            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+            format!("invalid byte sequence for encoding \"UTF8\": {}", listed.join(" ")),
+        )
+    };
+    let text = std::str::from_utf8(text).map_err(|error| {
+        let start = error.valid_up_to();
+        bad(&text[start..(start + sequence_length(text[start])).min(text.len())])
+    })?;
+    if text.contains('\0') { Err(bad(&[0])) } else { Ok(text) }
+}
+
+/// How many bytes a character has whose first byte this is, whether it goes on so or not.
+fn sequence_length(first: u8) -> usize {
+    match first {
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf7 => 4,
+        _ => 1,
+    }
+}
+
+/// Reads a value of a type from its binary form, which is all of `bytes`, as a column with this
+/// modifier takes it.
+///
+/// # Errors
+/// 08P01 where bytes are missing, 22P03 where there are too many or they are no such value, 22021 for
+/// what is no text, 22008 and 22003 for what is out of range.
+pub fn read(bytes: &[u8], ty: Type, modifier: Modifier, context: &Context<'_>) -> Result<Datum> {
+    read_nested(bytes, ty, modifier, context, 0)
+}
+
+/// As [`read`], for a value that lies `depth` deep in records.
+fn read_nested(
+    bytes: &[u8],
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+    depth: u32,
+) -> Result<Datum> {
+    if depth > DEPTH_MAX {
+        return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+    }
+    let mut rest = bytes;
+    let value = match context.types.shape_of(ty)? {
+        Shape::Scalar(Repr::Record) => Datum::Record(take_record(&mut rest, None, context, depth)?),
+        Shape::Scalar(repr) => take_scalar(&mut rest, ty, repr)?,
+        Shape::Array(element) => take_array(&mut rest, element, modifier, context, depth)?.into(),
+        Shape::Enum(labels) => {
+            let label = take_text(&mut rest)?;
+            Datum::Enum(labels.order(label).ok_or_else(|| {
+                let name = context.types.name_of(ty);
+                Error::new(
+                    SqlState::INVALID_TEXT_REPRESENTATION,
+                    format!("invalid input value for enum {name}: \"{label}\""),
+                )
+            })?)
+        }
+        Shape::Domain(base, modifier) => {
+            return read_nested(bytes, base, modifier, context, depth + 1);
+        }
+        Shape::Composite(fields) => {
+            Datum::Record(take_record(&mut rest, Some(&fields), context, depth)?)
+        }
+    };
+    if !rest.is_empty() {
+        return Err(malformed("incorrect binary data format"));
+    }
+    modifier.apply(value, ty, Coercion::Assignment)
+}
+
+fn take_scalar(bytes: &mut &[u8], ty: Type, repr: Repr) -> Result<Datum> {
+    Ok(match repr {
+        Repr::Bool => Datum::Bool(take::<1>(bytes)? != [0]),
+        Repr::Int2 => i16::from_be_bytes(take(bytes)?).into(),
+        Repr::Int4 => take_i32(bytes)?.into(),
+        Repr::Int8 if ty == Type::TID => {
+            let (block, offset) = (take::<4>(bytes)?, take::<2>(bytes)?);
+            let (block, offset) = (u32::from_be_bytes(block), u16::from_be_bytes(offset));
+            (i64::from(block) << TID_OFFSET_BITS | i64::from(offset)).into()
+        }
+        Repr::Int8 => take_i64(bytes)?.into(),
+        Repr::Float4 => f32::from_be_bytes(take(bytes)?).into(),
+        Repr::Float8 => f64::from_be_bytes(take(bytes)?).into(),
+        Repr::Numeric => Numeric::from_wire(std::mem::take(bytes))?.into(),
+        Repr::Text => take_text_value(bytes, ty)?,
+        Repr::Bytea => Datum::bytea(std::mem::take(bytes)),
+        Repr::Date => match Date(take_i32(bytes)?) {
+            date if date.is_finite() => {
+                Date::from_days(i64::from(date.0)).ok_or_else(|| out_of_range("date"))?.into()
+            }
+            infinite => infinite.into(),
+        },
+        Repr::Time => take_time(bytes)?.into(),
+        Repr::TimeTz => {
+            let (time, west_s) = (take_time(bytes)?, take_i32(bytes)?);
+            if !(-ZONE_S_END < west_s && west_s < ZONE_S_END) {
+                return Err(Error::new(
+                    SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
+                    "time zone displacement out of range",
+                ));
+            }
+            TimeTz { time, west_s }.into()
+        }
+        Repr::Timestamp => match Timestamp(take_i64(bytes)?) {
+            at if at.is_finite() => {
+                Timestamp::in_range(at.0).ok_or_else(|| out_of_range("timestamp"))?.into()
+            }
+            infinite => infinite.into(),
+        },
+        Repr::TimestampTz => match TimestampTz(take_i64(bytes)?) {
+            at if at.is_finite() => {
+                TimestampTz::in_range(at.0).ok_or_else(|| out_of_range("timestamp"))?.into()
+            }
+            infinite => infinite.into(),
+        },
+        Repr::Interval => {
+            let (us, days, months) = (take_i64(bytes)?, take_i32(bytes)?, take_i32(bytes)?);
+            Interval { months, days, us }.into()
+        }
+        Repr::Uuid => Datum::Uuid(take(bytes)?),
+        Repr::Jsonb => {
+            take_version(bytes, "jsonb")?;
+            Jsonb::parse(take_text(bytes)?)?.into()
+        }
+        Repr::Oid => Oid(u32::from_be_bytes(take(bytes)?)).into(),
+        Repr::Array | Repr::Record | Repr::Enum => unreachable!("none of them is a scalar"),
+    })
+}
+
+fn take_time(bytes: &mut &[u8]) -> Result<Time> {
+    let us = take_i64(bytes)?;
+    if (0..=DAY_US).contains(&us) { Ok(Time(us)) } else { Err(out_of_range("time")) }
+}
+
+fn take_version(bytes: &mut &[u8], name: &str) -> Result<()> {
+    match take(bytes)? {
+        [JSON_VERSION] => Ok(()),
+        [version] => Err(Error::new(
+            SqlState::INTERNAL_ERROR,
+            format!("unsupported {name} version number {version}"),
+        )),
+    }
+}
+
+fn take_text_value(bytes: &mut &[u8], ty: Type) -> Result<Datum> {
+    Ok(match ty {
+        Type::CHAR => {
+            let [byte] = take(bytes)?;
+            char_of_byte(byte).into()
+        }
+        Type::BPCHAR => take_text(bytes)?.trim_end_matches(' ').into(),
+        Type::JSON => {
+            let text = take_text(bytes)?;
+            written::check(text)?;
+            text.into()
+        }
+        Type::JSONPATH => {
+            take_version(bytes, "jsonpath")?;
+            Path::parse(take_text(bytes)?)?.to_string().into()
+        }
+        _ => take_text(bytes)?.into(),
+    })
+}
+
+fn mismatch(context: &Context<'_>, what: &str, got: Type, expected: Type, place: &str) -> Error {
+    let (got_name, name) = (context.types.name_of(got), context.types.name_of(expected));
+    let (got, expected) = (got.oid(), expected.oid());
+    Error::new(
+        SqlState::DATATYPE_MISMATCH,
+        format!(
+            "binary data has {what} {got} ({got_name}) instead of expected {expected} ({name}){place}"
+        ),
+    )
+}
+
+fn take_array(
+    bytes: &mut &[u8],
+    element: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+    depth: u32,
+) -> Result<Array> {
+    let ndim = take_i32(bytes)?;
+    let flags = take_i32(bytes)?;
+    let ndim = match usize::try_from(ndim) {
+        Ok(ndim) if ndim <= DIMENSIONS_MAX => ndim,
+        Ok(_) => {
+            return Err(Error::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "number of array dimensions ({ndim}) exceeds the maximum allowed \
+                     ({DIMENSIONS_MAX})"
+                ),
+            ));
+        }
+        Err(_) => return Err(malformed(format!("invalid number of dimensions: {ndim}"))),
+    };
+    if !matches!(flags, 0 | 1) {
+        return Err(malformed(format!("invalid array flags: {flags}")));
+    }
+    let got = Type(Oid(u32::from_be_bytes(take(bytes)?)));
+    if got != element {
+        return Err(mismatch(context, "array element type", got, element, ""));
+    }
+    let repr = context.types.repr_of(element)?;
+    let mut dimensions = Vec::with_capacity(ndim);
+    for _ in 0..ndim {
+        let (length, lower) = (take_i32(bytes)?, take_i32(bytes)?);
+        if length < 0 {
+            return Err(Error::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("array size exceeds the maximum allowed ({})", array::ELEMENTS_MAX),
+            ));
+        }
+        dimensions.push(Dimension { length, lower });
+    }
+    let count = array::count(&dimensions)?;
+    let mut elements = Vec::new();
+    for _ in 0..count {
+        elements.push(take_counted(bytes, element, modifier, context, depth)?);
+    }
+    Array::new(element, repr, &dimensions, elements.iter().map(Datum::as_ref))
+}
+
+/// A value with its length in front.
+fn take_counted(
+    bytes: &mut &[u8],
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+    depth: u32,
+) -> Result<Datum> {
+    match take_i32(bytes)? {
+        NULL_LENGTH => Ok(Datum::Null),
+        length => {
+            let length = usize::try_from(length)
+                .map_err(|_| malformed("insufficient data left in message"))?;
+            let value = take_bytes(bytes, length)?;
+            read_nested(value, ty, modifier, context, depth + 1)
+        }
+    }
+}
+
+/// A record. Without `fields` its own types are believed, where they are types.
+fn take_record(
+    bytes: &mut &[u8],
+    fields: Option<&[Field]>,
+    context: &Context<'_>,
+    depth: u32,
+) -> Result<Record> {
+    let count = take_i32(bytes)?;
+    if let Some(fields) = fields
+        && usize::try_from(count) != Ok(fields.len())
+    {
+        return Err(Error::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("wrong number of columns: {count}, expected {}", fields.len()),
+        ));
+    }
+    let mut values = Vec::new();
+    for at in 0..count.max(0) as usize {
+        let got = Type(Oid(u32::from_be_bytes(take(bytes)?)));
+        let field = fields.map(|fields| &fields[at]);
+        let modifier = field.map_or(Modifier::NONE, |field| field.modifier);
+        if let Some(field) = field
+            && field.ty != got
+        {
+            let place = format!(" in record column {}", at + 1);
+            return Err(mismatch(context, "type", got, field.ty, &place));
+        }
+        let repr = context.types.repr_of(got)?;
+        values.push((got, repr, take_counted(bytes, got, modifier, context, depth)?));
+    }
+    Ok(Record::new(values.iter().map(|(ty, repr, value)| (*ty, *repr, value.as_ref()))))
+}

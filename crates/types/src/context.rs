@@ -1,0 +1,199 @@
+//! Context: all that a conversion between forms depends on, beside the value and its type.
+//!
+//! ```text
+//!   Context ── style      DateStyle, TimeZone ...           the session
+//!           ── now        'now', 'today', age(x)            the transaction
+//!           ── types      labels of an enum, columns of a composite type, the base of a domain
+//!           ── objects    'pg_class'::regclass and back
+//! ```
+//!
+//! The catalog implements [`TypeSource`] and [`Objects`]; [`Builtins`] is the catalog of a database
+//! in which nobody has made anything.
+
+use std::sync::Arc;
+
+use crate::time::TimestampTz;
+use crate::{EnumOrder, Error, Facts, Modifier, Oid, Repr, Result, SqlState, Style, Type, builtin};
+
+/// The surroundings of a conversion.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The session's settings.
+    pub style: &'a Style,
+    /// The start of the transaction.
+    pub now: TimestampTz,
+    /// The types that users made.
+    pub types: &'a dyn TypeSource,
+    /// The names of objects.
+    pub objects: &'a dyn Objects,
+}
+
+/// Where the facts of the types made by users come from.
+pub trait TypeSource {
+    /// How values of a user's type are made; `None` where there is no such type.
+    fn shape(&self, ty: Type) -> Option<Shape>;
+
+    /// The name of a user's type as SQL writes it: quoted where needed, with its schema where the
+    /// search path would not find it.
+    fn name(&self, ty: Type) -> Option<String>;
+
+    /// The type of arrays of a user's type; `None` where there is none.
+    fn array_of(&self, ty: Type) -> Option<Type>;
+}
+
+/// Names of objects, for the types that hold an OID and show a name: `regclass` and its kin.
+pub trait Objects {
+    /// The OID of the object that `name` finds, for a value of type `class`.
+    ///
+    /// # Errors
+    /// What PostgreSQL reports where there is none, or more than one.
+    fn oid(&self, class: Type, name: &str) -> Result<Oid>;
+
+    /// The name of an object as a value of type `class` shows it.
+    fn name(&self, class: Type, oid: Oid) -> Option<String>;
+}
+
+/// How values of a type are made.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A single value of a built-in type.
+    Scalar(Repr),
+    /// Any number of elements of the type.
+    Array(Type),
+    /// One of a list of labels.
+    Enum(Arc<EnumLabels>),
+    /// A value of the base type, with a modifier; its constraints are checked elsewhere.
+    Domain(Type, Modifier),
+    /// A row with these columns.
+    Composite(Arc<[Field]>),
+}
+
+/// A column of a composite type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The name, as it is in the catalog.
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: Type,
+    /// Its modifier.
+    pub modifier: Modifier,
+}
+
+/// The labels of an enum type, in their order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EnumLabels(Vec<(EnumOrder, Arc<str>)>);
+
+impl EnumLabels {
+    /// The type with these labels, in any order.
+    pub fn new(mut labels: Vec<(EnumOrder, Arc<str>)>) -> Self {
+        labels.sort_by_key(|(order, _)| *order);
+        Self(labels)
+    }
+
+    /// The label at a place.
+    pub fn label(&self, order: EnumOrder) -> Option<&Arc<str>> {
+        self.0.binary_search_by_key(&order, |(order, _)| *order).ok().map(|at| &self.0[at].1)
+    }
+
+    /// The place of a label.
+    pub fn order(&self, label: &str) -> Option<EnumOrder> {
+        self.0.iter().find(|(_, known)| **known == *label).map(|(order, _)| *order)
+    }
+
+    /// The labels in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (EnumOrder, &Arc<str>)> {
+        self.0.iter().map(|(order, label)| (*order, label))
+    }
+}
+
+impl<'a> Context<'a> {
+    /// A context without the types and objects of users, for which `now` is 2000-01-01 00:00 UTC.
+    pub fn new(style: &'a Style) -> Self {
+        Self { style, now: TimestampTz(0), types: &Builtins, objects: &Builtins }
+    }
+}
+
+impl dyn TypeSource + '_ {
+    /// How values of any type are made.
+    ///
+    /// # Errors
+    /// 42704 for an OID that is no type; 0A000 for pseudo-types, which have no values.
+    pub fn shape_of(&self, ty: Type) -> Result<Shape> {
+        if let Some(facts) = builtin::facts(ty) {
+            return match facts.repr {
+                Some(Repr::Array) => Ok(Shape::Array(facts.element)),
+                Some(repr) => Ok(Shape::Scalar(repr)),
+                None => Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("cannot accept a value of type {}", facts.name),
+                )),
+            };
+        }
+        self.shape(ty).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_OBJECT, format!("type with OID {} does not exist", ty.0))
+        })
+    }
+
+    /// How values of any type are held.
+    ///
+    /// # Errors
+    /// As [`TypeSource::shape_of`].
+    pub fn repr_of(&self, ty: Type) -> Result<Repr> {
+        Ok(match self.shape_of(ty)? {
+            Shape::Scalar(repr) => repr,
+            Shape::Array(_) => Repr::Array,
+            Shape::Enum(_) => Repr::Enum,
+            Shape::Domain(base, _) => return self.repr_of(base),
+            Shape::Composite(_) => Repr::Record,
+        })
+    }
+
+    /// The name of any type in SQL, without a modifier; `???` for an OID that is no type.
+    pub fn name_of(&self, ty: Type) -> String {
+        match builtin::facts(ty) {
+            Some(facts) => facts.sql_name(),
+            None => self.name(ty).unwrap_or_else(|| "???".to_owned()),
+        }
+    }
+}
+
+/// No types and no objects beside those that are built in.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtins;
+
+impl TypeSource for Builtins {
+    fn shape(&self, _: Type) -> Option<Shape> {
+        None
+    }
+
+    fn name(&self, _: Type) -> Option<String> {
+        None
+    }
+
+    fn array_of(&self, _: Type) -> Option<Type> {
+        None
+    }
+}
+
+impl Objects for Builtins {
+    /// Types are found by their names in the catalog and in SQL.
+    fn oid(&self, class: Type, name: &str) -> Result<Oid> {
+        let found = match class {
+            Type::REGTYPE => builtin::all()
+                .iter()
+                .find(|facts| facts.name == name || facts.sql_name() == name)
+                .map(|facts| facts.ty.oid()),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_OBJECT, format!("\"{name}\" does not exist"))
+        })
+    }
+
+    fn name(&self, class: Type, oid: Oid) -> Option<String> {
+        match class {
+            Type::REGTYPE => builtin::facts(Type(oid)).map(Facts::sql_name),
+            _ => None,
+        }
+    }
+}

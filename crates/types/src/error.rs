@@ -1,0 +1,186 @@
+//! The error of everything below the SQL server that a user can cause.
+//!
+//! ```text
+//!   ERROR:  22P02: invalid input syntax for type boolean: "maybe"      state, message
+//!   DETAIL: ...                                                        detail
+//!   HINT:   ...                                                        hint
+//! ```
+//!
+//! The texts are PostgreSQL's own where they are known: programs and tests compare them.
+
+use std::fmt;
+
+use json::jsonb::JsonbError;
+use json::jsonb::pathlang::PathError;
+use json::written::SyntaxError;
+use numeric::NumericError;
+
+use crate::SqlState;
+
+/// The result of whatever can fail for a reason that the user is told.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in the parts in which PostgreSQL's protocol hands it out.
+///
+/// One pointer wide, so that a `Result` of a value costs nothing where all goes well.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Parts>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Parts {
+    state: SqlState,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+    context: Option<String>,
+    objects: Vec<(Object, String)>,
+}
+
+/// Which object of the database an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Object {
+    /// The schema of the table, type or constraint.
+    Schema,
+    /// The table.
+    Table,
+    /// The column of the table.
+    Column,
+    /// The data type.
+    Type,
+    /// The constraint that was violated.
+    Constraint,
+}
+
+impl Error {
+    /// An error with its code and its primary message.
+    pub fn new(state: SqlState, message: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            context: None,
+            objects: Vec::new(),
+        }))
+    }
+
+    /// The same error with a second sentence that tells more.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.0.detail = Some(detail.into());
+        self
+    }
+
+    /// The same error with advice about what to do.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error, with what was being done when it came up.
+    #[must_use]
+    pub fn with_context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
+        self
+    }
+
+    /// The same error, about the named object.
+    #[must_use]
+    pub fn about(mut self, object: Object, name: impl Into<String>) -> Self {
+        self.0.objects.push((object, name.into()));
+        self
+    }
+
+    /// The code.
+    pub fn state(&self) -> SqlState {
+        self.0.state
+    }
+
+    /// The primary message: one line, no full stop.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// More about it, in sentences.
+    pub fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+
+    /// Advice, in sentences.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// What was being done when it came up: a line for each, the innermost first.
+    pub fn context(&self) -> Option<&str> {
+        self.0.context.as_deref()
+    }
+
+    /// The name of the object that the error is about, where it is about one of this kind.
+    pub fn object(&self, object: Object) -> Option<&str> {
+        self.0.objects.iter().find(|(known, _)| *known == object).map(|(_, name)| name.as_str())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.state, self.0.message)?;
+        if let Some(detail) = &self.0.detail {
+            write!(f, " | detail: {detail}")?;
+        }
+        if let Some(hint) = &self.0.hint {
+            write!(f, " | hint: {hint}")?;
+        }
+        for (object, name) in &self.0.objects {
+            write!(f, " | {object:?}: {name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The code that a crate below spells out.
+fn state(code: &str) -> SqlState {
+    SqlState::from_code(code).expect("the crates below know the codes")
+}
+
+impl From<NumericError> for Error {
+    fn from(error: NumericError) -> Self {
+        let mut parts = Error::new(state(error.sqlstate()), error.to_string());
+        parts.0.detail = error.detail();
+        parts
+    }
+}
+
+impl From<JsonbError> for Error {
+    fn from(error: JsonbError) -> Self {
+        let mut parts = Error::new(state(error.sqlstate()), error.to_string());
+        parts.0.detail = error.detail().map(Into::into);
+        parts.0.hint = error.hint().map(Into::into);
+        parts.0.context = error.context().map(Into::into);
+        parts
+    }
+}
+
+impl From<SyntaxError> for Error {
+    fn from(error: SyntaxError) -> Self {
+        JsonbError::Syntax(error).into()
+    }
+}
+
+impl From<PathError> for Error {
+    fn from(error: PathError) -> Self {
+        let mut parts = Error::new(state(error.sqlstate()), error.to_string());
+        parts.0.detail = error.detail().map(Into::into);
+        parts.0.hint = error.hint().map(Into::into);
+        parts
+    }
+}

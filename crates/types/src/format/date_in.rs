@@ -1,0 +1,775 @@
+//! `to_timestamp` and `to_date`: a text read as its template says.
+//!
+//! ```text
+//!   template   DD  Mon    YYYY         HH24:MI
+//!   text       5   feb    2024         14:05
+//!              day month  year         time        what is missing: year 1 BC, January, 1, midnight
+//! ```
+//!
+//! Unless the template says `FX`, white space counts little: it is skipped before fields and behind
+//! them, and a separator of the template stands for any one of the text or for none. A number takes
+//! as many digits as its field has, or as many as there are where none can follow from the next
+//! field.
+
+use super::date_out::ROMAN_MONTHS;
+use super::template::{Calendar, DateField, DateTemplate, FieldNode, Node, is_separator};
+use crate::text::is_space;
+use crate::time::calendar::{Civil, JULIAN_OF_EPOCH, days_in_month, is_leap};
+use crate::time::{
+    DAY_US, Date, HOUR_US, MINUTE_US, MONTHS, SECOND_US, TimeZone, Timestamp, TimestampTz,
+    WEEKDAYS, ZoneName, abbreviation_at, iso_week_start, timestamp_out_of_range,
+};
+use crate::{Coercion, Datum, Error, Modifier, Result, SqlState, Type};
+
+/// Farthest that a zone may be from Greenwich, in hours.
+const ZONE_HOURS_MAX: i64 = 15;
+
+/// A field of the text, by what a second value of it would contradict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    Hour,
+    Minute,
+    Second,
+    SecondOfDay,
+    Meridiem,
+    Millisecond,
+    Microsecond,
+    Day,
+    DayOfWeek,
+    DayOfYear,
+    Month,
+    Week,
+    WeekOfMonth,
+    Year,
+    Century,
+    Era,
+    Julian,
+    ZoneHour,
+    ZoneMinute,
+}
+
+const SLOTS: usize = Slot::ZoneMinute as usize + 1;
+
+/// What was read; a field that was not given is 0.
+struct Fields {
+    slots: [i64; SLOTS],
+    calendar: Option<Calendar>,
+    /// Digits of the year's field.
+    year_digits: u8,
+    has_twelve_hours: bool,
+    /// Digits of the fraction's field, to which the result is rounded.
+    precision: Option<u8>,
+    /// 0 where no zone was given as numbers.
+    zone_sign: i64,
+    /// The abbreviation that was given, and what it stands for.
+    zone: Option<ZoneName>,
+}
+
+impl Fields {
+    fn get(&self, slot: Slot) -> i64 {
+        self.slots[slot as usize]
+    }
+}
+
+/// What the text says.
+struct Reading {
+    day: Civil,
+    time_us: i64,
+    /// Seconds west of Greenwich, if it says so.
+    west_s: Option<i32>,
+    precision: Option<u8>,
+}
+
+impl DateTemplate {
+    /// The moment that a text says, in the session's zone where it names none.
+    ///
+    /// # Errors
+    /// 22007 for a text that does not have the template's form, or contradicts itself; 22008 for
+    /// what is out of range.
+    pub fn parse_timestamptz(&self, text: &str, zone: &TimeZone) -> Result<TimestampTz> {
+        let reading = self.parse(text)?;
+        let local = reading.day.days().checked_mul(DAY_US);
+        let local = local.and_then(|us| us.checked_add(reading.time_us));
+        let local = local.ok_or_else(timestamp_out_of_range)?;
+        let west_s = match reading.west_s {
+            Some(west_s) => west_s,
+            None => -zone.east_at_local(Timestamp(local)),
+        };
+        let at = local
+            .checked_add(i64::from(west_s) * SECOND_US)
+            .and_then(TimestampTz::in_range)
+            .ok_or_else(timestamp_out_of_range)?;
+        let Some(precision) = reading.precision else {
+            return Ok(at);
+        };
+        let modifier = Modifier(precision.into());
+        match modifier.apply(at.into(), Type::TIMESTAMPTZ, Coercion::Assignment)? {
+            Datum::TimestampTz(rounded) => Ok(rounded),
+            _ => Ok(at),
+        }
+    }
+
+    /// The day that a text says.
+    ///
+    /// # Errors
+    /// As [`DateTemplate::parse_timestamptz`].
+    pub fn parse_date(&self, text: &str) -> Result<Date> {
+        let reading = self.parse(text)?;
+        Date::from_days(reading.day.days()).ok_or_else(|| {
+            Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date out of range: \"{text}\""))
+        })
+    }
+
+    fn parse(&self, text: &str) -> Result<Reading> {
+        let mut scan = Scan { rest: text, before: None, skipped: 0, is_exact: false };
+        let mut fields = Fields {
+            slots: [0; SLOTS],
+            calendar: None,
+            year_digits: 0,
+            has_twelve_hours: false,
+            precision: None,
+            zone_sign: 0,
+            zone: None,
+        };
+        for (at, node) in self.nodes.iter().enumerate() {
+            if scan.rest.is_empty() {
+                break;
+            }
+            let is_field = matches!(node, Node::Field(_));
+            let is_exact_field =
+                matches!(node, Node::Field(FieldNode { field: DateField::Exact, .. }));
+            if !scan.is_exact && !is_exact_field && (is_field || at == 0) {
+                scan.skip_space();
+            }
+            match node {
+                Node::Space(_) | Node::Separator(_) => scan.separator(),
+                Node::Char(_) => scan.character(),
+                Node::Field(node) => {
+                    let is_open = node.is_fill || self.is_open_after(at);
+                    read_field(node, is_open, &mut scan, &mut fields)?;
+                    if !scan.is_exact {
+                        scan.skipped = 0;
+                        scan.skip_space();
+                    }
+                }
+            }
+        }
+        settle(text, fields)
+    }
+
+    /// True where no digit can follow the digits of a field.
+    fn is_open_after(&self, at: usize) -> bool {
+        match &self.nodes[at] {
+            Node::Field(node) if node.ordinal.is_some() => true,
+            _ => match self.nodes.get(at + 1) {
+                None => true,
+                Some(Node::Field(next)) => !next.field.is_digits(),
+                Some(Node::Char(c)) => !c.is_ascii_digit(),
+                Some(_) => true,
+            },
+        }
+    }
+}
+
+/// Where the reading stands.
+struct Scan<'a> {
+    rest: &'a str,
+    /// The character before the rest.
+    before: Option<char>,
+    /// Characters that were skipped, above those that the template says.
+    skipped: i64,
+    /// The template said `FX`.
+    is_exact: bool,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        let (passed, rest) = self.rest.split_at(bytes);
+        self.before = passed.chars().next_back().or(self.before);
+        self.rest = rest;
+    }
+
+    fn skip_char(&mut self) {
+        self.advance(self.peek().map_or(0, char::len_utf8));
+    }
+
+    fn skip_space(&mut self) {
+        while self.peek().is_some_and(is_space) {
+            self.skip_char();
+            self.skipped += 1;
+        }
+    }
+
+    /// A separator or a space of the template.
+    fn separator(&mut self) {
+        if self.is_exact {
+            return self.skip_char();
+        }
+        self.skipped -= 1;
+        if self.peek().is_some_and(|c| is_space(c) || is_separator(c)) {
+            self.skip_char();
+            self.skipped += 1;
+        }
+    }
+
+    /// Another character of the template, which stands for any one of the text.
+    fn character(&mut self) {
+        if !self.is_exact && self.skipped > 0 {
+            // It may have been skipped as space already.
+            self.skipped -= 1;
+        } else {
+            self.skip_char();
+        }
+    }
+
+    /// What is left up to white space, for errors.
+    fn word(&self) -> &'a str {
+        self.rest.split(is_space).next().unwrap_or("")
+    }
+}
+
+fn bad(message: String, detail: impl Into<String>) -> Error {
+    Error::new(SqlState::INVALID_DATETIME_FORMAT, message).with_detail(detail)
+}
+
+/// Longest number that is looked at as a whole, in characters.
+const NUMBER_LENGTH_MAX: usize = 12;
+
+/// Reads a number, of `digits` digits or of as many as there are where `is_open`: the number, and
+/// how many characters it took.
+fn integer(
+    scan: &mut Scan<'_>,
+    node: &FieldNode,
+    digits: usize,
+    is_open: bool,
+) -> Result<(i64, usize)> {
+    const HINT: &str = "If your source string is not fixed-width, try using the \"FM\" modifier.";
+    let name = shown_name(node);
+    let start = scan.rest;
+    let spaces = start.len() - start.trim_start_matches(is_space).len();
+    let source = &start[spaces..];
+    let digits = digits.min(NUMBER_LENGTH_MAX);
+    let shown: String = cut(source, digits).to_owned();
+    let limited = if is_open { source } else { &shown };
+    let length = number_length(limited);
+    if !is_open {
+        if source.len() < digits {
+            let message = format!("source string too short for \"{name}\" formatting field");
+            let left = source.len();
+            let detail = format!("Field requires {digits} characters, but only {left} remain.");
+            return Err(bad(message, detail).with_hint(HINT));
+        }
+        if length > 0 && length < digits {
+            let message = format!("invalid value \"{shown}\" for \"{name}\"");
+            let detail =
+                format!("Field requires {digits} characters, but only {length} could be parsed.");
+            return Err(bad(message, detail).with_hint(HINT));
+        }
+    }
+    if length == 0 {
+        let message = format!("invalid value \"{shown}\" for \"{name}\"");
+        return Err(bad(message, "Value must be an integer."));
+    }
+    let number = source[..length].trim_start_matches(is_space).parse::<i32>().map_err(|_| {
+        Error::new(
+            SqlState::DATETIME_FIELD_OVERFLOW,
+            format!("value for \"{name}\" in source string is out of range"),
+        )
+        .with_detail(format!("Value must be in the range {} to {}.", i32::MIN, i32::MAX))
+    })?;
+    scan.advance(spaces + length);
+    Ok((number.into(), spaces + length))
+}
+
+/// The name of a field as errors show it: in the letters of the template.
+fn shown_name(node: &FieldNode) -> String {
+    match node.case {
+        super::template::Case::Lower => node.name.to_ascii_lowercase(),
+        super::template::Case::Upper => node.name.to_owned(),
+        super::template::Case::Capital => {
+            let (first, rest) = node.name.split_at(1);
+            format!("{first}{}", rest.to_ascii_lowercase())
+        }
+    }
+}
+
+/// The first so many bytes, not cutting a character.
+fn cut(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// How much of a text is an integer with a sign or without; 0 for nothing.
+fn number_length(text: &str) -> usize {
+    let spaces = text.len() - text.trim_start_matches(is_space).len();
+    let sign = usize::from(text[spaces..].starts_with(['+', '-']));
+    let digits = text[spaces + sign..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 { 0 } else { spaces + sign + digits }
+}
+
+impl Fields {
+    /// Sets a field, which must not have another value already.
+    fn set(&mut self, slot: Slot, value: i64, node: &FieldNode) -> Result<()> {
+        let old = &mut self.slots[slot as usize];
+        if *old != 0 && *old != value {
+            let name = shown_name(node);
+            return Err(bad(
+                format!("conflicting values for \"{name}\" field in formatting string"),
+                "This value contradicts a previous setting for the same field type.",
+            ));
+        }
+        *old = value;
+        Ok(())
+    }
+}
+
+/// The first of the words that the text begins with, whatever its case.
+fn word_of(words: &[&str], scan: &mut Scan<'_>, node: &FieldNode) -> Result<usize> {
+    let found = words.iter().position(|word| {
+        scan.rest.get(..word.len()).is_some_and(|front| front.eq_ignore_ascii_case(word))
+    });
+    match found {
+        Some(at) => {
+            scan.advance(words[at].len());
+            Ok(at)
+        }
+        None => Err(bad(
+            format!("invalid value \"{}\" for \"{}\"", scan.word(), shown_name(node)),
+            "The given value did not match any of the allowed values for this field.",
+        )),
+    }
+}
+
+/// A year of three digits or fewer, moved near 2020.
+fn near_2020(year: i64) -> i64 {
+    match year {
+        ..70 => year + 2000,
+        70..100 => year + 1900,
+        100..520 => year + 2000,
+        520..1000 => year + 1000,
+        _ => year,
+    }
+}
+
+/// Reads one field of the text.
+fn read_field(
+    node: &FieldNode,
+    is_open: bool,
+    scan: &mut Scan<'_>,
+    fields: &mut Fields,
+) -> Result<()> {
+    if let Some(calendar) = node.field.calendar()
+        && *fields.calendar.get_or_insert(calendar) != calendar
+    {
+        return Err(Error::new(
+            SqlState::INVALID_DATETIME_FORMAT,
+            "invalid combination of date conventions",
+        )
+        .with_hint(
+            "Do not mix Gregorian and ISO week date conventions in a formatting template.",
+        ));
+    }
+    // Most fields are a number of as many digits as their name has letters.
+    let plain = |slot: Slot| Some((slot, node.name.len()));
+    let number = match node.field {
+        DateField::Hour12 => {
+            fields.has_twelve_hours = true;
+            Some((Slot::Hour, 2))
+        }
+        DateField::Hour24 => Some((Slot::Hour, 2)),
+        DateField::Minute => plain(Slot::Minute),
+        DateField::Second => plain(Slot::Second),
+        DateField::SecondOfDay => plain(Slot::SecondOfDay),
+        DateField::Month => plain(Slot::Month),
+        DateField::DayOfYear => plain(Slot::DayOfYear),
+        DateField::IsoDayOfYear => Some((Slot::DayOfYear, 3)),
+        DateField::DayOfMonth => plain(Slot::Day),
+        DateField::DayOfWeek => plain(Slot::DayOfWeek),
+        DateField::WeekOfYear | DateField::IsoWeek => plain(Slot::Week),
+        DateField::WeekOfMonth => plain(Slot::WeekOfMonth),
+        DateField::Century => plain(Slot::Century),
+        DateField::Julian => plain(Slot::Julian),
+        _ => None,
+    };
+    if let Some((slot, digits)) = number {
+        let (value, _) = integer(scan, node, digits, is_open)?;
+        fields.set(slot, value, node)?;
+    } else {
+        match node.field {
+            DateField::Exact => {
+                scan.is_exact = true;
+                return Ok(());
+            }
+            DateField::ZoneName | DateField::Offset | DateField::ZoneHour => {
+                return zone(node, is_open, scan, fields);
+            }
+            DateField::ZoneMinute => {
+                if fields.zone_sign == 0 {
+                    fields.zone_sign = 1;
+                }
+                let (value, _) = integer(scan, node, 2, is_open)?;
+                return fields.set(Slot::ZoneMinute, value, node);
+            }
+            DateField::Year(_) | DateField::IsoYear(_) | DateField::YearComma => {
+                year(node, is_open, scan, fields)?;
+            }
+            DateField::Milliseconds | DateField::Microseconds | DateField::Fraction(_) => {
+                fraction(node, is_open, scan, fields)?;
+            }
+            DateField::Quarter => {
+                // A quarter says nothing that would help to find the day.
+                integer(scan, node, 1, is_open)?;
+            }
+            DateField::IsoDayOfWeek => {
+                let (value, _) = integer(scan, node, 1, is_open)?;
+                fields.set(Slot::DayOfWeek, value, node)?;
+                // Counted as in the other calendar, where Sunday is 1.
+                let day = &mut fields.slots[Slot::DayOfWeek as usize];
+                *day = if *day >= 7 { 1 } else { *day + 1 };
+            }
+            _ => return name(node, scan, fields),
+        }
+    }
+    if node.ordinal.is_some() {
+        scan.skip_char();
+        scan.skip_char();
+    }
+    Ok(())
+}
+
+/// Reads a field that is a word.
+fn name(node: &FieldNode, scan: &mut Scan<'_>, fields: &mut Fields) -> Result<()> {
+    let months_short = MONTHS.map(|name| &name[..3]);
+    let days_short = WEEKDAYS.map(|name| &name[..3]);
+    match node.field {
+        DateField::MeridiemDots | DateField::Meridiem => {
+            let words: &[&str] = match node.field {
+                DateField::Meridiem => &["am", "pm"],
+                _ => &["a.m.", "p.m."],
+            };
+            let value = word_of(words, scan, node)?;
+            fields.set(Slot::Meridiem, value as i64, node)?;
+            fields.has_twelve_hours = true;
+            Ok(())
+        }
+        DateField::EraDots | DateField::Era => {
+            let words: &[&str] = match node.field {
+                DateField::Era => &["ad", "bc"],
+                _ => &["a.d.", "b.c."],
+            };
+            let value = word_of(words, scan, node)?;
+            fields.set(Slot::Era, value as i64, node)
+        }
+        DateField::MonthName => {
+            let value = word_of(&MONTHS, scan, node)? as i64 + 1;
+            fields.set(Slot::Month, value, node)
+        }
+        DateField::MonthShort => {
+            let value = word_of(&months_short, scan, node)? as i64 + 1;
+            fields.set(Slot::Month, value, node)
+        }
+        DateField::RomanMonth => {
+            // The longer of two that begin alike comes first in this order.
+            let mut words = ROMAN_MONTHS;
+            words.reverse();
+            let value = 12 - word_of(&words, scan, node)? as i64;
+            fields.set(Slot::Month, value, node)
+        }
+        _ => {
+            let words = if node.field == DateField::DayName { &WEEKDAYS } else { &days_short };
+            let value = word_of(words, scan, node)? as i64;
+            fields.set(Slot::DayOfWeek, value, node)?;
+            fields.slots[Slot::DayOfWeek as usize] += 1;
+            Ok(())
+        }
+    }
+}
+
+fn year(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Fields) -> Result<()> {
+    let (value, digits) = match node.field {
+        DateField::Year(digits) | DateField::IsoYear(digits) => {
+            let (value, length) = integer(scan, node, digits.into(), is_open)?;
+            fields.set(Slot::Year, value, node)?;
+            let is_short = digits < 4 && length < 4;
+            (if is_short { near_2020(value) } else { value }, digits)
+        }
+        _ => {
+            let invalid = || {
+                Error::new(SqlState::INVALID_DATETIME_FORMAT, "invalid input string for \"Y,YYY\"")
+            };
+            let start = scan.rest;
+            let length = number_length(start);
+            let after = start[length..].strip_prefix(',').ok_or_else(invalid)?;
+            let years = after.trim_start_matches(is_space);
+            let years = &years[..number_length(cut(years, 3))];
+            let number = |text: &str| {
+                text.trim_start_matches(is_space)
+                    .parse::<i32>()
+                    .map(i64::from)
+                    .map_err(|_| invalid())
+            };
+            let year = number(&start[..length])? * 1_000 + number(years)?;
+            let end = start.len() - after.len()
+                + (after.len() - after.trim_start_matches(is_space).len());
+            scan.advance(end + years.len());
+            if i32::try_from(year).is_err() {
+                return Err(Error::new(
+                    SqlState::DATETIME_FIELD_OVERFLOW,
+                    "value for \"Y,YYY\" in source string is out of range",
+                ));
+            }
+            fields.set(Slot::Year, year, node)?;
+            (year, 4)
+        }
+    };
+    fields.slots[Slot::Year as usize] = value;
+    fields.year_digits = digits;
+    Ok(())
+}
+
+/// Reads a fraction of a second: `25` and `250` milliseconds are both a quarter.
+fn fraction(
+    node: &FieldNode,
+    is_open: bool,
+    scan: &mut Scan<'_>,
+    fields: &mut Fields,
+) -> Result<()> {
+    let (slot, all, digits) = match node.field {
+        DateField::Milliseconds => (Slot::Millisecond, 3_usize, 3),
+        DateField::Microseconds => (Slot::Microsecond, 6, 6),
+        DateField::Fraction(digits) => {
+            fields.precision = Some(digits);
+            (Slot::Microsecond, 6, usize::from(digits))
+        }
+        other => unreachable!("{other:?} is no fraction"),
+    };
+    let (value, length) = integer(scan, node, digits, is_open)?;
+    fields.set(slot, value, node)?;
+    let missing = all.saturating_sub(length) as u32;
+    fields.slots[slot as usize] *= 10_i64.pow(missing);
+    Ok(())
+}
+
+/// Reads an abbreviation, or hours and perhaps minutes east of Greenwich.
+fn zone(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Fields) -> Result<()> {
+    if node.field == DateField::ZoneName {
+        if let Some((length, zone)) = abbreviation_at(scan.rest) {
+            (fields.zone, fields.zone_sign) = (Some(zone), 0);
+            scan.advance(length);
+            return Ok(());
+        }
+        if scan.rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let message = format!("invalid value \"{}\" for \"{}\"", scan.rest, shown_name(node));
+            return Err(bad(message, "Time zone abbreviation is not recognized."));
+        }
+    }
+    fields.zone_sign = match scan.peek() {
+        Some(c @ ('+' | '-' | ' ')) => {
+            scan.skip_char();
+            if c == '-' { -1 } else { 1 }
+        }
+        // The sign may have been skipped as a separator.
+        _ if scan.skipped > 0 && scan.before == Some('-') => -1,
+        _ => 1,
+    };
+    fields.zone = None;
+    let (hours, _) = integer(scan, node, 2, is_open)?;
+    fields.set(Slot::ZoneHour, hours, node)?;
+    if node.field != DateField::ZoneHour
+        && let Some(rest) = scan.rest.strip_prefix(':')
+    {
+        scan.advance(scan.rest.len() - rest.len());
+        let (minutes, _) = integer(scan, node, 2, is_open)?;
+        fields.set(Slot::ZoneMinute, minutes, node)?;
+    }
+    Ok(())
+}
+
+/// The error for a field whose value is too big.
+fn out_of_range(text: &str) -> Error {
+    Error::new(
+        SqlState::DATETIME_FIELD_OVERFLOW,
+        format!("date/time field value out of range: \"{text}\""),
+    )
+}
+
+/// What the fields mean together.
+fn settle(text: &str, fields: Fields) -> Result<Reading> {
+    let hour = settle_hour(&fields)?;
+    let day = settle_day(text, &fields)?;
+    let time_us = settle_time(text, hour, &fields)?;
+    let west_s = match (&fields.zone, fields.zone_sign) {
+        (_, sign) if sign != 0 => {
+            let (hours, minutes) = (fields.get(Slot::ZoneHour), fields.get(Slot::ZoneMinute));
+            if !(0..=ZONE_HOURS_MAX).contains(&hours) || !(0..60).contains(&minutes) {
+                return Err(Error::new(
+                    SqlState::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
+                    format!("time zone displacement out of range: \"{text}\""),
+                ));
+            }
+            Some((-sign * (hours * 60 + minutes) * 60) as i32)
+        }
+        (Some(zone), _) => {
+            let local = day.days().checked_mul(DAY_US).and_then(|us| us.checked_add(time_us));
+            Some(local.map_or(0, |local| -zone.east_at_local(Timestamp(local))))
+        }
+        (None, _) => None,
+    };
+    Ok(Reading { day, time_us, west_s, precision: fields.precision })
+}
+
+/// A field, or what the second of the day says where it was not given.
+fn or_of_day(fields: &Fields, slot: Slot, of_day: impl Fn(i64) -> i64) -> i64 {
+    match fields.get(slot) {
+        0 => of_day(fields.get(Slot::SecondOfDay)),
+        value => value,
+    }
+}
+
+fn settle_hour(fields: &Fields) -> Result<i64> {
+    let hour = or_of_day(fields, Slot::Hour, |second| second / 3_600);
+    if !fields.has_twelve_hours {
+        return Ok(hour);
+    }
+    if !(1..=12).contains(&hour) {
+        return Err(Error::new(
+            SqlState::INVALID_DATETIME_FORMAT,
+            format!("hour \"{hour}\" is invalid for the 12-hour clock"),
+        )
+        .with_hint("Use the 24-hour clock, or give an hour between 1 and 12."));
+    }
+    let is_pm = fields.get(Slot::Meridiem) != 0;
+    Ok(hour % 12 + if is_pm { 12 } else { 0 })
+}
+
+fn settle_time(text: &str, hour: i64, fields: &Fields) -> Result<i64> {
+    let minute = or_of_day(fields, Slot::Minute, |second| second / 60 % 60);
+    let second = or_of_day(fields, Slot::Second, |second| second % 60);
+    let us = fields.get(Slot::Millisecond) * 1_000 + fields.get(Slot::Microsecond);
+    let is_sound = (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..60).contains(&second)
+        && (0..SECOND_US).contains(&us);
+    if !is_sound {
+        return Err(out_of_range(text));
+    }
+    Ok(hour * HOUR_US + minute * MINUTE_US + second * SECOND_US + us)
+}
+
+/// The year, counted through zero; `None` where none is given.
+fn settle_year(text: &str, fields: &Fields) -> Result<Option<i64>> {
+    let is_bc = fields.get(Slot::Era) != 0;
+    let century = match fields.get(Slot::Century) {
+        century if is_bc => -century,
+        century => century,
+    };
+    let year = match (fields.get(Slot::Year), century) {
+        (0, 0) => return Ok(None),
+        // The first year of the century: 2001 of the 21st, 600 BC of the 6th.
+        (0, century) if century > 0 => (century - 1) * 100 + 1,
+        (0, century) => century * 100 + 1,
+        (year, century) if century != 0 && fields.year_digits <= 2 => match year % 100 {
+            0 if century > 0 => century * 100,
+            0 => century * 100 + 1,
+            of_century if century > 0 => of_century + (century - 1) * 100,
+            of_century => (century + 1) * 100 - of_century + 1,
+        },
+        (year, _) => {
+            let year = if is_bc { -year } else { year };
+            if year < 0 { year + 1 } else { year }
+        }
+    };
+    if i32::try_from(year).is_err() { Err(out_of_range(text)) } else { Ok(Some(year)) }
+}
+
+fn settle_day(text: &str, fields: &Fields) -> Result<Civil> {
+    let given_year = settle_year(text, fields)?;
+    let mut year = given_year.unwrap_or(0);
+    let (mut month, mut day) = (1, 1);
+    // Which of the three are to be checked.
+    let (mut has_year, mut has_month, mut has_day) = (given_year.is_some(), false, false);
+    let is_iso = fields.calendar == Some(Calendar::IsoWeeks);
+    let mut whole = None;
+    if fields.get(Slot::Julian) != 0 {
+        let civil = Civil::from_days(fields.get(Slot::Julian) - JULIAN_OF_EPOCH);
+        (year, whole) = (civil.year, Some(civil));
+    }
+    let mut day_of_year = fields.get(Slot::DayOfYear);
+    let week = fields.get(Slot::Week);
+    if week != 0 && is_iso {
+        let monday = iso_week_start(year, week);
+        whole = Some(Civil::from_days(match fields.get(Slot::DayOfWeek) {
+            0 => monday,
+            1 => monday + 6,
+            weekday => monday + weekday - 2,
+        }));
+    } else if week != 0 {
+        day_of_year = (week - 1) * 7 + 1;
+    }
+    if let Some(civil) = whole {
+        (year, month, day) = (civil.year, i64::from(civil.month), i64::from(civil.day));
+        (has_year, has_month, has_day) = (true, true, true);
+    }
+    let in_month = match fields.get(Slot::WeekOfMonth) {
+        0 => fields.get(Slot::Day),
+        week => (week - 1) * 7 + 1,
+    };
+    if [day_of_year, in_month].iter().any(|number| i32::try_from(*number).is_err()) {
+        return Err(out_of_range(text));
+    }
+    if in_month != 0 {
+        (day, has_day) = (in_month, true);
+    }
+    if fields.get(Slot::Month) != 0 {
+        (month, has_month) = (fields.get(Slot::Month), true);
+    }
+    if day_of_year != 0 && (month <= 1 || day <= 1) {
+        if year == 0 && fields.get(Slot::Era) == 0 {
+            return Err(Error::new(
+                SqlState::INVALID_DATETIME_FORMAT,
+                "cannot calculate day of year without year information",
+            ));
+        }
+        if is_iso {
+            let civil = Civil::from_days(iso_week_start(year, 1) + day_of_year - 1);
+            (year, month, day) = (civil.year, i64::from(civil.month), i64::from(civil.day));
+            has_year = true;
+        } else {
+            let (of_year, in_month) = month_of_day(year, day_of_year);
+            month = if month <= 1 { of_year } else { month };
+            day = if day <= 1 { in_month } else { day };
+        }
+        (has_month, has_day) = (true, true);
+    }
+    let is_month_bad = has_month && !(1..=12).contains(&month);
+    let is_day_bad = has_day && !(1..=31).contains(&day);
+    if is_month_bad || is_day_bad {
+        return Err(out_of_range(text));
+    }
+    let is_whole = has_year && has_month && has_day;
+    if is_whole && day > i64::from(days_in_month(year, month as u32)) {
+        return Err(out_of_range(text));
+    }
+    Ok(Civil { year, month: month as u32, day: day as u32 })
+}
+
+/// The month that a day of the year is in, and its day there; 13 beyond the year's end.
+fn month_of_day(year: i64, day_of_year: i64) -> (i64, i64) {
+    let mut left = day_of_year;
+    for month in 1..=12 {
+        let days = i64::from(days_in_month(year, month));
+        if left <= days {
+            return (month.into(), left);
+        }
+        left -= days;
+    }
+    debug_assert!(day_of_year > 365 + i64::from(is_leap(year)));
+    (13, left)
+}

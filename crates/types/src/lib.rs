@@ -1,0 +1,50 @@
+//! PostgreSQL's types and values.
+//!
+//! ```text
+//!                    text form     binary form        what clients see
+//!                         \           /
+//!      Type, Modifier ──>  Datum, DatumRef  ──> order, equality, hash
+//!                         /           \
+//!                     key form      row form          what the store keeps
+//! ```
+//!
+//! A [`Datum`] is a value; its [`Type`] stands beside it, in the catalog or in a plan. All that a
+//! conversion depends on comes in a [`Context`]: the session's [`Style`], its clock, the types and
+//! the objects that users made. Nothing here reads a clock, a file or an environment.
+//!
+//! Whatever a user can get wrong is an [`Error`] with PostgreSQL's code and words. Bytes from
+//! outside (the wire, the disk) never cause a panic, and never make more be allocated than they
+//! are long.
+
+pub mod array;
+pub mod binary;
+pub mod builtin;
+pub mod compare;
+mod context;
+mod datum;
+mod error;
+pub mod format;
+pub mod key;
+mod modifier;
+mod oid;
+mod packed;
+mod record;
+pub mod row;
+mod state;
+mod style;
+pub mod text;
+pub mod time;
+
+pub use array::{Array, ArrayRef, Dimension};
+pub use builtin::Facts;
+pub use context::{Builtins, Context, EnumLabels, Field, Objects, Shape, TypeSource};
+pub use datum::{Datum, DatumRef, EnumOrder, NumericRef, Repr};
+pub use error::{Error, Object, Result};
+pub use json::jsonb::{Jsonb, JsonbRef};
+pub use key::KeyOrder;
+pub use modifier::{Coercion, Modifier, format_type};
+pub use oid::{Oid, Type};
+pub use record::{Record, RecordRef};
+pub use row::RowView;
+pub use state::SqlState;
+pub use style::{ByteaOutput, DateFormat, DateOrder, IntervalStyle, Style};
