@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
-//!      └───────────┴──> json
+//!      └───────────┴──> json ──> numeric
+//!   sql ──> scalar ──> types ──┘
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here
