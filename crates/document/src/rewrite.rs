@@ -22,15 +22,7 @@ use json::{Kind, NO_NAME, Tape};
 
 /// The subtree below `top` as a tape, with the key of each of its nodes.
 pub(crate) fn export<N: Nodes + ?Sized>(nodes: &N, top: NodeKey) -> Result<(Tape, Vec<NodeKey>)> {
-    let mut tape = Tape {
-        kinds: vec![],
-        ups: vec![],
-        extents: vec![],
-        counts: vec![],
-        name_lens: vec![],
-        text_lens: vec![],
-        heap: vec![],
-    };
+    let mut tape = Tape::with_no_nodes();
     let mut keys: Vec<NodeKey> = Vec::new();
     // (key, index of its parent), children of one parent pushed in reverse.
     let mut stack = vec![(top, 0)];
@@ -299,15 +291,7 @@ impl<'a> Rewrite<'a> {
     /// Adds a new node and the new nodes below it that hang on new nodes.
     fn add_run(&mut self, index: usize, parent: NodeKey, label: Label) -> Result<()> {
         let end = index + self.new.extents[index] as usize;
-        let mut run = Tape {
-            kinds: vec![],
-            ups: vec![],
-            extents: vec![],
-            counts: vec![],
-            name_lens: vec![],
-            text_lens: vec![],
-            heap: vec![],
-        };
+        let mut run = Tape::with_no_nodes();
         let mut members: Vec<usize> = Vec::new();
         // Position in the run of each new node of this subtree that belongs to it.
         let mut position = vec![usize::MAX; end - index];

@@ -143,7 +143,8 @@ impl Tape {
         Ok(builder.finish())
     }
 
-    pub(crate) fn with_no_nodes() -> Tape {
+    /// A tape to add nodes to: it is no document before it has its first.
+    pub fn with_no_nodes() -> Tape {
         Tape {
             kinds: Vec::new(),
             ups: Vec::new(),

@@ -8,5 +8,6 @@ mod listing;
 mod model;
 mod naive;
 mod sirix;
+mod stories;
 mod values;
 mod world;

@@ -14,15 +14,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
 
-const POLICIES: [CrashPolicy; 6] = [
-    CrashPolicy::SyncedOnly,
-    CrashPolicy::Everything,
-    CrashPolicy::Subset,
-    CrashPolicy::Torn512,
-    CrashPolicy::Torn4096,
-    CrashPolicy::Reordered,
-];
-
 /// What the outside knew after a number of operations on the disk.
 struct Moment {
     ops: usize,
@@ -130,7 +121,7 @@ fn power_loss_at_every_operation() {
     seeds(100, 6, |seed| {
         let story = tell(seed, 10, |_| {});
         for at in 0..=story.world.disk.op_count() {
-            for (i, policy) in POLICIES.into_iter().enumerate() {
+            for (i, policy) in CrashPolicy::ALL.into_iter().enumerate() {
                 story.survives(at, policy, seed, (at + i) % 8 == 0);
                 count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
@@ -197,7 +188,7 @@ fn every_sync_and_rename_is_needed() {
         (0..=story.world.disk.op_count()).any(|at| {
             let survives =
                 |p: CrashPolicy| (0..8).all(|seed| passes(|| story.survives(at, p, seed, true)));
-            !POLICIES.into_iter().all(survives)
+            !CrashPolicy::ALL.into_iter().all(survives)
         })
     };
     assert!(!caught(&story(&|_| {})), "an honest disk loses nothing");

@@ -1,0 +1,180 @@
+//! Bugs that random histories found, each told by itself: the shortest history that showed it.
+
+use crate::world::World;
+use document::{ChangeOp, NodeKey, Nodes, Place, Revision};
+
+fn put(hashes: bool, json: &str) -> World {
+    let world = World::new(1, hashes);
+    world.docs.put("d", json).expect("puts");
+    world
+}
+
+/// A revision, read from the store and not from what is kept of the newest.
+fn read(world: &World, revision: u64) -> String {
+    let then = world.docs.at(Revision(revision)).get("d").expect("reads").expect("it was there");
+    then.to_json().expect("writes")
+}
+
+/// The header's digest is that of the nodes, and so are its counts.
+fn header_is_right(world: &World, revision: u64) {
+    let then = world.docs.at(Revision(revision)).get("d").expect("reads").expect("it was there");
+    let (tree, header) = (then.tree(), then.tree().header());
+    assert_eq!(document::digest(tree.as_ref()).expect("reads"), header.digest, "at {revision}");
+    let keys = tree.subtree(tree.root()).expect("walks");
+    assert_eq!(keys.len() as u64, header.nodes, "at {revision}");
+    let placed = keys.iter().filter(|key| tree.place(**key).expect("reads").is_some());
+    assert_eq!(placed.count() as u64, header.placed, "at {revision}");
+}
+
+fn runs(world: &World, node: NodeKey) -> Vec<(u64, Option<u64>, String)> {
+    let runs = world.docs.node_history("d", node).expect("reads");
+    runs.into_iter().map(|run| (run.from.0, run.to.map(|to| to.0), run.value)).collect()
+}
+
+/// One edit sets a value twice: both sets stand in one delta, and where deltas were laid over an image
+/// unmerged, newest first, the first of the two was shown.
+#[test]
+fn a_value_set_twice_in_one_edit_is_the_last() {
+    let world = put(false, r#"{"n":0,"m":"x"}"#);
+    let twice = world.docs.edit("d", |edit| {
+        edit.set("$.n", "1")?;
+        edit.set("$.m", "\"y\"")?;
+        edit.set("$.n", "2")
+    });
+    twice.expect("edits");
+    world.docs.edit("d", |edit| edit.set("$.m", "\"z\"")).expect("edits");
+    let n = NodeKey(2);
+    for _ in 0..2 {
+        assert_eq!(read(&world, 2), r#"{"n":2,"m":"y"}"#);
+        let expected = [(1, Some(1), "0".to_owned()), (2, None, "2".to_owned())];
+        assert_eq!(runs(&world, n), expected);
+        world.compact();
+    }
+}
+
+/// More values of one chunk were set than are laid over its image: from there on it is merged. Each
+/// version reads as it was, on either side of that.
+#[test]
+fn many_values_over_one_image() {
+    let zeroes = vec!["0"; 40].join(",");
+    let world = put(true, &format!("[{zeroes}]"));
+    let mut expected = vec![0; 40];
+    let mut texts = vec![format!("[{zeroes}]")];
+    for (at, value) in (0..40).zip(1..) {
+        world
+            .docs
+            .edit("d", |edit| edit.set(&*format!("$[{at}]"), value.to_string()))
+            .expect("edits");
+        expected[at] = value;
+        texts.push(serde_json::to_string(&expected).expect("numbers"));
+    }
+    for round in 0..2 {
+        for (revision, text) in (1..).zip(&texts) {
+            assert_eq!(&read(&world, revision), text, "revision {revision}, round {round}");
+            header_is_right(&world, revision);
+        }
+        world.compact();
+    }
+}
+
+/// A revert brings another root back. The root that is given up was hashed as if it had a parent, because
+/// the older one had taken its place already: the digest was wrong from then on.
+#[test]
+fn a_root_given_up_by_a_revert_is_hashed_as_a_root() {
+    let world = put(true, "[1,2]");
+    world.docs.put("d", r#"{"a":{"b":null}}"#).expect("puts");
+    world.docs.put("d", "3").expect("puts");
+    for (revision, text) in [(1, "[1,2]"), (2, r#"{"a":{"b":null}}"#), (1, "[1,2]")] {
+        let reverted = world.docs.revert("d", Revision(revision), &Default::default());
+        let made = reverted.expect("reverts").revision.0;
+        assert_eq!(read(&world, made), text);
+        header_is_right(&world, made);
+    }
+}
+
+/// The keys of chunk 1 of an array of so many numbers: all that is in a chunk of its own.
+const CHUNK: std::ops::Range<u64> = 256..512;
+
+/// Revision 1 has 600 numbers, 2 lacks two of chunk 1, 3 lacks all of that chunk; 4 is as 2 was: the
+/// chunk has begun anew, without the two.
+fn chunk_begun_anew(middle: u64, last: u64) -> World {
+    let numbers: Vec<u32> = (0..600).collect();
+    let world = put(true, &serde_json::to_string(&numbers).expect("numbers"));
+    let remove = |keys: Vec<u64>| {
+        let all = |edit: &mut document::Edit<'_>| {
+            keys.into_iter().try_for_each(|key| edit.remove(NodeKey(key)))
+        };
+        world.docs.edit("d", all).expect("edits");
+    };
+    remove(vec![middle, last]);
+    remove(CHUNK.filter(|key| ![middle, last].contains(key)).collect());
+    world.compact();
+    world.docs.revert("d", Revision(2), &Default::default()).expect("reverts");
+    assert_eq!(read(&world, 4), read(&world, 2));
+    header_is_right(&world, 4);
+    world
+}
+
+/// The history of a node ended where its chunk had begun anew without it: the slot knew nothing, and that
+/// was taken for "never there".
+#[test]
+fn the_history_of_a_node_goes_on_where_its_chunk_began_anew() {
+    let world = chunk_begun_anew(300, 511);
+    for (key, value) in [(300, "298"), (511, "509")] {
+        assert_eq!(runs(&world, NodeKey(key)), [(1, Some(1), value.to_owned())], "node {key}");
+    }
+    let comes_back = [(1, Some(2), "299".to_owned()), (4, None, "299".to_owned())];
+    assert_eq!(runs(&world, NodeKey(301)), comes_back);
+}
+
+/// A diff looked at the slots that changed in the newer chunk. One that begun anew has no slot for a
+/// node that stood behind all that came back: its removal was not in the diff.
+#[test]
+fn a_diff_sees_what_a_chunk_lost_when_it_began_anew() {
+    let world = chunk_begun_anew(300, 511);
+    let gone = |from, to| {
+        let diff = world.docs.diff("d", Revision(from), Revision(to)).expect("compares");
+        let deleted = |op: &ChangeOp| matches!(op, ChangeOp::Delete { .. });
+        assert!(diff.changes.iter().all(|change| deleted(&change.op)), "{:?}", diff.changes);
+        diff.changes.iter().map(|change| change.node.0).collect::<Vec<_>>()
+    };
+    assert_eq!(gone(1, 2), [300, 511]);
+    assert_eq!(gone(1, 4), [300, 511]);
+    assert_eq!(gone(1, 3), CHUNK.collect::<Vec<_>>());
+    assert!(gone(2, 4).is_empty());
+}
+
+/// A field moved within its object keeps its name: that name was found to be taken, by itself.
+#[test]
+fn a_field_moves_within_its_object_under_its_own_name() {
+    let world = put(false, r#"{"a":1,"b":{"c":2},"d":3}"#);
+    let moved = world.docs.edit("d", |edit| edit.move_to("$.b", "$.a", Place::FieldBefore("b")));
+    moved.expect("moves");
+    assert_eq!(read(&world, 2), r#"{"b":{"c":2},"a":1,"d":3}"#);
+    let taken = world.docs.edit("d", |edit| edit.move_to("$.b", "$.d", Place::FieldAfter("a")));
+    assert!(taken.expect_err("there is another a").to_string().contains("already has a field"));
+}
+
+/// A chunk's fresh image holds all of the header, also what no later delta says again: how many nodes are
+/// placed, and the digest.
+#[test]
+fn an_image_holds_the_whole_header() {
+    let world = put(true, r#"{"list":[1,2,3],"n":0}"#);
+    let insert = |edit: &mut document::Edit<'_>| edit.insert("$.list[1]", Place::Before, "[9]");
+    world.docs.edit("d", insert).expect("inserts");
+    // So many values that the store puts fresh images beside the deltas.
+    for n in 1..=300 {
+        world.docs.edit("d", |edit| edit.set("$.n", n.to_string())).expect("edits");
+    }
+    let check = |world: &World| {
+        for revision in [1, 2, 3, 150, 302] {
+            header_is_right(world, revision);
+        }
+        assert_eq!(read(world, 302), r#"{"list":[1,[9],2,3],"n":300}"#);
+    };
+    check(&world);
+    world.flush();
+    check(&world);
+    world.compact();
+    check(&world.reopen());
+}
