@@ -192,6 +192,9 @@ fn contains(whole: JsonbRef<'_>, part: JsonbRef<'_>, depth: usize) -> Result<boo
     if depth > DEPTH_MAX {
         return Err(JsonbError::TooDeep);
     }
+    if whole.bytes() == part.bytes() {
+        return Ok(true);
+    }
     match (whole.value(), part.value()) {
         (Value::Object(whole), Value::Object(part)) => {
             if whole.len() < part.len() {
