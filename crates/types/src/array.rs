@@ -101,6 +101,9 @@ impl Array {
     ///
     /// # Errors
     /// As [`count`]; 2202E where there are not as many elements as the dimensions say.
+    ///
+    /// # Panics
+    /// Where an element is held otherwise.
     pub fn new<'a>(
         element: Type,
         repr: Repr,
@@ -116,17 +119,10 @@ impl Array {
             packed::put_varint(&mut bytes, zigzag(dimension.length));
             packed::put_varint(&mut bytes, zigzag(dimension.lower));
         }
-        let mut seen = 0;
-        packed::put_sequence(
-            &mut bytes,
-            elements.into_iter().inspect(|element| {
-                debug_assert!(
-                    element.repr().is_none_or(|of| of == repr),
-                    "{element:?} in {repr:?}"
-                );
-                seen += 1;
-            }),
-        );
+        let elements = elements.into_iter().inspect(|element| {
+            assert!(element.repr().is_none_or(|of| of == repr), "{element:?} in {repr:?}");
+        });
+        let seen = packed::put_sequence(&mut bytes, count, elements);
         if seen != count {
             return Err(Error::new(
                 SqlState::ARRAY_SUBSCRIPT_ERROR,

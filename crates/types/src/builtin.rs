@@ -157,10 +157,39 @@ impl Facts {
     }
 }
 
+/// The built-in types in the order of their OIDs, and where each is found.
+struct Catalog {
+    all: Vec<Facts>,
+    /// By OID, the place in the list plus one; 0 for numbers that are no type.
+    places: Vec<u8>,
+}
+
+fn catalog() -> &'static Catalog {
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+        let mut all = Vec::with_capacity(TABLE.len() * 2);
+        for (facts, array_name) in TABLE {
+            all.push(*facts);
+            if facts.array != Type::NONE {
+                all.push(facts.of_array(array_name));
+            }
+        }
+        all.sort_by_key(|facts| facts.ty);
+        let last = all.last().map_or(0, |facts| facts.ty.oid().0 as usize);
+        let mut places = vec![0; last + 1];
+        for (at, facts) in all.iter().enumerate() {
+            places[facts.ty.oid().0 as usize] =
+                u8::try_from(at + 1).expect("fewer types than a byte counts");
+        }
+        Catalog { all, places }
+    });
+    &CATALOG
+}
+
 /// The facts of a built-in type; `None` for types of users and numbers that are no type.
 pub fn facts(ty: Type) -> Option<&'static Facts> {
-    let all = all();
-    all.binary_search_by_key(&ty, |facts| facts.ty).ok().map(|at| &all[at])
+    let catalog = catalog();
+    let place = *catalog.places.get(ty.oid().0 as usize)?;
+    catalog.all.get(usize::from(place).checked_sub(1)?)
 }
 
 /// The built-in type with this name in the catalog, such as `int4`.
@@ -170,18 +199,7 @@ pub fn by_name(name: &str) -> Option<&'static Facts> {
 
 /// All built-in types, in the order of their OIDs.
 pub fn all() -> &'static [Facts] {
-    static ALL: LazyLock<Vec<Facts>> = LazyLock::new(|| {
-        let mut all = Vec::with_capacity(TABLE.len() * 2);
-        for (facts, array_name) in TABLE {
-            all.push(*facts);
-            if facts.array != Type::NONE {
-                all.push(facts.of_array(array_name));
-            }
-        }
-        all.sort_by_key(|facts| facts.ty);
-        all
-    });
-    &ALL
+    &catalog().all
 }
 
 /// The type of the elements of the two vector types, and the bytes of a name.

@@ -97,13 +97,14 @@ impl Ord for ArrayRef<'_> {
         // Iterators are compared element by element, then by length.
         self.iter().cmp(other.iter()).then_with(|| {
             let (mine, others) = (self.dimensions(), other.dimensions());
-            let lengths =
-                |of: &[crate::Dimension]| of.iter().map(|of| of.length).collect::<Vec<_>>();
-            let lowers = |of: &[crate::Dimension]| of.iter().map(|of| of.lower).collect::<Vec<_>>();
-            mine.len()
-                .cmp(&others.len())
-                .then_with(|| lengths(&mine).cmp(&lengths(&others)))
-                .then_with(|| lowers(&mine).cmp(&lowers(&others)))
+            let lengths = mine.iter().zip(&others).map(|(a, b)| a.length.cmp(&b.length));
+            let lowers = mine.iter().zip(&others).map(|(a, b)| a.lower.cmp(&b.lower));
+            let count = std::iter::once(mine.len().cmp(&others.len()));
+            count
+                .chain(lengths)
+                .chain(lowers)
+                .find(|order| order.is_ne())
+                .unwrap_or(Ordering::Equal)
         })
     }
 }
@@ -117,8 +118,8 @@ impl Hash for ArrayRef<'_> {
 
 impl Ord for RecordRef<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        let values = |record: &Self| record.iter().map(|(_, _, value)| value).collect::<Vec<_>>();
-        values(self).cmp(&values(other))
+        let values = |record: &Self| record.iter().map(|(_, _, value)| value);
+        values(self).cmp(values(other))
     }
 }
 

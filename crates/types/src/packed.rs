@@ -101,12 +101,17 @@ pub(crate) fn put(out: &mut Vec<u8>, value: DatumRef<'_>) {
         DatumRef::Float4(value) => out.extend_from_slice(&value.to_le_bytes()),
         DatumRef::Float8(value) => out.extend_from_slice(&value.to_le_bytes()),
         DatumRef::Numeric(value) => {
-            // The stored form is short nearly always: its length is put before it afterwards.
             let start = out.len();
             value.put_stored(out);
-            let mut length = Vec::with_capacity(2);
-            put_varint(&mut length, (out.len() - start) as u64);
-            out.splice(start..start, length);
+            // The length goes before it afterwards; it is short nearly always.
+            match u8::try_from(out.len() - start) {
+                Ok(length @ ..0x80) => out.insert(start, length),
+                _ => {
+                    let mut length = Vec::new();
+                    put_varint(&mut length, (out.len() - start) as u64);
+                    out.splice(start..start, length);
+                }
+            }
         }
         DatumRef::Text(value) => put_counted(out, value.as_bytes()),
         DatumRef::Bytea(value) => put_counted(out, value),
@@ -213,26 +218,31 @@ fn take_value<'a>(input: &mut &'a [u8], repr: Repr, depth: Option<u32>) -> Resul
     })
 }
 
-/// Writes a sequence of values: the flag, the bitmap where there are NULLs, the values.
-pub(crate) fn put_sequence<'a>(out: &mut Vec<u8>, values: impl Iterator<Item = DatumRef<'a>>) {
+/// Writes a sequence of `count` values: the flag, the bitmap where there are NULLs, the values.
+///
+/// Values beyond `count` are not written, and how many there were in all is the result.
+pub(crate) fn put_sequence<'a>(
+    out: &mut Vec<u8>,
+    count: usize,
+    values: impl Iterator<Item = DatumRef<'a>>,
+) -> usize {
     let flag = out.len();
+    let bitmap = flag + 1;
     out.push(0);
-    let body = flag + 1;
-    let mut nulls: Vec<u8> = Vec::new();
-    let mut count = 0;
+    let mut seen = 0;
     for value in values {
-        if value.is_null() {
-            nulls.resize(count / 8 + 1, 0);
-            nulls[count / 8] |= 1 << (count % 8);
+        if value.is_null() && seen < count {
+            if out[flag] == 0 {
+                out[flag] = 1;
+                out.splice(bitmap..bitmap, std::iter::repeat_n(0, count.div_ceil(8)));
+            }
+            out[bitmap + seen / 8] |= 1 << (seen % 8);
+        } else if seen < count {
+            put(out, value);
         }
-        put(out, value);
-        count += 1;
+        seen += 1;
     }
-    if !nulls.is_empty() {
-        nulls.resize(count.div_ceil(8), 0);
-        out[flag] = 1;
-        out.splice(body..body, nulls);
-    }
+    seen
 }
 
 /// The two parts of a sequence of `count` values.

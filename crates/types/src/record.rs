@@ -28,16 +28,19 @@ pub struct RecordRef<'a>(&'a [u8]);
 
 impl Record {
     /// The record with these fields: for each its type, how it is held, and the value.
+    ///
+    /// # Panics
+    /// Where a value is held otherwise.
     pub fn new<'a>(fields: impl IntoIterator<Item = (Type, Repr, DatumRef<'a>)>) -> Self {
         let fields: Vec<_> = fields.into_iter().collect();
         let mut bytes = Vec::new();
         packed::put_varint(&mut bytes, fields.len() as u64);
         for (ty, repr, value) in &fields {
-            debug_assert!(value.repr().is_none_or(|of| of == *repr), "{value:?} in {repr:?}");
+            assert!(value.repr().is_none_or(|of| of == *repr), "{value:?} in {repr:?}");
             bytes.push(*repr as u8);
             bytes.extend_from_slice(&ty.oid().0.to_le_bytes());
         }
-        packed::put_sequence(&mut bytes, fields.iter().map(|(_, _, value)| *value));
+        packed::put_sequence(&mut bytes, fields.len(), fields.iter().map(|(_, _, value)| *value));
         Self(bytes.into())
     }
 

@@ -37,7 +37,7 @@ pub fn write<'a>(
     let values = values.into_iter();
     packed::put_varint(out, u64::from(version));
     packed::put_varint(out, values.len() as u64);
-    packed::put_sequence(out, values);
+    packed::put_sequence(out, values.len(), values);
 }
 
 /// The version of the schema that a row was written under: what is needed to know its columns.

@@ -427,6 +427,22 @@ proptest! {
         }
     }
 
+    /// The short way to read a moment says what the long way says, which a blank in front leads to.
+    #[test]
+    fn both_ways_agree(
+        input in "[0-9]{4}-[01][0-9]-[0-3][0-9]([ T][0-2][0-9]:[0-6][0-9](:[0-6][0-9](\\.[0-9]{1,7})?)?(Z|[-+][01][0-9](:[0-6][0-9])?)?)?",
+        zone in prop::sample::select(vec!["UTC", "Europe/Berlin", "America/New_York"]),
+    ) {
+        let mut style = Style::default();
+        style.set_time_zone(zone).expect("a zone");
+        let context = Context::new(&style);
+        let long = format!(" {input}");
+        for ty in [Type::DATE, Type::TIMESTAMP, Type::TIMESTAMPTZ] {
+            let read = |text: &str| text::parse(text, ty, Modifier::NONE, &context).ok();
+            prop_assert_eq!(read(&input), read(&long));
+        }
+    }
+
     /// Order is a total one: it is the same both ways, and equal values are equal to the same.
     #[test]
     fn order_is_total((_, a, b) in pair(), (_, _, c) in pair()) {

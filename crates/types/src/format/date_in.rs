@@ -516,9 +516,8 @@ fn year(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Field
                     .map_err(|_| invalid())
             };
             let year = number(&start[..length])? * 1_000 + number(years)?;
-            let end = start.len() - after.len()
-                + (after.len() - after.trim_start_matches(is_space).len());
-            scan.advance(end + years.len());
+            let before = start.len() - after.trim_start_matches(is_space).len();
+            scan.advance(before + years.len());
             if i32::try_from(year).is_err() {
                 return Err(Error::new(
                     SqlState::DATETIME_FIELD_OVERFLOW,

@@ -153,9 +153,12 @@ macro_rules! float {
         /// The fewest digits that tell the number from its neighbours, as `d.ddde±n`.
         fn $shortest(value: $float) -> String {
             let shortest = format!("{value:e}");
+            let mantissa = shortest.split('e').next().unwrap_or("");
+            let decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
             // All that follows is about numbers too large for every integer to be a float, and such
-            // with many digits.
-            if value.abs() < (1u64 << <$float>::MANTISSA_DIGITS) as $float && shortest.len() < 9 {
+            // with more digits than every float has.
+            let is_large = value.abs() >= (1u64 << <$float>::MANTISSA_DIGITS) as $float;
+            if !is_large && decimals < $digits {
                 return shortest;
             }
             // What lies halfway between two floats is read as either of them, depending on how a
@@ -165,8 +168,6 @@ macro_rules! float {
                     && !is_halfway(written, f64::from(value), f64::from(value.next_up()))
                     && !is_halfway(written, f64::from(value), f64::from(value.next_down()))
             };
-            let mantissa = shortest.split('e').next().unwrap_or("");
-            let decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
             // Of two that are equally near, the one with an even last digit.
             let nearest = |decimals: usize| format!("{value:.decimals$e}");
             let mut candidates = [nearest(decimals), shortest]

@@ -9,8 +9,12 @@
 //! or number. Only where three numbers could be day, month and year in any order does a setting
 //! decide, `DateStyle`. What `now` and `today` mean, and the zone of a moment that names none, come
 //! with the [`Context`].
+//!
+//! The form that programs write, ISO 8601 with a space or a `T`, is read by a short way of its own
+//! ([`iso`]) that knows no words and no errors; what it does not take goes the long way.
 
 mod interval;
+mod iso;
 mod moment;
 mod token;
 
@@ -75,6 +79,9 @@ fn out_of_range(what: &str, text: &str) -> Error {
 
 /// The whole text as a moment.
 fn moment(text: &str, type_name: &str, context: &Context<'_>) -> Result<Moment> {
+    if let Some(moment) = iso::moment(text) {
+        return Ok(moment);
+    }
     token::tokens(text, LENGTH_MAX)
         .and_then(|tokens| Reading::moment(context, &tokens))
         .map_err(|fault| fault.error(type_name, text))
@@ -122,10 +129,14 @@ impl TimestampTz {
     /// As [`Timestamp::parse`].
     pub fn parse(text: &str, context: &Context<'_>) -> Result<Self> {
         match moment(text, "timestamp with time zone", context)? {
-            Moment::At { day, time_us, west_s } => local_us(day, time_us)
-                .and_then(|us| us.checked_add(i64::from(west_s) * SECOND_US))
-                .and_then(TimestampTz::in_range)
-                .ok_or_else(|| out_of_range("timestamp", text)),
+            Moment::At { day, time_us, west_s } => {
+                let zone = &context.style.time_zone;
+                let at = local_us(day, time_us).and_then(|us| {
+                    let west_s = west_s.unwrap_or_else(|| -zone.east_at_local(Timestamp(us)));
+                    us.checked_add(i64::from(west_s) * SECOND_US)
+                });
+                at.and_then(TimestampTz::in_range).ok_or_else(|| out_of_range("timestamp", text))
+            }
             Moment::Epoch => Ok(TimestampTz(-super::calendar::UNIX_EPOCH_DAYS * DAY_US)),
             Moment::Infinity => Ok(TimestampTz::INFINITY),
             Moment::NegativeInfinity => Ok(TimestampTz::NEG_INFINITY),

@@ -19,7 +19,12 @@ use crate::{Context, DateOrder};
 
 /// What a text says: a moment, before its range is checked.
 pub(super) enum Moment {
-    At { day: Civil, time_us: i64, west_s: i32 },
+    /// A day and a time; without a zone they are meant in the session's.
+    At {
+        day: Civil,
+        time_us: i64,
+        west_s: Option<i32>,
+    },
     Epoch,
     Infinity,
     NegativeInfinity,
@@ -215,7 +220,7 @@ impl<'a> Reading<'a> {
             return Err(Fault::Format);
         }
         let day = reading.civil();
-        let west_s = reading.west_s(Some(day))?;
+        let west_s = Some(reading.west_s(Some(day))?);
         Ok(Moment::At { day, time_us: reading.time_us(), west_s })
     }
 
