@@ -163,8 +163,8 @@ impl Source for StoredChunks {
     }
 
     fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
-        let (from, to) =
-            (self.prefix.record(Record::Chunk(0)), self.prefix.record(Record::Revisions(0)));
+        let bound = |record| self.prefix.record(record).to_vec();
+        let (from, to) = (bound(Record::Chunk(0)), bound(Record::Revisions(0)));
         for item in self.engine.store().scan(
             self.table,
             Bound::Included(from),
@@ -204,8 +204,7 @@ impl Collection {
 
     /// The document as it is now, `None` where there is none.
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
-        let snapshot = self.engine().snapshot();
-        let state = self.state(&Prefix::new(key)?, snapshot.csn())?;
+        let state = self.newest_state(&Prefix::new(key)?)?;
         Ok(state.tree.map(|tree| Document { revision: state.revision, tree }))
     }
 
@@ -243,6 +242,17 @@ impl Collection {
         Ok(self.keys("").next().transpose()?.is_none())
     }
 
+    /// The newest state of a document. Only where it comes from the store does it need a snapshot, so
+    /// that nothing of it is dropped meanwhile.
+    pub(crate) fn newest_state(&self, prefix: &Prefix) -> Result<State> {
+        let id = (self.table, prefix.clone());
+        if let Some(state) = self.documents.cache.get(&id, self.engine().visible()) {
+            return Ok(state);
+        }
+        let snapshot = self.engine().snapshot();
+        self.state(prefix, snapshot.csn())
+    }
+
     /// The newest state of a document as of `at`, from the cache or the store.
     pub(crate) fn state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
         let id = (self.table, prefix.clone());
@@ -257,7 +267,7 @@ impl Collection {
     }
 
     fn load_state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.end());
+        let (from, to) = (prefix.record(Record::Revisions(0)).to_vec(), prefix.end());
         let (mut number, mut tail) = (0, Timed::default());
         for item in self.engine().store().scan(
             self.table,
@@ -330,8 +340,7 @@ impl Collection {
         prefix: &Prefix,
         moment: Moment,
     ) -> Result<(State, Option<Revision>)> {
-        let snapshot = self.engine().snapshot();
-        let state = self.state(prefix, snapshot.csn())?;
+        let state = self.newest_state(prefix)?;
         let newest = state.revision;
         let revision = match moment {
             Moment::Revision(revision) => {
@@ -367,8 +376,7 @@ impl Collection {
 
     /// The state of a document that has revisions, or an error that says that there is none.
     pub(crate) fn known(&self, key: &str, prefix: &Prefix) -> Result<State> {
-        let snapshot = self.engine().snapshot();
-        let state = self.state(prefix, snapshot.csn())?;
+        let state = self.newest_state(prefix)?;
         match state.revision.0 {
             0 => Err(no_document(key)),
             _ => Ok(state),
