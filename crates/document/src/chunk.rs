@@ -38,7 +38,7 @@ use crate::image::{self, Image};
 use crate::order::Label;
 use json::Kind;
 use smallvec::SmallVec;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use store::{Csn, Versioned};
 
@@ -114,7 +114,7 @@ pub(crate) struct Patch {
 #[derive(Clone)]
 enum Base {
     Own(Arc<[u8]>),
-    Stored(Box<Versioned>),
+    Stored(Versioned),
 }
 
 /// The nodes of one chunk at one version.
@@ -177,46 +177,23 @@ impl Chunk {
     /// A chunk as the store holds it: where its deltas only set values they are laid over the
     /// stored image, otherwise a new image is made.
     pub fn from_stored(stored: Versioned) -> Result<Chunk, Damaged> {
-        let mut patches: SmallVec<[Patch; 2]> = SmallVec::new();
-        let mut patch_text: SmallVec<[u8; 32]> = SmallVec::new();
-        let mut seen = [0u64; CHUNK_NODES / 64];
-        // Newest first: the value of the first delta that sets a slot is the one that counts; within
-        // a delta, the last.
-        for (csn, delta) in stored.deltas().rev() {
-            let mut input = Reader::new(delta);
-            while let Some(tag) = input.rest().first() {
-                if *tag >= Op::SETS_BELOW {
-                    return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
-                }
-                // The common case first: of a slot that has a newer value.
-                if let Some((slot, ..)) = one_short_set(delta)
-                    && seen[slot as usize / 64] & (1u64 << (slot % 64)) != 0
-                {
-                    break;
-                }
-                let (kind, slot, text) = read_set(&mut input)?;
-                let bit = 1u64 << (slot % 64);
-                let first = seen[slot as usize / 64] & bit == 0;
-                if !first && patches.iter().all(|p| p.slot != slot || p.changed != csn) {
-                    continue;
-                }
-                seen[slot as usize / 64] |= bit;
-                let (start, len) = (patch_text.len() as u32, text.len() as u32);
-                patch_text.extend_from_slice(text);
-                let patch = Patch { slot, kind, changed: csn, start, len };
-                match patches.iter_mut().find(|p| !first && p.slot == slot) {
-                    Some(earlier) => *earlier = patch,
-                    None => patches.push(patch),
-                }
+        let mut newest = Newest::default();
+        let walked = stored.deltas().rev().try_for_each(|(csn, delta)| newest.add(csn, delta));
+        match walked {
+            ControlFlow::Continue(()) => {}
+            ControlFlow::Break(Ok(())) => {
+                return Chunk::from_buf(ChunkBuf::from_stored(&stored)?, stored.base_csn());
             }
+            ControlFlow::Break(Err(damaged)) => return Err(damaged),
         }
+        let Newest { mut patches, patch_text, .. } = newest;
         patches.sort_unstable_by_key(|p| p.slot);
         let image = Image::parse(stored.base())?;
         if patches.last().is_some_and(|p| p.slot as usize >= image.kinds.len()) {
             return Err(Damaged::new("a value for a node that is not there"));
         }
         let base_csn = stored.base_csn();
-        Ok(Chunk { base: Base::Stored(Box::new(stored)), base_csn, patches, patch_text })
+        Ok(Chunk { base: Base::Stored(stored), base_csn, patches, patch_text })
     }
 
     fn from_buf(buf: ChunkBuf, csn: Csn) -> Result<Chunk, Damaged> {
@@ -398,6 +375,66 @@ impl Chunk {
     /// The placed nodes: slot, parent, label.
     pub fn placed(&self) -> impl Iterator<Item = Result<(u8, NodeKey, Label), Damaged>> + '_ {
         placed(self.image().placed)
+    }
+}
+
+/// The newest value of each slot, from deltas that come newest first.
+#[derive(Default)]
+struct Newest {
+    /// A bit for each slot that has its value.
+    seen: [u64; CHUNK_NODES / 64],
+    patches: SmallVec<[Patch; 2]>,
+    patch_text: SmallVec<[u8; 32]>,
+}
+
+impl Newest {
+    #[inline]
+    fn has(&self, slot: u8) -> bool {
+        self.seen[slot as usize / 64] & 1u64 << (slot % 64) != 0
+    }
+
+    /// Takes from the next older delta what is not there yet. Breaks where it does more than set values.
+    #[inline(always)]
+    fn add(&mut self, csn: Csn, delta: &[u8]) -> ControlFlow<Result<(), Damaged>> {
+        // The common case first: of a slot that has a newer value.
+        match one_short_set(delta) {
+            Some((slot, ..)) if self.has(slot) => ControlFlow::Continue(()),
+            _ => match self.add_sets(csn, delta) {
+                Ok(true) => ControlFlow::Continue(()),
+                Ok(false) => ControlFlow::Break(Ok(())),
+                Err(damaged) => ControlFlow::Break(Err(damaged)),
+            },
+        }
+    }
+
+    /// Takes the values of a delta; false where it does more than set values.
+    fn add_sets(&mut self, csn: Csn, delta: &[u8]) -> Result<bool, Damaged> {
+        let mut input = Reader::new(delta);
+        while let Some(tag) = input.rest().first() {
+            if *tag >= Op::SETS_BELOW {
+                return Ok(false);
+            }
+            let (kind, slot, text) = read_set(&mut input)?;
+            // Within a delta it is the last value that counts.
+            let earlier = match self.has(slot) {
+                false => None,
+                true => {
+                    match self.patches.iter().position(|p| p.slot == slot && p.changed == csn) {
+                        None => continue,
+                        earlier => earlier,
+                    }
+                }
+            };
+            self.seen[slot as usize / 64] |= 1u64 << (slot % 64);
+            let (start, len) = (self.patch_text.len() as u32, text.len() as u32);
+            self.patch_text.extend_from_slice(text);
+            let patch = Patch { slot, kind, changed: csn, start, len };
+            match earlier {
+                Some(at) => self.patches[at] = patch,
+                None => self.patches.push(patch),
+            }
+        }
+        Ok(true)
     }
 }
 

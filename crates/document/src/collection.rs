@@ -166,8 +166,8 @@ impl Source for StoredChunks {
     }
 
     fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
-        let (from, to) =
-            (self.prefix.record(Record::Chunk(0)), self.prefix.record(Record::Revisions(0)));
+        let bound = |record| self.prefix.record(record).to_vec();
+        let (from, to) = (bound(Record::Chunk(0)), bound(Record::Revisions(0)));
         for item in self.engine.store().scan(
             self.table,
             Bound::Included(from),
@@ -217,8 +217,7 @@ impl Collection {
 
     /// The document as it is now, `None` where there is none.
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
-        let snapshot = self.engine().snapshot();
-        let state = self.state(&Prefix::new(key)?, snapshot.csn())?;
+        let state = self.newest_state(&Prefix::new(key)?)?;
         Ok(state.tree.map(|tree| Document { revision: state.revision, tree }))
     }
 
@@ -265,11 +264,8 @@ impl Collection {
     }
 
     /// The newest commit of which the collection tells: that of now, or the last before it was dropped.
-    pub(crate) fn last(&self, snapshot: &Snapshot) -> Csn {
-        match self.table.ended() {
-            Some(end) => snapshot.csn().min(Csn(end.0 - 1)),
-            None => snapshot.csn(),
-        }
+    pub(crate) fn last(&self, visible: Csn) -> Csn {
+        self.table.ended().map_or(visible, |end| visible.min(Csn(end.0 - 1)))
     }
 
     /// How many documents there are now.
@@ -280,6 +276,18 @@ impl Collection {
     /// True where there is no document.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.keys("").next().transpose()?.is_none())
+    }
+
+    /// The newest state of a document. Only where it comes from the store does it need a snapshot, so
+    /// that nothing of it is dropped meanwhile.
+    pub(crate) fn newest_state(&self, prefix: &Prefix) -> Result<State> {
+        let newest = self.last(self.engine().visible());
+        self.check(newest)?;
+        if let Some(state) = self.documents.cache.get(&(self.id, prefix.clone()), newest) {
+            return Ok(state);
+        }
+        let snapshot = self.engine().snapshot();
+        self.state(prefix, self.last(snapshot.csn()))
     }
 
     /// The newest state of a document as of `at`, from the cache or the store.
@@ -297,7 +305,8 @@ impl Collection {
     }
 
     fn load_state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        let (from, to) = (prefix.record(Record::Revisions(0)), prefix.record(Record::Paths));
+        let from = prefix.record(Record::Revisions(0)).to_vec();
+        let to = prefix.record(Record::Paths).to_vec();
         let (mut number, mut tail) = (0, Timed::default());
         for item in self.engine().store().scan(
             self.id,
@@ -431,8 +440,7 @@ impl Collection {
         prefix: &Prefix,
         moment: Moment,
     ) -> Result<(State, Option<Revision>)> {
-        let snapshot = self.engine().snapshot();
-        let state = self.state(prefix, self.last(&snapshot))?;
+        let state = self.newest_state(prefix)?;
         let newest = state.revision;
         let revision = match moment {
             Moment::Revision(revision) => {
@@ -473,8 +481,7 @@ impl Collection {
 
     /// The state of a document that has revisions, or an error that says that there is none.
     pub(crate) fn known(&self, key: &str, prefix: &Prefix) -> Result<State> {
-        let snapshot = self.engine().snapshot();
-        let state = self.state(prefix, self.last(&snapshot))?;
+        let state = self.newest_state(prefix)?;
         match state.revision.0 {
             0 => Err(no_document(key)),
             _ => Ok(state),

@@ -10,6 +10,7 @@
 //! first, in order, then the pages that list its revisions, then its path summary, where it has one.
 
 use crate::error::DocumentError;
+use smallvec::SmallVec;
 
 /// The longest document key, in bytes.
 pub const KEY_BYTES_MAX: usize = 1024;
@@ -26,9 +27,12 @@ pub(crate) enum Record {
     Paths,
 }
 
+/// A stored key, without a piece of memory of its own where it is short.
+pub(crate) type StoredKey = SmallVec<[u8; 48]>;
+
 /// The prefix of all of a document's records.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Prefix(Box<[u8]>);
+pub(crate) struct Prefix(StoredKey);
 
 impl Prefix {
     /// The prefix for a document key.
@@ -39,20 +43,22 @@ impl Prefix {
         if key.len() > KEY_BYTES_MAX {
             return Err(DocumentError::BadKey("is too long"));
         }
-        let mut bytes = escape(key);
+        let mut bytes = StoredKey::from_slice(key.as_bytes());
+        if key.contains('\0') {
+            bytes = StoredKey::from_vec(escape(key));
+        }
         bytes.extend_from_slice(&[0, 0]);
-        Ok(Prefix(bytes.into()))
+        Ok(Prefix(bytes))
     }
 
     /// The key of a record.
-    pub fn record(&self, record: Record) -> Vec<u8> {
+    pub fn record(&self, record: Record) -> StoredKey {
         let (tag, number) = match record {
             Record::Chunk(number) => (CHUNK, number),
             Record::Revisions(number) => (REVISIONS, number),
             Record::Paths => (PATHS, 0),
         };
-        let mut key = Vec::with_capacity(self.0.len() + 5);
-        key.extend_from_slice(&self.0);
+        let mut key = self.0.clone();
         key.push(tag);
         key.extend_from_slice(&number.to_be_bytes());
         key
@@ -115,10 +121,10 @@ mod tests {
             .flat_map(|k| {
                 let prefix = Prefix::new(k).unwrap();
                 [
-                    prefix.record(Record::Chunk(0)),
-                    prefix.record(Record::Chunk(7)),
-                    prefix.record(Record::Revisions(0)),
-                    prefix.record(Record::Paths),
+                    prefix.record(Record::Chunk(0)).to_vec(),
+                    prefix.record(Record::Chunk(7)).to_vec(),
+                    prefix.record(Record::Revisions(0)).to_vec(),
+                    prefix.record(Record::Paths).to_vec(),
                     prefix.end(),
                 ]
             })

@@ -20,7 +20,7 @@ use crate::tree::Nodes;
 use crate::{NodeKey, Result, Revision};
 use json::Kind;
 use std::ops::ControlFlow;
-use store::{Csn, Series, Version};
+use store::{Csn, Version};
 
 /// The value of a scalar at some commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +87,14 @@ impl Collection {
         let chunk = prefix.record(Record::Chunk(target.chunk()));
         let mut scan = Scan { slot: target.slot() as u8, there: false, f };
         let mut result = Ok(());
-        self.engine().store().series(self.id(), &chunk, Csn(1), to, |series| {
-            result = scan.run(series);
-            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.engine().store().versions(self.id(), &chunk, Csn(1), to, |version| {
+            match scan.version(version) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(damaged) => {
+                    result = Err(damaged);
+                    ControlFlow::Break(())
+                }
+            }
         })?;
         Ok(result?)
     }
@@ -104,26 +109,23 @@ struct Scan<F> {
 }
 
 impl<F: FnMut(Csn, Option<Scalar<'_>>)> Scan<F> {
-    fn run(&mut self, series: Series<'_>) -> Result<(), Damaged> {
-        let wanted = self.slot;
-        for version in series {
-            // The common case first.
-            if version.kind == store::Kind::Delta
-                && let Some((slot, kind, text)) = one_short_set(version.bytes)
-            {
-                if slot == wanted {
-                    self.there = true;
-                    (self.f)(version.csn, Some(Scalar { kind, text }));
-                }
-                continue;
+    #[inline(always)]
+    fn version(&mut self, version: Version<'_>) -> Result<(), Damaged> {
+        // The common case first.
+        if version.kind == store::Kind::Delta
+            && let Some((slot, kind, text)) = one_short_set(version.bytes)
+        {
+            if slot == self.slot {
+                self.there = true;
+                (self.f)(version.csn, Some(Scalar { kind, text }));
             }
-            self.other(version)?;
+            return Ok(());
         }
-        Ok(())
+        self.other(version)
     }
 
     /// Any other version: apart, so that the loop over the common ones is short.
-    #[cold]
+    #[inline(never)]
     fn other(&mut self, Version { csn, kind, bytes }: Version<'_>) -> Result<(), Damaged> {
         match kind {
             store::Kind::Delta => self.steps(csn, bytes)?,

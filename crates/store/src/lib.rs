@@ -82,7 +82,6 @@ pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use verify::{Files, VerifyReport};
 pub use versioned::{Versioned, merge_into};
-pub use versions::Series;
 
 /// The number of a commit: dense, ascending, 0 before everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -225,42 +225,66 @@ impl Cache {
 const MILESTONE_COMMITS: u64 = 64;
 /// Milestones kept at most; beyond, every other one is forgotten and half as many are made.
 const MILESTONES_MAX: usize = 4096;
-/// Milestones taken from the past when the engine is opened.
-const MILESTONES_AT_OPEN: u64 = 16;
+/// Milestones taken from the time before the engine was opened.
+const MILESTONES_PAST: u64 = 16;
 
 /// Some commits and their times, ascending, from which the store's compaction learns where a time
 /// lies without asking the engine. What it is told is at or before the truth: it may drop too little,
 /// never too much.
-pub(crate) struct Milestones(Mutex<Known>);
+///
+/// Those of the past are looked up when writing goes on ([`Milestones::recall`]), not by opening, which
+/// would read as many pages of the table of commits.
+#[derive(Default)]
+pub(crate) struct Milestones {
+    known: Mutex<Known>,
+}
 
 struct Known {
     list: Vec<(u64, Csn)>,
     /// Commits between two of them.
     stride: u64,
+    /// Those of the past are in the list.
+    recalled: bool,
+}
+
+impl Default for Known {
+    fn default() -> Known {
+        Known { list: Vec::new(), stride: MILESTONE_COMMITS, recalled: false }
+    }
 }
 
 impl Milestones {
-    /// Milestones spread evenly over the commits up to `last`.
-    pub(crate) fn load(
+    /// Looks up milestones of the past, once: spread evenly over the commits up to `newest`, before those
+    /// that were noted.
+    pub(crate) fn recall(
+        &self,
         index: &CommitIndex,
         store: &Store,
-        last: Csn,
-    ) -> Result<Milestones, TxnError> {
-        let mut known: Vec<(u64, Csn)> = Vec::new();
-        for part in 1..=MILESTONES_AT_OPEN {
-            let csn = Csn(
-                (u128::from(last.0) * u128::from(part) / u128::from(MILESTONES_AT_OPEN)) as u64
-            );
-            if csn.0 > 0 && known.last().is_none_or(|(_, known)| *known < csn) {
-                known.push((index.time_us(store, csn)?, csn));
+        newest: Csn,
+    ) -> Result<(), TxnError> {
+        if self.known.lock().recalled {
+            return Ok(());
+        }
+        let mut past: Vec<(u64, Csn)> = Vec::new();
+        for part in 1..=MILESTONES_PAST {
+            let csn =
+                Csn((u128::from(newest.0) * u128::from(part) / u128::from(MILESTONES_PAST)) as u64);
+            if csn.0 > 0 && past.last().is_none_or(|(_, last)| *last < csn) {
+                past.push((index.time_us(store, csn)?, csn));
             }
         }
-        Ok(Milestones(Mutex::new(Known { list: known, stride: MILESTONE_COMMITS })))
+        let mut known = self.known.lock();
+        if !std::mem::replace(&mut known.recalled, true) {
+            let noted = known.list.first().map_or(Csn::MAX, |(_, csn)| *csn);
+            past.retain(|(_, csn)| *csn < noted);
+            known.list.splice(..0, past);
+        }
+        Ok(())
     }
 
     /// Notes a commit, the next one, if it is time for one.
     pub(crate) fn note(&self, csn: Csn, time_us: u64) {
-        let mut known = self.0.lock();
+        let mut known = self.known.lock();
         if !csn.0.is_multiple_of(known.stride) {
             return;
         }
@@ -277,7 +301,7 @@ impl Milestones {
 
     /// A commit at or before `time_us`, the newest known; 0 where none is.
     pub(crate) fn floor(&self, time_us: u64) -> Csn {
-        let known = self.0.lock();
+        let known = self.known.lock();
         let after = known.list.partition_point(|(time, _)| *time <= time_us);
         after.checked_sub(1).map_or(Csn(0), |at| known.list[at].1)
     }
@@ -321,11 +345,10 @@ mod tests {
     /// However many commits there were, a milestone is at or before the truth and not far from it.
     #[test]
     fn milestones_never_tell_too_much() {
-        let known = Known { list: Vec::new(), stride: MILESTONE_COMMITS };
-        let milestones = Milestones(Mutex::new(known));
+        let milestones = Milestones::default();
         let last = 64 * MILESTONES_MAX as u64 * 5;
         (1..=last).for_each(|csn| milestones.note(Csn(csn), csn * 10));
-        assert!(milestones.0.lock().list.len() <= MILESTONES_MAX);
+        assert!(milestones.known.lock().list.len() <= MILESTONES_MAX);
         for time_us in (0..last * 10).step_by(99_991) {
             let (told, truth) = (milestones.floor(time_us).0, time_us / 10);
             assert!(told <= truth && truth - told <= last / 500, "{told} of {truth}");

@@ -214,7 +214,7 @@ impl Engine {
                 what: "the table of commits does not end at the last commit",
             });
         }
-        let milestones = Arc::new(Milestones::load(&commits, &store, last)?);
+        let milestones = Arc::new(Milestones::default());
         let floor = Arc::clone(&milestones);
         store.set_time_floor(Arc::new(move |time_us| floor.floor(time_us)));
         Ok(Arc::new(Engine {
@@ -357,6 +357,7 @@ impl Engine {
     /// Writes everything durable to the store's files and cuts the log below.
     pub fn checkpoint(&self) -> Result<(), TxnError> {
         self.settle()?;
+        self.recall()?;
         self.store.flush()?;
         self.release_log()
     }
@@ -491,8 +492,14 @@ impl Engine {
                 .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
         {
+            let _ = self.recall();
             let _ = self.release_log();
         }
+    }
+
+    /// Looks up what the store's retention by time has to know of the past, before there is much to drop.
+    fn recall(&self) -> Result<(), TxnError> {
+        self.milestones.recall(&self.commits, &self.store, self.visible())
     }
 
     /// Makes durable what is visible and is not known to be, and tells the store.
