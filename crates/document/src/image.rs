@@ -207,15 +207,12 @@ impl<'a> Image<'a> {
         }
         let image = Image::cut(bytes);
         let [names, frags, ..] = image.columns;
-        // Passes without branches: this is done for every chunk of every version that is read.
         let fits = match (names.width, frags.width) {
-            (1, 1) => image.fits(words::<1>(names.bytes), words::<1>(frags.bytes)),
-            (1, 2) => image.fits(words::<1>(names.bytes), words::<2>(frags.bytes)),
-            (2, 4) => image.fits(words::<2>(names.bytes), words::<4>(frags.bytes)),
-            _ => {
-                let (names, frags) = (names.wide(), frags.wide());
-                image.fits(names.into_iter().map(u64::from), frags.into_iter().map(u64::from))
-            }
+            (1, 1) => image.fits::<1, 1>(),
+            (1, 2) => image.fits::<1, 2>(),
+            (2, 2) => image.fits::<2, 2>(),
+            (2, 4) => image.fits::<2, 4>(),
+            _ => image.fits_at_any_width(),
         };
         if fits { Ok(image) } else { Err(Damaged::new("a chunk whose fragments do not add up")) }
     }
@@ -236,15 +233,32 @@ impl<'a> Image<'a> {
         Image { header, kinds, columns, name_bias: head.name_bias, placed, heap }
     }
 
+    /// Whether the fragments add up to the heap and each holds its name, for columns of these widths. Two
+    /// loops without branches, each over numbers of one width: they are run for every chunk of every
+    /// version that is read.
     #[inline(always)]
-    fn fits(&self, names: impl Iterator<Item = u64>, frags: impl Iterator<Item = u64>) -> bool {
-        let (mut sum, mut bad) = (0, false);
-        for ((kind, name), frag) in self.kinds.iter().zip(names).zip(frags) {
-            sum += frag as usize;
-            let prefix = prefix_len((name as u16).wrapping_sub(self.name_bias));
-            bad |= (*kind != 0) & (prefix >= frag as usize);
-        }
-        !bad && sum == self.heap.len()
+    fn fits<const NAME: usize, const FRAG: usize>(&self) -> bool {
+        let (names, _) = self.columns[NAMES].bytes.as_chunks::<NAME>();
+        let (frags, _) = self.columns[FRAGS].bytes.as_chunks::<FRAG>();
+        let slots = self.kinds.iter().zip(names).zip(frags);
+        let bad = slots.fold(0, |bad, ((kind, name), frag)| {
+            bad | self.is_short(*kind, word(name) as u32, word(frag) as u32)
+        });
+        bad == 0 && self.columns[FRAGS].sum(0..self.kinds.len()) == self.heap.len()
+    }
+
+    fn fits_at_any_width(&self) -> bool {
+        let (names, frags) = (self.columns[NAMES].wide(), self.columns[FRAGS].wide());
+        let slots = self.kinds.iter().zip(names).zip(frags);
+        let bad = slots.fold(0, |bad, ((kind, name), frag)| bad | self.is_short(*kind, name, frag));
+        bad == 0 && self.columns[FRAGS].sum(0..self.kinds.len()) == self.heap.len()
+    }
+
+    /// 1 where a node's fragment does not hold more than its name, of which the column has `name`.
+    #[inline(always)]
+    fn is_short(&self, kind: u8, name: u32, frag: u32) -> u32 {
+        let prefix = prefix_len((name as u16).wrapping_sub(self.name_bias)) as u32;
+        u32::from(kind != 0) & u32::from(prefix >= frag)
     }
 
     /// What chunk 0 says of the document.
