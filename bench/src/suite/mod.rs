@@ -12,6 +12,7 @@
 
 pub mod history;
 mod large;
+pub mod pgwire;
 pub mod versioned;
 
 pub use large::read as read_large;
