@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
+    ("session", &["vfs", "json", "numeric", "types", "scalar", "sql", "txn", "table", "exec"]),
     ("document", &["vfs", "store", "txn", "json"]),
     ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
 ];
