@@ -3,6 +3,7 @@
 //! ```text
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
+//!   table ──> txn, scalar
 //!   sql ──> scalar ──> types ──┘
 //! ```
 //!
@@ -22,6 +23,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
+    ("table", &["vfs", "store", "txn", "types", "scalar"]),
+    ("session", &["vfs", "json", "numeric", "types", "scalar", "sql", "txn", "table", "exec"]),
     ("document", &["vfs", "store", "txn", "json"]),
     ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
 ];
