@@ -80,11 +80,6 @@ pub(crate) fn add(counter: &AtomicU64, count: u64) {
     counter.fetch_add(count, Ordering::Relaxed);
 }
 
-/// Takes from a gauge.
-pub(crate) fn take(gauge: &AtomicU64, count: u64) {
-    gauge.fetch_sub(count, Ordering::Relaxed);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,7 +91,7 @@ mod tests {
         add(&parts[0].rows_total, 3);
         add(&parts[1].rows_total, 4);
         add(&parts[0].connections, 1);
-        take(&parts[1].connections, 1);
+        parts[1].connections.fetch_sub(1, Ordering::Relaxed);
         let sum = Metrics::sum(&parts);
         assert_eq!((sum.rows_total, sum.connections), (7, 0));
         let text = sum.prometheus();

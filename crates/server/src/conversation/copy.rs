@@ -59,7 +59,8 @@ impl Conversation {
             // The client may have sent them before it saw that it was to send data.
             Ok(Message::Flush | Message::Sync) => Step::Next,
             Ok(Message::CopyFail(reason)) => {
-                let Err(error) = self.session.copy_fail(reason);
+                let failed = self.session.copy_fail(reason);
+                let error = failed.expect_err("what the client gives up has failed");
                 self.fail_copy(error)
             }
             Ok(Message::Terminate) => Step::Close,

@@ -166,8 +166,11 @@ impl Conversation {
     }
 
     fn end_execute(&mut self, execute: &Execute) {
-        let portal = &execute.portal;
-        self.end_statement(execute.start, |_| format!("portal \"{portal}\""));
+        self.end_statement(execute.start, |session| {
+            session.portal(&execute.portal).map_or_else(|_| String::new(), |portal| {
+                portal.text().to_owned()
+            })
+        });
     }
 
     pub(super) fn sync(&mut self) -> Step {

@@ -310,7 +310,7 @@ impl Conversation {
 
     /// Answers a message that could not be understood, or is not taken.
     fn refuse(&mut self, kind: u8, error: Error) -> Step {
-        let is_simple = matches!(kind, b'Q' | b'F');
+        let is_simple = matches!(kind, b'Q' | b'F' | b'S' | b'd' | b'c' | b'f');
         let step = self.fail(error, !is_simple);
         if is_simple {
             self.ready();
@@ -347,7 +347,7 @@ impl Conversation {
     }
 
     /// Notes that a statement has ended, or was suspended.
-    fn end_statement(&mut self, start: Instant, text: impl FnOnce(&Session) -> String) {
+    fn end_statement(&mut self, start: Instant, text: impl FnOnce(&mut Session) -> String) {
         self.must_block = false;
         let took = start.elapsed();
         if took > HEAVY {
@@ -358,7 +358,7 @@ impl Conversation {
         if self.slow.is_some_and(|slow| took >= slow) {
             add(&self.counters.slow_statements_total, 1);
             let process = self.session.process_id();
-            let (took_ms, statement) = (took.as_secs_f64() * 1e3, text(&self.session));
+            let (took_ms, statement) = (took.as_secs_f64() * 1e3, text(&mut self.session));
             tracing::warn!(process, took_ms, statement, "slow statement");
         }
     }

@@ -34,8 +34,6 @@ pub(super) struct Query {
 /// A statement of it.
 struct Running {
     portal: Portal,
-    /// Its text, for the log of slow statements.
-    text: String,
     start: Instant,
     /// True where the data of `COPY ... TO STDOUT` has been announced.
     is_copying: bool,
@@ -107,16 +105,12 @@ impl Conversation {
                     return self.end_query(query);
                 };
                 let start = self.begin_statement();
-                let text = match self.slow {
-                    Some(_) => parsed.text().to_owned(),
-                    None => String::new(),
-                };
                 let portal = self.session.start(parsed, query.is_alone)?;
                 self.listen();
                 if let Some(columns) = portal.columns() {
                     backend::columns(&mut self.out, columns, portal.formats());
                 }
-                Running { portal, text, start, is_copying: false }
+                Running { portal, start, is_copying: false }
             }
         };
         if self.must_block && self.is_inline {
@@ -140,7 +134,7 @@ impl Conversation {
             }
             Done::Empty => {
                 backend::bare(&mut self.out, b'I');
-                self.end_statement(running.start, |_| running.text);
+                self.end_statement(running.start, |_| running.portal.text().to_owned());
                 match query.rest.len() {
                     0 => self.end_query(query),
                     _ => Ok(Flow::Done),
@@ -173,8 +167,8 @@ impl Conversation {
     /// The statement under way is done: the last one ends the transaction of the message first.
     pub(super) fn finish_statement(&mut self, query: &mut Query, tag: Tag) -> Result<Flow, Error> {
         // The portal goes first: what it holds on to would keep the transaction from ending.
-        if let Some(Running { text, start, .. }) = query.running.take() {
-            self.end_statement(start, |_| text);
+        if let Some(Running { portal, start, .. }) = query.running.take() {
+            self.end_statement(start, |_| portal.text().to_owned());
         }
         query.held = Some(tag);
         match query.rest.len() {

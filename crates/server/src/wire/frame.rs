@@ -146,18 +146,6 @@ impl Inbox {
         Ok(Some(frame))
     }
 
-    /// True where a whole message waits, or something that is none.
-    pub(crate) fn has_next(&self) -> bool {
-        match self.waiting().first_chunk::<HEAD>() {
-            Some([_, length @ ..]) => {
-                let length = i32::from_be_bytes(*length);
-                !(4..=self.message_bytes_max as i32).contains(&length)
-                    || self.waiting().len() > length as usize
-            }
-            None => false,
-        }
-    }
-
     /// The body of a message, until the next bytes are read.
     pub(crate) fn body(&self, frame: Frame) -> &[u8] {
         &self.bytes[frame.start..frame.end]
@@ -208,7 +196,6 @@ mod tests {
                     assert_eq!(inbox.body(frame), vec![found as u8; found * found * 7]);
                     found += 1;
                 }
-                assert!(!inbox.has_next());
             }
             assert_eq!(found, 40);
             assert!(inbox.is_empty());
