@@ -3,8 +3,13 @@
 //! ```text
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
+<<<<<<< HEAD
 //!   table ──> txn, scalar
 //!   sql ──> scalar ──> types ──┘
+=======
+//!   exec ──> sql ──> scalar ──> types ──┘
+//!    └────> table ──> txn
+>>>>>>> exec
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here
@@ -20,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &["json", "numeric"]),
     ("scalar", &["json", "numeric", "types"]),
     ("sql", &["json", "numeric", "types", "scalar", "table"]),
+    ("exec", &["types", "scalar", "numeric", "sql", "txn", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
