@@ -24,10 +24,12 @@ mod error;
 mod instance;
 mod message;
 mod names;
+mod objects;
 mod portal;
 mod session;
 pub mod settings;
 mod statement;
+mod system;
 mod transaction;
 
 pub use error::{Error, Result, Severity};

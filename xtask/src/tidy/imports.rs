@@ -3,9 +3,8 @@
 //! ```text
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
-//!   server ──> session ──> sql, table
-//!   table ──> txn, scalar
-//!   sql ──> scalar ──> types ──┘
+//!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
+//!                            └────> table ──> txn
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here
@@ -21,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &["json", "numeric"]),
     ("scalar", &["json", "numeric", "types"]),
     ("sql", &["json", "numeric", "types", "scalar", "table"]),
+    ("exec", &["types", "scalar", "numeric", "sql", "txn", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
