@@ -234,13 +234,24 @@ impl Scan {
         end(&self.full, gather, known.flatten())
     }
 
-    fn step(&mut self) -> Result<Option<(Vec<u8>, Versioned)>, StoreError> {
+    /// The next key, which stays where it is until the next call, with its state; `None` at the end
+    /// and after an error.
+    pub fn advance(&mut self) -> Result<Option<(&[u8], Versioned)>, StoreError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let found = self.step();
+        self.ended = !matches!(found, Ok(Some(_)));
+        Ok(found?.map(|versioned| (&self.full[TABLE_LEN..], versioned)))
+    }
+
+    fn step(&mut self) -> Result<Option<Versioned>, StoreError> {
         if !self.begun {
             self.begin()?;
         }
         while self.next_key() {
             if let Some(versioned) = self.settle()? {
-                return Ok(Some((self.full[TABLE_LEN..].to_vec(), versioned)));
+                return Ok(Some(versioned));
             }
         }
         Ok(None)
@@ -257,11 +268,7 @@ fn bound_key(bound: &Bound<Vec<u8>>) -> &[u8] {
 impl Iterator for Scan {
     type Item = Result<(Vec<u8>, Versioned), StoreError>;
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let item = self.step().transpose();
-        self.ended = !matches!(item, Some(Ok(_)));
-        item
+        let found = self.advance().transpose()?;
+        Some(found.map(|(key, versioned)| (key.to_vec(), versioned)))
     }
 }

@@ -30,7 +30,7 @@ mod scope;
 mod select;
 mod subquery;
 mod types;
-mod walk;
+pub mod walk;
 mod window;
 
 pub use names::{

@@ -9,15 +9,19 @@
 //!                                           query     SELECT, WITH, UNION ...
 //!                                           source    FROM, joins, moments
 //!                                           dml       INSERT, UPDATE, DELETE, MERGE
+//!                                           define    CREATE, ALTER, DROP, GRANT
+//!                                           command   BEGIN, SET, PREPARE, FETCH, COPY
 //! ```
 //!
-//! Queries and changes of rows are read by a grammar that is PostgreSQL's rule for rule, because
-//! what is valid, how it nests, what names a column and where an error points all follow from it,
-//! and because tables have a past here, which no other grammar has words for. Definitions and the
-//! other commands are read by `sqlparser`, whose trees hold all that they say.
+//! The grammar is PostgreSQL's rule for rule, because what is valid, how it nests, what names a
+//! column and where an error points all follow from it, and because tables have a past here, which
+//! no other grammar has words for.
 
 pub mod ast;
+mod command;
+mod copy;
 mod cursor;
+mod define;
 mod dml;
 mod expr;
 mod keywords;

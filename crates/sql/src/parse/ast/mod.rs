@@ -10,12 +10,23 @@
 //! (`EXTRACT(year FROM x)` is `pg_catalog.extract('year', x)`), as it is in PostgreSQL's own trees.
 
 mod change;
+mod command;
+mod define;
 mod expr;
 mod query;
 
 pub use change::{
     Arbiter, Assignment, Conflict, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeClause,
     MergeWhen, Target, Update,
+};
+pub use command::{
+    Command, Copy, CopyEnd, CopyValue, CopyWhat, Direction, Discard, Modes, SetValue,
+};
+pub use define::{
+    Alter, ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
+    CreateTableAs, Define, DomainChange, EnumChange, ForeignAction, GrantOn, IndexElement,
+    ObjectKind, Privileges, References, RoleOption, SequenceOption, SqlExpr, StorageOption,
+    TableConstraint, TableConstraintKind, TableElement, Timing,
 };
 pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
@@ -133,6 +144,8 @@ pub enum Statement {
         /// The text of the query.
         text: String,
     },
-    /// Everything else, as `sqlparser` reads it.
-    Utility(Box<sqlparser::ast::Statement>),
+    /// A command of a session.
+    Command(Box<Command>),
+    /// A definition.
+    Define(Box<Define>),
 }

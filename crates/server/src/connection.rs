@@ -1,0 +1,292 @@
+//! A session on a core: its conversation, on a socket.
+//!
+//! ```text
+//!          ┌──────────────────────────────────────────────┐
+//!          v                                              │
+//!   wait: bytes │ a nudge │ time is up      messages ─> steps ─> send
+//!                  │          │                      │
+//!                  │          └ 57P05 25P03          ├─ commit: the core's desk
+//!                  └ NOTIFY, the end (57P01)         └─ blocked: a thread that may wait
+//! ```
+//!
+//! Answers are sent when nothing more waits to be answered, before anything is waited for, and when
+//! there are many.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use session::{Error, StartUp};
+use tokio::sync::Notify;
+use types::SqlState;
+
+use crate::channel::{Channel, Peer};
+use crate::conversation::{Conversation, OUT_BYTES_MAX, Step};
+use crate::core::Core;
+use crate::door::Arrival;
+use crate::metrics::add;
+use crate::wire::startup::MINOR_LONG_SECRET;
+use crate::wire::{Inbox, backend};
+
+/// Messages that are dealt with before the other sessions of the core have their turn.
+const TURN: usize = 64;
+
+/// Bytes of the secret for cancelling, with protocol 3.0 and since 3.2.
+const SECRET_BYTES: usize = 4;
+const LONG_SECRET_BYTES: usize = 32;
+
+/// A buffer for answers that has grown larger is given back.
+const OUT_BYTES_KEPT: usize = 2 * OUT_BYTES_MAX;
+
+/// A session and its socket.
+struct Connection<'c> {
+    core: &'c Core,
+    channel: Channel,
+    inbox: Inbox,
+    /// None only while it is on another thread.
+    conversation: Option<Box<Conversation>>,
+    nudge: Arc<Notify>,
+}
+
+/// What ended a wait.
+enum Event {
+    /// So many bytes came; none where the client has gone.
+    Bytes(usize),
+    /// Somebody has something to tell.
+    Nudge,
+    /// Nothing came for too long.
+    Late,
+}
+
+/// True where a connection goes on.
+type GoesOn = bool;
+
+/// Serves somebody who was let in, to the end.
+pub(crate) async fn serve(core: &Core, arrival: Arrival) {
+    let Arrival { channel, inbox, out, start, peer, seats } = arrival;
+    let Ok(mut channel) = channel.attach() else {
+        return tracing::error!("a connection could not be taken over");
+    };
+    let user = start.user.clone();
+    let long = start.minor >= MINOR_LONG_SECRET;
+    let start = StartUp {
+        user: start.user,
+        database: start.database,
+        settings: start.settings,
+        peer: Some(match peer {
+            Peer::Tcp(address, port) => format!("{address}:{port}"),
+            Peer::Unix => peer.to_string(),
+        }),
+        secret_bytes: if long { LONG_SECRET_BYTES } else { SECRET_BYTES },
+    };
+    let database = start.database.clone();
+    let mut session = match core.shared.instance.connect(start) {
+        Ok(session) => session,
+        Err(error) => {
+            let mut out = out;
+            add(&core.shared.counters.connections_refused_total, 1);
+            backend::report(&mut out, &error.fatal());
+            // Who has gone meanwhile need not be told.
+            let _ = channel.send(&out).await;
+            return channel.close().await;
+        }
+    };
+    let process = session.process_id();
+    tracing::info!(process, %peer, user, database, tls = channel.is_tls(), "connected");
+    add(&core.counters.connections_total, 1);
+    let nudge = Arc::new(Notify::new());
+    let waker = Arc::clone(&nudge);
+    session.set_wake(Arc::new(move || waker.notify_one()));
+    let slow = core.shared.options.slow_statement;
+    let conversation = Conversation::begin(session, out, Arc::clone(&core.counters), slow);
+    let mut connection =
+        Connection { core, channel, inbox, conversation: Some(Box::new(conversation)), nudge };
+    match connection.run().await {
+        Ok(()) => tracing::info!(process, "disconnected"),
+        Err(error) => tracing::info!(process, "connection lost: {error}"),
+    }
+    let Connection { channel, conversation, .. } = connection;
+    // What the transaction holds is free before the client sees the end.
+    drop(conversation);
+    channel.close().await;
+    drop(seats);
+}
+
+impl Connection<'_> {
+    fn talk(&mut self) -> &mut Conversation {
+        self.conversation.as_mut().expect("it is here but while a step is on another thread")
+    }
+
+    /// Serves the client until one of the two has had enough.
+    async fn run(&mut self) -> io::Result<()> {
+        loop {
+            if !self.answer().await? {
+                return self.send().await;
+            }
+            self.send().await?;
+            match self.wait().await? {
+                Event::Bytes(0) => return Ok(()),
+                Event::Bytes(count) => {
+                    add(&self.core.counters.bytes_received_total, count as u64);
+                }
+                Event::Nudge => {
+                    if let Some(end) = self.end() {
+                        self.talk().hang_up(end);
+                        return self.send().await;
+                    }
+                    if self.talk().is_idle() {
+                        self.talk().tell();
+                    }
+                }
+                Event::Late => {
+                    let error = match self.talk().is_in_transaction() {
+                        true => Error::new(
+                            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                            "terminating connection due to idle-in-transaction timeout",
+                        ),
+                        false => Error::new(
+                            SqlState::IDLE_SESSION_TIMEOUT,
+                            "terminating connection due to idle-session timeout",
+                        ),
+                    };
+                    self.talk().hang_up(error);
+                    return self.send().await;
+                }
+            }
+        }
+    }
+
+    /// Why the session must end, where somebody has told it to.
+    fn end(&mut self) -> Option<Error> {
+        let must_end = self.core.shared.is_stopping() || self.talk().session().is_terminated();
+        must_end.then(|| {
+            let message = "terminating connection due to administrator command";
+            Error::new(SqlState::ADMIN_SHUTDOWN, message)
+        })
+    }
+
+    /// Deals with the messages that have come.
+    async fn answer(&mut self) -> io::Result<GoesOn> {
+        let mut turn = 0;
+        loop {
+            if self.talk().out.len() >= OUT_BYTES_MAX {
+                self.send().await?;
+            }
+            let step = match self.inbox.next() {
+                Ok(None) => return Ok(true),
+                Ok(Some(frame)) => {
+                    let talk = self.conversation.as_mut().expect("it is here between steps");
+                    let body = self.inbox.body(frame);
+                    talk.guarded(|talk| talk.take(frame.kind, body))
+                }
+                Err(error) => self.talk().hang_up(error),
+            };
+            if !self.follow(step).await? {
+                return Ok(false);
+            }
+            turn += 1;
+            if turn % TURN == 0 {
+                if self.talk().must_send {
+                    self.send().await?;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Does what a step asks for, and the steps after it.
+    async fn follow(&mut self, mut step: Step) -> io::Result<GoesOn> {
+        loop {
+            step = match step {
+                Step::Next => return Ok(true),
+                Step::Close => return Ok(false),
+                Step::Send => {
+                    self.send().await?;
+                    self.talk().guarded(|talk| talk.go_on(false))
+                }
+                Step::Commit(ordered) => {
+                    if self.talk().must_send {
+                        self.send().await?;
+                    }
+                    let outcome = self.core.desk.wait(ordered).await;
+                    self.talk().guarded(|talk| talk.committed(outcome))
+                }
+                Step::Block => {
+                    if self.talk().must_send {
+                        self.send().await?;
+                    }
+                    self.move_off().await
+                }
+            };
+        }
+    }
+
+    /// Goes on on a thread that may wait, while this one serves others.
+    async fn move_off(&mut self) -> Step {
+        add(&self.core.counters.moved_statements_total, 1);
+        let mut talk = self.conversation.take().expect("it is here between steps");
+        let moved = tokio::task::spawn_blocking(move || {
+            let step = talk.guarded(|talk| talk.go_on(true));
+            (talk, step)
+        });
+        let (talk, step) = moved.await.expect("a step gives back what it was given");
+        self.conversation = Some(talk);
+        step
+    }
+
+    /// Sends what has been said.
+    async fn send(&mut self) -> io::Result<()> {
+        let talk = self.conversation.as_mut().expect("it is here between steps");
+        talk.must_send = false;
+        if talk.out.is_empty() {
+            return Ok(());
+        }
+        add(&self.core.counters.bytes_sent_total, talk.out.len() as u64);
+        add(&self.core.counters.sends_total, 1);
+        self.channel.send(&talk.out).await?;
+        talk.out.clear();
+        if talk.out.capacity() > OUT_BYTES_KEPT {
+            talk.out = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Waits until there is something to do.
+    async fn wait(&mut self) -> io::Result<Event> {
+        let patience = match self.end() {
+            // It was told while nobody waited to be told.
+            Some(_) => return Ok(Event::Nudge),
+            None => self.patience(),
+        };
+        let mut late = pin!(patience.map(tokio::time::sleep));
+        let mut nudged = pin!(self.nudge.notified());
+        poll_fn(|cx| {
+            if let Poll::Ready(count) = self.channel.poll_receive(cx, &mut self.inbox) {
+                return Poll::Ready(count.map(Event::Bytes));
+            }
+            if nudged.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(Event::Nudge));
+            }
+            match late.as_mut().as_pin_mut() {
+                Some(late) => late.poll(cx).map(|()| Ok(Event::Late)),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// How long the client may be silent.
+    fn patience(&mut self) -> Option<Duration> {
+        let setting = match self.talk().is_in_transaction() {
+            true => "idle_in_transaction_session_timeout",
+            false => "idle_session_timeout",
+        };
+        match self.talk().session().setting_integer(setting) {
+            0 => None,
+            limit_ms => Some(Duration::from_millis(limit_ms.unsigned_abs())),
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! A conversation with one client: the protocol without sockets.
+//!
+//! ```text
+//!   message ──take──> Step      Next     dealt with; the next may come
+//!                               Send     the buffer is full: send it, then go on
+//!                               Commit   wait until this is durable, then go on
+//!                               Block    go on, on a thread that may wait
+//!                               Close    send what was said, and hang up
+//!                       ^                  │
+//!                       └──── go_on ───────┘
+//!
+//!   Q  ──> read ──> start ─ execute ─ end of the transaction ─ CommandComplete ──> ReadyForQuery
+//!   P B D E S ──> parse, bind, describe, execute, end ──> an answer each, ReadyForQuery
+//! ```
+//!
+//! What is answered is appended to a buffer; [`Conversation::must_send`] tells when PostgreSQL would
+//! send it. A conversation can be moved to another thread between any two steps.
+//!
+//! # Invariants
+//! * After an error in the extended protocol nothing is done until `Sync`, which ends it with one
+//!   `ReadyForQuery`; each `Query` is answered with exactly one, whatever happens.
+//! * The tag of the last statement of a `Query` follows its commit: a commit that fails is an error
+//!   of that statement.
+
+mod copy;
+mod extended;
+mod output;
+mod simple;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use session::{Error, Format, Messages, Session, Severity, Status};
+use txn::Ordered;
+use types::SqlState;
+
+use crate::desk::Outcome;
+use crate::metrics::{Counters, add};
+use crate::wire::{Message, backend, violation};
+use copy::CopyIn;
+use extended::Execute;
+use output::Rows;
+use simple::Query;
+
+/// Answers are sent when they have grown to so many bytes, whatever else comes.
+pub(crate) const OUT_BYTES_MAX: usize = 64 << 10;
+
+/// A statement that ran for longer than this held up the other sessions of its core: the next ones of
+/// its session run where they hold up nobody, until so many in a row were [`QUICK`].
+const HEAVY: Duration = Duration::from_millis(5);
+const QUICK: Duration = Duration::from_millis(1);
+const QUICK_IN_A_ROW: u32 = 16;
+
+/// What is to be done before a conversation goes on.
+pub(crate) enum Step {
+    /// Nothing: the message is dealt with.
+    Next,
+    /// Send the answers so far, then [`Conversation::go_on`].
+    Send,
+    /// Wait for the commit, then [`Conversation::committed`].
+    Commit(Ordered),
+    /// [`Conversation::go_on`] on a thread that may wait.
+    Block,
+    /// Send the answers so far and hang up.
+    Close,
+}
+
+/// How far a statement has come.
+enum Flow {
+    /// To its end.
+    Done,
+    /// To where something has to be done first.
+    Wait(Step),
+    /// To where the client sends data.
+    CopyIn,
+}
+
+impl From<Option<Ordered>> for Flow {
+    fn from(commit: Option<Ordered>) -> Self {
+        commit.map_or(Flow::Done, |ordered| Flow::Wait(Step::Commit(ordered)))
+    }
+}
+
+/// What one client and its session have to say to each other.
+pub(crate) struct Conversation {
+    session: Session,
+    /// What is to be sent.
+    pub(crate) out: Vec<u8>,
+    /// True where `out` should be sent as soon as no message waits.
+    pub(crate) must_send: bool,
+    doing: Doing,
+    /// True after an error in the extended protocol, until `Sync`.
+    is_skipping: bool,
+    /// True where the statement may only go on where it may wait.
+    must_block: bool,
+    /// What the session was told of it last.
+    is_inline: bool,
+    /// Settings and notifications that are told at the next `ReadyForQuery`.
+    untold: Messages,
+    /// How many quick statements there must be until one runs on the core again.
+    heavy: u32,
+    slow: Option<Duration>,
+    counters: Arc<Counters>,
+    /// For values as text, and for the formats of a result: kept, so that they need not be allocated.
+    scratch: String,
+    formats: Vec<Format>,
+}
+
+/// What is under way.
+enum Doing {
+    /// Waiting for a message.
+    Nothing,
+    /// A message of the simple protocol.
+    Query(Query),
+    /// A portal.
+    Execute(Execute),
+    /// The end of a series of the extended protocol.
+    Sync,
+    /// Data of `COPY ... FROM STDIN` is taken.
+    Copy(CopyIn),
+}
+
+impl Conversation {
+    /// A conversation for a session that has just begun; it opens with what the client is told at
+    /// the start.
+    pub(crate) fn begin(
+        mut session: Session,
+        mut out: Vec<u8>,
+        counters: Arc<Counters>,
+        slow: Option<Duration>,
+    ) -> Self {
+        session.set_inline(true);
+        for (name, value) in session.settings_reported() {
+            backend::parameter(&mut out, name, &value);
+        }
+        backend::key_data(&mut out, session.process_id(), session.secret());
+        let mut conversation = Self {
+            session,
+            out,
+            must_send: false,
+            doing: Doing::Nothing,
+            is_skipping: false,
+            must_block: false,
+            is_inline: true,
+            untold: Messages::default(),
+            heavy: 0,
+            slow,
+            counters,
+            scratch: String::new(),
+            formats: Vec::new(),
+        };
+        conversation.listen();
+        conversation.ready();
+        conversation
+    }
+
+    /// The session.
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// True where the client is expected to say something and nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.doing, Doing::Nothing)
+    }
+
+    /// Deals with a message.
+    pub(crate) fn take(&mut self, kind: u8, body: &[u8]) -> Step {
+        if let Doing::Copy(_) = self.doing {
+            return self.take_copy(kind, body);
+        }
+        if self.is_skipping && !matches!(kind, b'S' | b'X') {
+            return Step::Next;
+        }
+        let message = match Message::read(kind, body) {
+            Ok(message) => message,
+            Err(error) => return self.refuse(kind, error),
+        };
+        match message {
+            Message::Query(text) => self.query(text),
+            Message::Parse { name, text, types } => {
+                let outcome = self.session.parse(name, text, &types);
+                self.answer(outcome, |out| backend::bare(out, b'1'))
+            }
+            Message::Bind(bind) => self.bind(bind),
+            Message::Describe(target) => self.describe(target),
+            Message::Execute { portal, rows_max } => self.execute(portal, rows_max),
+            Message::Close(target) => self.close(target),
+            Message::Flush => {
+                self.must_send = true;
+                Step::Next
+            }
+            Message::Sync => {
+                self.is_skipping = false;
+                self.sync()
+            }
+            Message::FunctionCall => {
+                let error = Error::not_supported("a call of a function by message");
+                self.refuse(kind, error.hint("Use SELECT function(...)."))
+            }
+            // Left over of a COPY that failed meanwhile.
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Step::Next,
+            Message::Password => {
+                self.hang_up(violation(format!("invalid frontend message type {kind}")))
+            }
+            Message::Terminate => Step::Close,
+        }
+    }
+
+    /// Goes on with what is under way. `may_block` tells whether this thread may wait.
+    pub(crate) fn go_on(&mut self, may_block: bool) -> Step {
+        if self.must_block && !may_block {
+            return Step::Block;
+        }
+        if self.is_inline == may_block {
+            self.is_inline = !may_block;
+            self.session.set_inline(self.is_inline);
+        }
+        match std::mem::replace(&mut self.doing, Doing::Nothing) {
+            Doing::Nothing => Step::Next,
+            Doing::Query(query) => self.go_on_query(query),
+            Doing::Execute(execute) => self.go_on_execute(execute),
+            Doing::Sync => self.go_on_sync(),
+            Doing::Copy(copy) => self.go_on_copy(copy),
+        }
+    }
+
+    /// Goes on after the commit that [`Step::Commit`] asked to wait for.
+    pub(crate) fn committed(&mut self, outcome: Outcome) -> Step {
+        match outcome.map_err(Error::from) {
+            Ok(_) => self.go_on(false),
+            Err(error) => match std::mem::replace(&mut self.doing, Doing::Nothing) {
+                Doing::Execute(_) => self.fail(error, true),
+                _ => {
+                    self.fail(error, false);
+                    self.ready();
+                    Step::Next
+                }
+            },
+        }
+    }
+
+    /// Runs a step; a failure inside the session ends it, and nothing else.
+    pub(crate) fn guarded(&mut self, step: impl FnOnce(&mut Self) -> Step) -> Step {
+        let step = std::panic::AssertUnwindSafe(|| step(self));
+        std::panic::catch_unwind(step).unwrap_or_else(|_| {
+            add(&self.counters.panics_total, 1);
+            let message = "the server failed while it ran this statement";
+            self.hang_up(
+                Error::new(SqlState::INTERNAL_ERROR, message)
+                    .detail("The transaction was rolled back. Other sessions go on."),
+            )
+        })
+    }
+
+    /// Ends the conversation with an error.
+    pub(crate) fn hang_up(&mut self, error: Error) -> Step {
+        self.report(&error.fatal());
+        Step::Close
+    }
+
+    /// Tells what other sessions have to say, while nothing is under way.
+    pub(crate) fn tell(&mut self) {
+        self.listen();
+        if !self.untold.is_empty() {
+            self.tell_untold();
+            self.must_send = true;
+        }
+    }
+
+    /// Takes what the session has to say beside its results. Notices are told at once.
+    fn listen(&mut self) {
+        let Messages { notices, mut settings, mut notifications } = self.session.take_messages();
+        for notice in &notices {
+            backend::report(&mut self.out, notice);
+        }
+        self.must_send |= !notices.is_empty();
+        self.untold.settings.append(&mut settings);
+        self.untold.notifications.append(&mut notifications);
+    }
+
+    fn tell_untold(&mut self) {
+        for (name, value) in self.untold.settings.drain(..) {
+            backend::parameter(&mut self.out, name, &value);
+        }
+        for notification in self.untold.notifications.drain(..) {
+            backend::notification(&mut self.out, &notification);
+        }
+    }
+
+    /// Says that the next may come.
+    fn ready(&mut self) {
+        self.listen();
+        self.tell_untold();
+        backend::ready(&mut self.out, self.session.status());
+        self.must_send = true;
+    }
+
+    /// Answers a message of the extended protocol.
+    fn answer(&mut self, outcome: Result<(), Error>, say: impl FnOnce(&mut Vec<u8>)) -> Step {
+        self.listen();
+        match outcome {
+            Ok(()) => {
+                say(&mut self.out);
+                Step::Next
+            }
+            Err(error) => self.fail(error, true),
+        }
+    }
+
+    /// Answers a message that could not be understood, or is not taken.
+    fn refuse(&mut self, kind: u8, error: Error) -> Step {
+        let is_simple = matches!(kind, b'Q' | b'F' | b'S' | b'd' | b'c' | b'f');
+        let step = self.fail(error, !is_simple);
+        if is_simple {
+            self.ready();
+        }
+        step
+    }
+
+    /// Reports an error, which undoes what the transaction has done.
+    fn fail(&mut self, error: Error, skip: bool) -> Step {
+        self.session.fail();
+        self.listen();
+        self.is_skipping = skip;
+        self.must_block = false;
+        self.report(&error);
+        match error.severity {
+            Severity::Fatal => Step::Close,
+            _ => Step::Next,
+        }
+    }
+
+    fn report(&mut self, error: &Error) {
+        add(&self.counters.errors_total, 1);
+        let process = self.session.process_id();
+        tracing::info!(process, state = error.state().code(), "{error}");
+        backend::report(&mut self.out, error);
+        self.must_send = true;
+    }
+
+    /// Notes that a statement begins.
+    fn begin_statement(&mut self) -> Instant {
+        add(&self.counters.statements_total, 1);
+        self.must_block = self.heavy > 0;
+        Instant::now()
+    }
+
+    /// Notes that a statement has ended, or was suspended.
+    fn end_statement(&mut self, start: Instant, text: impl FnOnce(&mut Session) -> String) {
+        self.must_block = false;
+        let took = start.elapsed();
+        if took > HEAVY {
+            self.heavy = QUICK_IN_A_ROW;
+        } else if took < QUICK {
+            self.heavy = self.heavy.saturating_sub(1);
+        }
+        if self.slow.is_some_and(|slow| took >= slow) {
+            add(&self.counters.slow_statements_total, 1);
+            let process = self.session.process_id();
+            let (took_ms, statement) = (took.as_secs_f64() * 1e3, text(&mut self.session));
+            tracing::warn!(process, took_ms, statement, "slow statement");
+        }
+    }
+
+    /// What rows are written with.
+    fn rows(&mut self) -> (&mut Session, Rows<'_>) {
+        let rows = Rows {
+            out: &mut self.out,
+            scratch: &mut self.scratch,
+            formats: &self.formats,
+            count: 0,
+        };
+        (&mut self.session, rows)
+    }
+
+    /// True in a transaction block, failed or not.
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        self.session.status() != Status::Idle
+    }
+}

@@ -1,0 +1,476 @@
+//! The door: connections before they are sessions, on a thread of their own.
+//!
+//! ```text
+//!   accept ──> SSLRequest? ──> CancelRequest? ──> rules ──> proof ──> core with the fewest sessions
+//!               TLS              cancel            │          │
+//!                                                  └─ FATAL ──┘
+//! ```
+//!
+//! Cores run statements to their end, so whatever must get through while all cores are busy happens
+//! here: a request to cancel first of all, and the watch over statements that run too long. And here
+//! are those whom nobody knows yet: their time, their number and the size of what they may send are
+//! limited, and nothing is made for them but a buffer.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use session::Error;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::mpsc::UnboundedSender;
+use types::SqlState;
+
+use crate::auth;
+use crate::auth::hba::{Client, Method};
+use crate::auth::scram::{self, Binding, Exchange, Verifier};
+use crate::channel::{Channel, Detached, Peer};
+use crate::metrics::{Counters, add};
+use crate::server::Shared;
+use crate::tls;
+use crate::wire::backend::{self, Authentication};
+use crate::wire::startup::{self, First, Start};
+use crate::wire::{Frame, Inbox, Reader, frontend, violation};
+
+/// How many may be at the door beside those who have a session, so that a request to cancel gets
+/// through when all sessions are taken.
+const GUESTS: usize = 100;
+
+/// How often statements are looked at that may not run any longer.
+const WATCH: Duration = Duration::from_millis(10);
+
+/// How long nobody is let in after the system had no room for one more.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Somebody who was let in, on the way to a core.
+pub(crate) struct Arrival {
+    pub(crate) channel: Detached,
+    /// What it has sent already.
+    pub(crate) inbox: Inbox,
+    /// What it is still to be told.
+    pub(crate) out: Vec<u8>,
+    pub(crate) start: Start,
+    pub(crate) peer: Peer,
+    /// Its places among sockets and sessions.
+    pub(crate) seats: [Seat; 2],
+}
+
+/// A place among those that are limited; free again when it is dropped.
+pub(crate) struct Seat(Arc<AtomicUsize>);
+
+impl Seat {
+    /// Takes a place; none where all are taken.
+    fn take(taken: &Arc<AtomicUsize>, places: usize) -> Option<Self> {
+        let before = taken.fetch_add(1, Ordering::Relaxed);
+        // Made in either case: it gives back what was taken.
+        let seat = Self(Arc::clone(taken));
+        (before < places).then_some(seat)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A core, as the door sees it.
+pub(crate) struct Entrance {
+    pub(crate) sender: UnboundedSender<Arrival>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+/// The door of a server.
+pub(crate) struct Door {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) entrances: Vec<Entrance>,
+    /// How many sockets are open.
+    sockets: Arc<AtomicUsize>,
+    /// How many sessions are open, or about to be.
+    sessions: Arc<AtomicUsize>,
+    /// What questions to roles that do not exist are made of.
+    secret: String,
+}
+
+/// Why somebody was not let in.
+enum Refusal {
+    /// It is told why.
+    Told(Error),
+    /// It has gone, or speaks something else.
+    Lost(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Refusal::Lost(error)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Told(error.fatal())
+    }
+}
+
+fn authorization(message: String) -> Error {
+    Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal()
+}
+
+impl Door {
+    pub(crate) fn new(shared: Arc<Shared>, entrances: Vec<Entrance>) -> Arc<Self> {
+        let secret = scram::nonce();
+        let (sockets, sessions) = Default::default();
+        Arc::new(Self { shared, entrances, sockets, sessions, secret })
+    }
+
+    /// Lets in whoever comes over TCP, for ever.
+    pub(crate) async fn listen_tcp(self: Arc<Self>, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((socket, address)) => {
+                    self.shared.set_up(&socket);
+                    let peer = Peer::Tcp(address.ip().to_canonical(), address.port());
+                    self.greet(Channel::tcp(socket), peer);
+                }
+                Err(error) => pause(&error).await,
+            }
+        }
+    }
+
+    /// Lets in whoever comes over a socket of the file system, for ever.
+    pub(crate) async fn listen_unix(self: Arc<Self>, listener: UnixListener) {
+        loop {
+            match listener.accept().await {
+                Ok((socket, _)) => self.greet(Channel::unix(socket), Peer::Unix),
+                Err(error) => pause(&error).await,
+            }
+        }
+    }
+
+    /// Looks at statements that may not run any longer, for ever.
+    pub(crate) async fn watch(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(WATCH).await;
+            self.shared.instance.watch();
+        }
+    }
+
+    fn greet(self: &Arc<Self>, mut channel: Channel, peer: Peer) {
+        let limits = &self.shared.options.limits;
+        let seat = Seat::take(&self.sockets, limits.connections_max + GUESTS);
+        let mut guest =
+            Guest { door: Arc::clone(self), inbox: Inbox::new(limits.message_bytes_max), peer };
+        let patience = limits.authentication;
+        tokio::spawn(async move {
+            let met = match seat {
+                None => Err(guest.full().into()),
+                Some(seat) => match tokio::time::timeout(patience, guest.meet(&mut channel)).await {
+                    Ok(Ok(Some(admitted))) => return guest.hand_over(channel, admitted, seat),
+                    Ok(met) => met.map(|_| ()),
+                    Err(_) => Err(Error::new(
+                        SqlState::QUERY_CANCELED,
+                        "canceling authentication due to timeout",
+                    )
+                    .into()),
+                },
+            };
+            match met {
+                Ok(()) => {}
+                Err(Refusal::Told(error)) => {
+                    add(&guest.door.shared.counters.connections_refused_total, 1);
+                    tracing::info!(peer = %guest.peer, "{error}");
+                    let mut out = Vec::new();
+                    backend::report(&mut out, &error);
+                    // Whoever does not listen need not be told.
+                    let telling = channel.send(&out);
+                    let _ = tokio::time::timeout(PAUSE, telling).await;
+                }
+                Err(Refusal::Lost(error)) => tracing::debug!(peer = %guest.peer, "{error}"),
+            }
+            let _ = tokio::time::timeout(PAUSE, channel.close()).await;
+        });
+    }
+}
+
+async fn pause(error: &io::Error) {
+    tracing::error!("cannot accept a connection: {error}");
+    tokio::time::sleep(PAUSE).await;
+}
+
+impl Shared {
+    /// Sets a socket up: small answers are not held back, and who has gone is found out.
+    fn set_up(&self, socket: &TcpStream) {
+        let keepalive = TcpKeepalive::new().with_time(self.options.limits.keepalive);
+        let outcome = socket
+            .set_nodelay(true)
+            .and_then(|()| SockRef::from(socket).set_tcp_keepalive(&keepalive));
+        if let Err(error) = outcome {
+            tracing::debug!("cannot set a socket up: {error}");
+        }
+    }
+}
+
+/// Somebody at the door.
+struct Guest {
+    door: Arc<Door>,
+    inbox: Inbox,
+    peer: Peer,
+}
+
+/// What a core needs of somebody who was let in.
+struct Admitted {
+    start: Start,
+    out: Vec<u8>,
+    session: Seat,
+}
+
+impl Guest {
+    fn full(&self) -> Error {
+        Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
+    }
+
+    /// Finds out who is there and lets them in; none for who wanted no session.
+    async fn meet(&mut self, channel: &mut Channel) -> Result<Option<Admitted>, Refusal> {
+        let Some(start) = self.start(channel).await? else {
+            return Ok(None);
+        };
+        let shared = &self.door.shared;
+        if shared.is_stopping() {
+            let message = "the database system is shutting down";
+            return Err(Error::new(SqlState::CANNOT_CONNECT_NOW, message).into());
+        }
+        let connections_max = shared.options.limits.connections_max;
+        let Some(session) = Seat::take(&self.door.sessions, connections_max) else {
+            return Err(self.full().into());
+        };
+        let mut out = Vec::new();
+        if start.negotiates {
+            backend::negotiate(&mut out, start.minor, &start.extensions);
+        }
+        self.prove(channel, &start, &mut out).await?;
+        backend::authentication(&mut out, Authentication::Ok);
+        Ok(Some(Admitted { start, out, session }))
+    }
+
+    /// The packet that begins a session, after whatever comes before it; none where the client
+    /// wanted something else, and has it.
+    async fn start(&mut self, channel: &mut Channel) -> Result<Option<Start>, Refusal> {
+        let encryption = self.door.shared.encryption.as_ref();
+        let offered = encryption.filter(|_| matches!(self.peer, Peer::Tcp(..)));
+        loop {
+            if let (Some(offered), Some(first)) = (offered, self.inbox.waiting().first())
+                && startup::is_tls(*first)
+                && !channel.is_tls()
+            {
+                let config = Arc::clone(&offered.config);
+                channel.secure(config, self.inbox.waiting()).await?;
+                self.inbox.clear();
+                if channel.agreed_protocol() != Some(tls::PROTOCOL) {
+                    return Err(violation("received direct TLS connection request without ALPN \
+                                          protocol negotiation extension")
+                    .into());
+                }
+            }
+            let Some(packet) = self.inbox.startup()? else {
+                match channel.receive(&mut self.inbox).await? {
+                    0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                    _ => continue,
+                }
+            };
+            match First::read(packet)? {
+                First::Tls => match offered {
+                    Some(offered) if !channel.is_tls() => {
+                        // What was sent before the answer may come from somebody in the middle.
+                        if !self.inbox.is_empty() {
+                            let message = "received unencrypted data after SSL request";
+                            return Err(violation(message).into());
+                        }
+                        channel.send(b"S").await?;
+                        channel.secure(Arc::clone(&offered.config), &[]).await?;
+                    }
+                    _ => channel.send(b"N").await?,
+                },
+                First::Gss => channel.send(b"N").await?,
+                First::Cancel { process, secret } => {
+                    add(&self.door.shared.counters.cancel_requests_total, 1);
+                    self.door.shared.instance.cancel(process, &secret);
+                    return Ok(None);
+                }
+                First::Start(start) => return Ok(Some(start)),
+            }
+        }
+    }
+
+    /// Has the client prove who it is, as the rules ask for. What it need not be told at once is
+    /// appended to `out`.
+    async fn prove(
+        &mut self,
+        channel: &mut Channel,
+        start: &Start,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        let shared = Arc::clone(&self.door.shared);
+        let method = self.method(channel, start)?;
+        let role = shared.instance.login(&start.user, &start.database);
+        let verifier = match &role {
+            Ok(role) => role.verifier.as_deref(),
+            Err(_) => None,
+        };
+        let is_free = match method {
+            Method::Trust => true,
+            Method::Initial => role.is_err() || verifier.is_none(),
+            _ => false,
+        };
+        if is_free {
+            role?;
+            return Ok(());
+        }
+        let known = verifier.and_then(Verifier::parse);
+        let checked = known.clone().unwrap_or_else(|| {
+            Verifier::mock(&start.user, self.door.secret.as_bytes())
+        });
+        let is_proved = match method {
+            Method::Password => {
+                backend::authentication(out, Authentication::CleartextPassword);
+                channel.send(out).await?;
+                out.clear();
+                let frame = self.password(channel).await?;
+                let password = frontend::password(self.inbox.body(frame))?.to_owned();
+                let fits = tokio::task::spawn_blocking(move || checked.fits(&password)).await;
+                fits.expect("passwords are compared without panics")
+            }
+            _ => self.scram(channel, checked, out).await?,
+        };
+        if is_proved && known.is_some() {
+            return Ok(());
+        }
+        add(&shared.counters.authentication_failures_total, 1);
+        Err(auth::failed(&start.user).into())
+    }
+
+    /// How the client is to prove who it is.
+    fn method(&self, channel: &Channel, start: &Start) -> Result<Method, Error> {
+        let shared = &self.door.shared;
+        let address = match self.peer {
+            Peer::Tcp(address, _) => Some(address),
+            Peer::Unix => None,
+        };
+        let (user, database, is_tls) = (&start.user, &start.database, channel.is_tls());
+        let encryption = if is_tls { "SSL encryption" } else { "no encryption" };
+        let place = match address {
+            Some(address) => format!("host \"{address}\""),
+            None => "host \"[local]\"".to_owned(),
+        };
+        let about = format!("{place}, user \"{user}\", database \"{database}\", {encryption}");
+        let must_be_tls = shared.encryption.as_ref().is_some_and(|tls| tls.is_required);
+        if must_be_tls && !is_tls && address.is_some_and(|address: IpAddr| !address.is_loopback()) {
+            let message = format!("pg_hba.conf rejects connection for {about}");
+            return Err(authorization(message).hint("This server asks for TLS."));
+        }
+        match shared.options.rules.method(Client { address, is_tls, user, database }) {
+            Some(Method::Reject) => {
+                Err(authorization(format!("pg_hba.conf rejects connection for {about}")))
+            }
+            Some(Method::Password) if !is_tls => Err(authorization(format!(
+                "pg_hba.conf rejects connection for {about}"
+            ))
+            .hint("A password is sent over TLS only.")),
+            Some(method) => Ok(method),
+            None => Err(authorization(format!("no pg_hba.conf entry for {about}"))),
+        }
+    }
+
+    /// Runs the exchange of SCRAM; true where the proof holds.
+    async fn scram(
+        &mut self,
+        channel: &mut Channel,
+        verifier: Verifier,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Refusal> {
+        let shared = Arc::clone(&self.door.shared);
+        let certificate = shared
+            .encryption
+            .as_ref()
+            .filter(|_| channel.is_tls())
+            .and_then(|encryption| encryption.certificate_hash.as_deref());
+        let mechanisms: &[&str] =
+            if certificate.is_some() { &[scram::PLUS, scram::PLAIN] } else { &[scram::PLAIN] };
+        backend::authentication(out, Authentication::Sasl(mechanisms));
+        channel.send(out).await?;
+        out.clear();
+
+        let frame = self.password(channel).await?;
+        let mut body = Reader(self.inbox.body(frame));
+        let mechanism = body.string()?;
+        if !mechanisms.contains(&mechanism) {
+            let message = "client selected an invalid SASL authentication mechanism";
+            return Err(violation(message).into());
+        }
+        let length = body.int32()?;
+        let message = match usize::try_from(length) {
+            Ok(length) => body.bytes(length)?,
+            // The client waits to be asked.
+            Err(_) => return Err(violation("malformed SCRAM message").into()),
+        };
+        body.end()?;
+        let binding = Binding { certificate };
+        let exchange =
+            Exchange::begin(mechanism, text(message)?, binding, verifier, &scram::nonce())?;
+        backend::authentication(out, Authentication::SaslContinue(exchange.first()));
+        channel.send(out).await?;
+        out.clear();
+
+        let frame = self.password(channel).await?;
+        let answer = exchange.finish(text(self.inbox.body(frame))?)?;
+        if let Some(answer) = &answer {
+            backend::authentication(out, Authentication::SaslFinal(answer));
+        }
+        Ok(answer.is_some())
+    }
+
+    /// The next message, which must be a part of an authentication.
+    async fn password(&mut self, channel: &mut Channel) -> Result<Frame, Refusal> {
+        loop {
+            // Nothing large is taken from somebody whom nobody knows.
+            if self.inbox.waiting().first().is_some_and(|kind| *kind != b'p') {
+                let kind = self.inbox.waiting()[0];
+                return Err(violation(format!(
+                    "expected password response, got message type {kind}"
+                ))
+                .into());
+            }
+            if let Some(frame) = self.inbox.next()? {
+                return Ok(frame);
+            }
+            if channel.receive(&mut self.inbox).await? == 0 {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+        }
+    }
+
+    /// Gives the connection to the core with the fewest sessions.
+    fn hand_over(self, channel: Channel, admitted: Admitted, socket: Seat) {
+        let Admitted { start, out, session } = admitted;
+        let channel = match channel.detach() {
+            Ok(channel) => channel,
+            Err(error) => return tracing::error!(peer = %self.peer, "{error}"),
+        };
+        let entrances = &self.door.entrances;
+        let entrance = entrances
+            .iter()
+            .min_by_key(|entrance| entrance.counters.connections.load(Ordering::Relaxed))
+            .expect("there is at least one core");
+        add(&entrance.counters.connections, 1);
+        let seats = [socket, session];
+        let arrival =
+            Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, seats };
+        // A core that takes nobody any more is shutting down, and the connection with it.
+        let _ = entrance.sender.send(arrival);
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|_| violation("malformed SCRAM message"))
+}

@@ -1,0 +1,48 @@
+//! The server: PostgreSQL's protocol over TCP, from the socket to a [`session::Session`] and back.
+//!
+//! ```text
+//!            ┌──────────── door ────────────┐      ┌──────────────── core, one for each ─────────────┐
+//!   socket ──> TLS ─ rules ─ SCRAM ─ cancel ──────> connection ─ conversation ─ session              │
+//!            └──────────────────────────────┘      │    │            │                               │
+//!                                                  │  channel     messages in, messages out (wire)   │
+//!                                                  │    └── desk: one wait for the commits of a core │
+//!                                                  └─────────────────────────────────────────────────┘
+//! ```
+//!
+//! | module | is |
+//! |---|---|
+//! | `wire` | messages as bytes |
+//! | `channel`, `tls` | bytes to and from a client, encrypted or not |
+//! | `door`, `auth` | who comes in, and how they prove who they are |
+//! | `conversation` | the protocol itself, without sockets: a message in, answers and what to wait for out |
+//! | `connection` | a conversation on a socket: reading, sending, waiting, time running out |
+//! | `core`, `desk` | threads, and the wait for the disk |
+//! | `server`, `options`, `metrics` | starting, stopping, counting |
+//!
+//! # Invariants
+//! * A message is answered as PostgreSQL 17 answers it, and answers leave when PostgreSQL's do: at
+//!   `ReadyForQuery`, at `Flush`, with an error, or when a buffer is full.
+//! * No commit is acknowledged before it is durable.
+//! * Nothing that a client sends stops the server, makes it allocate for bytes that have not come, or
+//!   keeps another client waiting for longer than a statement runs.
+//! * Whoever has not proved who they are learns nothing but whether the proof was good.
+//!
+//! # Absent on purpose
+//! No SQL, no plans, no storage: all of that is behind [`session`].
+
+pub mod auth;
+mod channel;
+mod connection;
+mod conversation;
+mod core;
+mod desk;
+mod door;
+mod metrics;
+mod options;
+mod server;
+mod tls;
+mod wire;
+
+pub use metrics::Metrics;
+pub use options::{Limits, Options, Tls};
+pub use server::{Handle, Server};

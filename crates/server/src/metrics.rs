@@ -1,0 +1,100 @@
+//! Counters of what the server does, and their text for Prometheus.
+//!
+//! ```text
+//!   core 0: Counters ┐
+//!   core 1: Counters ┼─ sum ──> Metrics ──> anywhen_statements_total 1234
+//!   the door         ┘
+//! ```
+//!
+//! Each core counts for itself, so that cores do not pass a line of memory to and fro with each
+//! statement; they are added up when somebody looks.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($name:ident: $kind:literal, $help:literal;)*) => {
+        /// What one core has counted.
+        #[derive(Debug, Default)]
+        #[repr(align(128))]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: AtomicU64,)*
+        }
+
+        /// What all have counted.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct Metrics {
+            $(#[doc = $help] pub $name: u64,)*
+        }
+
+        impl Metrics {
+            /// The sum of what was counted.
+            pub(crate) fn sum(parts: &[Arc<Counters>]) -> Self {
+                let mut sum = Self::default();
+                for part in parts {
+                    $(sum.$name = sum.$name.wrapping_add(part.$name.load(Ordering::Relaxed));)*
+                }
+                sum
+            }
+
+            /// The counters as Prometheus reads them.
+            pub fn prometheus(&self) -> String {
+                let mut text = String::new();
+                $(write_one(&mut text, stringify!($name), $kind, $help, self.$name);)*
+                text
+            }
+        }
+    };
+}
+
+counters! {
+    connections: "gauge", "Sessions that are open.";
+    connections_total: "counter", "Sessions that were begun.";
+    connections_refused_total: "counter", "Connections that were sent away: too many, or not let in.";
+    authentication_failures_total: "counter", "Proofs of a password that did not hold.";
+    cancel_requests_total: "counter", "Requests to cancel what another session does.";
+    bytes_received_total: "counter", "Bytes that clients sent.";
+    bytes_sent_total: "counter", "Bytes that clients were sent.";
+    sends_total: "counter", "Times that bytes were sent.";
+    statements_total: "counter", "Statements that were run, or portals that were gone on with.";
+    slow_statements_total: "counter", "Statements that took longer than the threshold of the log.";
+    moved_statements_total: "counter", "Statements that were moved to a thread that may wait.";
+    rows_total: "counter", "Rows that clients were sent.";
+    errors_total: "counter", "Errors that clients were told.";
+    commits_total: "counter", "Commits that were waited for.";
+    commit_waits_total: "counter", "Waits for the disk, each for one or more commits.";
+    panics_total: "counter", "Failures inside the server that ended a session.";
+}
+
+fn write_one(text: &mut String, name: &str, kind: &str, help: &str, value: u64) {
+    write!(
+        text,
+        "# HELP anywhen_{name} {help}\n# TYPE anywhen_{name} {kind}\nanywhen_{name} {value}\n"
+    )
+    .expect("strings take everything");
+}
+
+/// Adds to a counter.
+pub(crate) fn add(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cores count is added up, a gauge that rose on one and fell on another too.
+    #[test]
+    fn sums() {
+        let parts = [Arc::new(Counters::default()), Arc::new(Counters::default())];
+        add(&parts[0].rows_total, 3);
+        add(&parts[1].rows_total, 4);
+        add(&parts[0].connections, 1);
+        parts[1].connections.fetch_sub(1, Ordering::Relaxed);
+        let sum = Metrics::sum(&parts);
+        assert_eq!((sum.rows_total, sum.connections), (7, 0));
+        let text = sum.prometheus();
+        assert!(text.contains("\n# TYPE anywhen_rows_total counter\nanywhen_rows_total 7\n"));
+    }
+}

@@ -1,0 +1,95 @@
+//! [`Options`]: how a server listens, whom it lets in, and how much it gives to anybody.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::auth::hba::Rules;
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The addresses that it listens on. Port 0 takes any that is free: see
+    /// [`Handle::addresses`](crate::Handle::addresses).
+    pub listen: Vec<SocketAddr>,
+    /// A socket in the file system, for clients on this machine: the folder for it, in which it is
+    /// named `.s.PGSQL.5432` after the first port, as clients look for it.
+    pub unix_folder: Option<PathBuf>,
+    /// Encryption; without it none is offered.
+    pub tls: Option<Tls>,
+    /// Who may come in, and how.
+    pub rules: Rules,
+    /// How many threads serve connections; 0 for one for each core.
+    pub cores: usize,
+    /// What nobody may exceed.
+    pub limits: Limits,
+    /// Statements that take at least so long are logged; none for no such log.
+    pub slow_statement: Option<Duration>,
+}
+
+/// What nobody may exceed.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Sessions at the same time; one more gets 53300.
+    pub connections_max: usize,
+    /// Bytes of a message from a client.
+    pub message_bytes_max: usize,
+    /// From the first byte to a session, proofs included.
+    pub authentication: Duration,
+    /// How long statements may go on when the server shuts down, before it goes without them.
+    pub shutdown: Duration,
+    /// After how much silence a connection is asked whether it is still there.
+    pub keepalive: Duration,
+}
+
+/// Encryption of connections.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The file with the certificate of the server and those that lead from it to a known one (PEM).
+    pub certificate: PathBuf,
+    /// The file with its private key (PEM).
+    pub key: PathBuf,
+    /// True where connections from other machines must be encrypted.
+    pub is_required: bool,
+}
+
+impl Default for Options {
+    /// This machine alone, on PostgreSQL's port, without encryption.
+    fn default() -> Self {
+        Self {
+            listen: vec![([127, 0, 0, 1], 5432).into()],
+            unix_folder: None,
+            tls: None,
+            rules: Rules::default(),
+            cores: 0,
+            limits: Limits::default(),
+            slow_statement: None,
+        }
+    }
+}
+
+impl Default for Limits {
+    /// PostgreSQL's limits, but for 1,000 connections.
+    fn default() -> Self {
+        Self {
+            connections_max: 1_000,
+            message_bytes_max: (1 << 30) - 1,
+            authentication: Duration::from_secs(60),
+            shutdown: Duration::from_secs(10),
+            keepalive: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Tls {
+    /// The bytes of the certificates and of the key.
+    pub(crate) fn read(&self) -> std::io::Result<(Vec<u8>, Vec<u8>)> {
+        let read = |path: &PathBuf| {
+            fs::read(path).map_err(|error| {
+                std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })
+        };
+        Ok((read(&self.certificate)?, read(&self.key)?))
+    }
+}

@@ -1,0 +1,237 @@
+//! [`Inbox`]: the bytes that have come from a client, cut into messages.
+//!
+//! ```text
+//!   bytes   ......Q....text.P...........
+//!                ^start   ^            ^end     space ──> the socket reads to here
+//!                 frame    not whole yet
+//! ```
+//!
+//! A message stays in the buffer while it is worked on, so that its text and its values need not be
+//! copied. The buffer grows only as bytes come, at most doubling, up to the limit of a message; what
+//! a large message needed is given back when it is done.
+
+use session::Error;
+
+use super::violation;
+
+/// Bytes of an inbox that has just been made, and after a large message.
+const ROOM: usize = 8 << 10;
+
+/// An inbox that is larger than this is made small again when it is empty.
+const ROOM_KEPT: usize = 64 << 10;
+
+/// Most bytes of a first packet, its length included.
+pub(crate) const STARTUP_BYTES_MAX: usize = 10_000;
+
+/// Most bytes of a message that carries names only, as PostgreSQL has it.
+const SMALL_BYTES_MAX: usize = 10_000;
+
+/// Most bytes of a message with a password or a part of an authentication.
+const PASSWORD_BYTES_MAX: usize = 65_535;
+
+/// Bytes of a kind and a length.
+const HEAD: usize = 5;
+
+/// A whole message: what it is, and where its body lies in the [`Inbox`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Frame {
+    /// The kind: a letter.
+    pub(crate) kind: u8,
+    start: usize,
+    end: usize,
+}
+
+/// Bytes that have come and are not worked on yet.
+pub(crate) struct Inbox {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    message_bytes_max: usize,
+}
+
+impl Inbox {
+    /// An empty one, for messages of at most so many bytes.
+    pub(crate) fn new(message_bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), start: 0, end: 0, message_bytes_max }
+    }
+
+    /// True where no byte waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// What waits.
+    pub(crate) fn waiting(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Forgets what waits.
+    pub(crate) fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
+    }
+
+    /// Where the next bytes can be put: never empty.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        if self.is_empty() {
+            self.clear();
+            if self.bytes.len() > ROOM_KEPT {
+                self.bytes = Vec::new();
+            }
+        }
+        if self.end == self.bytes.len() {
+            if self.start > self.bytes.len() / 2 {
+                self.bytes.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            } else {
+                self.bytes.resize((self.bytes.len() * 2).max(ROOM), 0);
+            }
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    /// Says that so many bytes were put into [`Inbox::space`].
+    pub(crate) fn filled(&mut self, count: usize) {
+        self.end += count;
+        assert!(self.end <= self.bytes.len(), "no more was filled than there was space");
+    }
+
+    /// The first packet of a connection, without its length; none where it has not come whole.
+    ///
+    /// # Errors
+    /// 08P01 for a length that no such packet has.
+    pub(crate) fn startup(&mut self) -> Result<Option<&[u8]>, Error> {
+        let waiting = self.waiting();
+        let Some(length) = waiting.first_chunk() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes(*length) as usize;
+        if !(8..=STARTUP_BYTES_MAX).contains(&length) {
+            return Err(violation("invalid length of startup packet"));
+        }
+        if waiting.len() < length {
+            return Ok(None);
+        }
+        let start = self.start;
+        self.start += length;
+        Ok(Some(&self.bytes[start + 4..start + length]))
+    }
+
+    /// The next message; none where it has not come whole.
+    ///
+    /// # Errors
+    /// 08P01 for a kind that clients do not send, and for a length that it cannot have. Nothing that
+    /// follows can be understood then.
+    pub(crate) fn next(&mut self) -> Result<Option<Frame>, Error> {
+        let waiting = &self.bytes[self.start..self.end];
+        let Some([kind, length @ ..]) = waiting.first_chunk::<HEAD>() else {
+            // A kind that nobody sends is refused before its length has come.
+            return match waiting.first() {
+                Some(kind) => self.length_max(*kind).map(|_| None),
+                None => Ok(None),
+            };
+        };
+        let length_max = self.length_max(*kind)?;
+        let length = i32::from_be_bytes(*length);
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|length| (4..=length_max).contains(length))
+            .ok_or_else(|| violation("invalid message length"))?;
+        if waiting.len() < length + 1 {
+            return Ok(None);
+        }
+        let frame =
+            Frame { kind: *kind, start: self.start + HEAD, end: self.start + 1 + length };
+        self.start = frame.end;
+        Ok(Some(frame))
+    }
+
+    /// The body of a message, until the next bytes are read.
+    pub(crate) fn body(&self, frame: Frame) -> &[u8] {
+        &self.bytes[frame.start..frame.end]
+    }
+
+    /// Most that the length of a message of a kind can be.
+    fn length_max(&self, kind: u8) -> Result<usize, Error> {
+        match kind {
+            b'Q' | b'P' | b'B' | b'F' | b'd' => Ok(self.message_bytes_max),
+            b'E' | b'D' | b'C' | b'H' | b'S' | b'X' | b'c' | b'f' => Ok(SMALL_BYTES_MAX),
+            b'p' => Ok(PASSWORD_BYTES_MAX),
+            _ => Err(violation(format!("invalid frontend message type {kind}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(inbox: &mut Inbox, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let space = inbox.space();
+            let count = space.len().min(bytes.len());
+            space[..count].copy_from_slice(&bytes[..count]);
+            inbox.filled(count);
+            bytes = &bytes[count..];
+        }
+    }
+
+    /// Messages are found whatever pieces they come in.
+    #[test]
+    fn any_pieces() {
+        let mut text = Vec::new();
+        for n in 0..40_usize {
+            let body = vec![n as u8; n * n * 7];
+            text.push(b'd');
+            text.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+            text.extend_from_slice(&body);
+        }
+        for piece in [1, 2, 3, 5, 8, 1_000, 100_000] {
+            let mut inbox = Inbox::new(1 << 20);
+            let mut found = 0;
+            for piece in text.chunks(piece) {
+                put(&mut inbox, piece);
+                while let Some(frame) = inbox.next().unwrap() {
+                    assert_eq!(frame.kind, b'd');
+                    assert_eq!(inbox.body(frame), vec![found as u8; found * found * 7]);
+                    found += 1;
+                }
+            }
+            assert_eq!(found, 40);
+            assert!(inbox.is_empty());
+        }
+    }
+
+    /// A length is refused before anything is allocated for it.
+    #[test]
+    fn lengths() {
+        let refused = |bytes: &[u8]| {
+            let mut inbox = Inbox::new(1 << 20);
+            put(&mut inbox, bytes);
+            inbox.next().unwrap_err().message().to_owned()
+        };
+        assert_eq!(refused(b"Q\0\0\0\x03"), "invalid message length");
+        assert_eq!(refused(b"Q\x7f\xff\xff\xff"), "invalid message length");
+        assert_eq!(refused(b"Q\xff\xff\xff\xff"), "invalid message length");
+        assert_eq!(refused(b"Q\0\x10\0\x01"), "invalid message length");
+        assert_eq!(refused(b"S\0\0\x27\x11"), "invalid message length");
+        assert_eq!(refused(b"z"), "invalid frontend message type 122");
+        let mut inbox = Inbox::new(1 << 20);
+        put(&mut inbox, b"Q\0\x10\0\0");
+        assert_eq!(inbox.next().unwrap(), None);
+        assert!(inbox.bytes.len() <= ROOM);
+    }
+
+    /// What a large message needed is given back.
+    #[test]
+    fn memory_is_given_back() {
+        let mut inbox = Inbox::new(1 << 24);
+        let length = 5_000_000_u32;
+        put(&mut inbox, b"d");
+        put(&mut inbox, &length.to_be_bytes());
+        put(&mut inbox, &vec![7; length as usize - 4]);
+        assert!(inbox.next().unwrap().is_some());
+        inbox.space();
+        assert_eq!(inbox.bytes.len(), ROOM);
+    }
+}

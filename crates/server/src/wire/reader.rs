@@ -1,0 +1,91 @@
+//! [`Reader`]: takes a message's body apart, from the front.
+//!
+//! ```text
+//!   "s1\0"  00 02  00 00 00 17  00 00 00 19
+//!   string  int16  int32        int32        end
+//! ```
+//!
+//! Errors are those of PostgreSQL's `pqformat.c`, word for word.
+
+use session::Error;
+use types::SqlState;
+
+use super::violation;
+
+/// What is left of a body.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// The next `count` bytes.
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let (taken, rest) = self
+            .0
+            .split_at_checked(count)
+            .ok_or_else(|| violation("insufficient data left in message"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        Ok(self.bytes(N)?.try_into().expect("as many as were asked for"))
+    }
+
+    /// One byte.
+    pub(crate) fn byte(&mut self) -> Result<u8, Error> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// A count: two bytes, never below 0.
+    pub(crate) fn count(&mut self) -> Result<usize, Error> {
+        self.array().map(|bytes| usize::from(u16::from_be_bytes(bytes)))
+    }
+
+    /// Two bytes.
+    pub(crate) fn int16(&mut self) -> Result<i16, Error> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    /// Four bytes.
+    pub(crate) fn int32(&mut self) -> Result<i32, Error> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    /// A string that ends with a zero byte, which is taken too.
+    pub(crate) fn string(&mut self) -> Result<&'a str, Error> {
+        let end = self
+            .0
+            .iter()
+            .position(|byte| *byte == 0)
+            .ok_or_else(|| violation("invalid string in message"))?;
+        let text = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        utf8(text)
+    }
+
+    /// Checks that nothing is left.
+    pub(crate) fn end(&self) -> Result<(), Error> {
+        if self.0.is_empty() { Ok(()) } else { Err(violation("invalid message format")) }
+    }
+}
+
+/// Text from outside.
+///
+/// # Errors
+/// 22021 with the bytes that are no character, as PostgreSQL lists them.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let at = &bytes[error.valid_up_to()..];
+        let length = match at[0] {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => 1,
+        };
+        let listed: Vec<String> =
+            at.iter().take(length).map(|byte| format!("0x{byte:02x}")).collect();
+        Error::new(
+            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+            format!("invalid byte sequence for encoding \"UTF8\": {}", listed.join(" ")),
+        )
+    })
+}

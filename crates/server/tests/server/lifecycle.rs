@@ -1,0 +1,345 @@
+//! From the first packet to the end: versions, limits, time running out, cancelling, shutting down.
+
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use server::{Limits, Options};
+
+use crate::world::{Wire, message, options, packet, show, start, startup};
+
+/// A statement that would run for hours, and gives no rows meanwhile.
+const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 1000000000000)";
+
+fn query(text: &str) -> Vec<u8> {
+    message(b'Q', &[text.as_bytes(), b"\0"].concat())
+}
+
+/// The first answers are those that drivers wait for, settings that they read among them.
+#[test]
+fn the_first_answers() {
+    let server = start(options());
+    let mut wire = Wire::open(server.addresses()[0]);
+    let answers = wire.begin(&[
+        ("user", "postgres"),
+        ("application_name", "first"),
+        ("options", "-c DateStyle=German --intervalstyle=iso_8601"),
+    ]);
+    let shown = show(&answers);
+    assert!(shown.starts_with("R 00 00 00 00\nS "), "{shown}");
+    assert!(shown.ends_with("\nK process secret\nZ I\n"), "{shown}");
+    for setting in [
+        "application_name=first",
+        "client_encoding=UTF8",
+        "DateStyle=German, DMY",
+        "default_transaction_read_only=off",
+        "in_hot_standby=off",
+        "integer_datetimes=on",
+        "IntervalStyle=iso_8601",
+        "is_superuser=on",
+        "server_encoding=UTF8",
+        "session_authorization=postgres",
+        "standard_conforming_strings=on",
+    ] {
+        assert!(shown.contains(&format!("\nS {setting}\n")), "{setting} is missing: {shown}");
+    }
+    assert!(shown.contains("\nS server_version=17."), "{shown}");
+    assert_eq!(wire.secret.len(), 4);
+}
+
+/// Newer versions and extensions are negotiated, older protocols refused.
+#[test]
+fn versions() {
+    let server = start(options());
+    let address = server.addresses()[0];
+    let user = &[("user", "postgres")];
+
+    let mut wire = Wire::open(address);
+    wire.send(&startup(3 << 16 | 2, user));
+    assert!(!show(&wire.greeted()).starts_with('v'));
+    assert_eq!(wire.secret.len(), 32);
+
+    let mut wire = Wire::open(address);
+    wire.send(&startup(3 << 16 | 9, &[("user", "postgres"), ("_pq_.later", "1")]));
+    let answers = wire.greeted();
+    assert_eq!(answers[0].kind, b'v');
+    assert_eq!(&answers[0].body[..8], [0, 3, 0, 2, 0, 0, 0, 1]);
+    assert_eq!(&answers[0].body[8..], b"_pq_.later\0");
+
+    let mut wire = Wire::open(address);
+    wire.send(&startup(2 << 16, user));
+    let refusal = wire.next().unwrap();
+    assert_eq!(refusal.state(), "0A000");
+    assert_eq!(refusal.field(b'S').as_deref(), Some("FATAL"));
+    assert_eq!(wire.next(), None);
+}
+
+/// First packets that are none end the connection, and nothing else.
+#[test]
+fn first_packets_that_are_none() {
+    let server = start(options());
+    let address = server.addresses()[0];
+    for (bytes, state) in [
+        (vec![0, 0, 0, 4], "08P01"),
+        (vec![0, 0, 0x27, 0x11], "08P01"),
+        (vec![0xff; 8], "08P01"),
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), "08P01"),
+        (startup(3 << 16, &[("user", "")]), "28000"),
+        (startup(3 << 16, &[("user", "postgres"), ("options", "-z")]), "42601"),
+        (startup(3 << 16, &[("user", "postgres"), ("replication", "on")]), "0A000"),
+        (startup(3 << 16, &[("user", "postgres"), ("DateStyle", "none")]), "22023"),
+        (startup(3 << 16, &[("user", "postgres"), ("nothing", "at all")]), "42704"),
+        (startup(3 << 16, &[("user", "nobody")]), "28000"),
+        (startup(3 << 16, &[("user", "postgres"), ("database", "none")]), "3D000"),
+    ] {
+        let mut wire = Wire::open(address);
+        wire.send(&bytes);
+        let refusal = wire.next().unwrap();
+        assert_eq!(refusal.state(), state, "{}", bytes.escape_ascii());
+        assert_eq!(refusal.field(b'V').as_deref(), Some("FATAL"));
+        assert_eq!(wire.next(), None);
+    }
+    assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
+}
+
+/// Without TLS both requests to encrypt are declined, and the session begins in the clear.
+#[test]
+fn encryption_is_declined() {
+    let server = start(options());
+    let mut wire = Wire::open(server.addresses()[0]);
+    for code in [80_877_104_u32, 80_877_103] {
+        wire.send(&packet(&code.to_be_bytes()));
+        let mut answer = [0];
+        std::io::Read::read_exact(&mut wire.stream, &mut answer).unwrap();
+        assert_eq!(&answer, b"N");
+    }
+    wire.begin(&[("user", "postgres")]);
+    assert!(wire.query("SELECT 1").contains("D 1"));
+}
+
+/// A statement is cancelled by whoever knows the secret, though it keeps its core busy, and the
+/// session goes on.
+#[test]
+fn cancelling() {
+    let server = start(Options { cores: 1, ..options() });
+    let mut wire = Wire::connect(&server);
+    let cancel = |secret: &[u8]| {
+        let mut other = Wire::open(server.addresses()[0]);
+        let request = [&80_877_102_u32.to_be_bytes(), &wire.process.to_be_bytes()[..], secret];
+        other.send(&packet(&request.concat()));
+        // No answer: the connection is closed when it is done.
+        assert_eq!(other.next(), None);
+    };
+    wire.stream.try_clone().map(|mut stream| {
+        std::io::Write::write_all(&mut stream, &query(ENDLESS)).unwrap();
+    })
+    .unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    cancel(&[0; 4]);
+    std::thread::sleep(Duration::from_millis(50));
+    cancel(&wire.secret);
+    let shown = show(&wire.until(b'Z'));
+    assert_eq!(shown, "E ERROR 57014: canceling statement due to user request\nZ I\n");
+    assert!(wire.query("SELECT 1").contains("D 1"));
+    assert_eq!(server.metrics().cancel_requests_total, 2);
+}
+
+/// A statement ends by itself when its time is up.
+#[test]
+fn statement_timeout() {
+    let server = start(options());
+    let mut wire = Wire::connect(&server);
+    wire.query("SET statement_timeout = 50");
+    assert_eq!(
+        wire.query(ENDLESS),
+        "E ERROR 57014: canceling statement due to statement timeout\nZ I\n"
+    );
+    assert!(wire.query("SELECT 1").contains("D 1"));
+}
+
+/// Who is silent for too long is sent away, with the code of where it was silent.
+#[test]
+fn silence() {
+    let server = start(options());
+    for (setup, state) in [
+        ("SET idle_session_timeout = 50", "57P05"),
+        ("SET idle_in_transaction_session_timeout = 50; BEGIN", "25P03"),
+    ] {
+        let mut wire = Wire::connect(&server);
+        wire.query(setup);
+        let last = wire.next().unwrap();
+        assert_eq!(last.state(), state);
+        assert_eq!(last.field(b'S').as_deref(), Some("FATAL"));
+        assert_eq!(wire.next(), None);
+    }
+    let mut patient = Wire::connect(&server);
+    patient.query("SET idle_in_transaction_session_timeout = 50");
+    std::thread::sleep(Duration::from_millis(150));
+    assert!(patient.query("SELECT 1").contains("D 1"));
+}
+
+/// Who does not say who it is has so much time and no more.
+#[test]
+fn authentication_timeout() {
+    let limits = Limits { authentication: Duration::from_millis(50), ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let mut wire = Wire::open(server.addresses()[0]);
+    wire.send(&[0, 0, 0]);
+    assert_eq!(wire.next().unwrap().state(), "57014");
+    assert_eq!(wire.next(), None);
+}
+
+/// One session too many is told so; when one ends there is room again.
+#[test]
+fn too_many() {
+    let limits = Limits { connections_max: 2, ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let first = Wire::connect(&server);
+    let _second = Wire::connect(&server);
+    let mut third = Wire::open(server.addresses()[0]);
+    third.send(&startup(3 << 16, &[("user", "postgres")]));
+    assert_eq!(third.next().unwrap().state(), "53300");
+    first.stream.shutdown(Shutdown::Both).unwrap();
+    let start = Instant::now();
+    loop {
+        let mut again = Wire::open(server.addresses()[0]);
+        again.send(&startup(3 << 16, &[("user", "postgres")]));
+        if again.next().unwrap().kind == b'R' {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "no room came free");
+    }
+}
+
+/// 2,000 connections are opened and dropped, at every stage, and leave nothing behind.
+#[test]
+fn a_crowd_that_goes() {
+    let server = start(options());
+    let hello = startup(3 << 16, &[("user", "postgres")]);
+    for number in 0..2_000 {
+        let mut wire = Wire::open(server.addresses()[0]);
+        match number % 5 {
+            0 => {}
+            1 => wire.send(&hello[..number % hello.len()]),
+            2 => wire.send(&hello),
+            3 => {
+                wire.begin(&[("user", "postgres")]);
+            }
+            _ => {
+                wire.begin(&[("user", "postgres")]);
+                wire.send(&query("SELECT 1; SELECT g FROM generate_series(1, 100000) g"));
+            }
+        }
+    }
+    assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
+    let start = Instant::now();
+    while server.metrics().connections > 1 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", server.metrics());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(server.metrics().panics_total, 0);
+}
+
+/// When the server stops, all are told, whatever they are doing, and it stops soon.
+#[test]
+fn shutting_down() {
+    let server = start(options());
+    let mut idle = Wire::connect(&server);
+    let mut in_block = Wire::connect(&server);
+    in_block.query("BEGIN");
+    let mut busy = Wire::connect(&server);
+    busy.send(&query(ENDLESS));
+    let mut guest = Wire::open(server.addresses()[0]);
+    guest.send(&[0, 0]);
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    server.shutdown();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    for wire in [&mut idle, &mut in_block, &mut busy] {
+        let last = wire.next().unwrap();
+        assert_eq!(last.state(), "57P01");
+        assert_eq!(
+            last.field(b'M').as_deref(),
+            Some("terminating connection due to administrator command")
+        );
+        assert_eq!(wire.next(), None);
+    }
+    assert_eq!(guest.next(), None);
+}
+
+/// Results that are larger than any buffer come whole, and the server does not keep them.
+#[test]
+fn large_results() {
+    let server = start(options());
+    let mut wire = Wire::connect(&server);
+    wire.send(&query("SELECT g, repeat('x', 1000) FROM generate_series(1, 20000) g"));
+    let answers = wire.until(b'Z');
+    let rows = answers.iter().filter(|answer| answer.kind == b'D').count();
+    assert_eq!(rows, 20_000);
+    let sends = server.metrics().sends_total;
+    assert!((300..1_000).contains(&sends), "20 MB went out in {sends} pieces");
+}
+
+/// A parameter of 20 MB is taken, and one above the limit is refused before it is read.
+#[test]
+fn giant_parameters() {
+    let limits = Limits { message_bytes_max: 32 << 20, ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let mut wire = Wire::connect(&server);
+    let text = format!("SELECT length('{}')", "x".repeat(20 << 20));
+    assert!(wire.query(&text).contains(&format!("D {}", 20 << 20)));
+    wire.send(&[b'Q', 0x7f, 0, 0, 0]);
+    let last = wire.next().unwrap();
+    assert_eq!(last.field(b'M').as_deref(), Some("invalid message length"));
+    assert_eq!(wire.next(), None);
+}
+
+/// A series of messages is answered with one send, whatever its length.
+#[test]
+fn few_sends() {
+    let server = start(options());
+    let mut wire = Wire::connect(&server);
+    let before = server.metrics().sends_total;
+    let mut series = Vec::new();
+    for _ in 0..20 {
+        series.extend(message(b'P', b"\0SELECT 1\0\0\0"));
+        series.extend(message(b'B', b"\0\0\0\0\0\0\0\0"));
+        series.extend(message(b'D', b"P\0"));
+        series.extend(message(b'E', b"\0\0\0\0\0"));
+    }
+    series.extend(message(b'S', b""));
+    wire.send(&series);
+    assert_eq!(wire.until(b'Z').len(), 20 * 5 + 1);
+    assert_eq!(server.metrics().sends_total - before, 1);
+}
+
+/// A notification reaches a session that says nothing.
+#[test]
+fn notifications() {
+    let server = start(options());
+    let mut listener = Wire::connect(&server);
+    let mut speaker = Wire::connect(&server);
+    listener.query("LISTEN news");
+    speaker.query("NOTIFY news, 'it rains'");
+    let heard = listener.next().unwrap();
+    assert_eq!(show(&[heard]), "A process news it rains\n");
+    // One's own comes with the answer, before ReadyForQuery.
+    assert_eq!(listener.query("NOTIFY news, 'mine'"), "C NOTIFY\nA process news mine\nZ I\n");
+}
+
+/// A client that waits for a lock holds up nobody, whichever core it is on.
+#[test]
+fn waiting_for_a_lock() {
+    let server = start(Options { cores: 1, ..options() });
+    let mut owner = Wire::connect(&server);
+    let mut waiter = Wire::connect(&server);
+    owner.query("CREATE TABLE l (id int PRIMARY KEY, n int)");
+    owner.query("INSERT INTO l VALUES (1, 0)");
+    owner.query("BEGIN; UPDATE l SET n = 1 WHERE id = 1");
+    waiter.send(&query("UPDATE l SET n = n + 10 WHERE id = 1"));
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(owner.query("SELECT 1").contains("D 1"));
+    owner.query("COMMIT");
+    assert_eq!(show(&waiter.until(b'Z')), "C UPDATE 1\nZ I\n");
+    assert!(owner.query("SELECT n FROM l").contains("D 11"));
+    assert!(server.metrics().moved_statements_total > 0);
+}

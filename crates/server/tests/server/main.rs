@@ -1,0 +1,18 @@
+//! The server as clients see it: its protocol in scripts, real clients, crowds, and nonsense.
+//!
+//! ```text
+//!   scripts/*.txt   messages out, messages in     scripts.rs runs them, world.rs speaks the protocol
+//!   lifecycle       limits, timeouts, cancelling, shutting down
+//!   entrance        rules, SCRAM, TLS
+//!   clients         tokio-postgres
+//!   nonsense        random messages: the server stays up
+//! ```
+
+mod clients;
+mod entrance;
+mod lifecycle;
+mod nonsense;
+#[path = "../../examples/serve/open.rs"]
+mod open;
+mod scripts;
+mod world;

@@ -1,0 +1,166 @@
+//! What a session keeps beyond single statements, and evaluation may look at: settings, user,
+//! messages, random numbers. Evaluation sees it through a [`Surroundings`], made for a statement.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use scalar::{Clock, Random};
+use types::time::TimestampTz;
+use types::{SqlState, Style};
+
+use crate::error::{Error, Severity};
+use crate::instance::{Instance, Slot, now};
+use crate::names::Names;
+use crate::settings::Settings;
+
+/// The lasting state of a session. One thread uses it at a time.
+pub(crate) struct Client {
+    pub instance: Arc<Instance>,
+    pub slot: Arc<Slot>,
+    pub database: Arc<str>,
+    /// Who logged in.
+    pub session_user: Arc<str>,
+    /// Whose rights are in force.
+    pub user: RefCell<Arc<str>>,
+    pub settings: RefCell<Settings>,
+    pub notices: RefCell<Vec<Error>>,
+    random: Generator,
+}
+
+impl Client {
+    pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, user: &str, database: &str, superuser: bool) -> Self {
+        let user: Arc<str> = user.into();
+        Client {
+            random: Generator::new(Arc::clone(&instance)),
+            instance,
+            slot,
+            database: database.into(),
+            session_user: Arc::clone(&user),
+            user: RefCell::new(user),
+            settings: RefCell::new(Settings::new(superuser)),
+            notices: RefCell::default(),
+        }
+    }
+
+    /// Keeps a notice for the client, unless it does not want to know.
+    pub fn notice(&self, severity: Severity, state: SqlState, message: impl Into<String>) {
+        self.say(Error::notice(severity, state, message));
+    }
+
+    /// The same, with whatever else it has.
+    pub fn say(&self, notice: Error) {
+        let wanted = match self.settings.borrow().text("client_min_messages") {
+            "error" => Severity::Error,
+            "warning" => Severity::Warning,
+            "notice" => Severity::Notice,
+            "info" => Severity::Info,
+            "log" => Severity::Log,
+            _ => Severity::Debug,
+        };
+        if notice.severity >= wanted || notice.severity == Severity::Info {
+            self.notices.borrow_mut().push(notice);
+        }
+    }
+}
+
+/// What one statement is evaluated in.
+pub(crate) struct Surroundings<'a> {
+    pub client: &'a Client,
+    pub style: Arc<Style>,
+    pub user: Arc<str>,
+    pub names: Arc<Names>,
+    /// When the transaction began.
+    pub started: TimestampTz,
+    /// When the statement began.
+    pub statement: TimestampTz,
+}
+
+impl Surroundings<'_> {
+    /// What the forms of values depend on.
+    pub fn types(&self) -> types::Context<'_> {
+        types::Context {
+            style: &self.style,
+            now: self.started,
+            types: &*self.names,
+            objects: &*self.names,
+        }
+    }
+
+    /// What expressions are evaluated in.
+    pub fn context(&self) -> scalar::Context<'_> {
+        scalar::Context {
+            types: self.types(),
+            statement: self.statement,
+            clock: self,
+            random: &self.client.random,
+            session: self,
+        }
+    }
+}
+
+impl Clock for Surroundings<'_> {
+    fn now(&self) -> TimestampTz {
+        now(&self.client.instance.env)
+    }
+}
+
+impl scalar::Session for Surroundings<'_> {
+    fn setting(&self, name: &str) -> Option<String> {
+        self.client.settings.borrow().show(name)
+    }
+
+    fn database(&self) -> &str {
+        &self.client.database
+    }
+
+    fn user(&self) -> &str {
+        &self.user
+    }
+
+    fn session_user(&self) -> &str {
+        &self.client.session_user
+    }
+}
+
+/// Random numbers: xoroshiro128**, which `setseed` starts anew, as PostgreSQL has them.
+struct Generator {
+    state: Cell<(u64, u64)>,
+    instance: Arc<Instance>,
+}
+
+impl Generator {
+    fn new(instance: Arc<Instance>) -> Self {
+        let random = &instance.env.random;
+        Generator { state: Cell::new((random.next_u64() | 1, random.next_u64())), instance }
+    }
+}
+
+impl Random for Generator {
+    fn bits(&self) -> u64 {
+        let (s0, s1) = self.state.get();
+        let sx = s1 ^ s0;
+        self.state.set((s0.rotate_left(24) ^ sx ^ (sx << 16), sx.rotate_left(37)));
+        s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
+    }
+
+    fn seed(&self, seed: f64) {
+        let mut seed = (((1_u64 << 52) - 1) as f64 * seed) as i64 as u64;
+        let mut split = || {
+            seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = seed;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            mixed ^ (mixed >> 31)
+        };
+        let state = (split(), split());
+        self.state.set(if state == (0, 0) { (0x5851_F42D_4C95_7F2D, 0x1405_7B7E_F767_814F) } else { state });
+    }
+
+    fn secret(&self) -> [u8; 16] {
+        let random = &self.instance.env.random;
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&random.next_u64().to_le_bytes());
+        bytes[8..].copy_from_slice(&random.next_u64().to_le_bytes());
+        bytes
+    }
+}

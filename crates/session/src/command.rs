@@ -1,0 +1,477 @@
+//! Commands of a session: transactions, settings, and what throws things away.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sql::parse::ast::{self, Command, Discard, SetValue};
+use types::{Datum, Modifier, Oid, SqlState, Type};
+
+use crate::error::{Error, Result, Severity};
+use crate::portal::{Column, Portal, Tag, Work};
+use crate::session::{Session, done};
+use crate::settings::{self, Extent};
+use crate::transaction::{Block, Mark, Modes, Named};
+
+/// A column of text that a command gives.
+pub(crate) fn text_column(name: &str) -> Column {
+    Column {
+        name: name.to_owned(),
+        table: Oid::NONE,
+        attnum: 0,
+        ty: Type::TEXT,
+        modifier: Modifier::NONE,
+        length: -1,
+    }
+}
+
+impl Session {
+    /// The columns that a command gives; `None` where it gives no rows.
+    pub(crate) fn command_columns(&self, command: &Command) -> Result<Option<Arc<[Column]>>> {
+        Ok(match command {
+            Command::Show(Some(name)) => {
+                let name = settings::known::find(name)
+                    .map_or(name.as_str(), |place| settings::known::all()[place].name);
+                Some(Arc::new([text_column(name)]))
+            }
+            Command::Show(None) => {
+                Some(Arc::new(["name", "setting", "description"].map(text_column)))
+            }
+            _ => None,
+        })
+    }
+
+    /// Does a command.
+    pub(crate) fn command(&mut self, command: &Command, portal: &Portal) -> Result<Work> {
+        match command {
+            Command::Begin { tag, modes } => self.begin_command(tag, modes),
+            Command::Commit { chain } => self.end_command(true, *chain),
+            Command::Rollback { chain } => self.end_command(false, *chain),
+            Command::Savepoint(name) => self.savepoint(&name.text, portal.alone),
+            Command::Release(name) => self.release(&name.text, portal.alone),
+            Command::RollbackTo(name) => self.rollback_to(&name.text, portal.alone),
+            Command::TwoPhase(words) => Err(Error::not_supported(words)),
+            Command::SetTransaction(modes) => self.set_transaction(modes, portal.alone),
+            Command::SetCharacteristics(modes) => self.set_characteristics(modes),
+            Command::Set { local, name, values } => {
+                self.set_command(*local, name, values, portal.alone)
+            }
+            Command::Reset(name) => self.reset_command(name.as_deref()),
+            Command::Show(name) => self.show_command(name.as_deref()),
+            Command::Discard(what) => self.discard(*what),
+            Command::Deallocate(name) => self.deallocate(name.as_ref()),
+            Command::Close(name) => self.close_command(name.as_ref()),
+            Command::Other(words) => Err(Error::not_supported(words)),
+            _ => Err(Error::not_supported("this command")),
+        }
+    }
+
+    // --- transactions ----------------------------------------------------------------------------
+
+    fn begin_command(&mut self, tag: &'static str, said: &ast::Modes) -> Result<Work> {
+        if let Some(open) = &mut self.transaction {
+            if open.block == Block::Explicit {
+                self.client.notice(
+                    Severity::Warning,
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "there is already a transaction in progress",
+                );
+                return Ok(done(tag));
+            }
+            // What the message has done so far becomes part of the block.
+            open.block = Block::Explicit;
+            self.apply_modes(said)?;
+            return Ok(done(tag));
+        }
+        let modes = with(self.default_modes(), said);
+        self.begin(Block::Explicit, Some(modes));
+        self.tell_modes();
+        Ok(done(tag))
+    }
+
+    fn end_command(&mut self, commit: bool, chain: bool) -> Result<Work> {
+        let tag = if commit { "COMMIT" } else { "ROLLBACK" };
+        let Some(open) = &self.transaction else {
+            return self.no_block(tag, chain);
+        };
+        if open.block == Block::Implicit {
+            if chain {
+                return Err(no_transaction(&format!("{tag} AND CHAIN")));
+            }
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "there is no transaction in progress",
+            );
+        }
+        let (failed, modes) = (open.failed, open.modes);
+        if commit && !failed {
+            let committed = self.commit();
+            if committed.is_err() {
+                self.rollback();
+            }
+            committed?;
+        } else {
+            self.rollback();
+        }
+        if chain {
+            self.begin(Block::Explicit, Some(modes));
+            self.tell_modes();
+        }
+        Ok(done(if failed { "ROLLBACK" } else { tag }))
+    }
+
+    fn no_block(&mut self, tag: &'static str, chain: bool) -> Result<Work> {
+        if chain {
+            return Err(no_transaction(&format!("{tag} AND CHAIN")));
+        }
+        self.client.notice(
+            Severity::Warning,
+            SqlState::NO_ACTIVE_SQL_TRANSACTION,
+            "there is no transaction in progress",
+        );
+        Ok(done(tag))
+    }
+
+    /// The error or nothing for commands that need a transaction block.
+    fn need_block(&self, what: &str, alone: bool) -> Result<()> {
+        match &self.transaction {
+            Some(open) if open.block == Block::Explicit || !alone => Ok(()),
+            _ => Err(no_transaction(what)),
+        }
+    }
+
+    /// The present place of the transaction.
+    pub(crate) fn mark(&mut self) -> Mark {
+        let settings = self.client.settings.get_mut().mark();
+        let open = self.open();
+        let writes = open.inner.as_ref().expect("a transaction that goes on is open").savepoint();
+        Mark { writes, settings, notes: 0, draft: 0 }
+    }
+
+    fn savepoint(&mut self, name: &str, alone: bool) -> Result<Work> {
+        self.need_block("SAVEPOINT", alone)?;
+        let mark = self.mark();
+        let open = self.open();
+        let modes = open.modes;
+        open.savepoints.push(Named { name: name.to_owned(), mark, modes });
+        Ok(done("SAVEPOINT"))
+    }
+
+    fn savepoint_place(&mut self, name: &str) -> Result<usize> {
+        let found = self.open().savepoints.iter().rposition(|known| known.name == name);
+        found.ok_or_else(|| {
+            let message = format!("savepoint \"{name}\" does not exist");
+            Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, message)
+        })
+    }
+
+    fn release(&mut self, name: &str, alone: bool) -> Result<Work> {
+        self.need_block("RELEASE SAVEPOINT", alone)?;
+        let place = self.savepoint_place(name)?;
+        self.open().savepoints.truncate(place);
+        Ok(done("RELEASE"))
+    }
+
+    fn rollback_to(&mut self, name: &str, alone: bool) -> Result<Work> {
+        self.need_block("ROLLBACK TO SAVEPOINT", alone)?;
+        let place = self.savepoint_place(name)?;
+        let open = self.open();
+        open.savepoints.truncate(place + 1);
+        let Named { mark, modes, .. } = open.savepoints[place].clone();
+        open.failed = false;
+        open.modes = modes;
+        if let Some(inner) = &mut open.inner {
+            inner.rollback_to(mark.writes);
+        }
+        self.client.settings.get_mut().undo_to(mark.settings);
+        Ok(done("ROLLBACK"))
+    }
+
+    fn set_transaction(&mut self, said: &ast::Modes, alone: bool) -> Result<Work> {
+        let in_block = match &self.transaction {
+            Some(open) => open.block == Block::Explicit || !alone,
+            None => false,
+        };
+        if !in_block {
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET TRANSACTION can only be used in transaction blocks",
+            );
+            return Ok(done("SET"));
+        }
+        self.apply_modes(said)?;
+        Ok(done("SET"))
+    }
+
+    /// Changes the modes of the open transaction.
+    fn apply_modes(&mut self, said: &ast::Modes) -> Result<()> {
+        let engine = Arc::clone(&self.client.instance.engine);
+        let open = self.open();
+        let modes = with(open.modes, said);
+        if modes.isolation != open.modes.isolation {
+            let what = if open.looked {
+                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+            } else if !open.savepoints.is_empty() {
+                "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"
+            } else {
+                ""
+            };
+            if !what.is_empty() {
+                return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, what));
+            }
+            open.inner = Some(engine.begin(modes.isolation));
+        }
+        if open.modes.read_only && !modes.read_only && open.looked {
+            return Err(Error::new(
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                "transaction read-write mode must be set before any query",
+            ));
+        }
+        open.modes = modes;
+        self.tell_modes();
+        Ok(())
+    }
+
+    /// Shows the modes of the transaction in the settings of their names, until it ends.
+    fn tell_modes(&mut self) {
+        let Some(open) = &self.transaction else { return };
+        let modes = open.modes;
+        let settings = self.client.settings.get_mut();
+        let switch = |on: bool| if on { "on" } else { "off" };
+        for (name, value) in [
+            ("transaction_isolation", modes.isolation_words()),
+            ("transaction_read_only", switch(modes.read_only)),
+            ("transaction_deferrable", switch(modes.deferrable)),
+        ] {
+            settings.set(name, Some(value), Extent::Local).expect("the value is one of them");
+        }
+    }
+
+    fn set_characteristics(&mut self, said: &ast::Modes) -> Result<Work> {
+        let settings = self.client.settings.get_mut();
+        let switch = |on: bool| if on { "on" } else { "off" };
+        if let Some(isolation) = said.isolation {
+            settings.set("default_transaction_isolation", Some(isolation), Extent::Session)?;
+        }
+        if let Some(read_only) = said.read_only {
+            let value = Some(switch(read_only));
+            settings.set("default_transaction_read_only", value, Extent::Session)?;
+        }
+        if let Some(deferrable) = said.deferrable {
+            let value = Some(switch(deferrable));
+            settings.set("default_transaction_deferrable", value, Extent::Session)?;
+        }
+        self.keep_settings();
+        Ok(done("SET"))
+    }
+
+    // --- settings --------------------------------------------------------------------------------
+
+    /// Outside of a transaction block what was set holds at once.
+    fn keep_settings(&mut self) {
+        if self.transaction.is_none() {
+            self.client.settings.get_mut().commit();
+        }
+    }
+
+    fn set_command(
+        &mut self,
+        local: bool,
+        name: &str,
+        values: &[SetValue],
+        alone: bool,
+    ) -> Result<Work> {
+        let in_block = match &self.transaction {
+            Some(open) => open.block == Block::Explicit || !alone,
+            None => !alone,
+        };
+        if local && !in_block {
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET LOCAL can only be used in transaction blocks",
+            );
+        }
+        let text = setting_text(name, values)?;
+        let extent = if local { Extent::Local } else { Extent::Session };
+        self.set_setting(name, text.as_deref(), extent)?;
+        self.keep_settings();
+        Ok(done("SET"))
+    }
+
+    /// Sets a setting, and does what some of them mean.
+    pub(crate) fn set_setting(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        extent: Extent,
+    ) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        if let Some(mode) = lower.strip_prefix("transaction_")
+            && self.transaction.is_some()
+            && ["isolation", "read_only", "deferrable"].contains(&mode)
+        {
+            self.client.settings.get_mut().set(name, text, Extent::Local)?;
+            let settings = self.client.settings.get_mut();
+            let said = ast::Modes {
+                isolation: match settings.text("transaction_isolation") {
+                    "serializable" => Some("serializable"),
+                    "repeatable read" => Some("repeatable read"),
+                    "read uncommitted" => Some("read uncommitted"),
+                    _ => Some("read committed"),
+                },
+                read_only: Some(settings.bool("transaction_read_only")),
+                deferrable: Some(settings.bool("transaction_deferrable")),
+            };
+            return self.apply_modes(&said);
+        }
+        if lower == "role" || lower == "session_authorization" {
+            return self.set_role(&lower, text, extent);
+        }
+        self.client.settings.get_mut().set(name, text, extent)
+    }
+
+    /// `SET ROLE` and `SET SESSION AUTHORIZATION`.
+    fn set_role(&mut self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+        let login = Arc::clone(&self.client.session_user);
+        let user: Arc<str> = match text {
+            None | Some("none") => Arc::clone(&login),
+            Some(text) => text.into(),
+        };
+        self.client.instance.login(&user, &self.client.database).map_err(|error| {
+            let message = error.message().to_owned();
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        })?;
+        *self.client.user.get_mut() = user;
+        self.client.settings.get_mut().set(name, text, extent)
+    }
+
+    fn reset_command(&mut self, name: Option<&str>) -> Result<Work> {
+        match name {
+            None => self.client.settings.get_mut().reset_all(),
+            Some(name) => {
+                if self.client.settings.get_mut().show(name).is_none() {
+                    return Err(settings::unknown(name));
+                }
+                self.set_setting(name, None, Extent::Session)?;
+            }
+        }
+        self.keep_settings();
+        Ok(done("RESET"))
+    }
+
+    fn show_command(&mut self, name: Option<&str>) -> Result<Work> {
+        let settings = self.client.settings.get_mut();
+        let mut rows = VecDeque::new();
+        match name {
+            Some(name) => {
+                let value = settings.show(name).ok_or_else(|| settings::unknown(name))?;
+                rows.push_back(vec![Datum::text(value)]);
+            }
+            None => {
+                for (known, value) in settings.all() {
+                    let value = settings::value::show(known, value);
+                    rows.push_back(vec![
+                        Datum::text(known.name),
+                        Datum::text(value),
+                        Datum::text(""),
+                    ]);
+                }
+            }
+        }
+        Ok(Work::Rows { rows, tag: Tag::plain("SHOW") })
+    }
+
+    // --- throwing away ---------------------------------------------------------------------------
+
+    fn discard(&mut self, what: Discard) -> Result<Work> {
+        let tag = match what {
+            Discard::Plans => "DISCARD PLANS",
+            Discard::Sequences => "DISCARD SEQUENCES",
+            Discard::Temp => "DISCARD TEMP",
+            Discard::All => {
+                if self.transaction.as_ref().is_some_and(|open| open.block == Block::Explicit) {
+                    return Err(Error::new(
+                        SqlState::ACTIVE_SQL_TRANSACTION,
+                        "DISCARD ALL cannot run inside a transaction block",
+                    ));
+                }
+                self.portals.clear();
+                self.statements.clear();
+                *self.client.user.get_mut() = Arc::clone(&self.client.session_user);
+                self.client.settings.get_mut().reset_all();
+                self.keep_settings();
+                "DISCARD ALL"
+            }
+        };
+        Ok(done(tag))
+    }
+
+    fn deallocate(&mut self, name: Option<&ast::Name>) -> Result<Work> {
+        match name {
+            None => {
+                self.statements.clear();
+                Ok(done("DEALLOCATE ALL"))
+            }
+            Some(name) => {
+                self.prepared(&name.text)?;
+                self.statements.remove(&name.text);
+                Ok(done("DEALLOCATE"))
+            }
+        }
+    }
+
+    fn close_command(&mut self, name: Option<&ast::Name>) -> Result<Work> {
+        match name {
+            None => {
+                self.portals.clear();
+                Ok(done("CLOSE CURSOR ALL"))
+            }
+            Some(name) if self.portals.remove(&name.text).is_some() => Ok(done("CLOSE CURSOR")),
+            Some(name) => Err(no_cursor(&name.text)),
+        }
+    }
+}
+
+/// The error for a cursor that there is not.
+pub(crate) fn no_cursor(name: &str) -> Error {
+    let message = format!("cursor \"{name}\" does not exist");
+    Error::new(SqlState::INVALID_CURSOR_NAME, message)
+}
+
+fn no_transaction(what: &str) -> Error {
+    let message = format!("{what} can only be used in transaction blocks");
+    Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message)
+}
+
+/// The modes with what was said of them.
+fn with(mut modes: Modes, said: &ast::Modes) -> Modes {
+    if let Some(isolation) = said.isolation {
+        modes.set_isolation(isolation);
+    }
+    modes.read_only = said.read_only.unwrap_or(modes.read_only);
+    modes.deferrable = said.deferrable.unwrap_or(modes.deferrable);
+    modes
+}
+
+/// What a setting is set to, as one text; `None` for its default.
+pub(crate) fn setting_text(name: &str, values: &[SetValue]) -> Result<Option<String>> {
+    let is_list = ["search_path", "datestyle", "temp_tablespaces", "local_preload_libraries"]
+        .contains(&name.to_ascii_lowercase().as_str());
+    if values.len() > 1 && !is_list {
+        let message = format!("SET {name} takes only one argument");
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    let texts: Vec<String> = values
+        .iter()
+        .map(|value| match value {
+            SetValue::Word(text) | SetValue::String(text) if name.eq_ignore_ascii_case("search_path") => {
+                scalar::quote::identifier(text)
+            }
+            SetValue::Word(text) | SetValue::String(text) | SetValue::Number(text) => text.clone(),
+            SetValue::Interval(text) => text.clone(),
+        })
+        .collect();
+    Ok((!texts.is_empty()).then(|| texts.join(", ")))
+}

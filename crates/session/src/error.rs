@@ -1,0 +1,165 @@
+//! Errors and notices as clients see them: PostgreSQL's codes, texts and places.
+//!
+//! ```text
+//!   types::Error    code, message, detail, hint, objects        what went wrong
+//!   sql::Error      + an offset in the text                     where
+//!   Error           + severity, position in characters          what is sent
+//! ```
+
+use std::fmt;
+
+use types::SqlState;
+
+/// The result of what a session is asked to do.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// How grave a message is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// For the curious.
+    Debug,
+    /// For a log.
+    Log,
+    /// What was asked for.
+    Info,
+    /// Worth knowing.
+    Notice,
+    /// Probably not what was meant.
+    Warning,
+    /// The statement did not happen.
+    Error,
+    /// The session ends.
+    Fatal,
+}
+
+impl Severity {
+    /// The word of the protocol, such as `ERROR`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Debug => "DEBUG",
+            Severity::Log => "LOG",
+            Severity::Info => "INFO",
+            Severity::Notice => "NOTICE",
+            Severity::Warning => "WARNING",
+            Severity::Error => "ERROR",
+            Severity::Fatal => "FATAL",
+        }
+    }
+}
+
+/// An error or a notice, ready to be sent. Code, message, detail, hint, context and the objects it
+/// is about are those of its cause.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error {
+    /// How grave it is.
+    pub severity: Severity,
+    /// The place in the text of the query, in characters from 1.
+    pub position: Option<u32>,
+    /// The code, the texts and the objects.
+    pub cause: types::Error,
+}
+
+impl Error {
+    /// An error about the statement as a whole.
+    pub fn new(state: SqlState, message: impl Into<String>) -> Self {
+        types::Error::new(state, message).into()
+    }
+
+    /// A notice, warning or other message that is no error.
+    pub fn notice(severity: Severity, state: SqlState, message: impl Into<String>) -> Self {
+        Self { severity, position: None, cause: types::Error::new(state, message) }
+    }
+
+    /// The error for what is not there yet: `0A000`.
+    pub fn not_supported(what: impl fmt::Display) -> Self {
+        Self::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+    }
+
+    /// The same error as one that ends the session.
+    #[must_use]
+    pub fn fatal(mut self) -> Self {
+        self.severity = Severity::Fatal;
+        self
+    }
+
+    /// The same error with a second sentence that tells more.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.cause = self.cause.with_detail(detail);
+        self
+    }
+
+    /// The same error with advice about what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.cause = self.cause.with_hint(hint);
+        self
+    }
+
+    /// The code.
+    pub fn state(&self) -> SqlState {
+        self.cause.state()
+    }
+
+    /// The primary message.
+    pub fn message(&self) -> &str {
+        self.cause.message()
+    }
+
+    /// The error of reading or binding `text`.
+    pub fn in_text(error: sql::Error, text: &str) -> Self {
+        let position = error.at.position(text);
+        Self { severity: Severity::Error, position, cause: error.cause }
+    }
+}
+
+impl From<types::Error> for Error {
+    fn from(cause: types::Error) -> Self {
+        Self { severity: Severity::Error, position: None, cause }
+    }
+}
+
+impl From<txn::TxnError> for Error {
+    fn from(error: txn::TxnError) -> Self {
+        use txn::TxnError;
+        let (message, detail, hint) = match &error {
+            TxnError::Serialization { why: txn::SerializationFailure::Updated(_) } => {
+                ("could not serialize access due to concurrent update".to_owned(), None, None)
+            }
+            TxnError::Serialization { why } => (
+                "could not serialize access due to read/write dependencies among transactions"
+                    .to_owned(),
+                Some(format!("Reason: {why}.")),
+                Some("The transaction might succeed if retried."),
+            ),
+            TxnError::Deadlock => ("deadlock detected".to_owned(), None, None),
+            TxnError::LockTimeout => {
+                ("canceling statement due to lock timeout".to_owned(), None, None)
+            }
+            other => (other.to_string(), None, None),
+        };
+        let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
+        let mut error = Error::new(state, message);
+        if let Some(detail) = detail {
+            error = error.detail(detail);
+        }
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:  {}", self.severity.name(), self.cause)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?} {:?}", self.severity.name(), self.position, self.cause)
+    }
+}
+
+impl std::error::Error for Error {}

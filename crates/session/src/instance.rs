@@ -1,0 +1,300 @@
+//! One database that sessions connect to: what they share.
+//!
+//! ```text
+//!   Instance ─┬─ engine      transactions
+//!             ├─ roster      who is connected: cancelling, deadlines
+//!             └─ plans       statements that were bound before
+//! ```
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use txn::Engine;
+use types::SqlState;
+use types::time::TimestampTz;
+use vfs::Env;
+
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
+const EPOCH_2000_US: i64 = 946_684_800_000_000;
+
+/// How an instance is set up.
+#[derive(Clone)]
+pub struct Options {
+    /// Clock and randomness.
+    pub env: Env,
+    /// Values of settings that differ from the defaults, for all sessions.
+    pub settings: Vec<(String, String)>,
+}
+
+/// Who wants to connect, and how.
+#[derive(Clone, Debug, Default)]
+pub struct StartUp {
+    /// The role.
+    pub user: String,
+    /// The database; the name of the role where it is empty.
+    pub database: String,
+    /// Settings by name, `application_name` and those of `options` among them.
+    pub settings: Vec<(String, String)>,
+    /// Where the client is, for those who look.
+    pub peer: Option<String>,
+    /// How long the secret of [`Session::secret`] is to be, in bytes: 4 for protocol 3.0.
+    pub secret_bytes: usize,
+}
+
+/// What must be known of a role before it may connect.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// The name of the role.
+    pub user: String,
+    /// What passwords are checked against: a SCRAM verifier as PostgreSQL writes it. `None` where
+    /// the role has no password.
+    pub verifier: Option<String>,
+    /// True for a role that may do everything.
+    pub superuser: bool,
+}
+
+/// Why a running statement was told to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Stop {
+    /// Somebody cancelled it.
+    Cancelled = 1,
+    /// It ran longer than `statement_timeout`.
+    Timeout = 2,
+    /// The session is to end.
+    Terminated = 3,
+}
+
+/// What others can reach of a session.
+pub(crate) struct Slot {
+    pub process: i32,
+    pub secret: Vec<u8>,
+    /// What running statements look at.
+    pub stop: AtomicBool,
+    why: AtomicU8,
+    /// When the running statement has run for too long, by the monotonic clock; 0 for never.
+    deadline_us: AtomicU64,
+    pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+    pub activity: Mutex<Activity>,
+}
+
+/// What a session is at, for `pg_stat_activity`.
+#[derive(Clone, Default)]
+pub(crate) struct Activity {
+    pub user: String,
+    pub database: String,
+    pub application: String,
+    pub peer: Option<String>,
+    pub started: i64,
+    pub query: Arc<str>,
+    pub query_started: i64,
+    pub state: &'static str,
+}
+
+impl Slot {
+    /// Tells the running statement to stop.
+    pub fn stop(&self, why: Stop) {
+        self.why.fetch_max(why as u8, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Release);
+        if let Some(wake) = &*self.wake.lock() {
+            wake();
+        }
+    }
+
+    /// Takes back what was told, before a new statement begins; a session that is to end stays told.
+    pub fn begin(&self) {
+        if self.why.load(Ordering::Relaxed) != Stop::Terminated as u8 {
+            self.stop.store(false, Ordering::Release);
+            self.why.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The error of a statement that was told to stop.
+    pub fn stopped(&self) -> Option<Error> {
+        if !self.stop.load(Ordering::Acquire) {
+            return None;
+        }
+        Some(match self.why.load(Ordering::Relaxed) {
+            3 => {
+                let message = "terminating connection due to administrator command";
+                Error::new(SqlState::ADMIN_SHUTDOWN, message).fatal()
+            }
+            2 => Error::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to statement timeout",
+            ),
+            _ => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
+        })
+    }
+}
+
+/// A database that is served.
+pub struct Instance {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) env: Env,
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) started: TimestampTz,
+    roster: RwLock<HashMap<i32, Arc<Slot>>>,
+    next_process: AtomicI32,
+    /// How many running statements have a deadline.
+    deadlines: AtomicUsize,
+}
+
+impl Instance {
+    /// Makes what sessions share over an engine, which it makes a database where it is new.
+    ///
+    /// # Errors
+    /// Where the catalog cannot be read.
+    pub fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<Self>> {
+        let started = now(&options.env);
+        Ok(Arc::new(Instance {
+            engine,
+            settings: options.settings,
+            started,
+            roster: RwLock::default(),
+            next_process: AtomicI32::new(1),
+            deadlines: AtomicUsize::new(0),
+            env: options.env,
+        }))
+    }
+
+    /// What must be known before `user` may connect to `database`; the name of the user where it
+    /// is empty.
+    ///
+    /// # Errors
+    /// `28000` where the role may not log in, `3D000` where there is no such database.
+    pub fn login(&self, user: &str, database: &str) -> Result<Login> {
+        if user.is_empty() {
+            let message = "no PostgreSQL user name specified in startup packet";
+            return Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
+        }
+        if user != "postgres" {
+            let message = format!("role \"{user}\" does not exist");
+            return Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
+        }
+        let database = if database.is_empty() { user } else { database };
+        if database != "postgres" {
+            let message = format!("database \"{database}\" does not exist");
+            return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message).fatal());
+        }
+        Ok(Login { user: user.to_owned(), verifier: None, superuser: true })
+    }
+
+    /// Begins a session for a user who has proved who it is.
+    ///
+    /// # Errors
+    /// As [`Instance::login`], and those of settings that cannot be set.
+    pub fn connect(self: &Arc<Self>, start: StartUp) -> Result<Session> {
+        let login = self.login(&start.user, &start.database)?;
+        let slot = self.enrol(&start);
+        Session::new(Arc::clone(self), slot, login, start)
+    }
+
+    fn enrol(&self, start: &StartUp) -> Arc<Slot> {
+        let mut secret = Vec::with_capacity(start.secret_bytes.max(4));
+        while secret.len() < start.secret_bytes.max(4) {
+            secret.extend(self.env.random.next_u64().to_le_bytes());
+        }
+        secret.truncate(start.secret_bytes.max(4));
+        let mut roster = self.roster.write();
+        let process = loop {
+            let process = self.next_process.fetch_add(1, Ordering::Relaxed) & i32::MAX;
+            if process != 0 && !roster.contains_key(&process) {
+                break process;
+            }
+        };
+        let slot = Arc::new(Slot {
+            process,
+            secret,
+            stop: AtomicBool::new(false),
+            why: AtomicU8::new(0),
+            deadline_us: AtomicU64::new(0),
+            wake: Mutex::new(None),
+            activity: Mutex::default(),
+        });
+        roster.insert(process, Arc::clone(&slot));
+        slot
+    }
+
+    /// Forgets a session that has ended.
+    pub(crate) fn leave(&self, slot: &Slot) {
+        self.set_deadline(slot, 0);
+        self.roster.write().remove(&slot.process);
+    }
+
+    /// The sessions that are connected.
+    pub(crate) fn sessions(&self) -> Vec<Arc<Slot>> {
+        let mut slots: Vec<_> = self.roster.read().values().cloned().collect();
+        slots.sort_by_key(|slot| slot.process);
+        slots
+    }
+
+    /// The session with this process number.
+    pub(crate) fn session(&self, process: i32) -> Option<Arc<Slot>> {
+        self.roster.read().get(&process).cloned()
+    }
+
+    /// Tells what the session with this process number runs to stop (`57014`), where `secret` is
+    /// its secret.
+    pub fn cancel(&self, process: i32, secret: &[u8]) {
+        if let Some(slot) = self.session(process)
+            && same(&slot.secret, secret)
+        {
+            slot.stop(Stop::Cancelled);
+        }
+    }
+
+    /// Tells all sessions to end: what they run fails with `57P01`.
+    pub fn terminate(&self) {
+        for slot in self.sessions() {
+            slot.stop(Stop::Terminated);
+        }
+    }
+
+    /// Stops the statements that have run for longer than their `statement_timeout`. To be called
+    /// every few milliseconds: it costs nothing while no statement has a deadline.
+    pub fn watch(&self) {
+        if self.deadlines.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let now = self.env.clock.monotonic_us();
+        for slot in self.roster.read().values() {
+            let deadline = slot.deadline_us.load(Ordering::Relaxed);
+            if deadline != 0 && deadline <= now {
+                slot.stop(Stop::Timeout);
+            }
+        }
+    }
+
+    /// Sets when the statement that a session runs has run for too long; 0 for never.
+    pub(crate) fn set_deadline(&self, slot: &Slot, deadline_us: u64) {
+        let before = slot.deadline_us.swap(deadline_us, Ordering::Relaxed);
+        match (before, deadline_us) {
+            (0, 0) => {}
+            (0, _) => drop(self.deadlines.fetch_add(1, Ordering::Relaxed)),
+            (_, 0) => drop(self.deadlines.fetch_sub(1, Ordering::Relaxed)),
+            _ => {}
+        }
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+}
+
+/// The present, as SQL counts it.
+pub(crate) fn now(env: &Env) -> TimestampTz {
+    TimestampTz(env.clock.now_us() as i64 - EPOCH_2000_US)
+}
+
+/// Compares two secrets in a time that tells nothing of them.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len()
+        && left.iter().zip(right).fold(0, |differ, (left, right)| differ | (left ^ right)) == 0
+}

@@ -1,0 +1,41 @@
+//! What one client of the SQL server has: its statements, portals and transactions, its settings,
+//! and the commands that are not plans.
+//!
+//! ```text
+//!   server          bytes and sockets
+//!     │  Instance ── connect ──> Session ── start / bind ──> Portal ── execute ──> rows, a tag
+//!     v
+//!   session ──┬── settings      SET, SHOW, RESET: transactional, some of them told to the client
+//!             ├── transaction   blocks, savepoints, the failed state, what a commit says of itself
+//!             ├── statement     parsed and bound once, shared by all sessions
+//!             └── portal        a statement with its parameters, on its way
+//! ```
+//!
+//! A [`Session`] is used by one thread at a time and can move between threads. It never writes to
+//! the client: rows go to an [`Output`], everything else is taken with [`Session::take_messages`].
+//!
+//! # Absent on purpose
+//! No sockets, no message formats and no threads. The clock and randomness come through
+//! [`vfs::Env`].
+
+mod client;
+mod command;
+mod error;
+mod instance;
+mod message;
+mod names;
+mod objects;
+mod portal;
+mod session;
+pub mod settings;
+mod statement;
+mod system;
+mod transaction;
+
+pub use error::{Error, Result, Severity};
+pub use instance::{Instance, Login, Options, StartUp};
+pub use message::{Messages, Notification};
+pub use portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag};
+pub use session::Session;
+pub use statement::{Described, Params, Parsed};
+pub use transaction::Status;

@@ -1,0 +1,35 @@
+//! What a client is told beside the results of its statements.
+//!
+//! A session collects it; the server takes it with [`Session::take_messages`](crate::Session) and
+//! sends it at the next place where the protocol allows it.
+
+use crate::error::Error;
+
+/// Messages that wait to be sent.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// Notices and warnings, in their order.
+    pub notices: Vec<Error>,
+    /// Settings that the client is told of and that have changed: name and value.
+    pub settings: Vec<(&'static str, String)>,
+    /// What other sessions notified. Only while no transaction is open.
+    pub notifications: Vec<Notification>,
+}
+
+impl Messages {
+    /// True where nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.notices.is_empty() && self.settings.is_empty() && self.notifications.is_empty()
+    }
+}
+
+/// A message of `NOTIFY`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notification {
+    /// The process number of the session that sent it.
+    pub process: i32,
+    /// The channel.
+    pub channel: String,
+    /// The message; may be empty.
+    pub payload: String,
+}

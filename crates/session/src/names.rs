@@ -1,0 +1,263 @@
+//! Names of tables, types and other objects, as one transaction finds them.
+//!
+//! ```text
+//!   search_path    "$user", public        path    pg_catalog, alice, public      schemas that are there
+//!   t              ──> pg_catalog.t? alice.t? public.t?
+//! ```
+//!
+//! It answers the binder ([`sql::bind::Names`]), the forms of values ([`TypeSource`]) and the types
+//! that show a name and hold a number ([`Objects`]), all over one catalog and one search path.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sql::bind::{
+    ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
+};
+use table::catalog::{self, Catalog, IndexPart, TypeEntry, UserTypeKind};
+use types::{Oid, Shape, Type, TypeSource};
+
+use crate::system;
+
+/// The catalog at one moment, seen along a search path.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// The catalog.
+    pub catalog: Arc<Catalog>,
+    /// The database.
+    pub database: Oid,
+    /// The schemas that names without one are looked for in, in this order.
+    pub path: Vec<Oid>,
+    /// Those of them that the search path names, the one that new objects go to first.
+    pub explicit: Vec<Oid>,
+    /// Relations as the binder sees them, made when they are asked for.
+    made: Mutex<HashMap<Oid, Arc<Relation>>>,
+}
+
+impl Names {
+    /// Names in `catalog` along the schemas that are called `path`.
+    pub fn new(catalog: Arc<Catalog>, database: Oid, user: &str, path: &[String]) -> Self {
+        let mut explicit = Vec::new();
+        for name in path {
+            let name = if name == "$user" { user } else { name };
+            if let Some(schema) = catalog.schema_named(database, name)
+                && !explicit.contains(&schema.oid)
+            {
+                explicit.push(schema.oid);
+            }
+        }
+        let mut path = explicit.clone();
+        if !path.contains(&system::PG_CATALOG) {
+            path.insert(0, system::PG_CATALOG);
+        }
+        Names { catalog, database, path, explicit, made: Mutex::default() }
+    }
+
+    /// The OID of the schema with this name.
+    pub fn schema_oid(&self, name: &str) -> Option<Oid> {
+        self.catalog.schema_named(self.database, name).map(|schema| schema.oid)
+    }
+
+    /// The name of a schema.
+    pub fn schema_name(&self, oid: Oid) -> &str {
+        self.catalog.schema(oid).map_or("", |schema| &schema.name)
+    }
+
+    /// The schemas that a name is looked for in.
+    fn schemas(&self, schema: Option<&str>) -> Vec<Oid> {
+        match schema {
+            None => self.path.clone(),
+            Some(name) => self.schema_oid(name).into_iter().collect(),
+        }
+    }
+
+    /// The relation of users with this name.
+    pub fn user_relation(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Option<&Arc<catalog::Relation>> {
+        let find = |schema: Oid| self.catalog.relation_named(schema, name);
+        match schema {
+            None => self.path.iter().find_map(|schema| find(*schema)),
+            Some(schema) => find(self.schema_oid(schema)?),
+        }
+    }
+
+    /// The OID of the relation with this name, of users or of the system.
+    pub fn relation_oid(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
+        self.schemas(schema).into_iter().find_map(|schema| {
+            let user = self.catalog.relation_named(schema, name).map(|relation| relation.oid);
+            user.or_else(|| system::find(schema, name).map(|system| system.oid))
+        })
+    }
+
+    /// The schema and the name of a relation, of users or of the system.
+    pub fn relation_name(&self, oid: Oid) -> Option<(Oid, &str)> {
+        match self.catalog.relation(oid) {
+            Some(relation) => Some((relation.schema, &relation.name)),
+            None => system::by_oid(oid).map(|system| (system.schema, system.name)),
+        }
+    }
+
+    /// True where a name without a schema finds this relation.
+    pub fn is_relation_visible(&self, oid: Oid) -> bool {
+        let Some((schema, name)) = self.relation_name(oid) else { return false };
+        self.path.contains(&schema) && self.relation_oid(None, name) == Some(oid)
+    }
+
+    /// True where a name without a schema finds this type.
+    pub fn is_type_visible(&self, ty: Type) -> bool {
+        if ty.is_builtin() {
+            return true;
+        }
+        let Some(entry) = self.catalog.type_entry(ty) else { return false };
+        self.path.contains(&entry.schema())
+            && self.type_oid(None, entry.name()) == Some(ty)
+    }
+
+    /// The type of users with this name.
+    fn type_oid(&self, schema: Option<&str>, name: &str) -> Option<Type> {
+        self.schemas(schema).into_iter().find_map(|schema| self.catalog.type_named(schema, name))
+    }
+
+    /// A name as SQL writes it, with its schema where that must be said.
+    pub fn written(&self, schema: Oid, name: &str, visible: bool) -> String {
+        let name = scalar::quote::identifier(name);
+        match visible {
+            true => name,
+            false => format!("{}.{name}", scalar::quote::identifier(self.schema_name(schema))),
+        }
+    }
+
+    /// A relation as the binder sees it.
+    fn bound(&self, relation: &Arc<catalog::Relation>) -> Arc<Relation> {
+        let mut made = self.made.lock();
+        let entry = made.entry(relation.oid);
+        Arc::clone(entry.or_insert_with(|| Arc::new(self.make(relation))))
+    }
+
+    fn make(&self, relation: &catalog::Relation) -> Relation {
+        let kind = match &relation.kind {
+            catalog::RelationKind::Table(_) => RelationKind::Table,
+            catalog::RelationKind::View(view) => RelationKind::View(view.query.text.to_string()),
+            catalog::RelationKind::Index(_) => RelationKind::Index,
+            catalog::RelationKind::Sequence(_) => RelationKind::Sequence,
+            catalog::RelationKind::Composite => RelationKind::CompositeType,
+        };
+        let columns = relation.live_columns().map(|column| RelationColumn {
+            attnum: column.attnum,
+            name: column.name.to_string(),
+            ty: column.ty,
+            modifier: column.modifier,
+            not_null: column.not_null,
+            default: self.default_of(column),
+        });
+        let unique = self.catalog.table(relation.oid).into_iter().flat_map(|table| &table.indexes);
+        Relation {
+            oid: relation.oid,
+            schema: self.schema_name(relation.schema).to_owned(),
+            name: relation.name.to_string(),
+            kind,
+            row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
+            columns: columns.collect(),
+            unique: unique.filter_map(|index| self.unique(index)).collect(),
+            versioned: relation.table().is_some(),
+        }
+    }
+
+    fn default_of(&self, column: &catalog::Column) -> ColumnDefault {
+        if let Some(identity) = &column.identity {
+            return ColumnDefault::Identity {
+                sequence: identity.sequence,
+                always: identity.is_always,
+            };
+        }
+        match &column.default {
+            Some(default) if default.is_generated => {
+                ColumnDefault::Generated(default.expr.text.to_string())
+            }
+            Some(default) => ColumnDefault::Expr(default.expr.text.to_string()),
+            None => self.domain_default(column.ty),
+        }
+    }
+
+    fn domain_default(&self, ty: Type) -> ColumnDefault {
+        match self.catalog.user_type(ty).map(|user| &user.kind) {
+            Some(UserTypeKind::Domain(domain)) => match &domain.default {
+                Some(default) => ColumnDefault::Expr(default.text.to_string()),
+                None => self.domain_default(domain.base),
+            },
+            _ => ColumnDefault::None,
+        }
+    }
+
+    fn unique(&self, relation: &catalog::Relation) -> Option<UniqueIndex> {
+        let index = relation.index()?;
+        if !index.is_unique || !index.is_valid {
+            return None;
+        }
+        let constraint = index.constraint.and_then(|oid| self.catalog.constraint(oid));
+        Some(UniqueIndex {
+            oid: relation.oid,
+            constraint: constraint.map(|constraint| constraint.name.to_string()),
+            primary: index.is_primary,
+            keys: index
+                .keys
+                .iter()
+                .map(|key| match &key.part {
+                    IndexPart::Column(attnum) => IndexKey::Column(*attnum),
+                    IndexPart::Expr(expr) => IndexKey::Expr(expr.text.to_string()),
+                })
+                .collect(),
+            predicate: index.predicate.as_ref().map(|predicate| predicate.text.to_string()),
+            deferrable: !index.is_immediate,
+        })
+    }
+}
+
+impl TypeSource for Names {
+    fn shape(&self, ty: Type) -> Option<Shape> {
+        Some(match self.catalog.type_entry(ty)? {
+            TypeEntry::User(user) => match &user.kind {
+                UserTypeKind::Enum(labels) => Shape::Enum(Arc::clone(&labels.known)),
+                UserTypeKind::Domain(domain) => Shape::Domain(domain.base, domain.modifier),
+            },
+            TypeEntry::UserArray(user) => Shape::Array(user.ty),
+            TypeEntry::Row(relation) => Shape::Composite(relation.fields()),
+            TypeEntry::RowArray(relation) => Shape::Array(relation.row_type.as_ref()?.ty),
+        })
+    }
+
+    fn name(&self, ty: Type) -> Option<String> {
+        let entry = self.catalog.type_entry(ty)?;
+        if let Some(element) = entry.element() {
+            return Some(format!("{}[]", TypeSource::name(self, element)?));
+        }
+        Some(self.written(entry.schema(), entry.name(), self.is_type_visible(ty)))
+    }
+
+    fn array_of(&self, ty: Type) -> Option<Type> {
+        self.catalog.type_entry(ty)?.array()
+    }
+}
+
+impl sql::bind::Names for Names {
+    fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
+        self.schemas(schema).into_iter().find_map(|schema| {
+            match self.catalog.relation_named(schema, name) {
+                Some(relation) => Some(self.bound(relation)),
+                None => system::find(schema, name).map(|system| Arc::clone(&system.bound)),
+            }
+        })
+    }
+
+    fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type> {
+        self.type_oid(schema, name)
+    }
+
+    fn has_schema(&self, name: &str) -> bool {
+        self.schema_oid(name).is_some()
+    }
+}

@@ -1,0 +1,178 @@
+//! Portals: statements with their parameters, on their way; and what comes out of them.
+//!
+//! ```text
+//!   start(Parsed) or bind(statement, params)  ──>  Portal ──execute──> rows ... Suspended
+//!                                                         ──execute──> rows ... Complete(tag)
+//! ```
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use types::{Context, Datum, Modifier, Oid, Type};
+
+use crate::statement::Parsed;
+
+/// How a value is written on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Format {
+    /// As text, in the style of the session.
+    #[default]
+    Text,
+    /// In the binary form of its type.
+    Binary,
+}
+
+/// A column of a result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// The table that its values come from unchanged, and the number of the column there; 0 and 0
+    /// where there is none.
+    pub table: Oid,
+    /// See `table`.
+    pub attnum: i16,
+    /// The type of its values; of a domain the type below.
+    pub ty: Type,
+    /// The modifier of the type.
+    pub modifier: Modifier,
+    /// The length of values in bytes as `pg_type` has it; below 0 where it varies.
+    pub length: i16,
+}
+
+/// A statement with its parameters, on its way.
+pub struct Portal {
+    pub(crate) parsed: Parsed,
+    pub(crate) columns: Option<Arc<[Column]>>,
+    /// One for each column.
+    pub(crate) formats: Vec<Format>,
+    pub(crate) params: Arc<[Datum]>,
+    pub(crate) work: Work,
+    /// True where it is all of a message: its end is the end of its transaction.
+    pub(crate) alone: bool,
+    /// How many rows it has given.
+    pub(crate) rows: u64,
+}
+
+/// What is left to be done for a portal.
+pub(crate) enum Work {
+    /// Nothing was asked.
+    Empty,
+    /// A command is to be done.
+    Command,
+    /// Rows that are there already.
+    Rows { rows: VecDeque<Vec<Datum>>, tag: Tag },
+    /// Nothing: it is done.
+    Done(Tag),
+}
+
+impl Portal {
+    pub(crate) fn new(parsed: Parsed, columns: Option<Arc<[Column]>>, work: Work) -> Self {
+        let count = columns.as_ref().map_or(0, |columns| columns.len());
+        Portal {
+            parsed,
+            columns,
+            formats: vec![Format::Text; count],
+            params: Arc::new([]),
+            work,
+            alone: false,
+            rows: 0,
+        }
+    }
+
+    /// The columns of its rows; `None` where it gives none.
+    pub fn columns(&self) -> Option<&[Column]> {
+        self.columns.as_deref()
+    }
+
+    /// How the values are to be written: one for each column.
+    pub fn formats(&self) -> &[Format] {
+        &self.formats
+    }
+
+    /// The text of the statement.
+    pub fn text(&self) -> &str {
+        self.parsed.text()
+    }
+}
+
+/// What a statement says when it is done: the text of `CommandComplete`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tag {
+    /// The command, such as `SELECT` or `CREATE TABLE`.
+    pub command: &'static str,
+    /// How many rows, where the command counts them.
+    pub rows: Option<u64>,
+}
+
+impl Tag {
+    /// The tag of a command that counts no rows.
+    pub fn plain(command: &'static str) -> Self {
+        Tag { command, rows: None }
+    }
+
+    /// The tag of a command that counts rows.
+    pub fn rows(command: &'static str, rows: u64) -> Self {
+        Tag { command, rows: Some(rows) }
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.command)?;
+        match self.rows {
+            // The 0 was once the OID of the row.
+            Some(rows) if self.command == "INSERT" => write!(f, " 0 {rows}"),
+            Some(rows) => write!(f, " {rows}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the data of `COPY` looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CopyFormat {
+    /// Binary, or text and CSV.
+    pub format: Format,
+    /// How many columns.
+    pub columns: usize,
+}
+
+/// How far [`Session::execute`](crate::Session::execute) came.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Done {
+    /// To the end.
+    Complete(Tag),
+    /// As many rows as were asked for; there may be more.
+    Suspended,
+    /// The output said that it has enough for now: call again with what is left of `rows_max`.
+    More,
+    /// There was no statement.
+    Empty,
+    /// The client is to send data: see [`Session::copy_in`](crate::Session::copy_in).
+    CopyIn(CopyFormat),
+    /// Data will come: announce it and call again.
+    CopyOut(CopyFormat),
+    /// The statement would have to wait; nothing has changed. Call again where it may, after
+    /// [`Session::set_inline`](crate::Session::set_inline) with false.
+    Blocked,
+}
+
+/// Who takes rows.
+pub trait Output {
+    /// Takes a row. [`ControlFlow::Break`] means: this one was taken, no more for now.
+    ///
+    /// # Errors
+    /// Where a value cannot be written; the statement fails with it.
+    fn row(
+        &mut self,
+        row: &[Datum],
+        columns: &[Column],
+        context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>>;
+
+    /// Takes a piece of what `COPY ... TO STDOUT` gives, which is one message of the protocol.
+    fn copy_data(&mut self, data: &[u8]) -> ControlFlow<()>;
+}

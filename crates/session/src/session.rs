@@ -1,0 +1,708 @@
+//! [`Session`]: what the server asks for, for the simple and for the extended protocol.
+//!
+//! ```text
+//!   Query     read ──> start, execute ... for each statement ──> end
+//!   Parse     parse           Bind   bind           Describe   describe_statement, portal
+//!   Execute   execute_named   Close  close_...      Sync       end
+//!   any error fail
+//! ```
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sql::parse::ast::{Command, Statement};
+use types::{Datum, Oid, SqlState, Style, Type};
+
+use crate::client::{Client, Surroundings};
+use crate::error::{Error, Result, Severity};
+use crate::instance::{Instance, Login, Slot, StartUp, now};
+use crate::message::Messages;
+use crate::names::Names;
+use crate::portal::{Done, Format, Output, Portal, Tag, Work};
+use crate::settings::Extent;
+use crate::statement::{Described, Params, Parsed, Prepared, given};
+use crate::transaction::{Block, Modes, Open, Status};
+
+/// One client.
+pub struct Session {
+    pub(crate) client: Client,
+    pub(crate) transaction: Option<Open>,
+    pub(crate) statements: HashMap<String, Prepared>,
+    pub(crate) portals: HashMap<String, Portal>,
+    /// The catalog as the last statement saw it.
+    pub(crate) names: Arc<Names>,
+    style: Arc<Style>,
+    /// True where nothing may block.
+    inline: bool,
+    /// A commit that has its place and is to be waited for.
+    ordered: Option<txn::Ordered>,
+}
+
+impl Session {
+    pub(crate) fn new(
+        instance: Arc<Instance>,
+        slot: Arc<Slot>,
+        login: Login,
+        start: StartUp,
+    ) -> Result<Session> {
+        let database = if start.database.is_empty() { &start.user } else { &start.database };
+        let client = Client::new(instance, slot, &login.user, database, login.superuser);
+        let mut session = Session {
+            client,
+            transaction: None,
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            names: Arc::default(),
+            style: Arc::default(),
+            inline: false,
+            ordered: None,
+        };
+        session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
+        let given = session.client.instance.settings.clone();
+        for (name, value) in given.iter().chain(&start.settings) {
+            let settings = session.client.settings.get_mut();
+            settings.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
+        }
+        session.client.settings.get_mut().commit();
+        session.refresh();
+        let mut activity = session.client.slot.activity.lock();
+        activity.user = login.user;
+        activity.database = session.client.database.to_string();
+        activity.peer = start.peer;
+        activity.started = now(&session.client.instance.env).0;
+        activity.state = "idle";
+        drop(activity);
+        Ok(session)
+    }
+
+    /// The number by which it can be cancelled.
+    pub fn process_id(&self) -> i32 {
+        self.client.slot.process
+    }
+
+    /// What whoever cancels it must know.
+    pub fn secret(&self) -> &[u8] {
+        &self.client.slot.secret
+    }
+
+    /// The settings that a client is told of when it begins, and from now on when they change.
+    pub fn settings_reported(&mut self) -> Vec<(&'static str, String)> {
+        self.client.settings.get_mut().reported()
+    }
+
+    /// Where it is: what `ReadyForQuery` says.
+    pub fn status(&self) -> Status {
+        match &self.transaction {
+            Some(open) if open.block == Block::Explicit && open.failed => Status::Failed,
+            Some(open) if open.block == Block::Explicit => Status::InTransaction,
+            _ => Status::Idle,
+        }
+    }
+
+    /// What the text form of values depends on.
+    pub fn style(&self) -> types::Context<'_> {
+        types::Context {
+            style: &self.style,
+            now: now(&self.client.instance.env),
+            types: &*self.names,
+            objects: &*self.names,
+        }
+    }
+
+    /// The value of a setting, such as `idle_in_transaction_session_timeout` in milliseconds.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.client.settings.borrow().show(name)
+    }
+
+    /// A known setting that is a whole number, in its unit; 0 for any other.
+    pub fn setting_integer(&self, name: &str) -> i64 {
+        self.client.settings.borrow().integer(name)
+    }
+
+    /// True where the session was told to end.
+    pub fn is_terminated(&self) -> bool {
+        let stopped = self.client.slot.stopped();
+        stopped.is_some_and(|error| error.severity == Severity::Fatal)
+    }
+
+    // --- the simple protocol ---------------------------------------------------------------------
+
+    /// The statements of a Query message; none where there is none.
+    ///
+    /// # Errors
+    /// `42601` and its kin.
+    pub fn read(&mut self, text: &str) -> Result<Vec<Parsed>> {
+        Parsed::all(text)
+    }
+
+    /// Begins a statement. `alone` says that it is the only one of its message, which is its own
+    /// transaction then; the statements of a message are one otherwise.
+    ///
+    /// # Errors
+    /// `25P02` in a failed transaction, and those of binding.
+    pub fn start(&mut self, parsed: Parsed, alone: bool) -> Result<Portal> {
+        self.begin_statement(&parsed)?;
+        let mut portal = self.plan(parsed, &[])?;
+        portal.alone = alone;
+        Ok(portal)
+    }
+
+    // --- the extended protocol -------------------------------------------------------------------
+
+    /// Prepares a statement under a name; the empty name can be used again.
+    ///
+    /// # Errors
+    /// `42P05` where there is one of that name, and those of reading and binding.
+    pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        let mut parsed = Parsed::all(text)?;
+        if parsed.len() > 1 {
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let parsed = parsed.pop().unwrap_or_else(|| Parsed::empty(text));
+        let prepared = self.prepare(parsed, given(types), false)?;
+        self.statements.insert(name.to_owned(), prepared);
+        Ok(())
+    }
+
+    /// Makes a portal of a prepared statement and its parameters; the empty name can be used again.
+    ///
+    /// # Errors
+    /// `26000` where there is no such statement, `08P01` where the number of parameters is another,
+    /// and those of values that are none.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        params: &Params<'_>,
+        result_formats: &[Format],
+    ) -> Result<()> {
+        let prepared = self.prepared(statement)?.clone();
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{portal}\" already exists"),
+            ));
+        }
+        self.begin_statement(&prepared.parsed)?;
+        let values = self.read_params(statement, &prepared, params)?;
+        let mut made = self.plan_prepared(&prepared, values)?;
+        made.formats = formats(result_formats, made.formats.len())?;
+        self.portals.insert(portal.to_owned(), made);
+        Ok(())
+    }
+
+    /// The prepared statement of this name.
+    pub(crate) fn prepared(&self, name: &str) -> Result<&Prepared> {
+        self.statements.get(name).ok_or_else(|| {
+            let message = match name {
+                "" => "unnamed prepared statement does not exist".to_owned(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
+            Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, message)
+        })
+    }
+
+    fn read_params(
+        &self,
+        name: &str,
+        prepared: &Prepared,
+        params: &Params<'_>,
+    ) -> Result<Arc<[Datum]>> {
+        let (given, wanted) = (params.values.len(), prepared.params.len());
+        if params.formats.len() > 1 && params.formats.len() != given {
+            let count = params.formats.len();
+            return Err(Error::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!("bind message has {count} parameter formats but {given} parameters"),
+            ));
+        }
+        if given != wanted {
+            return Err(Error::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message supplies {given} parameters, \
+                     but prepared statement \"{name}\" requires {wanted}"
+                ),
+            ));
+        }
+        let surroundings = self.surroundings();
+        let context = surroundings.types();
+        let mut values = Vec::with_capacity(given);
+        for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
+            let format = match params.formats {
+                [] => Format::Text,
+                [all] => *all,
+                each => each[at],
+            };
+            values.push(match bytes {
+                None => Datum::Null,
+                Some(bytes) => param(bytes, format, *ty, &context).map_err(|error| {
+                    let place = format!("unnamed portal parameter ${}", at + 1);
+                    Error::from(error.with_context(place))
+                })?,
+            });
+        }
+        Ok(values.into())
+    }
+
+    /// What a prepared statement takes and gives.
+    ///
+    /// # Errors
+    /// `26000` where there is no such statement.
+    pub fn describe_statement(&self, name: &str) -> Result<Described<'_>> {
+        let prepared = self.prepared(name)?;
+        Ok(Described { params: &prepared.params, columns: prepared.columns.as_deref() })
+    }
+
+    /// The portal of this name.
+    ///
+    /// # Errors
+    /// `34000` where there is none.
+    pub fn portal(&mut self, name: &str) -> Result<&mut Portal> {
+        match self.portals.get_mut(name) {
+            Some(portal) => Ok(portal),
+            None => Err(no_portal(name)),
+        }
+    }
+
+    /// Forgets a prepared statement, where there is one.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    /// Ends a portal, where there is one.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    // --- both ------------------------------------------------------------------------------------
+
+    /// Runs the portal of this name: see [`Session::execute`].
+    ///
+    /// # Errors
+    /// `34000` where there is none, and those of the statement.
+    pub fn execute_named(
+        &mut self,
+        name: &str,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let done = self.execute(&mut portal, rows_max, out);
+        // The statement may have ended the transaction, or put another portal there.
+        if done.is_ok() && !self.portals.contains_key(name) {
+            self.portals.insert(name.to_owned(), portal);
+        }
+        done
+    }
+
+    /// Runs a portal until it is done, or has given `rows_max` rows (0: all), or the output has
+    /// enough for now.
+    ///
+    /// # Errors
+    /// Whatever the statement reports; [`Session::fail`] is to be called then.
+    pub fn execute(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        let done = self.run(portal, rows_max, out)?;
+        if matches!(done, Done::Complete(_)) {
+            self.settle(portal.alone)?;
+        }
+        Ok(done)
+    }
+
+    /// What follows a statement that is done.
+    fn settle(&mut self, alone: bool) -> Result<()> {
+        self.client.instance.set_deadline(&self.client.slot, 0);
+        if alone {
+            self.end()?;
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    /// Takes data that the client sent after [`Done::CopyIn`]; it may be cut anywhere.
+    ///
+    /// # Errors
+    /// Where it is not in the form that was announced, or cannot be stored. The client may go on
+    /// sending: what comes up to its end is to be thrown away.
+    pub fn copy_in(&mut self, _data: &[u8]) -> Result<()> {
+        Err(no_copy())
+    }
+
+    /// Ends the data that the client sent: the statement is done.
+    ///
+    /// # Errors
+    /// As [`Session::copy_in`].
+    pub fn copy_end(&mut self) -> Result<Tag> {
+        Err(no_copy())
+    }
+
+    /// The client gives up sending data.
+    ///
+    /// # Errors
+    /// `57014`, always: the statement has failed for this reason.
+    pub fn copy_fail(&mut self, reason: &str) -> Result<()> {
+        let message = format!("COPY from stdin failed: {reason}");
+        Err(Error::new(SqlState::QUERY_CANCELED, message))
+    }
+
+    /// Ends the implicit transaction: at a `Sync`, or at the end of a Query message.
+    ///
+    /// # Errors
+    /// Where it cannot be committed: it is rolled back then.
+    pub fn end(&mut self) -> Result<()> {
+        match &self.transaction {
+            Some(open) if open.block == Block::Implicit => {
+                let done = self.commit();
+                if done.is_err() {
+                    self.rollback();
+                }
+                done
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// To be called after an error was reported: the transaction is rolled back, or has failed.
+    pub fn fail(&mut self) {
+        self.client.instance.set_deadline(&self.client.slot, 0);
+        self.abort();
+        self.refresh();
+    }
+
+    /// Messages that wait to be sent.
+    pub fn take_messages(&mut self) -> Messages {
+        Messages {
+            notices: std::mem::take(self.client.notices.get_mut()),
+            settings: self.client.settings.get_mut().changes(),
+            notifications: Vec::new(),
+        }
+    }
+
+    /// Has `wake` called whenever there is something to take while nothing runs: a notification,
+    /// or that the session is to end.
+    pub fn set_wake(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
+        *self.client.slot.wake.lock() = Some(wake);
+    }
+
+    /// Says whether statements may block (a lock, the disk) or give [`Done::Blocked`] instead.
+    pub fn set_inline(&mut self, inline: bool) {
+        self.inline = inline;
+    }
+
+    /// The commit that must be waited for before the answer of the statement goes out. There is one
+    /// only where nothing may block.
+    pub fn take_commit(&mut self) -> Option<txn::Ordered> {
+        self.ordered.take()
+    }
+
+    // --- inside ----------------------------------------------------------------------------------
+
+    /// Takes over what statements have changed.
+    fn refresh(&mut self) {
+        self.style = Arc::clone(self.client.settings.get_mut().style());
+    }
+
+    /// What a statement is evaluated in.
+    pub(crate) fn surroundings(&self) -> Surroundings<'_> {
+        let statement = now(&self.client.instance.env);
+        Surroundings {
+            client: &self.client,
+            style: Arc::clone(self.client.settings.borrow().style()),
+            user: Arc::clone(&self.client.user.borrow()),
+            names: Arc::clone(&self.names),
+            started: self.transaction.as_ref().map_or(statement, |open| open.started),
+            statement,
+        }
+    }
+
+    /// Looks whether a statement may begin, and begins the transaction that it needs.
+    pub(crate) fn begin_statement(&mut self, parsed: &Parsed) -> Result<()> {
+        self.client.slot.begin();
+        if let Some(stopped) = self.client.slot.stopped() {
+            return Err(stopped);
+        }
+        let Some(statement) = &parsed.statement else { return Ok(()) };
+        if self.status() == Status::Failed && !ends_failure(statement) {
+            return Err(Error::new(
+                SqlState::IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            ));
+        }
+        let timeout_ms = self.client.settings.get_mut().integer("statement_timeout");
+        if timeout_ms > 0 {
+            let now_us = self.client.instance.env.clock.monotonic_us();
+            let deadline_us = now_us + timeout_ms.unsigned_abs() * 1_000;
+            self.client.instance.set_deadline(&self.client.slot, deadline_us);
+        }
+        let mut activity = self.client.slot.activity.lock();
+        activity.query = parsed.text().into();
+        activity.query_started = now(&self.client.instance.env).0;
+        activity.state = "active";
+        Ok(())
+    }
+
+    /// The transaction, which is begun where there is none.
+    pub(crate) fn open(&mut self) -> &mut Open {
+        if self.transaction.is_none() {
+            self.begin(Block::Implicit, None);
+        }
+        self.transaction.as_mut().expect("it has been begun")
+    }
+
+    /// Begins a transaction.
+    pub(crate) fn begin(&mut self, block: Block, modes: Option<Modes>) {
+        let modes = modes.unwrap_or_else(|| self.default_modes());
+        let mut inner = self.client.instance.engine.begin(modes.isolation);
+        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
+        if timeout_ms > 0 {
+            inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
+        }
+        self.transaction = Some(Open {
+            inner: Some(inner),
+            block,
+            failed: false,
+            modes,
+            started: now(&self.client.instance.env),
+            savepoints: Vec::new(),
+            looked: false,
+        });
+    }
+
+    /// What transactions are like unless they say otherwise.
+    pub(crate) fn default_modes(&self) -> Modes {
+        let settings = self.client.settings.borrow();
+        let mut modes = Modes {
+            isolation: txn::Isolation::ReadCommitted,
+            uncommitted: false,
+            read_only: settings.bool("default_transaction_read_only"),
+            deferrable: settings.bool("default_transaction_deferrable"),
+        };
+        modes.set_isolation(settings.text("default_transaction_isolation"));
+        modes
+    }
+
+    /// Commits the open transaction.
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        let Some(open) = self.transaction.take() else { return Ok(()) };
+        self.portals.retain(|_, portal| matches!(portal.work, Work::Done(_)));
+        if let Some(inner) = open.inner
+            && !inner.is_read_only()
+        {
+            let meta = self.commit_meta();
+            if self.inline {
+                self.ordered = Some(inner.order(meta)?);
+            } else {
+                inner.commit(meta)?;
+            }
+        }
+        self.client.settings.get_mut().commit();
+        Ok(())
+    }
+
+    /// What a commit says of itself.
+    fn commit_meta(&self) -> txn::CommitMeta {
+        let settings = self.client.settings.borrow();
+        let author = match settings.text("commit.author") {
+            "" => self.client.user.borrow().to_string(),
+            author => author.to_owned(),
+        };
+        let mut meta = txn::CommitMeta::default();
+        meta.author = author;
+        meta.message = settings.text("commit.message").to_owned();
+        meta
+    }
+
+    /// Takes back all that the open transaction has done.
+    pub(crate) fn rollback(&mut self) {
+        self.transaction = None;
+        self.portals.clear();
+        self.client.settings.get_mut().undo_to(0);
+    }
+
+    /// Takes back what a statement that has failed was part of.
+    fn abort(&mut self) {
+        match &mut self.transaction {
+            Some(open) if open.block == Block::Explicit => {
+                open.failed = true;
+                let mut settings_mark = 0;
+                match open.savepoints.last() {
+                    Some(savepoint) => {
+                        settings_mark = savepoint.mark.settings;
+                        if let Some(inner) = &mut open.inner {
+                            inner.rollback_to(savepoint.mark.writes);
+                        }
+                    }
+                    // Nothing can be gone back to: others need not wait.
+                    None => open.inner = None,
+                }
+                self.portals.clear();
+                self.client.settings.get_mut().undo_to(settings_mark);
+            }
+            _ => self.rollback(),
+        }
+    }
+
+    /// Binds a statement under its own parameters' types.
+    fn prepare(&mut self, parsed: Parsed, params: Vec<Type>, by_sql: bool) -> Result<Prepared> {
+        self.begin_statement(&parsed)?;
+        let portal = self.plan(parsed, &params)?;
+        Ok(Prepared {
+            parsed: portal.parsed,
+            params,
+            columns: portal.columns,
+            prepared_at: now(&self.client.instance.env).0,
+            by_sql,
+        })
+    }
+
+    fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {
+        let mut portal = self.plan(prepared.parsed.clone(), &prepared.params)?;
+        portal.params = params;
+        Ok(portal)
+    }
+
+    /// A portal for a statement.
+    fn plan(&mut self, parsed: Parsed, _params: &[Type]) -> Result<Portal> {
+        let Some(statement) = parsed.statement.clone() else {
+            return Ok(Portal::new(parsed, None, Work::Empty));
+        };
+        match &*statement {
+            Statement::Command(command) => {
+                let columns = self.command_columns(command)?;
+                Ok(Portal::new(parsed, columns, Work::Command))
+            }
+            _ => Err(Error::not_supported("this statement")),
+        }
+    }
+
+    fn run(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        if matches!(portal.work, Work::Command) {
+            let statement = portal.parsed.statement.clone();
+            if let Some(statement) = statement
+                && let Statement::Command(command) = &*statement
+            {
+                portal.work = self.command(command, portal)?;
+            }
+        }
+        match &mut portal.work {
+            Work::Empty => Ok(Done::Empty),
+            Work::Done(tag) => Ok(Done::Complete(tag.clone())),
+            Work::Command => Err(Error::not_supported("this statement")),
+            Work::Rows { rows, tag } => {
+                let surroundings = self.surroundings();
+                let columns = portal.columns.as_deref().unwrap_or_default();
+                let mut given = 0;
+                while let Some(row) = rows.pop_front() {
+                    let flow = out.row(&row, columns, &surroundings.types())?;
+                    given += 1;
+                    if rows_max != 0 && given == rows_max && !rows.is_empty() {
+                        return Ok(Done::Suspended);
+                    }
+                    if flow.is_break() && !rows.is_empty() {
+                        return Ok(Done::More);
+                    }
+                }
+                let tag = tag.clone();
+                portal.work = Work::Done(tag.clone());
+                Ok(Done::Complete(tag))
+            }
+        }
+    }
+}
+
+/// Sessions move between threads.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<Session>();
+};
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.client.instance.leave(&self.client.slot);
+    }
+}
+
+/// True for statements that a failed transaction takes: those that end it, or what failed.
+fn ends_failure(statement: &Statement) -> bool {
+    let Statement::Command(command) = statement else { return false };
+    matches!(
+        **command,
+        Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_)
+    )
+}
+
+fn no_copy() -> Error {
+    Error::new(SqlState::PROTOCOL_VIOLATION, "there is no COPY FROM STDIN in progress")
+}
+
+fn no_portal(name: &str) -> Error {
+    let message = format!("portal \"{name}\" does not exist");
+    Error::new(SqlState::INVALID_CURSOR_NAME, message)
+}
+
+/// One format for each of so many columns.
+fn formats(given: &[Format], columns: usize) -> Result<Vec<Format>> {
+    match given {
+        [] => Ok(vec![Format::Text; columns]),
+        [all] => Ok(vec![*all; columns]),
+        each if each.len() == columns => Ok(each.to_vec()),
+        each => Err(Error::new(
+            SqlState::PROTOCOL_VIOLATION,
+            format!(
+                "bind message has {} result formats but query has {columns} columns",
+                each.len()
+            ),
+        )),
+    }
+}
+
+/// The value of a parameter.
+fn param(
+    bytes: &[u8],
+    format: Format,
+    ty: Type,
+    context: &types::Context<'_>,
+) -> types::Result<Datum> {
+    match format {
+        Format::Binary => types::binary::read(bytes, ty, types::Modifier::NONE, context),
+        Format::Text => {
+            let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
+            types::text::parse(text, ty, types::Modifier::NONE, context)
+        }
+    }
+}
+
+/// The error for bytes that are no text.
+pub(crate) fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> types::Error {
+    let at = error.valid_up_to();
+    let bad = &bytes[at..bytes.len().min(at + error.error_len().unwrap_or(4).max(1))];
+    let bad: Vec<String> = bad.iter().map(|byte| format!("0x{byte:02x}")).collect();
+    types::Error::new(
+        SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+        format!("invalid byte sequence for encoding \"UTF8\": {}", bad.join(" ")),
+    )
+}
+
+/// The tag of a command.
+pub(crate) fn done(tag: &'static str) -> Work {
+    Work::Done(Tag::plain(tag))
+}

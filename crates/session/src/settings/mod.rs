@@ -1,0 +1,351 @@
+//! Settings of a session: what `SET`, `SHOW` and `RESET` are about.
+//!
+//! ```text
+//!                     begin    SET a=2   SAVEPOINT s   SET LOCAL a=3   ROLLBACK TO s   COMMIT
+//!   session   a=1              a=2                     a=2             a=2             a=2
+//!   local                                              a=3                             -
+//!   undo      []               [a:1]     mark 1        [a:1, a:2]      [a:1]           []
+//! ```
+//!
+//! Each setting has a value of the session and, while a transaction lasts, maybe one of `SET LOCAL`
+//! before it. What a transaction sets is undone when it is rolled back, also in part: an undo log
+//! has the slot of each setting as it was. What evaluation needs all the time, the style of values
+//! and a few numbers, is kept beside in its own form.
+
+pub mod known;
+mod special;
+pub mod value;
+
+use std::sync::Arc;
+
+use types::{SqlState, Style};
+
+use crate::error::{Error, Result};
+use known::{Known, Scope};
+use value::Value;
+
+/// The settings whose changes a client is told.
+const REPORTED: [&str; 14] = [
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "scram_iterations",
+    "search_path",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+];
+
+/// The one that is told under its own name beside [`REPORTED`], which is sorted.
+const REPORTED_LAST: &str = "TimeZone";
+
+/// The values that one setting has.
+#[derive(Clone, PartialEq, Debug)]
+struct Slot {
+    session: Value,
+    /// Of `SET LOCAL`, until the transaction ends.
+    local: Option<Value>,
+    /// What `RESET` goes back to.
+    reset: Value,
+}
+
+impl Slot {
+    fn new(value: Value) -> Self {
+        Slot { session: value.clone(), local: None, reset: value }
+    }
+
+    fn value(&self) -> &Value {
+        self.local.as_ref().unwrap_or(&self.session)
+    }
+}
+
+/// How long a value holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// To the end of the session: `SET`.
+    Session,
+    /// To the end of the transaction: `SET LOCAL`.
+    Local,
+    /// From the beginning of the session: what it was connected with. `RESET` goes back to it.
+    Start,
+}
+
+/// The settings of one session.
+#[derive(Debug)]
+pub struct Settings {
+    slots: Vec<Slot>,
+    /// The names of the settings beyond those that are known: any two words with a point between.
+    custom: Vec<String>,
+    undo: Vec<(usize, Slot)>,
+    /// What the client was told last.
+    told: Vec<(&'static str, String)>,
+    changed: bool,
+    superuser: bool,
+    // What is looked at all the time.
+    style: Arc<Style>,
+    search_path: Arc<[String]>,
+}
+
+impl Settings {
+    /// The settings of a new session.
+    pub fn new(superuser: bool) -> Self {
+        let slots = known::all().iter().map(|known| {
+            let value = value::read(known, known.name, known.default);
+            Slot::new(value.expect("a default is a value"))
+        });
+        let mut settings = Settings {
+            slots: slots.collect(),
+            custom: Vec::new(),
+            undo: Vec::new(),
+            told: Vec::new(),
+            changed: false,
+            superuser,
+            style: Arc::default(),
+            search_path: special::name_list("\"$user\", public").unwrap_or_default().into(),
+        };
+        settings.tell_internal("is_superuser", if superuser { "on" } else { "off" });
+        settings
+    }
+
+    /// How values are written.
+    pub fn style(&self) -> &Arc<Style> {
+        &self.style
+    }
+
+    /// The names in `search_path`.
+    pub fn search_path(&self) -> &Arc<[String]> {
+        &self.search_path
+    }
+
+    /// Sets a setting that only tells, such as the user.
+    pub fn tell_internal(&mut self, name: &str, text: &str) {
+        let place = known::find(name).expect("the setting is known");
+        let value = value::read(&known::all()[place], name, text).expect("the value is one");
+        self.slots[place] = Slot::new(value);
+        self.changed = true;
+    }
+
+    /// Sets `name` to what `text` says; `None` for its default.
+    ///
+    /// # Errors
+    /// `42704` where there is no such setting, `55P02` where it cannot be set now, `22023` where it
+    /// does not take the value.
+    pub fn set(&mut self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+        let place = self.place_to_set(name)?;
+        if let Some(known) = known::all().get(place) {
+            self.may_set(known, name, extent)?;
+        }
+        let value = match (text, known::all().get(place)) {
+            (None, _) => self.slots[place].reset.clone(),
+            (Some(text), Some(known)) => {
+                let value = value::read(known, name, text)?;
+                special::check(known, name, value, &self.style)?
+            }
+            (Some(text), None) => Value::Text(text.into()),
+        };
+        self.put(place, value, extent);
+        Ok(())
+    }
+
+    fn put(&mut self, place: usize, value: Value, extent: Extent) {
+        let slot = &mut self.slots[place];
+        self.undo.push((place, slot.clone()));
+        match extent {
+            Extent::Local => slot.local = Some(value),
+            Extent::Session => {
+                slot.session = value;
+                slot.local = None;
+            }
+            Extent::Start => *slot = Slot::new(value),
+        }
+        self.apply(place);
+    }
+
+    fn may_set(&self, known: &Known, name: &str, extent: Extent) -> Result<()> {
+        let message = match known.scope {
+            Scope::User => return Ok(()),
+            Scope::Superuser if self.superuser => return Ok(()),
+            Scope::Superuser => {
+                return Err(Error::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied to set parameter \"{name}\""),
+                ));
+            }
+            Scope::Backend if extent == Extent::Start => return Ok(()),
+            Scope::Backend => "cannot be set after connection start",
+            Scope::Server => "cannot be changed without restarting the server",
+            Scope::Internal => "cannot be changed",
+        };
+        let message = format!("parameter \"{name}\" {message}");
+        Err(Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message))
+    }
+
+    /// Goes back to the values that the session began with.
+    pub fn reset_all(&mut self) {
+        for place in 0..self.slots.len() {
+            let slot = &self.slots[place];
+            let plain = known::all().get(place).is_none_or(|known| {
+                let kept = ["role", "session_authorization", "seed"];
+                matches!(known.scope, Scope::User | Scope::Superuser)
+                    && !kept.contains(&known.name)
+                    && !known.name.starts_with("transaction_")
+            });
+            if plain && (slot.local.is_some() || slot.session != slot.reset) {
+                let reset = slot.reset.clone();
+                self.put(place, reset, Extent::Session);
+            }
+        }
+    }
+
+    /// The value of a setting as `SHOW` shows it; `None` where there is no such setting.
+    pub fn show(&self, name: &str) -> Option<String> {
+        let place = self.place(name)?;
+        let value = self.slots[place].value();
+        Some(match known::all().get(place) {
+            Some(known) => value::show(known, value),
+            None => value::bare(value),
+        })
+    }
+
+    /// All settings with their values as `SHOW` shows them, in the order of their names.
+    pub fn all(&self) -> impl Iterator<Item = (&Known, &Value)> {
+        known::all().iter().zip(&self.slots).map(|(known, slot)| (known, slot.value()))
+    }
+
+    /// The value of a known setting that is a whole number; 0 for any other.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.known(name) {
+            Value::Integer(value) => *value,
+            _ => 0,
+        }
+    }
+
+    /// The value of a known setting that is a switch; false for any other.
+    pub fn bool(&self, name: &str) -> bool {
+        matches!(self.known(name), Value::Bool(true))
+    }
+
+    /// The value of a known setting that is a text or a word; empty for any other.
+    pub fn text(&self, name: &str) -> &str {
+        match self.known(name) {
+            Value::Text(text) => text,
+            _ => "",
+        }
+    }
+
+    fn known(&self, name: &str) -> &Value {
+        self.slots[known::find(name).expect("the setting is known")].value()
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        known::find(name).or_else(|| {
+            let custom = self.custom.iter().position(|known| known.eq_ignore_ascii_case(name));
+            custom.map(|place| known::all().len() + place)
+        })
+    }
+
+    /// The place of a setting that is to be set: custom ones come to be by it.
+    fn place_to_set(&mut self, name: &str) -> Result<usize> {
+        if let Some(place) = self.place(name) {
+            return Ok(place);
+        }
+        if !name.contains('.') {
+            return Err(unknown(name));
+        }
+        let simple = |part: &str| {
+            let mut chars = part.chars();
+            chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+                && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+        };
+        if !name.split('.').all(simple) {
+            return Err(Error::new(
+                SqlState::INVALID_NAME,
+                format!("invalid configuration parameter name \"{name}\""),
+            )
+            .detail("Custom parameter names must be two or more simple identifiers separated by dots."));
+        }
+        self.custom.push(name.to_owned());
+        self.slots.push(Slot::new(Value::Text("".into())));
+        Ok(self.slots.len() - 1)
+    }
+
+    /// Takes over a value into the form in which it is looked at.
+    fn apply(&mut self, place: usize) {
+        self.changed = true;
+        let Some(known) = known::all().get(place) else { return };
+        let value = self.slots[place].value();
+        if known.name == "search_path" {
+            if let Value::Text(text) = value {
+                self.search_path = special::name_list(text).unwrap_or_default().into();
+            }
+        } else {
+            special::apply(known, value, Arc::make_mut(&mut self.style));
+        }
+    }
+
+    // --- transactions ----------------------------------------------------------------------------
+
+    /// The present place in the undo log.
+    pub fn mark(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Undoes what was set since `mark`.
+    pub fn undo_to(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            if let Some((place, slot)) = self.undo.pop() {
+                self.slots[place] = slot;
+                self.apply(place);
+            }
+        }
+    }
+
+    /// Ends a transaction that has committed: `SET LOCAL` ends, what else was set stays.
+    pub fn commit(&mut self) {
+        for (place, _) in std::mem::take(&mut self.undo) {
+            if self.slots[place].local.take().is_some() {
+                self.apply(place);
+            }
+        }
+    }
+
+    // --- what the client is told -----------------------------------------------------------------
+
+    /// The settings that a client is told of, with their values. They count as told.
+    pub fn reported(&mut self) -> Vec<(&'static str, String)> {
+        let names = REPORTED.into_iter().chain([REPORTED_LAST]);
+        self.told = names.map(|name| (name, self.show(name).unwrap_or_default())).collect();
+        self.changed = false;
+        self.told.clone()
+    }
+
+    /// Those of them that have changed since the client was told.
+    pub fn changes(&mut self) -> Vec<(&'static str, String)> {
+        if !std::mem::take(&mut self.changed) {
+            return Vec::new();
+        }
+        let mut told = std::mem::take(&mut self.told);
+        let mut changes = Vec::new();
+        for (name, value) in &mut told {
+            let now = self.show(name).unwrap_or_default();
+            if now != *value {
+                changes.push((*name, now.clone()));
+                *value = now;
+            }
+        }
+        self.told = told;
+        changes
+    }
+}
+
+/// The error for a setting that there is not.
+pub fn unknown(name: &str) -> Error {
+    let message = format!("unrecognized configuration parameter \"{name}\"");
+    Error::new(SqlState::UNDEFINED_OBJECT, message)
+}

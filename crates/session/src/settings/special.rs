@@ -1,0 +1,131 @@
+//! Settings that check more than their kind: lists of names, styles, encodings, zones.
+
+use types::{ByteaOutput, IntervalStyle, SqlState, Style};
+
+use super::known::Known;
+use super::value::{Value, invalid};
+use crate::error::{Error, Result};
+
+/// The value as the setting keeps it.
+///
+/// # Errors
+/// `22023` where the setting does not take it, `0A000` where it would mean what is not there.
+pub fn check(known: &Known, name: &str, value: Value, style: &Style) -> Result<Value> {
+    let Value::Text(text) = &value else { return Ok(value) };
+    let kept = match known.name {
+        "DateStyle" => {
+            let mut style = style.clone();
+            style.set_date_style(text)?;
+            style.date_style().to_owned()
+        }
+        "TimeZone" => {
+            let mut style = style.clone();
+            style.set_time_zone(text)?;
+            style.time_zone.name().to_owned()
+        }
+        "client_encoding" => match normal(text).as_str() {
+            "utf8" | "unicode" => "UTF8".to_owned(),
+            "sqlascii" => "SQL_ASCII".to_owned(),
+            other if ENCODINGS.contains(&other) => {
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("conversion between {} and UTF8 is not supported", text.to_uppercase()),
+                ));
+            }
+            _ => return Err(invalid(name, text)),
+        },
+        "search_path" => {
+            let error = || invalid(name, text).detail("List syntax is invalid.");
+            name_list(text).ok_or_else(error)?;
+            return Ok(value);
+        }
+        "application_name" => printable(text),
+        _ => return Ok(value),
+    };
+    Ok(Value::Text(kept.into()))
+}
+
+/// Encodings that PostgreSQL converts and this server does not, in their short spelling.
+const ENCODINGS: [&str; 22] = [
+    "latin1", "latin2", "latin3", "latin4", "latin5", "latin6", "latin7", "latin8", "latin9",
+    "latin10", "win1250", "win1251", "win1252", "win1253", "win1254", "win1257", "koi8r", "koi8u",
+    "eucjp", "euckr", "sjis", "gb18030",
+];
+
+/// A name of an encoding without what does not count in it.
+fn normal(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The text with what is not printable ASCII written as bytes.
+fn printable(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b' '..=b'~' => kept.push(char::from(byte)),
+            _ => kept.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    kept
+}
+
+/// Takes a value over into the style of the session.
+pub fn apply(known: &Known, value: &Value, style: &mut Style) {
+    // The values were checked when they were set.
+    match (known.name, value) {
+        ("DateStyle", Value::Text(text)) => drop(style.set_date_style(text)),
+        ("TimeZone", Value::Text(text)) => drop(style.set_time_zone(text)),
+        ("IntervalStyle", Value::Text(text)) => {
+            style.interval_style = IntervalStyle::parse(text).unwrap_or(style.interval_style);
+        }
+        ("bytea_output", Value::Text(text)) => {
+            style.bytea_output = ByteaOutput::parse(text).unwrap_or(style.bytea_output);
+        }
+        ("extra_float_digits", Value::Integer(digits)) => style.extra_float_digits = *digits as i32,
+        _ => {}
+    }
+}
+
+/// The names in a list like `"$user", public`; `None` where it is none.
+pub fn name_list(text: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let name;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut found = String::new();
+            let mut chars = quoted.char_indices();
+            let end = loop {
+                match chars.next()? {
+                    (_, '"') if chars.as_str().starts_with('"') => {
+                        chars.next();
+                        found.push('"');
+                    }
+                    (at, '"') => break at + 1,
+                    (_, c) => found.push(c),
+                }
+            };
+            name = found;
+            rest = quoted[end..].trim_start();
+        } else {
+            let end = rest.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(rest.len());
+            if end == 0 {
+                return None;
+            }
+            name = rest[..end].to_lowercase();
+            rest = rest[end..].trim_start();
+        }
+        names.push(name);
+        match rest.strip_prefix(',') {
+            Some(more) => {
+                rest = more.trim_start();
+                if rest.is_empty() {
+                    return None;
+                }
+            }
+            None if rest.is_empty() => {}
+            None => return None,
+        }
+    }
+    Some(names)
+}

@@ -1,0 +1,86 @@
+//! Statements: what was read of a text, and what was prepared under a name.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use sql::parse::ast::Statement;
+use types::{Oid, Type};
+
+use crate::error::{Error, Result};
+use crate::portal::{Column, Format};
+
+/// A statement of a query, and the text that it stands in.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// What it is; `None` for no statement at all.
+    pub(crate) statement: Option<Arc<Statement>>,
+    /// The whole text, which places count in.
+    pub(crate) source: Arc<str>,
+    /// The part of it that is this statement.
+    pub(crate) range: Range<usize>,
+}
+
+impl Parsed {
+    /// The text of the statement.
+    pub fn text(&self) -> &str {
+        &self.source[self.range.clone()]
+    }
+
+    /// All statements of a text.
+    pub(crate) fn all(text: &str) -> Result<Vec<Parsed>> {
+        let parsed =
+            sql::parse::statements(text).map_err(|error| Error::in_text(error, text))?;
+        let source: Arc<str> = text.into();
+        Ok(parsed
+            .into_iter()
+            .map(|parsed| {
+                let start = parsed.text.as_ptr() as usize - text.as_ptr() as usize;
+                Parsed {
+                    statement: Some(Arc::new(parsed.statement)),
+                    source: Arc::clone(&source),
+                    range: start..start + parsed.text.len(),
+                }
+            })
+            .collect())
+    }
+
+    /// No statement.
+    pub(crate) fn empty(text: &str) -> Parsed {
+        Parsed { statement: None, source: text.into(), range: 0..text.len() }
+    }
+}
+
+/// A statement that was prepared.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub parsed: Parsed,
+    pub params: Vec<Type>,
+    pub columns: Option<Arc<[Column]>>,
+    /// When, for `pg_prepared_statements`.
+    pub prepared_at: i64,
+    /// True where it was made by `PREPARE`.
+    pub by_sql: bool,
+}
+
+/// What a prepared statement takes and gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Described<'a> {
+    /// The types of its parameters.
+    pub params: &'a [Type],
+    /// The columns of its rows; `None` where it gives none.
+    pub columns: Option<&'a [Column]>,
+}
+
+/// The values of parameters, as they were sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Params<'a> {
+    /// How they are written: none for all as text, one for all, or one for each.
+    pub formats: &'a [Format],
+    /// The values; `None` for NULL.
+    pub values: &'a [Option<&'a [u8]>],
+}
+
+/// The types that a client gave for the parameters: 0 for those that follow from their use.
+pub(crate) fn given(types: &[Oid]) -> Vec<Type> {
+    types.iter().map(|oid| if *oid == Oid::NONE { Type::UNKNOWN } else { Type(*oid) }).collect()
+}

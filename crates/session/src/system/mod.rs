@@ -1,0 +1,135 @@
+//! The relations of `pg_catalog` and `information_schema`: what they are called, their columns, and
+//! where their rows come from.
+//!
+//! ```text
+//!   relations.txt    OIDs, names, columns: facts of PostgreSQL 17
+//!        │
+//!        v
+//!   System ──┬── a view: text of SQL over the others                    views
+//!            └── computed: rows made of the catalog and the session     relations, types, objects ...
+//! ```
+//!
+//! Every relation that PostgreSQL has there is known, because clients ask for many of them; those
+//! about what this server does not have are empty.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use sql::bind::{ColumnDefault, Relation, RelationColumn, RelationKind};
+use types::{Modifier, Oid, Type, builtin};
+
+/// `pg_catalog`.
+pub const PG_CATALOG: Oid = Oid(11);
+/// `information_schema`.
+pub const INFORMATION_SCHEMA: Oid = Oid(13_212);
+
+/// A relation of the system.
+#[derive(Debug)]
+pub struct System {
+    /// Its OID.
+    pub oid: Oid,
+    /// The schema that it is in.
+    pub schema: Oid,
+    /// Its name.
+    pub name: &'static str,
+    /// True where it counts as a view.
+    pub is_view: bool,
+    /// The type of its rows, as `pg_class` tells it.
+    pub row_type: Oid,
+    /// Its columns.
+    pub columns: Vec<SystemColumn>,
+    /// The same as the binder sees it.
+    pub bound: Arc<Relation>,
+}
+
+/// A column of a relation of the system.
+#[derive(Debug)]
+pub struct SystemColumn {
+    /// The name.
+    pub name: &'static str,
+    /// The type.
+    pub ty: Type,
+    /// True where it is never NULL.
+    pub not_null: bool,
+}
+
+struct Known {
+    all: Vec<System>,
+    by_name: HashMap<(Oid, &'static str), usize>,
+    by_oid: HashMap<Oid, usize>,
+}
+
+fn known() -> &'static Known {
+    static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+        let lines = include_str!("relations.txt").lines();
+        let all: Vec<System> =
+            lines.filter(|line| !line.starts_with('#')).filter_map(read).collect();
+        let each = || all.iter().enumerate();
+        Known {
+            by_name: each().map(|(at, known)| ((known.schema, known.name), at)).collect(),
+            by_oid: each().map(|(at, known)| (known.oid, at)).collect(),
+            all,
+        }
+    });
+    &KNOWN
+}
+
+/// All relations of the system, in the order of their OIDs.
+pub fn all() -> &'static [System] {
+    &known().all
+}
+
+/// The relation with this name in a schema.
+pub fn find(schema: Oid, name: &str) -> Option<&'static System> {
+    // The name is only looked at: it need not live as long as those in the map.
+    known().all.get(*known().by_name.get(&(schema, name))?)
+}
+
+/// The relation with this OID.
+pub fn by_oid(oid: Oid) -> Option<&'static System> {
+    known().all.get(*known().by_oid.get(&oid)?)
+}
+
+fn read(line: &'static str) -> Option<System> {
+    let mut words = line.split(' ');
+    let oid = Oid(words.next()?.parse().ok()?);
+    let is_view = words.next()? == "v";
+    let schema_name = words.next()?;
+    let schema = if schema_name == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA };
+    let name = words.next()?;
+    let row_type = Oid(words.next()?.parse().ok()?);
+    let columns: Vec<SystemColumn> = words
+        .filter_map(|word| {
+            let (name, ty) = word.split_once(':')?;
+            let (ty, not_null) = match ty.strip_suffix('!') {
+                Some(ty) => (ty, true),
+                None => (ty, false),
+            };
+            // The few types that are not there are shown as text.
+            let ty = builtin::by_name(ty).map_or(Type::TEXT, |facts| facts.ty);
+            Some(SystemColumn { name, ty, not_null })
+        })
+        .collect();
+    let bound = Relation {
+        oid,
+        schema: schema_name.to_owned(),
+        name: name.to_owned(),
+        kind: RelationKind::System,
+        row_type: Type::RECORD,
+        columns: columns
+            .iter()
+            .zip(1..)
+            .map(|(column, attnum)| RelationColumn {
+                attnum,
+                name: column.name.to_owned(),
+                ty: column.ty,
+                modifier: Modifier::NONE,
+                not_null: column.not_null,
+                default: ColumnDefault::None,
+            })
+            .collect(),
+        unique: Vec::new(),
+        versioned: false,
+    };
+    Some(System { oid, schema, name, is_view, row_type, columns, bound: Arc::new(bound) })
+}

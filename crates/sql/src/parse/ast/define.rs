@@ -1,0 +1,685 @@
+//! Definitions: what `CREATE`, `ALTER`, `DROP`, `GRANT` and their kin say.
+//!
+//! Expressions and queries are kept with their text, because the catalog keeps the text.
+
+use super::{Name, Path, Query, SetValue, TypeName};
+use crate::error::At;
+
+/// A definition.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Define {
+    /// `CREATE TABLE`
+    Table(Box<CreateTable>),
+    /// `CREATE TABLE ... AS`
+    TableAs(Box<CreateTableAs>),
+    /// `CREATE INDEX`
+    Index(Box<CreateIndex>),
+    /// `CREATE SEQUENCE`
+    Sequence {
+        /// The name.
+        name: Path,
+        /// True for `IF NOT EXISTS`.
+        if_not_exists: bool,
+        /// True for `TEMPORARY`.
+        temporary: bool,
+        /// The options.
+        options: Vec<SequenceOption>,
+    },
+    /// `CREATE SCHEMA`
+    Schema {
+        /// The name; that of the owner where there is none.
+        name: Option<Name>,
+        /// True for `IF NOT EXISTS`.
+        if_not_exists: bool,
+        /// `AUTHORIZATION`
+        owner: Option<Name>,
+    },
+    /// `CREATE TYPE ... AS ENUM`
+    Enum {
+        /// The name.
+        name: Path,
+        /// The labels.
+        labels: Vec<String>,
+    },
+    /// `CREATE TYPE ... AS (...)`
+    Composite {
+        /// The name.
+        name: Path,
+        /// The fields.
+        fields: Vec<(Name, TypeName)>,
+    },
+    /// `CREATE DOMAIN`
+    Domain {
+        /// The name.
+        name: Path,
+        /// The type below.
+        base: TypeName,
+        /// Default and constraints.
+        constraints: Vec<ColumnConstraint>,
+    },
+    /// `CREATE DATABASE`
+    Database {
+        /// The name.
+        name: Name,
+        /// The options, by their names.
+        options: Vec<(String, Option<String>)>,
+    },
+    /// `CREATE ROLE`, `CREATE USER`, `CREATE GROUP`
+    Role {
+        /// The name.
+        name: Name,
+        /// True for `CREATE USER`, which may log in.
+        login: bool,
+        /// The options.
+        options: Vec<RoleOption>,
+    },
+    /// `ALTER ROLE name options`
+    AlterRole {
+        /// The name.
+        name: Name,
+        /// The options.
+        options: Vec<RoleOption>,
+    },
+    /// `ALTER {ROLE name | DATABASE name} [IN DATABASE name] {SET | RESET} setting`
+    AlterSettings {
+        /// The role; `None` for all.
+        role: Option<Name>,
+        /// The database; `None` for all.
+        database: Option<Name>,
+        /// The setting; `None` for `RESET ALL`.
+        name: Option<String>,
+        /// Its values; none for `DEFAULT` and `RESET`.
+        values: Vec<SetValue>,
+    },
+    /// `ALTER TABLE`, and `ALTER INDEX`, `ALTER VIEW`, `ALTER SEQUENCE` with what they share.
+    Alter {
+        /// What it is called: `TABLE`, `INDEX`, `VIEW`, `SEQUENCE`.
+        kind: ObjectKind,
+        /// The relation.
+        name: Path,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// What is done.
+        actions: Vec<Alter>,
+    },
+    /// `ALTER SEQUENCE name options`
+    AlterSequence {
+        /// The sequence.
+        name: Path,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// The options.
+        options: Vec<SequenceOption>,
+    },
+    /// `ALTER TYPE ... {ADD | RENAME} VALUE`
+    AlterEnum {
+        /// The type.
+        name: Path,
+        /// What is done.
+        change: EnumChange,
+    },
+    /// `ALTER DOMAIN`
+    AlterDomain {
+        /// The domain.
+        name: Path,
+        /// What is done.
+        change: DomainChange,
+    },
+    /// `ALTER {SCHEMA | TYPE | DOMAIN | DATABASE | ROLE} name RENAME TO name`
+    Rename {
+        /// What it is.
+        kind: ObjectKind,
+        /// The object.
+        name: Path,
+        /// Its new name.
+        to: Name,
+    },
+    /// `ALTER ... OWNER TO role`, of what is no relation.
+    Owner {
+        /// What it is.
+        kind: ObjectKind,
+        /// The object.
+        name: Path,
+        /// The role.
+        to: Name,
+    },
+    /// `ALTER {TYPE | DOMAIN} name SET SCHEMA name`
+    SetSchema {
+        /// What it is.
+        kind: ObjectKind,
+        /// The object.
+        name: Path,
+        /// The schema.
+        to: Name,
+    },
+    /// `DROP`
+    Drop {
+        /// What is dropped.
+        kind: ObjectKind,
+        /// Their names.
+        names: Vec<Path>,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// True for `CASCADE`.
+        cascade: bool,
+    },
+    /// `DROP OWNED BY`
+    DropOwned {
+        /// The roles.
+        roles: Vec<Name>,
+        /// True for `CASCADE`.
+        cascade: bool,
+    },
+    /// `TRUNCATE`
+    Truncate {
+        /// The tables.
+        tables: Vec<Path>,
+        /// True for `RESTART IDENTITY`.
+        restart: bool,
+        /// True for `CASCADE`.
+        cascade: bool,
+    },
+    /// `GRANT privileges ON objects`, `REVOKE privileges ON objects`
+    Privileges(Box<Privileges>),
+    /// `GRANT role TO role`, `REVOKE role FROM role`
+    Membership {
+        /// False for `REVOKE`.
+        grant: bool,
+        /// The roles that get or lose members.
+        roles: Vec<Name>,
+        /// The members.
+        members: Vec<Name>,
+        /// `ADMIN`, `INHERIT` and `SET` options, where they are said.
+        options: Vec<(String, bool)>,
+    },
+    /// `COMMENT ON`
+    Comment {
+        /// What it is about.
+        kind: ObjectKind,
+        /// The object; for a column the last part is the column, for a constraint its name is last.
+        name: Path,
+        /// The comment; `None` to take it away.
+        text: Option<String>,
+    },
+    /// What is read up to here and not supported: its words.
+    Unsupported(String),
+}
+
+/// Kinds of objects, as commands name them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum ObjectKind {
+    Table,
+    Index,
+    View,
+    Sequence,
+    Schema,
+    Type,
+    Domain,
+    Database,
+    Role,
+    Column,
+    Constraint,
+    DomainConstraint,
+}
+
+impl ObjectKind {
+    /// The word, in upper case.
+    pub fn word(self) -> &'static str {
+        match self {
+            ObjectKind::Table => "TABLE",
+            ObjectKind::Index => "INDEX",
+            ObjectKind::View => "VIEW",
+            ObjectKind::Sequence => "SEQUENCE",
+            ObjectKind::Schema => "SCHEMA",
+            ObjectKind::Type => "TYPE",
+            ObjectKind::Domain => "DOMAIN",
+            ObjectKind::Database => "DATABASE",
+            ObjectKind::Role => "ROLE",
+            ObjectKind::Column => "COLUMN",
+            ObjectKind::Constraint | ObjectKind::DomainConstraint => "CONSTRAINT",
+        }
+    }
+}
+
+/// An expression and its text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SqlExpr {
+    /// Its text.
+    pub text: String,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// `CREATE TABLE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateTable {
+    /// The name.
+    pub name: Path,
+    /// True for `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// True for `TEMPORARY`.
+    pub temporary: bool,
+    /// True for `UNLOGGED`.
+    pub unlogged: bool,
+    /// Columns, constraints, and tables to be like.
+    pub elements: Vec<TableElement>,
+    /// `WITH (...)`
+    pub options: Vec<StorageOption>,
+    /// `ON COMMIT`, by its words: `preserve rows`, `delete rows`, `drop`.
+    pub on_commit: Option<&'static str>,
+}
+
+/// A storage parameter: its name, maybe with a namespace, and its value.
+pub type StorageOption = (String, Option<String>);
+
+/// `CREATE TABLE ... AS`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateTableAs {
+    /// The name.
+    pub name: Path,
+    /// True for `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// True for `TEMPORARY`.
+    pub temporary: bool,
+    /// The names of the columns.
+    pub columns: Vec<Name>,
+    /// `WITH (...)`
+    pub options: Vec<StorageOption>,
+    /// The query.
+    pub query: Box<Query>,
+    /// Its text.
+    pub text: String,
+    /// False for `WITH NO DATA`.
+    pub data: bool,
+}
+
+/// What stands between the parentheses of `CREATE TABLE`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TableElement {
+    /// A column.
+    Column(ColumnDefinition),
+    /// A constraint.
+    Constraint(TableConstraint),
+    /// `LIKE table {INCLUDING | EXCLUDING} what`
+    Like {
+        /// The table.
+        table: Path,
+        /// What of it, in order: the word and true for `INCLUDING`.
+        options: Vec<(String, bool)>,
+    },
+}
+
+/// A column of a table that is made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnDefinition {
+    /// The name.
+    pub name: Name,
+    /// The type.
+    pub ty: TypeName,
+    /// The collation.
+    pub collation: Option<Path>,
+    /// Default, constraints.
+    pub constraints: Vec<ColumnConstraint>,
+}
+
+/// A constraint of one column, or its default.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnConstraint {
+    /// Its name.
+    pub name: Option<Name>,
+    /// What it is.
+    pub kind: ColumnConstraintKind,
+    /// When it is checked.
+    pub timing: Timing,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// What a constraint of one column is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ColumnConstraintKind {
+    /// `NOT NULL`
+    NotNull,
+    /// `NULL`
+    Null,
+    /// `DEFAULT`
+    Default(SqlExpr),
+    /// `CHECK`
+    Check(SqlExpr),
+    /// `GENERATED ALWAYS AS (...) STORED`
+    Generated(SqlExpr),
+    /// `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY`
+    Identity {
+        /// True for `ALWAYS`.
+        always: bool,
+        /// The options of its sequence.
+        options: Vec<SequenceOption>,
+    },
+    /// `UNIQUE`
+    Unique {
+        /// False for `NULLS NOT DISTINCT`.
+        nulls_distinct: bool,
+    },
+    /// `PRIMARY KEY`
+    PrimaryKey,
+    /// `REFERENCES`
+    References(References),
+}
+
+/// When a constraint is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timing {
+    /// True for `DEFERRABLE`.
+    pub deferrable: bool,
+    /// True for `INITIALLY DEFERRED`.
+    pub deferred: bool,
+    /// True for `NOT VALID`.
+    pub not_valid: bool,
+}
+
+/// What a foreign key refers to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct References {
+    /// The table.
+    pub table: Path,
+    /// Its columns; those of its primary key where there are none.
+    pub columns: Vec<Name>,
+    /// True for `MATCH FULL`.
+    pub full: bool,
+    /// `ON DELETE`
+    pub on_delete: ForeignAction,
+    /// `ON UPDATE`
+    pub on_update: ForeignAction,
+}
+
+/// What a foreign key does when the row it refers to goes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum ForeignAction {
+    /// Refuses it at the end of the statement.
+    #[default]
+    NoAction,
+    /// Refuses it at once.
+    Restrict,
+    /// Goes with it.
+    Cascade,
+    /// Becomes NULL, all columns or these.
+    SetNull(Vec<Name>),
+    /// Becomes the default, all columns or these.
+    SetDefault(Vec<Name>),
+}
+
+/// A constraint of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableConstraint {
+    /// Its name.
+    pub name: Option<Name>,
+    /// What it is.
+    pub kind: TableConstraintKind,
+    /// When it is checked.
+    pub timing: Timing,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// What a constraint of a table is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TableConstraintKind {
+    /// `CHECK`
+    Check(SqlExpr),
+    /// `UNIQUE` or `PRIMARY KEY`
+    Unique {
+        /// True for `PRIMARY KEY`.
+        primary: bool,
+        /// The columns.
+        columns: Vec<Name>,
+        /// `INCLUDE`
+        include: Vec<Name>,
+        /// False for `NULLS NOT DISTINCT`.
+        nulls_distinct: bool,
+        /// `USING INDEX`: the index that is there already.
+        using_index: Option<Name>,
+    },
+    /// `FOREIGN KEY`
+    ForeignKey {
+        /// The columns.
+        columns: Vec<Name>,
+        /// What they refer to.
+        references: References,
+    },
+    /// `EXCLUDE`
+    Exclude,
+}
+
+/// An option of a sequence.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SequenceOption {
+    /// `AS type`
+    Type(TypeName),
+    /// `INCREMENT BY`
+    Increment(i64),
+    /// `MINVALUE`; `None` for `NO MINVALUE`.
+    Min(Option<i64>),
+    /// `MAXVALUE`; `None` for `NO MAXVALUE`.
+    Max(Option<i64>),
+    /// `START WITH`
+    Start(i64),
+    /// `RESTART [WITH]`
+    Restart(Option<i64>),
+    /// `CACHE`
+    Cache(i64),
+    /// `[NO] CYCLE`
+    Cycle(bool),
+    /// `OWNED BY table.column`; `None` for `OWNED BY NONE`.
+    OwnedBy(Option<Path>),
+    /// `SEQUENCE NAME`, of identity columns.
+    Name(Path),
+}
+
+/// `CREATE INDEX`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateIndex {
+    /// The name; made from those of table and columns where there is none.
+    pub name: Option<Name>,
+    /// True for `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// True for `UNIQUE`.
+    pub unique: bool,
+    /// True for `CONCURRENTLY`.
+    pub concurrently: bool,
+    /// The table.
+    pub table: Path,
+    /// `USING`
+    pub method: Option<Name>,
+    /// The keys.
+    pub keys: Vec<IndexElement>,
+    /// `INCLUDE`
+    pub include: Vec<Name>,
+    /// False for `NULLS NOT DISTINCT`.
+    pub nulls_distinct: bool,
+    /// `WITH (...)`
+    pub options: Vec<StorageOption>,
+    /// `WHERE`
+    pub filter: Option<SqlExpr>,
+}
+
+/// A key of an index.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexElement {
+    /// The column, where it is one.
+    pub column: Option<Name>,
+    /// The expression, where it is none.
+    pub expr: Option<SqlExpr>,
+    /// The operator class.
+    pub class: Option<Path>,
+    /// True for `DESC`.
+    pub descending: bool,
+    /// True for `NULLS FIRST`.
+    pub nulls_first: Option<bool>,
+}
+
+/// What `ALTER TABLE` does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Alter {
+    /// `ADD COLUMN`
+    AddColumn {
+        /// The column.
+        column: ColumnDefinition,
+        /// True for `IF NOT EXISTS`.
+        if_not_exists: bool,
+    },
+    /// `DROP COLUMN`
+    DropColumn {
+        /// Its name.
+        name: Name,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// True for `CASCADE`.
+        cascade: bool,
+    },
+    /// `ALTER COLUMN ... TYPE`
+    ColumnType {
+        /// The column.
+        name: Name,
+        /// The type.
+        ty: TypeName,
+        /// `USING`
+        using: Option<SqlExpr>,
+    },
+    /// `ALTER COLUMN ... SET DEFAULT`; `None` for `DROP DEFAULT`.
+    Default(Name, Option<SqlExpr>),
+    /// `ALTER COLUMN ... {SET | DROP} NOT NULL`
+    NotNull(Name, bool),
+    /// `ALTER COLUMN ... DROP EXPRESSION`
+    DropExpression(Name, bool),
+    /// `ALTER COLUMN ... ADD GENERATED ... AS IDENTITY`
+    AddIdentity(Name, bool, Vec<SequenceOption>),
+    /// `ALTER COLUMN ... SET GENERATED ...`, and the options of its sequence.
+    SetIdentity(Name, Option<bool>, Vec<SequenceOption>),
+    /// `ALTER COLUMN ... DROP IDENTITY`
+    DropIdentity(Name, bool),
+    /// What changes nothing that can be seen: `SET STATISTICS`, `SET STORAGE` ...
+    Ignored,
+    /// `ADD constraint`
+    AddConstraint(TableConstraint),
+    /// `DROP CONSTRAINT`
+    DropConstraint {
+        /// Its name.
+        name: Name,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// True for `CASCADE`.
+        cascade: bool,
+    },
+    /// `VALIDATE CONSTRAINT`
+    Validate(Name),
+    /// `ALTER CONSTRAINT`
+    AlterConstraint(Name, Timing),
+    /// `SET (...)`
+    SetOptions(Vec<StorageOption>),
+    /// `RESET (...)`
+    ResetOptions(Vec<String>),
+    /// `OWNER TO`
+    Owner(Name),
+    /// `RENAME TO`
+    Rename(Name),
+    /// `RENAME COLUMN ... TO`
+    RenameColumn(Name, Name),
+    /// `RENAME CONSTRAINT ... TO`
+    RenameConstraint(Name, Name),
+    /// `SET SCHEMA`
+    SetSchema(Name),
+    /// What is not supported: its words.
+    Unsupported(String),
+}
+
+/// What `ALTER TYPE` does to an enum.
+#[derive(Clone, PartialEq, Debug)]
+pub enum EnumChange {
+    /// `ADD VALUE`
+    Add {
+        /// The label.
+        label: String,
+        /// True for `IF NOT EXISTS`.
+        if_not_exists: bool,
+        /// The label that it stands next to, and true for `BEFORE`.
+        next_to: Option<(String, bool)>,
+    },
+    /// `RENAME VALUE`
+    Rename(String, String),
+}
+
+/// What `ALTER DOMAIN` does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DomainChange {
+    /// `SET DEFAULT`; `None` for `DROP DEFAULT`.
+    Default(Option<SqlExpr>),
+    /// `{SET | DROP} NOT NULL`
+    NotNull(bool),
+    /// `ADD constraint`
+    AddConstraint(ColumnConstraint),
+    /// `DROP CONSTRAINT`
+    DropConstraint {
+        /// Its name.
+        name: Name,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// True for `CASCADE`.
+        cascade: bool,
+    },
+    /// `RENAME CONSTRAINT`
+    RenameConstraint(Name, Name),
+    /// `VALIDATE CONSTRAINT`
+    Validate(Name),
+}
+
+/// An option of a role.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RoleOption {
+    /// `SUPERUSER`, `NOLOGIN` ...: the word without `NO`, and whether it is switched on.
+    Flag(&'static str, bool),
+    /// `PASSWORD`; `None` for `NULL`.
+    Password(Option<String>),
+    /// `CONNECTION LIMIT`
+    ConnectionLimit(i64),
+    /// `VALID UNTIL`
+    ValidUntil(String),
+    /// `IN ROLE`
+    InRole(Vec<Name>),
+    /// `ROLE`
+    Members(Vec<Name>),
+    /// `ADMIN`
+    Admins(Vec<Name>),
+}
+
+/// `GRANT` and `REVOKE` of privileges.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Privileges {
+    /// False for `REVOKE`.
+    pub grant: bool,
+    /// The privileges, in lower case, each maybe for some columns; none for all.
+    pub privileges: Vec<(String, Vec<Name>)>,
+    /// What the objects are.
+    pub on: GrantOn,
+    /// The objects, or the schemas for all objects in them.
+    pub objects: Vec<Path>,
+    /// The roles; `None` stands for `PUBLIC`.
+    pub roles: Vec<Option<Name>>,
+    /// True for `WITH GRANT OPTION` and `GRANT OPTION FOR`.
+    pub grant_option: bool,
+    /// True for `CASCADE`.
+    pub cascade: bool,
+}
+
+/// What privileges are about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum GrantOn {
+    Table,
+    Sequence,
+    Schema,
+    Database,
+    Type,
+    AllTables,
+    AllSequences,
+}

@@ -1,0 +1,414 @@
+//! `CREATE TABLE` and `CREATE INDEX`: columns, constraints, keys.
+
+use crate::error::Result;
+use crate::parse::ast::{
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
+    CreateTableAs, Define, ForeignAction, IndexElement, Name, References, TableConstraint,
+    TableConstraintKind, TableElement, Timing,
+};
+use crate::parse::cursor::Parser;
+
+impl Parser<'_> {
+    pub(super) fn create_table(&mut self, temporary: bool, unlogged: bool) -> Result<Define> {
+        self.skip(1);
+        let if_not_exists = self.eat(&["if", "not", "exists"]);
+        let name = self.path()?;
+        if self.is_any(&["of"]) {
+            return Err(self.not_supported("CREATE TABLE OF"));
+        }
+        if self.is(&["partition"]) {
+            return Err(self.not_supported("CREATE TABLE PARTITION OF"));
+        }
+        if self.is_table_as() {
+            let columns = self.optional_column_names()?;
+            if self.eat(&["using"]) {
+                self.name()?;
+            }
+            let options = self.with_options()?;
+            self.on_commit()?;
+            self.expect(&["as"])?;
+            let start = self.start();
+            let query = Box::new(self.query()?);
+            let text = self.text[start..self.end()].to_owned();
+            let data = !self.eat(&["with", "no", "data"]);
+            if data {
+                self.eat(&["with", "data"]);
+            }
+            return Ok(Define::TableAs(Box::new(CreateTableAs {
+                name,
+                if_not_exists,
+                temporary,
+                columns,
+                options,
+                query,
+                text,
+                data,
+            })));
+        }
+        self.expect_punct("(")?;
+        let mut elements = Vec::new();
+        if !self.is_punct(0, ")") {
+            elements = self.list(Self::table_element)?;
+        }
+        self.expect_punct(")")?;
+        if self.is(&["inherits"]) {
+            return Err(self.not_supported("INHERITS"));
+        }
+        if self.is(&["partition", "by"]) {
+            return Err(self.not_supported("PARTITION BY"));
+        }
+        if self.eat(&["using"]) {
+            self.name()?;
+        }
+        let options = self.with_options()?;
+        let on_commit = self.on_commit()?;
+        if self.eat(&["tablespace"]) {
+            self.name()?;
+        }
+        Ok(Define::Table(Box::new(CreateTable {
+            name,
+            if_not_exists,
+            temporary,
+            unlogged,
+            elements,
+            options,
+            on_commit,
+        })))
+    }
+
+    /// True where names of columns and `AS` follow, or `AS` alone.
+    fn is_table_as(&self) -> bool {
+        if !self.is_punct(0, "(") {
+            return true;
+        }
+        let mut ahead = 1;
+        loop {
+            // Each name is one token; then a comma or the end of the list.
+            ahead += 1;
+            if self.is_punct(ahead, ",") {
+                ahead += 1;
+            } else {
+                break;
+            }
+        }
+        self.is_punct(ahead, ")")
+            && matches!(self.word(ahead + 1), Some("as" | "with" | "on" | "using" | "tablespace"))
+            && !self.is_punct(1, ")")
+    }
+
+    fn with_options(&mut self) -> Result<Vec<(String, Option<String>)>> {
+        match () {
+            () if self.eat(&["without", "oids"]) => Ok(Vec::new()),
+            () if self.eat(&["with"]) => self.storage_options(),
+            () => Ok(Vec::new()),
+        }
+    }
+
+    fn on_commit(&mut self) -> Result<Option<&'static str>> {
+        if !self.eat(&["on", "commit"]) {
+            return Ok(None);
+        }
+        Ok(Some(match () {
+            () if self.eat(&["preserve", "rows"]) => "preserve rows",
+            () if self.eat(&["delete", "rows"]) => "delete rows",
+            () => {
+                self.expect(&["drop"])?;
+                "drop"
+            }
+        }))
+    }
+
+    fn table_element(&mut self) -> Result<TableElement> {
+        if self.eat(&["like"]) {
+            let table = self.path()?;
+            let mut options = Vec::new();
+            while self.is_any(&["including", "excluding"]) {
+                let including = self.is(&["including"]);
+                self.skip(1);
+                options.push((self.label()?.text, including));
+            }
+            return Ok(TableElement::Like { table, options });
+        }
+        if self.is_table_constraint() {
+            return self.table_constraint().map(TableElement::Constraint);
+        }
+        self.column_definition().map(TableElement::Column)
+    }
+
+    /// True where a constraint of the table begins.
+    pub(super) fn is_table_constraint(&self) -> bool {
+        self.is_any(&["constraint", "check", "unique", "primary", "foreign"])
+            || (self.is(&["exclude"]) && (self.is_punct(1, "(") || self.word(1) == Some("using")))
+    }
+
+    pub(super) fn column_definition(&mut self) -> Result<ColumnDefinition> {
+        let name = self.name()?;
+        let ty = self.type_name()?;
+        for word in ["storage", "compression"] {
+            if self.eat(&[word]) {
+                self.label()?;
+            }
+        }
+        let collation = if self.eat(&["collate"]) { Some(self.path()?) } else { None };
+        let constraints = self.column_constraints()?;
+        Ok(ColumnDefinition { name, ty, collation, constraints })
+    }
+
+    pub(super) fn column_constraints(&mut self) -> Result<Vec<ColumnConstraint>> {
+        let mut constraints = Vec::new();
+        loop {
+            let at = self.at();
+            let name = if self.eat(&["constraint"]) { Some(self.name()?) } else { None };
+            let kind = match self.word(0) {
+                Some("not") if self.word(1) == Some("null") => {
+                    self.skip(2);
+                    ColumnConstraintKind::NotNull
+                }
+                Some("null") => {
+                    self.skip(1);
+                    ColumnConstraintKind::Null
+                }
+                Some("default") => {
+                    self.skip(1);
+                    ColumnConstraintKind::Default(self.default_expr()?)
+                }
+                Some("check") => {
+                    self.skip(1);
+                    ColumnConstraintKind::Check(self.sql_expr_in_parens()?)
+                }
+                Some("generated") => self.generated()?,
+                Some("unique") => {
+                    self.skip(1);
+                    ColumnConstraintKind::Unique { nulls_distinct: self.nulls_distinct()? }
+                }
+                Some("primary") => {
+                    self.expect(&["primary", "key"])?;
+                    ColumnConstraintKind::PrimaryKey
+                }
+                Some("references") => ColumnConstraintKind::References(self.references()?),
+                _ if name.is_some() => return Err(self.unexpected()),
+                _ => return Ok(constraints),
+            };
+            self.index_parameters()?;
+            let timing = self.timing()?;
+            constraints.push(ColumnConstraint { name, kind, timing, at });
+        }
+    }
+
+    /// The expression of `DEFAULT`, which has no `AND`, `OR`, `NOT` or comparison outside of
+    /// parentheses: `NOT NULL` may follow.
+    fn default_expr(&mut self) -> Result<super::SqlExpr> {
+        let (at, start) = (self.at(), self.start());
+        self.expr_above(crate::parse::expr::level::LIKE + 1)?;
+        Ok(super::SqlExpr { text: self.text[start..self.end()].to_owned(), at })
+    }
+
+    pub(super) fn generated(&mut self) -> Result<ColumnConstraintKind> {
+        self.expect(&["generated"])?;
+        let always = self.eat(&["always"]);
+        if !always {
+            self.expect(&["by", "default"])?;
+        }
+        self.expect(&["as"])?;
+        if self.eat(&["identity"]) {
+            let mut options = Vec::new();
+            if self.eat_punct("(") {
+                options = self.sequence_options()?;
+                self.expect_punct(")")?;
+            }
+            return Ok(ColumnConstraintKind::Identity { always, options });
+        }
+        if !always {
+            return Err(self.unexpected());
+        }
+        let expr = self.sql_expr_in_parens()?;
+        self.expect(&["stored"])?;
+        Ok(ColumnConstraintKind::Generated(expr))
+    }
+
+    fn nulls_distinct(&mut self) -> Result<bool> {
+        if self.eat(&["nulls", "not", "distinct"]) {
+            return Ok(false);
+        }
+        self.eat(&["nulls", "distinct"]);
+        Ok(true)
+    }
+
+    /// Storage parameters and the tablespace of the index behind a constraint: nothing that counts.
+    fn index_parameters(&mut self) -> Result<()> {
+        if self.is(&["with"]) && self.is_punct(1, "(") {
+            self.skip(1);
+            self.storage_options()?;
+        }
+        if self.eat(&["using", "index", "tablespace"]) {
+            self.name()?;
+        }
+        Ok(())
+    }
+
+    /// `[NOT] DEFERRABLE`, `INITIALLY ...`, `NOT VALID`.
+    pub(super) fn timing(&mut self) -> Result<Timing> {
+        let mut timing = Timing::default();
+        loop {
+            match () {
+                () if self.eat(&["deferrable"]) => timing.deferrable = true,
+                () if self.eat(&["not", "deferrable"]) => timing.deferrable = false,
+                () if self.eat(&["initially", "deferred"]) => {
+                    timing.deferrable = true;
+                    timing.deferred = true;
+                }
+                () if self.eat(&["initially", "immediate"]) => timing.deferred = false,
+                () if self.eat(&["not", "valid"]) => timing.not_valid = true,
+                () if self.eat(&["no", "inherit"]) => {}
+                () => return Ok(timing),
+            }
+        }
+    }
+
+    fn references(&mut self) -> Result<References> {
+        self.expect(&["references"])?;
+        let table = self.path()?;
+        let columns = self.optional_column_names()?;
+        let mut full = false;
+        if self.eat(&["match"]) {
+            match () {
+                () if self.eat(&["full"]) => full = true,
+                () if self.is(&["partial"]) => {
+                    return Err(self.not_supported("MATCH PARTIAL"));
+                }
+                () => self.expect(&["simple"])?,
+            }
+        }
+        let (mut on_delete, mut on_update) = (ForeignAction::default(), ForeignAction::default());
+        loop {
+            match () {
+                () if self.eat(&["on", "delete"]) => on_delete = self.foreign_action()?,
+                () if self.eat(&["on", "update"]) => on_update = self.foreign_action()?,
+                () => return Ok(References { table, columns, full, on_delete, on_update }),
+            }
+        }
+    }
+
+    fn foreign_action(&mut self) -> Result<ForeignAction> {
+        Ok(match () {
+            () if self.eat(&["no", "action"]) => ForeignAction::NoAction,
+            () if self.eat(&["restrict"]) => ForeignAction::Restrict,
+            () if self.eat(&["cascade"]) => ForeignAction::Cascade,
+            () if self.eat(&["set", "null"]) => {
+                ForeignAction::SetNull(self.optional_column_names()?)
+            }
+            () => {
+                self.expect(&["set", "default"])?;
+                ForeignAction::SetDefault(self.optional_column_names()?)
+            }
+        })
+    }
+
+    pub(super) fn table_constraint(&mut self) -> Result<TableConstraint> {
+        let at = self.at();
+        let name = if self.eat(&["constraint"]) { Some(self.name()?) } else { None };
+        let kind = match self.word(0) {
+            Some("check") => {
+                self.skip(1);
+                TableConstraintKind::Check(self.sql_expr_in_parens()?)
+            }
+            Some("unique") => {
+                self.skip(1);
+                self.unique_constraint(false)?
+            }
+            Some("primary") => {
+                self.expect(&["primary", "key"])?;
+                self.unique_constraint(true)?
+            }
+            Some("foreign") => {
+                self.expect(&["foreign", "key"])?;
+                let columns = self.column_names()?;
+                TableConstraintKind::ForeignKey { columns, references: self.references()? }
+            }
+            Some("exclude") => return Err(self.not_supported("EXCLUDE")),
+            _ => return Err(self.unexpected()),
+        };
+        Ok(TableConstraint { name, kind, timing: self.timing()?, at })
+    }
+
+    fn unique_constraint(&mut self, primary: bool) -> Result<TableConstraintKind> {
+        let nulls_distinct = if primary { true } else { self.nulls_distinct()? };
+        let (mut columns, mut include, mut using_index) = (Vec::new(), Vec::new(), None);
+        if self.eat(&["using", "index"]) {
+            using_index = Some(self.name()?);
+        } else {
+            columns = self.column_names()?;
+            if self.eat(&["include"]) {
+                include = self.column_names()?;
+            }
+            self.index_parameters()?;
+        }
+        Ok(TableConstraintKind::Unique { primary, columns, include, nulls_distinct, using_index })
+    }
+
+    pub(super) fn create_index(&mut self) -> Result<Define> {
+        let unique = self.eat(&["unique"]);
+        self.expect(&["index"])?;
+        let concurrently = self.eat(&["concurrently"]);
+        let if_not_exists = self.eat(&["if", "not", "exists"]);
+        let name: Option<Name> = if self.is(&["on"]) { None } else { Some(self.name()?) };
+        self.expect(&["on"])?;
+        self.eat(&["only"]);
+        let table = self.path()?;
+        let method = if self.eat(&["using"]) { Some(self.name()?) } else { None };
+        let keys = self.parens(Self::index_element)?;
+        let include = if self.eat(&["include"]) { self.column_names()? } else { Vec::new() };
+        let nulls_distinct = self.nulls_distinct()?;
+        let options = if self.eat(&["with"]) { self.storage_options()? } else { Vec::new() };
+        if self.eat(&["tablespace"]) {
+            self.name()?;
+        }
+        let filter = if self.eat(&["where"]) { Some(self.sql_expr()?) } else { None };
+        Ok(Define::Index(Box::new(CreateIndex {
+            name,
+            if_not_exists,
+            unique,
+            concurrently,
+            table,
+            method,
+            keys,
+            include,
+            nulls_distinct,
+            options,
+            filter,
+        })))
+    }
+
+    fn index_element(&mut self) -> Result<IndexElement> {
+        let (mut column, mut expr) = (None, None);
+        if self.is_punct(0, "(") {
+            expr = Some(self.sql_expr_in_parens()?);
+        } else if self.is_punct(1, "(") || self.is_punct(1, ".") {
+            let (at, start) = (self.at(), self.start());
+            self.expr_above(crate::parse::expr::level::COLLATE + 1)?;
+            expr = Some(super::SqlExpr { text: self.text[start..self.end()].to_owned(), at });
+        } else {
+            column = Some(self.name()?);
+        }
+        if self.eat(&["collate"]) {
+            self.path()?;
+        }
+        let mut class = None;
+        if self.is_name() && !self.is(&["nulls"]) {
+            class = Some(self.path()?);
+            if self.is_punct(0, "(") {
+                self.storage_options()?;
+            }
+        }
+        let descending = self.eat(&["desc"]);
+        if !descending {
+            self.eat(&["asc"]);
+        }
+        let nulls_first = match () {
+            () if self.eat(&["nulls", "first"]) => Some(true),
+            () if self.eat(&["nulls", "last"]) => Some(false),
+            () => None,
+        };
+        Ok(IndexElement { column, expr, class, descending, nulls_first })
+    }
+}
