@@ -18,6 +18,8 @@
 
 pub mod catalog;
 mod error;
+mod stored;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, CatalogCache, Draft};
 pub use error::{Error, Result};
+pub use stored::{PastStorage, StoredTable, Tables};
