@@ -18,6 +18,10 @@
 
 pub mod catalog;
 mod error;
+pub mod foreign;
+pub mod index;
+pub mod rows;
+pub mod sequence;
 mod stored;
 
 pub use catalog::{Catalog, CatalogCache, Draft};

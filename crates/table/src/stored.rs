@@ -26,6 +26,7 @@ use txn::TableResolver;
 use types::Oid;
 
 use crate::catalog::CATALOG;
+use crate::rows::{COUNTS, patch};
 
 /// One of SQL's tables, as the store knows it.
 #[derive(Debug)]
@@ -49,11 +50,15 @@ impl Table for StoredTable {
         &self,
         _key: &[u8],
         _base_csn: Csn,
-        _base: &[u8],
-        _deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
-        _out: &mut Vec<u8>,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
     ) -> Result<(), MergeError> {
-        Err(MergeError::new("rows are written whole"))
+        patch::merge(base, deltas.map(|(_, delta)| delta), out)
+    }
+
+    fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
+        delta_bytes * 4 > image_bytes
     }
 
     fn retention(&self) -> Retention {
@@ -89,7 +94,8 @@ impl Default for Tables {
     fn default() -> Self {
         let unknown = StoredTable::new(Oid::NONE, Retention::Unsettled, None);
         let catalog = StoredTable::new(Oid::NONE, Retention::Forever, None);
-        let known = RwLock::new(HashMap::from([(CATALOG, catalog)]));
+        let counts = StoredTable::new(Oid::NONE, Retention::None, None);
+        let known = RwLock::new(HashMap::from([(CATALOG, catalog), (COUNTS, counts)]));
         Tables { known: Arc::new(known), unknown, shortened: Arc::default() }
     }
 }
