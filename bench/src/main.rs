@@ -32,7 +32,9 @@ use report::{Report, median, number};
 use suite::Context;
 
 /// Any failure ends the run with its message.
-pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+/// See [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// Anywhen beside its peers, in the same run on the same disk.
 #[derive(Parser)]

@@ -4,8 +4,10 @@
 //! collection, default settings, every commit durable before it returns, unless said otherwise.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use anywhen::{
     ChangeOp, Collection, Create, Database, Durability, Meta, Moment, Options, Revision,
@@ -233,4 +235,53 @@ fn bytes_below(folder: &Path, without: &str) -> Result<u64> {
         }
     }
     Ok(bytes)
+}
+
+/// Anywhen's SQL server, in a process of its own, as PostgreSQL is.
+pub struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts it on a new data folder and a free port.
+    pub fn start(folder: &Path) -> Result<Self> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("serve")
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let stdout = process.stdout.take().ok_or("the server has no output")?;
+        BufReader::new(stdout).read_line(&mut line)?;
+        let address = line.trim().parse().map_err(|_| "the server did not start")?;
+        Ok(Server { process, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// What [`Server::start`] starts: serves a folder, says where, and ends when its standard input does.
+pub fn serve(folder: &Path) -> Result<()> {
+    let database = Database::create(folder)?;
+    let options = server::Options {
+        listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+        ..server::Options::default()
+    };
+    let handle = server::Server::start(database.instance()?, options)?;
+    println!("{}", handle.addresses()[0]);
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    handle.shutdown();
+    Ok(())
 }

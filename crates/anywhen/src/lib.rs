@@ -35,6 +35,8 @@
 mod backup;
 mod catalog;
 mod error;
+#[cfg(feature = "sql")]
+pub mod sql;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -116,6 +118,12 @@ struct Shared {
     catalog: Catalog,
     /// One at a time: backup, compaction, verification.
     care: Mutex<()>,
+    /// The tables of SQL, as the store knows them.
+    #[cfg(feature = "sql")]
+    sql_tables: table::Tables,
+    /// What sessions share, once there was one.
+    #[cfg(feature = "sql")]
+    instance: Mutex<Option<Arc<session::Instance>>>,
 }
 
 impl Database {
@@ -168,7 +176,14 @@ impl Database {
         let tables = Tables::new();
         let resolve = {
             let tables = tables.clone();
-            Arc::new(move |id| tables.resolve(id))
+            let resolve: txn::TableResolver = Arc::new(move |id| tables.resolve(id));
+            resolve
+        };
+        #[cfg(feature = "sql")]
+        let (sql_tables, resolve) = {
+            let sql_tables = table::Tables::new();
+            let resolve = sql_tables.resolver(resolve);
+            (sql_tables, resolve)
         };
         let engine = Engine::open(env, path, engine_options, resolve)?;
         let catalog = Catalog::load(&engine, tables)?;
@@ -179,6 +194,10 @@ impl Database {
             documents,
             catalog,
             care: Mutex::new(()),
+            #[cfg(feature = "sql")]
+            sql_tables,
+            #[cfg(feature = "sql")]
+            instance: Mutex::new(None),
         };
         Ok(Database { shared: Arc::new(shared) })
     }

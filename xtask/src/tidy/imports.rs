@@ -28,7 +28,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("session", &["vfs", "json", "numeric", "types", "scalar", "sql", "txn", "table", "exec"]),
     ("server", &["types", "txn", "session"]),
     ("document", &["vfs", "store", "txn", "json"]),
-    ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
+    (
+        "anywhen",
+        &[
+            "vfs", "log", "store", "txn", "json", "document", "types", "table", "session", "server",
+        ],
+    ),
 ];
 
 /// Other engines, and clients of other engines: for comparison only. A client is let into the tests

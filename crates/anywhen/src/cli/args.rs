@@ -137,6 +137,29 @@ To have it back: anywhen revert COLLECTION/DOC REVISION.
 Examples:
   anywhen rm articles/a1 --message 'withdrawn'")]
     Rm(RmArgs),
+    /// Serve the data to clients that speak PostgreSQL's protocol
+    #[command(after_help = "\
+Clients connect as they do to PostgreSQL: psql, drivers, tools. A data folder that has no
+passwords lets in clients of this machine alone; give a role a password (ALTER ROLE ...
+PASSWORD '...') before you listen on other addresses.
+
+A configuration file (TOML) can say the same as the flags:
+  pg-listen = [\"127.0.0.1:5433\"]
+  unix-socket-dir = \"/run/anywhen\"
+  hba = \"/etc/anywhen/pg_hba.conf\"
+  tls-certificate = \"server.crt\"
+  tls-key = \"server.key\"
+  tls-required = true
+  max-connections = 1000
+  threads = 4
+  slow-statement-ms = 500
+
+Examples:
+  anywhen serve
+  psql -h 127.0.0.1 -p 5433 -U postgres
+  anywhen serve --pg-listen 0.0.0.0:5432 --tls-certificate server.crt --tls-key server.key
+  anywhen serve --config /etc/anywhen.toml --check        looks, and does not serve")]
+    Serve(ServeArgs),
     /// Make a collection, and say what it keeps
     #[command(after_help = "\
 Writing commands make collections themselves, with every revision kept for ever; create is for
@@ -702,4 +725,56 @@ mod tests {
             assert!(shown, "`{}` shows no example", command.get_name());
         }
     }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ServeArgs {
+    /// Listen here for PostgreSQL's protocol; may be given again [default: 127.0.0.1:5433]
+    #[arg(long, env = "ANYWHEN_PG_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
+    pub pg_listen: Vec<std::net::SocketAddr>,
+    /// A folder for a socket, for clients of this machine
+    #[arg(long, env = "ANYWHEN_UNIX_SOCKET_DIR", value_name = "DIR")]
+    pub unix_socket_dir: Option<PathBuf>,
+    /// A file that says the same as these flags, in TOML
+    #[arg(long, env = "ANYWHEN_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Who may come in, and how: lines as in pg_hba.conf
+    #[arg(long, env = "ANYWHEN_HBA", value_name = "FILE")]
+    pub hba: Option<PathBuf>,
+    /// The certificate of this server, PEM
+    #[arg(long, env = "ANYWHEN_TLS_CERTIFICATE", value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, PEM
+    #[arg(long, env = "ANYWHEN_TLS_KEY", value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// Let nobody in from other machines without TLS
+    #[arg(long)]
+    pub tls_required: bool,
+    /// Clients at the same time [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub max_connections: Option<usize>,
+    /// Threads that serve clients [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Log statements that take so many milliseconds or more
+    #[arg(long, value_name = "MS")]
+    pub slow_statement_ms: Option<u64>,
+    /// What is logged: error, warn, info, debug or trace
+    #[arg(long, env = "ANYWHEN_LOG", value_name = "LEVEL", default_value = "info")]
+    pub log_level: String,
+    /// How it is logged
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// Look at configuration and data, say what would be done, and end
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
 }

@@ -1,7 +1,7 @@
 //! The command line: from words to calls of the library, and back to text.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · collections · import · export · care
+//!   words ──args──> Command ──run──> read · write · collections · import · export · care · serve
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -28,6 +28,7 @@ mod progress;
 mod read;
 mod render;
 mod screen;
+mod serve;
 mod session;
 mod shell;
 mod time;
@@ -66,6 +67,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Get(a) => read::get(session, a),
         Command::Edit(a) => write::edit(session, a),
         Command::Rm(a) => write::rm(session, a),
+        Command::Serve(a) => serve::serve(session, a),
         Command::Create(a) => collections::create(session, a),
         Command::Alter(a) => collections::alter(session, a),
         Command::Drop(a) => collections::drop(session, a),

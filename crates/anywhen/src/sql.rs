@@ -1,0 +1,545 @@
+//! SQL inside the program: connections to the same database, without a server between.
+//!
+//! ```text
+//!   Database ──connect()──> Connection ── query(text, parameters) ──> Rows ── Row::get::<T>
+//!      │                        └─ batch(text)     many statements, one implicit transaction
+//!      └─ instance()        what a server serves: the sessions of clients and of the program are alike
+//! ```
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let db = anywhen::Database::open_in_memory()?;
+//! let mut sql = db.connect()?;
+//! sql.batch("CREATE TABLE person (id int PRIMARY KEY, name text)")?;
+//! sql.execute("INSERT INTO person VALUES ($1, $2)", &[&1, &"Ada"])?;
+//! let rows = sql.query("SELECT name FROM person WHERE id = $1", &[&1])?;
+//! assert_eq!(rows.get(0).unwrap().get::<String>("name")?, "Ada");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The first use of SQL in a database writes the catalog with which it begins; a database that is used
+//! for documents alone has none.
+
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
+use types::{Context, SqlState};
+
+pub use session::{Column, Error, Tag};
+pub use types::{Datum, Type};
+
+use crate::Database;
+
+/// The result of SQL.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The role of a program that has the folder: it may do everything.
+const USER: &str = "postgres";
+/// Memory that one statement may take, in bytes.
+const MEMORY_BYTES_MAX: usize = 512 << 20;
+/// Bytes that a file is read in for `COPY`.
+const COPY_BYTES: usize = 64 << 10;
+
+impl Database {
+    /// What a server serves; made when it is first asked for.
+    ///
+    /// # Errors
+    /// Where the catalog of SQL cannot be read, or cannot be written in a new database.
+    pub fn instance(&self) -> Result<Arc<Instance>> {
+        let mut instance = self.shared.instance.lock();
+        if let Some(instance) = &*instance {
+            return Ok(Arc::clone(instance));
+        }
+        let options = session::Options {
+            env: self.shared.env.clone(),
+            settings: Vec::new(),
+            memory_bytes_max: MEMORY_BYTES_MAX,
+        };
+        let tables = self.shared.sql_tables.clone();
+        let opened = Instance::open(Arc::clone(self.engine()), tables, options)?;
+        *instance = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// A connection for SQL, as the role that may do everything.
+    ///
+    /// # Errors
+    /// As [`Database::instance`].
+    pub fn connect(&self) -> Result<Connection> {
+        let start = StartUp {
+            user: USER.to_owned(),
+            database: USER.to_owned(),
+            ..StartUp::default()
+        };
+        Ok(Connection { session: self.instance()?.connect(start)? })
+    }
+
+    /// Runs one statement on a connection of its own.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn sql(&self, text: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
+        self.connect()?.query(text, parameters)
+    }
+}
+
+/// A connection: a session with its transaction and settings. What is open when it is dropped is rolled
+/// back.
+pub struct Connection {
+    session: Session,
+}
+
+impl Connection {
+    /// Runs one statement and gives its rows. Parameters stand in the text as `$1`, `$2` and so on.
+    ///
+    /// # Errors
+    /// What PostgreSQL reports for the statement, with its code; the transaction has failed then.
+    pub fn query(&mut self, text: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
+        let done = self.run(text, parameters);
+        self.settle(done)
+    }
+
+    /// Runs one statement and gives the number of rows that it changed, or found.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn execute(&mut self, text: &str, parameters: &[&dyn ToSql]) -> Result<u64> {
+        Ok(self.query(text, parameters)?.tag.rows.unwrap_or(0))
+    }
+
+    /// Runs any number of statements; outside of a transaction block they are one transaction together.
+    ///
+    /// # Errors
+    /// As [`Connection::query`], of the first that fails; nothing of the transaction remains.
+    pub fn batch(&mut self, text: &str) -> Result<Vec<Rows>> {
+        let done = self.run_all(text);
+        self.settle(done)
+    }
+
+    /// Runs `COPY ... FROM STDIN` with the data that `from` gives; returns the number of rows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`], and `58030` where `from` cannot be read.
+    pub fn copy_in(&mut self, text: &str, from: &mut dyn Read) -> Result<u64> {
+        let done = self.take_copy(text, from);
+        Ok(self.settle(done)?.rows.unwrap_or(0))
+    }
+
+    /// Runs `COPY ... TO STDOUT` and writes the data to `to`; returns the number of rows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`], and `58030` where `to` cannot be written.
+    pub fn copy_out(&mut self, text: &str, to: &mut dyn Write) -> Result<u64> {
+        let done = self.give_copy(text, to);
+        Ok(self.settle(done)?.rows.unwrap_or(0))
+    }
+
+    /// The notices that statements have left since the last call.
+    pub fn notices(&mut self) -> Vec<Error> {
+        self.session.take_messages().notices
+    }
+
+    /// True where the next statement is part of a transaction block that was begun before.
+    pub fn is_in_transaction(&self) -> bool {
+        self.session.status() != session::Status::Idle
+    }
+
+    /// The text of a value as PostgreSQL shows it under the settings of this connection; `None` for NULL.
+    pub fn text(&self, value: &Datum, column: &Column) -> Option<String> {
+        if value.is_null() {
+            return None;
+        }
+        let mut text = String::new();
+        let context = self.session.style();
+        types::text::write(value.as_ref(), column.ty, column.modifier, &context, &mut text);
+        Some(text)
+    }
+
+    /// The session below.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Ends what a request began: its implicit transaction, or the transaction that failed.
+    fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+        let value = match done {
+            Ok(value) => value,
+            Err(error) => {
+                self.session.fail();
+                // What is left to end has failed for the reason that is told.
+                let _ = self.session.end();
+                return Err(error);
+            }
+        };
+        if let Err(error) = self.session.end() {
+            self.session.fail();
+            return Err(error);
+        }
+        Ok(value)
+    }
+
+    fn run(&mut self, text: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
+        if parameters.is_empty() {
+            let mut all = self.run_all(text)?;
+            return match all.len() {
+                0 | 1 => Ok(all.pop().unwrap_or_default()),
+                _ => {
+                    let message = "cannot insert multiple commands into a prepared statement";
+                    Err(Error::new(SqlState::SYNTAX_ERROR, message))
+                }
+            };
+        }
+        self.session.parse("", text, &[])?;
+        let texts: Vec<Option<String>> = parameters.iter().map(|value| value.to_sql()).collect();
+        let values: Vec<Option<&[u8]>> =
+            texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
+        self.session.bind("", "", &Params { formats: &[], values: &values }, &[])?;
+        let mut rows = Rows::default();
+        rows.columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
+        loop {
+            match self.session.execute_named("", 0, &mut rows)? {
+                Done::Complete(tag) => rows.tag = tag,
+                Done::More | Done::Blocked => continue,
+                Done::Suspended | Done::Empty => {}
+                Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
+            }
+            return Ok(rows);
+        }
+    }
+
+    fn run_all(&mut self, text: &str) -> Result<Vec<Rows>> {
+        let statements = self.session.read(text)?;
+        let alone = statements.len() == 1;
+        let mut all = Vec::new();
+        for statement in statements {
+            let mut portal = self.session.start(statement, alone)?;
+            let columns = portal.columns().unwrap_or_default().to_vec();
+            let mut rows = Rows { columns, ..Rows::default() };
+            rows.tag = match self.drive(&mut portal, &mut rows)? {
+                Done::Complete(tag) => tag,
+                Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
+                _ => continue,
+            };
+            all.push(rows);
+        }
+        Ok(all)
+    }
+
+    /// Runs a portal until it is done, or wants data.
+    fn drive(&mut self, portal: &mut Portal, out: &mut dyn Output) -> Result<Done> {
+        loop {
+            match self.session.execute(portal, 0, out)? {
+                Done::More | Done::Blocked => {}
+                done => return Ok(done),
+            }
+        }
+    }
+
+    fn only(&mut self, text: &str) -> Result<Portal> {
+        let mut statements = self.session.read(text)?;
+        match (statements.pop(), statements.is_empty()) {
+            (Some(statement), true) => self.session.start(statement, true),
+            _ => Err(Error::new(SqlState::SYNTAX_ERROR, "one COPY statement is expected")),
+        }
+    }
+
+    fn take_copy(&mut self, text: &str, from: &mut dyn Read) -> Result<Tag> {
+        let mut portal = self.only(text)?;
+        match self.drive(&mut portal, &mut Rows::default())? {
+            Done::CopyIn(_) => {}
+            _ => return Err(Error::new(SqlState::SYNTAX_ERROR, "this statement takes no data")),
+        }
+        let mut bytes = vec![0; COPY_BYTES];
+        loop {
+            match from.read(&mut bytes) {
+                Ok(0) => return self.session.copy_end(),
+                Ok(read) => self.session.copy_in(&bytes[..read])?,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(Error::new(SqlState::IO_ERROR, format!("could not read: {error}")));
+                }
+            }
+        }
+    }
+
+    fn give_copy(&mut self, text: &str, to: &mut dyn Write) -> Result<Tag> {
+        let mut portal = self.only(text)?;
+        let mut sink = Sink { to, failed: None };
+        loop {
+            let done = self.session.execute(&mut portal, 0, &mut sink)?;
+            if let Some(error) = sink.failed.take() {
+                return Err(Error::new(SqlState::IO_ERROR, format!("could not write: {error}")));
+            }
+            match done {
+                Done::Complete(tag) => return Ok(tag),
+                Done::More | Done::Blocked | Done::CopyOut(_) => {}
+                _ => return Err(Error::new(SqlState::SYNTAX_ERROR, "this statement gives no data")),
+            }
+        }
+    }
+}
+
+fn no_copy() -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY wants a stream")
+        .hint("Connection::copy_in and copy_out take one.")
+}
+
+/// Where the data of `COPY` go.
+struct Sink<'a> {
+    to: &'a mut dyn Write,
+    failed: Option<std::io::Error>,
+}
+
+impl Output for Sink<'_> {
+    fn row(
+        &mut self,
+        _row: &[Datum],
+        _columns: &[Column],
+        _context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> ControlFlow<()> {
+        match self.to.write_all(data) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// What a statement gave.
+#[derive(Debug)]
+pub struct Rows {
+    /// The columns; none where the statement gives no rows.
+    pub columns: Vec<Column>,
+    /// The rows, a value for each column.
+    pub rows: Vec<Vec<Datum>>,
+    /// What was done, such as `INSERT 0 1`.
+    pub tag: Tag,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows { columns: Vec::new(), rows: Vec::new(), tag: Tag::plain("") }
+    }
+}
+
+impl Rows {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The row at a position.
+    pub fn get(&self, index: usize) -> Option<Row<'_>> {
+        self.rows.get(index).map(|values| Row { columns: &self.columns, values })
+    }
+
+    /// The rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        self.rows.iter().map(|values| Row { columns: &self.columns, values })
+    }
+}
+
+impl Output for Rows {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        _columns: &[Column],
+        _context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        self.rows.push(row.to_vec());
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    columns: &'a [Column],
+    values: &'a [Datum],
+}
+
+impl<'a> Row<'a> {
+    /// The value of a column, by name.
+    ///
+    /// # Errors
+    /// `42703` where there is no such column, `42804` where its value is of another type.
+    pub fn get<T: FromSql>(&self, column: &str) -> Result<T> {
+        match self.columns.iter().position(|known| known.name == column) {
+            Some(at) => self.at(at),
+            None => Err(Error::new(
+                SqlState::UNDEFINED_COLUMN,
+                format!("column \"{column}\" does not exist"),
+            )),
+        }
+    }
+
+    /// The value at a position.
+    ///
+    /// # Errors
+    /// As [`Row::get`].
+    pub fn at<T: FromSql>(&self, index: usize) -> Result<T> {
+        let value = self.values.get(index).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_COLUMN, format!("column {} does not exist", index + 1))
+        })?;
+        T::from_sql(value).ok_or_else(|| {
+            let column = &self.columns[index].name;
+            let message = format!("column \"{column}\" cannot be taken as {}", T::WHAT);
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        })
+    }
+
+    /// The values.
+    pub fn values(&self) -> &'a [Datum] {
+        self.values
+    }
+}
+
+/// A value that a parameter can have.
+pub trait ToSql {
+    /// Its text, as PostgreSQL reads it; `None` for NULL.
+    fn to_sql(&self) -> Option<String>;
+}
+
+/// A type that values can be taken as.
+pub trait FromSql: Sized {
+    /// What it is called in errors.
+    const WHAT: &'static str;
+
+    /// The value, where it is one of this type.
+    fn from_sql(value: &Datum) -> Option<Self>;
+}
+
+macro_rules! plain {
+    ($($ty:ty),*) => {$(
+        impl ToSql for $ty {
+            fn to_sql(&self) -> Option<String> {
+                Some(self.to_string())
+            }
+        }
+    )*};
+}
+
+plain!(bool, i16, i32, i64, f32, f64, str, String);
+
+impl ToSql for &str {
+    fn to_sql(&self) -> Option<String> {
+        Some((*self).to_owned())
+    }
+}
+
+impl ToSql for [u8] {
+    fn to_sql(&self) -> Option<String> {
+        use std::fmt::Write;
+        let mut text = String::from("\\x");
+        for byte in self {
+            write!(text, "{byte:02x}").expect("a string takes all");
+        }
+        Some(text)
+    }
+}
+
+impl ToSql for Vec<u8> {
+    fn to_sql(&self) -> Option<String> {
+        self.as_slice().to_sql()
+    }
+}
+
+impl<T: ToSql> ToSql for Option<T> {
+    fn to_sql(&self) -> Option<String> {
+        self.as_ref()?.to_sql()
+    }
+}
+
+impl FromSql for bool {
+    const WHAT: &'static str = "bool";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        if let Datum::Bool(value) = value { Some(*value) } else { None }
+    }
+}
+
+impl FromSql for i64 {
+    const WHAT: &'static str = "i64";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        match value {
+            Datum::Int2(value) => Some(i64::from(*value)),
+            Datum::Int4(value) => Some(i64::from(*value)),
+            Datum::Int8(value) => Some(*value),
+            Datum::Oid(value) => Some(i64::from(value.0)),
+            _ => None,
+        }
+    }
+}
+
+impl FromSql for i32 {
+    const WHAT: &'static str = "i32";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        i64::from_sql(value)?.try_into().ok()
+    }
+}
+
+impl FromSql for f64 {
+    const WHAT: &'static str = "f64";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        match value {
+            Datum::Float4(value) => Some(f64::from(*value)),
+            Datum::Float8(value) => Some(*value),
+            Datum::Int2(value) => Some(f64::from(*value)),
+            Datum::Int4(value) => Some(f64::from(*value)),
+            _ => None,
+        }
+    }
+}
+
+impl FromSql for String {
+    const WHAT: &'static str = "String";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        if let Datum::Text(text) = value { Some(text.to_string()) } else { None }
+    }
+}
+
+impl FromSql for Vec<u8> {
+    const WHAT: &'static str = "Vec<u8>";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        if let Datum::Bytea(bytes) = value { Some(bytes.to_vec()) } else { None }
+    }
+}
+
+impl FromSql for Datum {
+    const WHAT: &'static str = "Datum";
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        Some(value.clone())
+    }
+}
+
+impl<T: FromSql> FromSql for Option<T> {
+    const WHAT: &'static str = T::WHAT;
+
+    fn from_sql(value: &Datum) -> Option<Self> {
+        if value.is_null() { Some(None) } else { T::from_sql(value).map(Some) }
+    }
+}
