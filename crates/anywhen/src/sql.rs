@@ -57,9 +57,9 @@ impl Database {
             env: self.shared.env.clone(),
             settings: Vec::new(),
             memory_bytes_max: MEMORY_BYTES_MAX,
+            tables: self.shared.sql_tables.clone(),
         };
-        let tables = self.shared.sql_tables.clone();
-        let opened = Instance::open(Arc::clone(self.engine()), tables, options)?;
+        let opened = Instance::open(Arc::clone(self.engine()), options)?;
         *instance = Some(Arc::clone(&opened));
         Ok(opened)
     }

@@ -137,6 +137,19 @@ To have it back: anywhen revert COLLECTION/DOC REVISION.
 Examples:
   anywhen rm articles/a1 --message 'withdrawn'")]
     Rm(RmArgs),
+    /// Ask in SQL: from the command line, a file, a pipe, or line by line
+    #[command(after_help = "\
+Without -c and -f statements are read from standard input; at a terminal with line editing,
+history, completion and commands such as \\d (\\? lists them).
+The folder is opened by this command: where `anywhen serve` has it, use psql.
+
+Examples:
+  anywhen sql
+  anywhen sql -c 'CREATE TABLE person (id int PRIMARY KEY, name text)'
+  anywhen sql -c 'SELECT * FROM person FOR SYSTEM_TIME ALL' --format csv
+  anywhen sql -f schema.sql -f data.sql
+  anywhen sql -c 'COPY person FROM STDIN CSV' < person.csv")]
+    Sql(SqlArgs),
     /// Serve the data to clients that speak PostgreSQL's protocol
     #[command(after_help = "\
 Clients connect as they do to PostgreSQL: psql, drivers, tools. A data folder that has no
@@ -725,6 +738,33 @@ mod tests {
             assert!(shown, "`{}` shows no example", command.get_name());
         }
     }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SqlArgs {
+    /// Run these statements, and end; may be given again
+    #[arg(long, short, value_name = "SQL")]
+    pub command: Vec<String>,
+    /// Run the statements in a file, and end; may be given again
+    #[arg(long, short, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
+    /// How rows are written [default: table]
+    #[arg(long, value_enum)]
+    pub format: Option<SqlFormat>,
+    /// Go on after a statement that failed
+    #[arg(long)]
+    pub keep_going: bool,
+}
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SqlFormat {
+    /// A table; one value a line where it would be wider than the terminal
+    Table,
+    /// Comma-separated, with the names of the columns in front
+    Csv,
+    /// An array of objects for each statement
+    Json,
 }
 
 #[derive(Args, Debug)]

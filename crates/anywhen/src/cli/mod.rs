@@ -1,7 +1,7 @@
 //! The command line: from words to calls of the library, and back to text.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · collections · import · export · care · serve
+//!   words ──args──> Command ──run──> read · write · collections · import · export · care · serve · sql
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -31,6 +31,7 @@ mod screen;
 mod serve;
 mod session;
 mod shell;
+mod sql;
 mod time;
 mod write;
 
@@ -67,6 +68,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Get(a) => read::get(session, a),
         Command::Edit(a) => write::edit(session, a),
         Command::Rm(a) => write::rm(session, a),
+        Command::Sql(a) => sql::sql(session, a),
         Command::Serve(a) => serve::serve(session, a),
         Command::Create(a) => collections::create(session, a),
         Command::Alter(a) => collections::alter(session, a),
