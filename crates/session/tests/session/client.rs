@@ -16,7 +16,8 @@ use vfs::{Env, SimVfs};
 pub fn instance() -> Arc<Instance> {
     let disk = SimVfs::new(7);
     let env = Env::sim(&disk, 7);
-    let options = Options { env, settings: Vec::new(), memory_bytes_max: 256 << 20 };
+    let tables = table::Tables::new();
+    let options = Options { env, settings: Vec::new(), memory_bytes_max: 256 << 20, tables };
     Instance::open_at(Path::new("db"), EngineOptions::default(), options).expect("it opens")
 }
 
