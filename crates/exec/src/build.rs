@@ -408,7 +408,7 @@ impl Builder<'_> {
             Body::Plan(node) => {
                 let mut changes = false;
                 node.clone().each(&mut |node| changes |= matches!(node.kind, Kind::Modify(_)));
-                let run = if changes { Run::Whole } else { Run::AsRead };
+                let run = if changes || table.at_start { Run::Whole } else { Run::AsRead };
                 (Source::Plan(self.node(node)?), run)
             }
             Body::Recursive { start, step, all } => {

@@ -208,6 +208,7 @@ impl Lowering<'_> {
             number: table.table,
             name: table.name,
             materialized: table.materialized,
+            at_start: false,
             body: match table.body {
                 CteBody::Plan(plan) => Body::Plan(self.node(plan)),
                 CteBody::Recursive { start, step, all } => {

@@ -321,6 +321,8 @@ pub struct Table {
     pub materialized: Option<bool>,
     /// What it is made of.
     pub body: Body,
+    /// True where it is read to its end before anything else is done.
+    pub at_start: bool,
 }
 
 /// What a table of a [`Kind::With`] is made of.
