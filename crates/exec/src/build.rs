@@ -235,6 +235,7 @@ impl Builder<'_> {
         let path = Path {
             index: scan.path.index,
             is_backward: scan.path.backward,
+            is_single: scan.path.is_single,
             columns: scan.path.columns.clone(),
             equal: equal.collect::<Result<_>>()?,
             low: end(&scan.path.low)?,

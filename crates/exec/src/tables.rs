@@ -9,6 +9,7 @@
 //! Rows have the columns that are there, in their order; a dropped column is the store's business.
 //! Keys and ranges of keys are in the key form of [`types::key`].
 
+use std::any::Any;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -89,14 +90,9 @@ pub struct Reach<'a> {
     pub is_backward: bool,
 }
 
-/// A scan that is being run. It borrows nothing between its rows.
-pub trait Rows: Send {
-    /// Puts the next row into `out`, whose contents before mean nothing; false at the end.
-    ///
-    /// # Errors
-    /// What the store reports.
-    fn next(&mut self, tables: &dyn Tables, out: &mut Vec<Datum>) -> Result<bool>;
-}
+/// A scan that is being run: whatever the tables keep of it between two rows, of which they borrow
+/// nothing.
+pub type Scanning = Box<dyn Any + Send>;
 
 /// What became of a row that was to be inserted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,7 +122,13 @@ pub trait Tables {
     ///
     /// # Errors
     /// What the store reports.
-    fn scan(&self, reach: Reach<'_>) -> Result<Box<dyn Rows>>;
+    fn scan(&self, reach: Reach<'_>) -> Result<Scanning>;
+
+    /// Puts the next row of a scan into `out`, whose contents before mean nothing; false at the end.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
 
     /// Inserts a row. Rows like it count as conflicts where `arbiters` are given: for the indexes
     /// named, or for all where none is.
@@ -188,6 +190,19 @@ pub trait Tables {
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<Locked>;
+
+    /// The row with a key of the table, as the statement sees it, with the columns of `attnums`; false
+    /// where there is none.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn get(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool>;
 
     /// The newest state of a row, that which the transaction sees with its own changes, with the
     /// columns of `attnums`; false where there is none.

@@ -20,10 +20,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &["json", "numeric"]),
     ("scalar", &["json", "numeric", "types"]),
     ("sql", &["json", "numeric", "types", "scalar", "table"]),
-    ("exec", &["types", "scalar", "numeric", "sql", "txn", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
+    ("table", &["vfs", "store", "txn", "types", "scalar"]),
+    ("exec", &["types", "scalar", "numeric", "sql", "store", "txn", "table"]),
     ("document", &["vfs", "store", "txn", "json"]),
     ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
 ];

@@ -1,7 +1,7 @@
 //! What must hold of every row of a table: no NULL where none may be, and the checks.
 
 use sql::eval::Program;
-use types::{Datum, Error, Modifier, Object, Result, SqlState, Type};
+use types::{Context, Datum, Error, Modifier, Object, Result, SqlState, Type};
 
 use super::Row;
 use crate::ctx::Env;
@@ -28,6 +28,17 @@ impl Guard {
     /// # Errors
     /// `23502` and `23514`.
     pub(crate) fn check(&self, env: &Env<'_>, row: &Row) -> Result<()> {
+        let types = env.ctx.frame.context.types;
+        self.check_by(row, types, &mut |check, row| env.value(check, row))
+    }
+
+    /// As [`Guard::check`], with what computes the checks.
+    pub(crate) fn check_by(
+        &self,
+        row: &Row,
+        types: Context<'_>,
+        value: &mut dyn FnMut(&Program, &Row) -> Result<Datum>,
+    ) -> Result<()> {
         for (column, value) in self.columns.iter().zip(row) {
             if column.not_null && value.is_null() {
                 let message = format!(
@@ -35,32 +46,31 @@ impl Guard {
                     column.name, self.table
                 );
                 let error = Error::new(SqlState::NOT_NULL_VIOLATION, message);
-                return Err(self.about(env, error, row).about(Object::Column, &column.name));
+                return Err(self.about(types, error, row).about(Object::Column, &column.name));
             }
         }
         for (name, check) in &self.checks {
             // A check that is NULL holds.
-            if let Datum::Bool(false) = env.value(check, row)? {
+            if let Datum::Bool(false) = value(check, row)? {
                 let message = format!(
                     "new row for relation \"{}\" violates check constraint \"{name}\"",
                     self.table
                 );
                 let error = Error::new(SqlState::CHECK_VIOLATION, message);
-                return Err(self.about(env, error, row).about(Object::Constraint, name));
+                return Err(self.about(types, error, row).about(Object::Constraint, name));
             }
         }
         Ok(())
     }
 
-    fn about(&self, env: &Env<'_>, error: Error, row: &Row) -> Error {
-        let context = &env.ctx.frame.context.types;
+    fn about(&self, types: Context<'_>, error: Error, row: &Row) -> Error {
         let values: Vec<String> = self
             .columns
             .iter()
             .zip(row)
             .map(|(column, value)| {
                 let text =
-                    types::text::to_string(value.as_ref(), column.ty, column.modifier, context);
+                    types::text::to_string(value.as_ref(), column.ty, column.modifier, &types);
                 shortened(text.unwrap_or_else(|| "null".to_owned()))
             })
             .collect();

@@ -17,7 +17,7 @@ use types::{Datum, Error, KeyOrder, Oid, Repr, Result, SqlState, key};
 
 use super::{Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::tables::{Moment, Reach, Rows};
+use crate::tables::{Moment, Reach, Scanning};
 
 /// Which states are read, ready to be computed.
 pub(crate) enum When {
@@ -44,6 +44,8 @@ pub(crate) struct Path {
     /// The columns of the key that are bound, in order, and how they are held.
     pub(crate) columns: Vec<(Repr, KeyOrder)>,
     pub(crate) equal: Vec<Equal>,
+    /// True where at most one row is in the range, which has the key that it begins with.
+    pub(crate) is_single: bool,
     pub(crate) low: Option<(Program, bool)>,
     pub(crate) high: Option<(Program, bool)>,
 }
@@ -65,7 +67,7 @@ pub(crate) struct Scan {
     condition: Option<Program>,
     /// The ranges that are still ahead.
     ranges: Option<VecDeque<Range>>,
-    open: Option<Box<dyn Rows>>,
+    open: Option<Scanning>,
     /// The state of the random numbers of a sample, and below what a row is in it.
     chance: Option<(u64, u64)>,
 }
@@ -96,7 +98,7 @@ impl Scan {
         }
     }
 
-    fn start(&self, env: &Env<'_>, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>) -> Result<Box<dyn Rows>> {
+    fn start(&self, env: &Env<'_>, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>) -> Result<Scanning> {
         env.ctx.tables.scan(Reach {
             relation: self.relation,
             is_computed: self.is_computed,
@@ -107,6 +109,11 @@ impl Scan {
             upper,
             is_backward: self.path.is_backward,
         })
+    }
+
+    /// True where a row fits the condition.
+    fn is_wanted(&self, env: &Env<'_>, row: &Row) -> Result<bool> {
+        self.condition.as_ref().map_or(Ok(true), |condition| env.test(condition, row))
     }
 
     /// True where a row is in the sample.
@@ -136,19 +143,24 @@ impl Operator for Scan {
                 else {
                     return Ok(false);
                 };
+                if let (true, Bound::Included(key)) = (self.path.is_single, &lower) {
+                    let tables = env.ctx.tables;
+                    if tables.get(self.relation, key, &self.attnums, out)?
+                        && self.is_wanted(env, out)?
+                    {
+                        return Ok(true);
+                    }
+                    continue;
+                }
                 self.open = Some(self.start(env, lower, upper)?);
                 continue;
             };
-            if !rows.next(env.ctx.tables, out)? {
+            if !env.ctx.tables.next(rows, out)? {
                 self.open = None;
                 continue;
             }
-            if !self.is_sampled() {
-                continue;
-            }
-            match &self.condition {
-                Some(condition) if !env.test(condition, &*out)? => {}
-                _ => return Ok(true),
+            if self.is_sampled() && self.is_wanted(env, out)? {
+                return Ok(true);
             }
         }
     }

@@ -203,6 +203,8 @@ pub struct Path {
     pub name: String,
     /// True from the end to the beginning.
     pub backward: bool,
+    /// True where at most one row has the key, which is the table's own.
+    pub is_single: bool,
     /// How the columns that are bound below are held, and their order.
     pub columns: Vec<(Repr, KeyOrder)>,
     /// Values of the first columns of the key; they see no row.

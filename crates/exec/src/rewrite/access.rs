@@ -25,10 +25,11 @@ pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
     }
 }
 
-/// Whether the ranges of keys of a table can serve a scan.
+/// Whether the ranges of keys of a table can serve a scan: not in the past, when it may have had
+/// others.
 pub(super) fn can_range(scan: &Scan) -> bool {
     !scan.computed
-        && matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_))
+        && matches!(scan.moment, Moment::Now)
         && scan.sample.is_none()
 }
 
@@ -102,6 +103,7 @@ impl Match {
             return None;
         }
         let whole = key.is_unique && path.equal.len() == key.columns.len();
+        path.is_single = whole && key.index.is_none();
         let ranges = usize::from(path.low.is_some()) + usize::from(path.high.is_some());
         let score = path.equal.len() * 3 + ranges;
         let order = std::cmp::Reverse(usize::from(key.index.is_some()));

@@ -130,6 +130,7 @@ fn by_index(
         path.equal.push(Equal::One(value.clone()));
         sure.push(equality(keys, *at, value, right.clone()));
     }
+    path.is_single = key.index.is_none() && key.is_unique && columns.len() == key.columns.len();
     scan.path = path;
     scan.sure = all_of(sure);
     for (at, (_, conjunct)) in keys.iter().enumerate() {
