@@ -6,6 +6,8 @@
 <<<<<<< HEAD
 //!   table ──> txn, scalar
 //!   sql ──> scalar ──> types ──┘
+//!   exec ──> sql ──> scalar ──> types ──┘
+//!    └────> table ──> txn
 =======
 //!   exec ──> sql ──> scalar ──> types ──┘
 //!    └────> table ──> txn
@@ -25,12 +27,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &["json", "numeric"]),
     ("scalar", &["json", "numeric", "types"]),
     ("sql", &["json", "numeric", "types", "scalar", "table"]),
-    ("exec", &["types", "scalar", "numeric", "sql", "txn", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
     ("table", &["vfs", "store", "txn", "types", "scalar"]),
     ("session", &["vfs", "json", "numeric", "types", "scalar", "sql", "txn", "table", "exec"]),
+    ("exec", &["types", "scalar", "numeric", "sql", "store", "txn", "table"]),
     ("document", &["vfs", "store", "txn", "json"]),
     ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
 ];
