@@ -20,7 +20,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &["json", "numeric"]),
     ("scalar", &["json", "numeric", "types"]),
     ("sql", &["json", "numeric", "types", "scalar", "table"]),
-    ("exec", &["types", "scalar", "numeric", "sql", "txn", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
