@@ -75,7 +75,19 @@ pub(crate) struct Surroundings<'a> {
     pub statement: TimestampTz,
 }
 
-impl Surroundings<'_> {
+impl<'a> Surroundings<'a> {
+    /// What a statement that begins now is evaluated in.
+    pub fn of(client: &'a Client, names: &Arc<Names>, started: TimestampTz) -> Self {
+        Surroundings {
+            client,
+            style: Arc::clone(client.settings.borrow().style()),
+            user: Arc::clone(&client.user.borrow()),
+            names: Arc::clone(names),
+            started,
+            statement: now(&client.instance.env),
+        }
+    }
+
     /// What the forms of values depend on.
     pub fn types(&self) -> types::Context<'_> {
         types::Context {

@@ -7,16 +7,18 @@
 //! ```
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use txn::Engine;
+use txn::{Engine, EngineOptions};
 use types::SqlState;
 use types::time::TimestampTz;
 use vfs::Env;
 
 use crate::error::{Error, Result};
+use crate::query::Plans;
 use crate::session::Session;
 
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
@@ -29,6 +31,8 @@ pub struct Options {
     pub env: Env,
     /// Values of settings that differ from the defaults, for all sessions.
     pub settings: Vec<(String, String)>,
+    /// What one statement may hold in memory, in bytes.
+    pub memory_bytes_max: usize,
 }
 
 /// Who wants to connect, and how.
@@ -139,6 +143,8 @@ pub struct Instance {
     pub(crate) env: Env,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) started: TimestampTz,
+    pub(crate) memory_bytes_max: usize,
+    pub(crate) plans: Plans,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
     /// How many running statements have a deadline.
@@ -146,6 +152,20 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Opens the database in `dir`, making it where there is none.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, or is open elsewhere.
+    pub fn open_at(dir: &Path, engine: EngineOptions, options: Options) -> Result<Arc<Self>> {
+        let resolve: txn::TableResolver =
+            Arc::new(|table| unreachable!("there is no table {}", table.0));
+        let opened = Engine::open(&options.env, dir, engine, resolve).map_err(|error| {
+            let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
+            Error::new(state, error.to_string())
+        })?;
+        Self::open(opened, options)
+    }
+
     /// Makes what sessions share over an engine, which it makes a database where it is new.
     ///
     /// # Errors
@@ -156,6 +176,8 @@ impl Instance {
             engine,
             settings: options.settings,
             started,
+            memory_bytes_max: options.memory_bytes_max,
+            plans: Plans::default(),
             roster: RwLock::default(),
             next_process: AtomicI32::new(1),
             deadlines: AtomicUsize::new(0),

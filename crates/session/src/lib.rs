@@ -21,11 +21,14 @@
 mod client;
 mod command;
 mod error;
+mod functions;
+mod host;
 mod instance;
 mod message;
 mod names;
 mod objects;
 mod portal;
+mod query;
 mod session;
 pub mod settings;
 mod statement;

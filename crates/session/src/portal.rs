@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use types::{Context, Datum, Modifier, Oid, Type};
 
+use crate::query::Running;
 use crate::statement::Parsed;
 
 /// How a value is written on the wire.
@@ -60,6 +61,8 @@ pub struct Portal {
 pub(crate) enum Work {
     /// Nothing was asked.
     Empty,
+    /// A plan is run.
+    Plan(Box<Running>),
     /// A command is to be done.
     Command,
     /// Rows that are there already.

@@ -18,6 +18,7 @@ use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::Names;
+use crate::query;
 use crate::portal::{Done, Format, Output, Portal, Tag, Work};
 use crate::settings::Extent;
 use crate::statement::{Described, Params, Parsed, Prepared, given};
@@ -418,15 +419,9 @@ impl Session {
 
     /// What a statement is evaluated in.
     pub(crate) fn surroundings(&self) -> Surroundings<'_> {
-        let statement = now(&self.client.instance.env);
-        Surroundings {
-            client: &self.client,
-            style: Arc::clone(self.client.settings.borrow().style()),
-            user: Arc::clone(&self.client.user.borrow()),
-            names: Arc::clone(&self.names),
-            started: self.transaction.as_ref().map_or(statement, |open| open.started),
-            statement,
-        }
+        let env = &self.client.instance.env;
+        let started = self.transaction.as_ref().map_or_else(|| now(env), |open| open.started);
+        Surroundings::of(&self.client, &self.names, started)
     }
 
     /// Looks whether a statement may begin, and begins the transaction that it needs.
@@ -453,6 +448,24 @@ impl Session {
         activity.query_started = now(&self.client.instance.env).0;
         activity.state = "active";
         Ok(())
+    }
+
+    /// Begins to look at data: there is a transaction, its snapshot is that of the statement, and
+    /// names are those of the catalog that it sees.
+    pub(crate) fn look(&mut self) {
+        let open = self.open();
+        if let Some(inner) = &mut open.inner {
+            inner.statement();
+        }
+        self.see_catalog();
+    }
+
+    /// Takes over the catalog that the transaction sees now, along the search path.
+    fn see_catalog(&mut self) {}
+
+    /// True where the transaction has changed the catalog.
+    pub(crate) fn has_own_catalog(&self) -> bool {
+        false
     }
 
     /// The transaction, which is begun where there is none.
@@ -559,11 +572,22 @@ impl Session {
     /// Binds a statement under its own parameters' types.
     fn prepare(&mut self, parsed: Parsed, params: Vec<Type>, by_sql: bool) -> Result<Prepared> {
         self.begin_statement(&parsed)?;
-        let portal = self.plan(parsed, &params)?;
+        let (params, columns) = match &parsed.statement {
+            Some(statement) if query::tag_of(statement).is_some() => {
+                self.look();
+                let planned = self.planned(&parsed, &params)?;
+                (planned.params.clone(), planned.columns.clone())
+            }
+            Some(statement) => match &**statement {
+                Statement::Command(command) => (params, self.command_columns(command)?),
+                _ => (params, None),
+            },
+            None => (params, None),
+        };
         Ok(Prepared {
-            parsed: portal.parsed,
+            parsed,
             params,
-            columns: portal.columns,
+            columns,
             prepared_at: now(&self.client.instance.env).0,
             by_sql,
         })
@@ -576,10 +600,15 @@ impl Session {
     }
 
     /// A portal for a statement.
-    fn plan(&mut self, parsed: Parsed, _params: &[Type]) -> Result<Portal> {
+    fn plan(&mut self, parsed: Parsed, params: &[Type]) -> Result<Portal> {
         let Some(statement) = parsed.statement.clone() else {
             return Ok(Portal::new(parsed, None, Work::Empty));
         };
+        if query::tag_of(&statement).is_some() {
+            self.look();
+            let planned = self.planned(&parsed, params)?;
+            return Ok(self.plan_portal(parsed, planned));
+        }
         match &*statement {
             Statement::Command(command) => {
                 let columns = self.command_columns(command)?;
@@ -605,6 +634,7 @@ impl Session {
         }
         match &mut portal.work {
             Work::Empty => Ok(Done::Empty),
+            Work::Plan(_) => self.run_plan(portal, rows_max, out),
             Work::Done(tag) => Ok(Done::Complete(tag.clone())),
             Work::Command => Err(Error::not_supported("this statement")),
             Work::Rows { rows, tag } => {

@@ -258,6 +258,42 @@ impl Scan {
     }
 }
 
+/// The keys of a range that any file or memtable knows, deleted ones included: those whose past can be
+/// asked for. Each comes once, in order or in reverse.
+pub struct Keys(Scan);
+
+impl Keys {
+    pub(crate) fn new(shared: Arc<Shared>, table: TableId, range: Range, reverse: bool) -> Keys {
+        let mut scan = Scan::new(shared, table, range, Csn::MAX, reverse);
+        let history = scan.state.history.iter().rev();
+        let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
+        scan.sources.extend(history);
+        Keys(scan)
+    }
+
+    /// The next key, which stays where it is until the next call.
+    pub fn advance(&mut self) -> Result<Option<&[u8]>, StoreError> {
+        let scan = &mut self.0;
+        if scan.ended {
+            return Ok(None);
+        }
+        scan.ended = true; // unless all goes well
+        if !scan.begun {
+            scan.begin()?;
+        }
+        if !scan.next_key() {
+            return Ok(None);
+        }
+        for source in &mut scan.sources {
+            if source.key() == Some(scan.full.as_slice()) {
+                source.advance(scan.reverse, scan.at)?;
+            }
+        }
+        scan.ended = false;
+        Ok(Some(&scan.full[TABLE_LEN..]))
+    }
+}
+
 fn bound_key(bound: &Bound<Vec<u8>>) -> &[u8] {
     match bound {
         Bound::Included(key) | Bound::Excluded(key) => key,

@@ -18,6 +18,12 @@
 
 pub mod catalog;
 mod error;
+pub mod foreign;
+pub mod index;
+pub mod rows;
+pub mod sequence;
+mod stored;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, CatalogCache, Draft};
 pub use error::{Error, Result};
+pub use stored::{PastStorage, StoredTable, Tables};

@@ -41,25 +41,23 @@ impl KeyRange {
 
     /// The keys that begin with `prefix`.
     pub fn prefix(prefix: Vec<u8>) -> KeyRange {
-        let upper = match after_prefix(&prefix) {
-            Some(end) => Bound::Excluded(end),
-            None => Bound::Unbounded,
+        KeyRange { upper: KeyRange::end_of(&prefix), lower: Bound::Included(prefix) }
+    }
+
+    /// The upper bound behind all keys that begin with `prefix`.
+    pub fn end_of(prefix: &[u8]) -> Bound<Vec<u8>> {
+        let Some(last) = prefix.iter().rposition(|byte| *byte != u8::MAX) else {
+            return Bound::Unbounded;
         };
-        KeyRange { lower: Bound::Included(prefix), upper }
+        let mut end = prefix[..=last].to_vec();
+        end[last] += 1;
+        Bound::Excluded(end)
     }
 
     /// That key alone.
     pub fn only(key: Vec<u8>) -> KeyRange {
         KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
     }
-}
-
-/// The first key above all that begin with `prefix`; `None` where there is none.
-pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
-    let mut end = prefix[..=last].to_vec();
-    end[last] += 1;
-    Some(end)
 }
 
 /// A scan over a range of a table, that can be suspended.

@@ -65,6 +65,7 @@ pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableRe
 pub use error::{EngineError, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use locks::{RelationLock, RowLock, TxnId};
+pub use log::Durability;
 pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
 pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};

@@ -41,7 +41,7 @@ use ::types::{Modifier, SqlState, Type, TypeSource};
 use scalar::facts::Facts;
 
 use crate::error::{Error, Result};
-use crate::parse::ast::Statement;
+use crate::parse::ast::{Statement, TypeName};
 use crate::plan::{Column, Expr, Moment, Origin, Plan};
 use scope::Scope;
 
@@ -97,6 +97,18 @@ pub fn expression(
     binder.leave();
     place::expr(&mut expr, &row);
     Ok(expr)
+}
+
+/// The type that a name means, and its modifier.
+///
+/// # Errors
+/// `42704` where there is no such type; `22023` and `42601` for modifiers that it cannot have.
+pub fn type_name(
+    name: &TypeName,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+) -> Result<(Type, Modifier)> {
+    Binder::new(names, context, &[]).type_of_name(name)
 }
 
 /// Binds an expression over the columns of a relation to a value for a column of it.

@@ -31,6 +31,7 @@ mod source;
 mod special;
 mod types;
 mod utility;
+pub mod visit;
 
 pub use cursor::{CHAIN_MAX, DEPTH_MAX, Parser};
 pub use lexer::NAME_BYTES_MAX;

@@ -40,10 +40,6 @@ fn shard_of(hash: u64) -> usize {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Map<K, V> {
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     #[inline]
     pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<&V> {
         let hash = hash(key);
@@ -148,7 +144,7 @@ mod tests {
             }
         }
         for (map, plain) in &maps {
-            assert_eq!(map.len(), plain.len());
+            assert_eq!(map.len, plain.len());
             let all: HashMap<u64, u64> = map.iter().map(|(key, value)| (*key, *value)).collect();
             assert_eq!(&all, plain, "seed {seed}");
             assert!((0..3_000).all(|key| map.get(&key) == plain.get(&key)), "seed {seed}");

@@ -22,28 +22,50 @@
 //! | module | is |
 //! |---|---|
 //! | `relation`, `entry`, `acl`, `object` | what the entries say |
+//! | `record` | entries as bytes |
 //! | `version` | [`Catalog`]: entries by number and name as of one commit |
 //! | `map` | the maps that it is made of |
 //! | `depend` | what depends on what |
+//! | `cache` | the newest catalog, and some of the past |
+//! | `draft` | [`Draft`]: the catalog of a transaction that changes it |
+//! | `ddl` | [`Ddl`](ddl::Ddl): the statements that change it |
+//! | `scope` | names along a search path, and in messages |
+//! | `privilege` | who may do what |
+//! | `bootstrap` | what a new database comes with |
 
 mod acl;
+mod bootstrap;
+mod cache;
+pub mod ddl;
 mod depend;
+mod draft;
 mod entry;
 mod map;
 mod object;
+mod privilege;
+mod record;
 mod relation;
+mod scope;
 mod version;
 
 pub use acl::{Acl, AclItem, Privileges};
+pub use bootstrap::{
+    DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, PG_CATALOG, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC,
+};
+pub use cache::CatalogCache;
 pub use depend::{Dependence, Reference};
+pub use draft::{Draft, DraftSavepoint};
 pub use entry::{
     Action, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Entry,
     Enum, ForeignKey, MatchType, Membership, Role, RoleFlags, Schema, Settings, UserType,
     UserTypeKind,
 };
 pub use object::{Address, Class, NamePlace, SqlText};
+pub(crate) use record::CATALOG;
 pub use relation::{
     CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart, OwnedBy,
     Persistence, Relation, RelationKind, RowType, Sequence, TableData, View,
 };
+pub use scope::Scope;
+pub(crate) use version::Key;
 pub use version::{Catalog, TableDef, TypeEntry};

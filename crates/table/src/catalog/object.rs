@@ -110,7 +110,7 @@ pub struct SqlText {
     pub text: Arc<str>,
     /// Where it names objects by identifiers that a rename changes; in the order of the places.
     pub names: Vec<NamePlace>,
-    /// What else it depends on.
+    /// What else it depends on, without naming it: by its number, or through `*`.
     pub depends: Vec<Address>,
 }
 
@@ -136,26 +136,47 @@ impl SqlText {
         self.names.iter().map(|place| place.object).chain(self.depends.iter().copied())
     }
 
-    /// The same text where `object` is called `name`, or `None` where it is named in a way that
-    /// cannot be written anew.
-    pub fn renamed(&self, object: Address, name: &str) -> Option<SqlText> {
-        let has_place = self.names.iter().any(|place| place.object == object);
-        if !has_place {
-            return (!self.depends.contains(&object)).then(|| self.clone());
-        }
-        let name = scalar::quote::identifier(name);
-        let (mut text, mut names) =
-            (String::with_capacity(self.text.len() + name.len()), Vec::new());
+    /// The same text where `object` is called `name`.
+    pub fn renamed(&self, object: Address, name: &str) -> SqlText {
+        self.with_names(|place, _| (place.object == object).then(|| (object, name.into())))
+    }
+
+    /// The same text where `object` has moved from schema `from` to schema `to`, called `name`.
+    pub fn moved(&self, object: Address, from: Oid, to: Oid, name: &str) -> SqlText {
+        let schema = |oid| Address::of(Class::Schema, oid);
+        self.with_names(|place, next| {
+            let is_before = next.is_some_and(|next| next.object == object);
+            (place.object == schema(from) && is_before).then(|| (schema(to), name.into()))
+        })
+    }
+
+    /// The same text with other names in the places that `other` says, which sees each place and the
+    /// one after it.
+    fn with_names(
+        &self,
+        other: impl Fn(&NamePlace, Option<&NamePlace>) -> Option<(Address, Arc<str>)>,
+    ) -> SqlText {
+        let mut text = String::with_capacity(self.text.len());
+        let mut names = Vec::with_capacity(self.names.len());
         let mut done = 0;
-        for place in &self.names {
+        for (index, place) in self.names.iter().enumerate() {
             let (from, to) = (place.at as usize, (place.at + place.len) as usize);
-            text.push_str(self.text.get(done..from)?);
+            text.push_str(&self.text[done..from]);
             let at = text.len() as u32;
-            text.push_str(if place.object == object { &name } else { self.text.get(from..to)? });
-            names.push(NamePlace { at, len: text.len() as u32 - at, object: place.object });
+            let object = match other(place, self.names.get(index + 1)) {
+                Some((object, name)) => {
+                    text.push_str(&scalar::quote::identifier(&name));
+                    object
+                }
+                None => {
+                    text.push_str(&self.text[from..to]);
+                    place.object
+                }
+            };
+            names.push(NamePlace { at, len: text.len() as u32 - at, object });
             done = to;
         }
-        text.push_str(self.text.get(done..)?);
-        Some(SqlText { text: text.into(), names, depends: self.depends.clone() })
+        text.push_str(&self.text[done..]);
+        SqlText { text: text.into(), names, depends: self.depends.clone() }
     }
 }

@@ -281,7 +281,7 @@ impl Catalog {
     }
 
     /// The relation and the number of the column that a default belongs to.
-    pub fn default(&self, oid: Oid) -> Option<(&Arc<Relation>, i16)> {
+    pub fn default_of(&self, oid: Oid) -> Option<(&Arc<Relation>, i16)> {
         let relation = self.relation(*self.defaults.get(&oid)?)?;
         let has = |column: &&super::Column| column.default.as_ref().is_some_and(|d| d.oid == oid);
         relation.live_columns().find(has).map(|column| (relation, column.attnum))
@@ -592,7 +592,7 @@ impl Catalog {
             }
             Class::Type => self.types.contains(&object.oid),
             Class::Constraint => self.constraints.contains(&object.oid),
-            Class::Default => self.default(object.oid).is_some(),
+            Class::Default => self.default_of(object.oid).is_some(),
             Class::Schema => self.schemas.contains(&object.oid),
             Class::Role => self.roles.contains(&object.oid),
             Class::Database => self.databases.contains(&object.oid),

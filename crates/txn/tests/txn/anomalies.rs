@@ -363,10 +363,26 @@ fn rows_are_shared_and_relations_locked() {
         T4 relation share
         T1 for-update 1
         T2 commit
-        T1 commit
         T3 commit
+        T1 commit
         T4 commit";
     expect![[r#"
+        T1 for-key-share 1 -> unchanged
+        T2 for-key-share 1 -> unchanged
+        T2 for-no-key-update 1 -> unchanged
+        T3 for-share 1 .. waits
+        T2 relation row-exclusive -> ok
+        T1 relation row-exclusive -> ok
+        T4 relation share .. waits
+        T1 for-update 1 .. waits
+        T2 commit -> ok
+           T3 for-share 1 -> unchanged
+        T3 commit -> ok
+           T1 for-update 1 -> unchanged
+        T1 commit -> ok
+           T4 relation share -> ok
+        T4 commit -> ok
+           end: 1=10 2=20
     "#]]
     .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
     let schedule = "
@@ -377,6 +393,14 @@ fn rows_are_shared_and_relations_locked() {
         T1 abort
         T2 commit";
     expect![[r#"
+        T1 relation row-exclusive -> ok
+        T2 for-update 1 -> unchanged
+        T2 relation share .. waits
+        T1 for-key-share 1 -> 40P01
+           T2 relation share -> ok
+        T1 abort -> rolled back
+        T2 commit -> ok
+           end: 1=10 2=20
     "#]]
     .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
 }

@@ -1,0 +1,340 @@
+//! Definitions: what `CREATE`, `ALTER` and `DROP` mean for the catalog, and for rows that are there.
+//!
+//! ```text
+//!   ast::Define ──> names and types found, texts made to be kept ──> table's Ddl ──> a draft
+//!                                                                 └─> rows: checked, indexed, rewritten
+//! ```
+//!
+//! The draft belongs to the transaction: what it says is seen by the statements that follow, and by
+//! others once it is committed.
+
+mod alter;
+mod drop;
+mod misc;
+mod role;
+mod table;
+mod text;
+mod view;
+
+use std::sync::Arc;
+
+use ::table::catalog::{Acting, Address, Catalog, Class, Ddl, Notice, Relation};
+use sql::parse::ast::{Define, Name, Path, TypeName};
+use types::{Modifier, Oid, SqlState, Type};
+
+use crate::client::Surroundings;
+use crate::error::{Error, Result, Severity};
+use crate::names::Names;
+use crate::portal::{Portal, Work};
+use crate::session::{Session, done};
+
+/// What a definition is made with.
+pub(crate) struct Maker<'a, 'd> {
+    pub ddl: Ddl<'d>,
+    pub around: &'a Surroundings<'a>,
+    /// The catalog as the statement has made it so far.
+    pub names: Arc<Names>,
+    pub source: &'a str,
+}
+
+impl Maker<'_, '_> {
+    /// Sees what the statement has changed.
+    pub fn see(&mut self) {
+        let catalog = Arc::clone(self.ddl.catalog());
+        self.names = Arc::new(self.names.with(catalog));
+    }
+
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.ddl.catalog()
+    }
+
+    /// The context that expressions are bound in.
+    pub fn context(&self) -> types::Context<'_> {
+        let mut context = self.around.types();
+        context.types = &*self.names;
+        context.objects = &*self.names;
+        context
+    }
+
+    /// Tells the user something.
+    pub fn notice(&self, state: SqlState, message: impl Into<String>) {
+        self.around.client.notice(Severity::Notice, state, message);
+    }
+
+    /// Tells what the catalog has to say.
+    pub fn tell(&self, notice: Option<Notice>) {
+        if let Some(notice) = notice {
+            let mut told = Error::notice(
+                Severity::Notice,
+                SqlState::SUCCESSFUL_COMPLETION,
+                notice.message,
+            );
+            if let Some(detail) = notice.detail {
+                told = told.detail(detail);
+            }
+            self.around.client.say(told);
+        }
+    }
+
+    /// The error of reading or binding, with its place.
+    pub fn in_text(&self, error: sql::Error) -> Error {
+        Error::in_text(error, self.source)
+    }
+
+    /// The schema and the name that a new object is to have.
+    pub fn new_name<'n>(&self, path: &'n Path) -> Result<(Oid, &'n str)> {
+        match path.parts.as_slice() {
+            [name] => match self.names.explicit.first() {
+                Some(schema) => Ok((*schema, &name.text)),
+                None => Err(Error::new(
+                    SqlState::INVALID_SCHEMA_NAME,
+                    "no schema has been selected to create in",
+                )),
+            },
+            [schema, name] => Ok((self.schema(schema)?, &name.text)),
+            _ => Err(improper(path)),
+        }
+    }
+
+    /// The schema of this name.
+    pub fn schema(&self, name: &Name) -> Result<Oid> {
+        self.names.schema_oid(&name.text).ok_or_else(|| {
+            let message = format!("schema \"{}\" does not exist", name.text);
+            self.at(Error::new(SqlState::INVALID_SCHEMA_NAME, message), None)
+        })
+    }
+
+    fn at(&self, mut error: Error, at: Option<sql::At>) -> Error {
+        error.position = at.and_then(|at| at.position(self.source));
+        error
+    }
+
+    /// The relation of this name, if there is one.
+    pub fn find(&self, path: &Path) -> Result<Option<Arc<Relation>>> {
+        let (schema, name) = match path.parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.text.as_str()), name),
+            _ => return Err(improper(path)),
+        };
+        Ok(self.names.user_relation(schema, &name.text).cloned())
+    }
+
+    /// The relation of this name.
+    pub fn relation(&self, path: &Path) -> Result<Arc<Relation>> {
+        self.find(path)?.ok_or_else(|| self.no_relation(path))
+    }
+
+    /// The error for a relation that is not there, or is the system's.
+    pub fn no_relation(&self, path: &Path) -> Error {
+        let parts: Vec<&str> = path.parts.iter().map(|part| part.text.as_str()).collect();
+        let (schema, name) = match parts.as_slice() {
+            [name] => (None, *name),
+            [.., schema, name] => (Some(*schema), *name),
+            [] => (None, ""),
+        };
+        if self.names.relation_oid(schema, name).is_some() {
+            let message = format!("permission denied: \"{name}\" is a system catalog");
+            return Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+        }
+        if let Some(schema) = schema
+            && self.names.schema_oid(schema).is_none()
+        {
+            let message = format!("schema \"{schema}\" does not exist");
+            return Error::new(SqlState::INVALID_SCHEMA_NAME, message);
+        }
+        let message = format!("relation \"{path}\" does not exist");
+        Error::new(SqlState::UNDEFINED_TABLE, message)
+    }
+
+    /// The type of users of this name.
+    pub fn user_type(&self, path: &Path) -> Result<Type> {
+        let (schema, name) = match path.parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.text.as_str()), name),
+            _ => return Err(improper(path)),
+        };
+        sql::bind::Names::user_type(&*self.names, schema, &name.text).ok_or_else(|| {
+            let message = format!("type \"{path}\" does not exist");
+            Error::new(SqlState::UNDEFINED_OBJECT, message)
+        })
+    }
+
+    /// The type that a name means.
+    pub fn type_of(&self, name: &TypeName) -> Result<(Type, Modifier)> {
+        sql::bind::type_name(name, &*self.names, self.context())
+            .map_err(|error| self.in_text(error))
+    }
+
+    /// The role of this name.
+    pub fn role(&self, name: &Name) -> Result<Oid> {
+        let text = match name.text.as_str() {
+            "current_user" | "current_role" => &*self.around.user,
+            "session_user" => &*self.around.client.session_user,
+            other => other,
+        };
+        self.catalog().role_named(text).map(|role| role.oid).ok_or_else(|| {
+            let message = format!("role \"{text}\" does not exist");
+            Error::new(SqlState::UNDEFINED_OBJECT, message)
+        })
+    }
+
+    /// The object that a relation's name stands for, where it is of this kind.
+    pub fn address_of(&self, relation: &Relation) -> Address {
+        Address::of(Class::Relation, relation.oid)
+    }
+}
+
+/// The error for a name of too many parts.
+pub(crate) fn improper(path: &Path) -> Error {
+    let message = format!("improper qualified name (too many dotted names): {path}");
+    Error::new(SqlState::SYNTAX_ERROR, message)
+}
+
+/// The words of a definition, for its tag and for messages.
+fn tag(define: &Define) -> &'static str {
+    use sql::parse::ast::ObjectKind as Kind;
+    let by_kind = |kind: &Kind, words: [&'static str; 9]| match kind {
+        Kind::Table | Kind::Column | Kind::Constraint | Kind::DomainConstraint => words[0],
+        Kind::Index => words[1],
+        Kind::View => words[2],
+        Kind::Sequence => words[3],
+        Kind::Schema => words[4],
+        Kind::Type => words[5],
+        Kind::Domain => words[6],
+        Kind::Database => words[7],
+        Kind::Role => words[8],
+    };
+    const DROP: [&str; 9] = [
+        "DROP TABLE", "DROP INDEX", "DROP VIEW", "DROP SEQUENCE", "DROP SCHEMA", "DROP TYPE",
+        "DROP DOMAIN", "DROP DATABASE", "DROP ROLE",
+    ];
+    const ALTER: [&str; 9] = [
+        "ALTER TABLE", "ALTER INDEX", "ALTER VIEW", "ALTER SEQUENCE", "ALTER SCHEMA",
+        "ALTER TYPE", "ALTER DOMAIN", "ALTER DATABASE", "ALTER ROLE",
+    ];
+    match define {
+        Define::Table(_) => "CREATE TABLE",
+        Define::TableAs(_) => "CREATE TABLE AS",
+        Define::Index(_) => "CREATE INDEX",
+        Define::Sequence { .. } => "CREATE SEQUENCE",
+        Define::Schema { .. } => "CREATE SCHEMA",
+        Define::Enum { .. } | Define::Composite { .. } => "CREATE TYPE",
+        Define::Domain { .. } => "CREATE DOMAIN",
+        Define::Database { .. } => "CREATE DATABASE",
+        Define::Role { .. } => "CREATE ROLE",
+        Define::AlterRole { .. } => "ALTER ROLE",
+        Define::AlterSettings { database: Some(_), role: None, .. } => "ALTER DATABASE",
+        Define::AlterSettings { .. } => "ALTER ROLE",
+        Define::AlterSequence { .. } => "ALTER SEQUENCE",
+        Define::AlterEnum { .. } => "ALTER TYPE",
+        Define::AlterDomain { .. } => "ALTER DOMAIN",
+        Define::Alter { kind, .. }
+        | Define::Rename { kind, .. }
+        | Define::Owner { kind, .. }
+        | Define::SetSchema { kind, .. } => by_kind(kind, ALTER),
+        Define::Drop { kind, .. } => by_kind(kind, DROP),
+        Define::DropOwned { .. } => "DROP OWNED",
+        Define::Truncate { .. } => "TRUNCATE TABLE",
+        Define::Privileges(privileges) => if privileges.grant { "GRANT" } else { "REVOKE" },
+        Define::Membership { grant, .. } => if *grant { "GRANT ROLE" } else { "REVOKE ROLE" },
+        Define::Comment { .. } => "COMMENT",
+        Define::Unsupported(_) => "",
+    }
+}
+
+impl Session {
+    /// Does a definition.
+    pub(crate) fn define(&mut self, define: &Define, portal: &Portal) -> Result<Work> {
+        let tag = tag(define);
+        if let Define::Unsupported(words) = define {
+            return Err(Error::not_supported(words));
+        }
+        self.look();
+        self.must_write(tag)?;
+        let source = Arc::clone(&portal.parsed.source);
+        match define {
+            Define::TableAs(create) => return self.create_table_as(create, portal),
+            Define::Database { .. } if !portal.alone || self.is_block() => {
+                return Err(in_block("CREATE DATABASE"));
+            }
+            _ => {}
+        }
+        self.make(&source, |maker| match define {
+            Define::Table(create) => table::create(maker, create),
+            Define::TableAs(_) | Define::Unsupported(_) => Ok(()),
+            Define::Index(create) => table::create_index(maker, create),
+            Define::Sequence { name, if_not_exists, temporary, options } => {
+                misc::create_sequence(maker, name, *if_not_exists, *temporary, options)
+            }
+            Define::Schema { name, if_not_exists, owner } => {
+                misc::create_schema(maker, name.as_ref(), *if_not_exists, owner.as_ref())
+            }
+            Define::Enum { name, labels } => misc::create_enum(maker, name, labels),
+            Define::Composite { name, fields } => misc::create_composite(maker, name, fields),
+            Define::Domain { name, base, constraints } => {
+                misc::create_domain(maker, name, base, constraints)
+            }
+            Define::Database { name, options } => misc::create_database(maker, name, options),
+            Define::Role { name, login, options } => {
+                role::create(maker, name, *login, options)
+            }
+            Define::AlterRole { name, options } => role::alter(maker, name, options),
+            Define::AlterSettings { role, database, name, values } => {
+                role::settings(maker, role.as_ref(), database.as_ref(), name.as_deref(), values)
+            }
+            Define::Alter { kind, name, if_exists, actions } => {
+                alter::alter(maker, *kind, name, *if_exists, actions)
+            }
+            Define::AlterSequence { name, if_exists, options } => {
+                misc::alter_sequence(maker, name, *if_exists, options)
+            }
+            Define::AlterEnum { name, change } => misc::alter_enum(maker, name, change),
+            Define::AlterDomain { name, change } => misc::alter_domain(maker, name, change),
+            Define::Rename { kind, name, to } => misc::rename(maker, *kind, name, to),
+            Define::Owner { kind, name, to } => misc::set_owner(maker, *kind, name, to),
+            Define::SetSchema { kind, name, to } => misc::set_schema(maker, *kind, name, to),
+            Define::Drop { kind, names, if_exists, cascade } => {
+                drop::drop_objects(maker, *kind, names, *if_exists, *cascade)
+            }
+            Define::DropOwned { .. } => Err(Error::not_supported("DROP OWNED")),
+            Define::Truncate { tables, restart, cascade } => {
+                drop::truncate(maker, tables, *restart, *cascade)
+            }
+            Define::Privileges(privileges) => role::privileges(maker, privileges),
+            Define::Membership { grant, roles, members, options } => {
+                role::membership(maker, *grant, roles, members, options)
+            }
+            Define::Comment { kind, name, text } => {
+                misc::comment(maker, *kind, name, text.as_deref())
+            }
+        })?;
+        Ok(done(tag))
+    }
+
+    /// Runs what changes the catalog, and sees the change.
+    pub(crate) fn make<T>(
+        &mut self,
+        source: &str,
+        make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let role = self.role_oid();
+        let names = Arc::clone(&self.names);
+        let open = self.transaction.as_mut().expect("a transaction was begun");
+        let inner = open.inner.as_mut().expect("a transaction that goes on is open");
+        let around = Surroundings::of(&self.client, &names, open.started);
+        let cache = &self.client.instance.catalogs;
+        let draft = open.draft.get_or_insert_with(|| ::table::Draft::new(cache));
+        let acting = Acting { role, database: names.database, path: &names.path };
+        let ddl = draft.ddl(inner, acting);
+        let mut maker = Maker { ddl, around: &around, names: Arc::clone(&names), source };
+        let made = make(&mut maker)?;
+        self.see_catalog()?;
+        Ok(made)
+    }
+}
+
+/// The error for what cannot be done inside a transaction block.
+pub(crate) fn in_block(what: &str) -> Error {
+    let message = format!("{what} cannot run inside a transaction block");
+    Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+}

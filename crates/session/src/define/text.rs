@@ -1,0 +1,259 @@
+//! Texts that the catalog keeps: defaults, checks, keys of indexes, queries of views.
+//!
+//! ```text
+//!   price > 0 and kind = 'a'::color              as it was written, along the search path
+//!   price > 0 and kind = 'a'::public.color       as it is kept: read alike wherever it is read
+//!   ^^^^^         ^^^^        ^^^^^^ ^^^^^       places of names, which a rename writes anew
+//! ```
+
+use std::sync::Arc;
+
+use sql::parse::ast::{Call, Expr, ExprKind, Name, Path, TypeName};
+use sql::parse::visit::{self, Visitor};
+use table::catalog::{Address, Class, Column, NamePlace, SqlText};
+use types::{Oid, Type};
+
+use crate::error::{Error, Result};
+use crate::names::Names;
+use crate::system::PG_CATALOG;
+
+/// The columns that an expression may name: those of one relation.
+#[derive(Clone, Copy)]
+pub struct Over<'a> {
+    /// The relation; none for one that is being made.
+    pub relation: Oid,
+    /// Its name, which may stand before a column.
+    pub name: &'a str,
+    /// Name and number of each column.
+    pub columns: &'a [(Arc<str>, i16)],
+}
+
+/// Name and number of the columns of a relation that is there.
+pub fn columns_of<'a>(columns: impl Iterator<Item = &'a Column>) -> Vec<(Arc<str>, i16)> {
+    columns.map(|column| (Arc::clone(&column.name), column.attnum)).collect()
+}
+
+/// An expression as the catalog keeps it.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn expression(text: &str, over: Option<Over<'_>>, names: &Names) -> Result<SqlText> {
+    let parsed =
+        sql::parse::expression(text).map_err(|error| Error::in_text(error, text))?;
+    let mut edits = Edits { text, names, over, edits: Vec::new(), depends: Vec::new() };
+    visit::expr(&parsed, &mut edits);
+    Ok(edits.done())
+}
+
+/// A query as the catalog keeps it.
+pub fn query(parsed: &sql::parse::ast::Query, text: &str, names: &Names) -> SqlText {
+    let mut edits = Edits { text, names, over: None, edits: Vec::new(), depends: Vec::new() };
+    visit::query(parsed, &mut edits);
+    edits.done()
+}
+
+/// A piece of the text that is written otherwise, and what it names.
+struct Edit {
+    at: usize,
+    len: usize,
+    text: String,
+    /// Places in the new piece.
+    names: Vec<(usize, usize, Address)>,
+}
+
+struct Edits<'a> {
+    text: &'a str,
+    names: &'a Names,
+    over: Option<Over<'a>>,
+    edits: Vec<Edit>,
+    depends: Vec<Address>,
+}
+
+impl Edits<'_> {
+    /// The length of the identifier at an offset, quotes included.
+    fn identifier_len(&self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut chars = quoted.char_indices().peekable();
+            while let Some((place, c)) = chars.next() {
+                if c == '"' && chars.next_if(|(_, next)| *next == '"').is_none() {
+                    return place + 2;
+                }
+            }
+            return rest.len();
+        }
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+    }
+
+    /// The bytes that a name of several parts takes.
+    fn span(&self, parts: &[Name]) -> Option<(usize, usize)> {
+        let (first, last) = (parts.first()?.at.get()?, parts.last()?.at.get()?);
+        Some((first, last + self.identifier_len(last)))
+    }
+
+    /// Writes the name of an object in a schema with that schema.
+    fn qualify(&mut self, parts: &[Name], schema: Oid, object: Address, name: &str) {
+        let Some((start, end)) = self.span(parts) else { return };
+        let schema_name = scalar::quote::identifier(self.names.schema_name(schema));
+        let name = scalar::quote::identifier(name);
+        let text = format!("{schema_name}.{name}");
+        let names = vec![
+            (0, schema_name.len(), Address::of(Class::Schema, schema)),
+            (schema_name.len() + 1, name.len(), object),
+        ];
+        self.edits.push(Edit { at: start, len: end - start, text, names });
+    }
+
+    /// A string that names a relation, which stays what it is.
+    fn relation_literal(&mut self, text: &str, expr: &Expr, cast: bool) {
+        let Ok(oid) = self.names.regclass(text) else { return };
+        let Some(relation) = self.names.catalog.relation(oid) else { return };
+        let Some(start) = expr.at.get() else { return };
+        let len = self.string_len(start);
+        let schema_name = scalar::quote::identifier(self.names.schema_name(relation.schema));
+        let name = scalar::quote::identifier(&relation.name);
+        if schema_name.contains('\'') || name.contains('\'') {
+            self.depends.push(Address::relation(oid));
+            return;
+        }
+        let tail = if cast { "::regclass" } else { "" };
+        let written = format!("'{schema_name}.{name}'{tail}");
+        let names = vec![
+            (1, schema_name.len(), Address::of(Class::Schema, relation.schema)),
+            (schema_name.len() + 2, name.len(), Address::relation(oid)),
+        ];
+        self.edits.push(Edit { at: start, len, text: written, names });
+    }
+
+    /// The length of the plain string at an offset.
+    fn string_len(&self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let mut chars = rest.char_indices().skip(1).peekable();
+        while let Some((place, c)) = chars.next() {
+            if c == '\'' && chars.next_if(|(_, next)| *next == '\'').is_none() {
+                return place + 1;
+            }
+        }
+        rest.len()
+    }
+
+    /// The text with all edits, and where names stand in it.
+    fn done(mut self) -> SqlText {
+        self.edits.sort_by_key(|edit| edit.at);
+        let mut text = String::with_capacity(self.text.len() + 16 * self.edits.len());
+        let mut names = Vec::new();
+        let mut from = 0;
+        for edit in &self.edits {
+            if edit.at < from {
+                continue;
+            }
+            text.push_str(&self.text[from..edit.at]);
+            let base = text.len();
+            for (at, len, object) in &edit.names {
+                if object.oid.is_builtin() && object.class != Class::Relation {
+                    continue;
+                }
+                names.push(NamePlace {
+                    at: (base + at) as u32,
+                    len: *len as u32,
+                    object: *object,
+                });
+            }
+            text.push_str(&edit.text);
+            from = edit.at + edit.len;
+        }
+        text.push_str(&self.text[from..]);
+        self.depends.sort_unstable();
+        self.depends.dedup();
+        SqlText { text: text.into(), names, depends: self.depends }
+    }
+}
+
+impl Visitor for Edits<'_> {
+    fn table(&mut self, path: &Path) {
+        let (schema, name) = match path.parts.as_slice() {
+            [name] => (None, name),
+            [.., schema, name] => (Some(schema.text.as_str()), name),
+            [] => return,
+        };
+        let Some(relation) = self.names.user_relation(schema, &name.text).cloned() else { return };
+        let object = Address::relation(relation.oid);
+        self.qualify(&path.parts, relation.schema, object, &relation.name);
+    }
+
+    fn column(&mut self, parts: &[Name]) {
+        let Some(over) = self.over else { return };
+        let name = match parts {
+            [name] => name,
+            [table, name] if table.text == over.name => name,
+            _ => return,
+        };
+        let found = over.columns.iter().find(|(known, _)| **known == *name.text);
+        let (Some((_, attnum)), Some((start, end))) = (found, self.span(parts)) else { return };
+        let text = scalar::quote::identifier(&name.text);
+        let names = vec![(0, text.len(), Address::column(over.relation, *attnum))];
+        self.edits.push(Edit { at: start, len: end - start, text, names });
+    }
+
+    fn type_name(&mut self, ty: &TypeName) {
+        let (schema, name) = match ty.name.parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.text.as_str()), name),
+            _ => return,
+        };
+        if schema.is_none_or(|schema| schema == "pg_catalog")
+            && types::builtin::by_name(&name.text).is_some()
+        {
+            return;
+        }
+        let Some(found) = sql::bind::Names::user_type(self.names, schema, &name.text) else {
+            return;
+        };
+        let Some(entry) = self.names.catalog.type_entry(found) else { return };
+        let (schema, name) = (entry.schema(), Arc::clone(entry.name()));
+        let object = match entry {
+            table::catalog::TypeEntry::Row(relation)
+            | table::catalog::TypeEntry::RowArray(relation) => Address::relation(relation.oid),
+            _ => Address::of(Class::Type, element_of(self.names, found).oid()),
+        };
+        self.qualify(&ty.name.parts, schema, object, &name);
+    }
+
+    fn literal(&mut self, text: &str, expr: &Expr, to: &TypeName) {
+        if to.name.last() == "regclass" {
+            self.relation_literal(text, expr, false);
+        }
+    }
+
+    fn call(&mut self, call: &Call) {
+        let of_sequence = ["nextval", "currval", "setval"].contains(&call.name.last());
+        if of_sequence
+            && let Some(first) = call.args.first()
+            && let ExprKind::String(text) = &first.value.kind
+        {
+            self.relation_literal(text, &first.value, true);
+        }
+    }
+}
+
+fn element_of(names: &Names, ty: Type) -> Type {
+    let entry = names.catalog.type_entry(ty);
+    entry.and_then(table::catalog::TypeEntry::element).unwrap_or(ty)
+}
+
+/// The default of a `serial` column: the next value of its sequence.
+pub fn next_value(names: &Names, schema: Oid, sequence: Oid, name: &str) -> SqlText {
+    let schema_name = scalar::quote::identifier(names.schema_name(schema));
+    let name = scalar::quote::identifier(name);
+    let head = "nextval('";
+    let text = format!("{head}{schema_name}.{name}'::regclass)");
+    let place = |at: usize, len: usize, object| NamePlace { at: at as u32, len: len as u32, object };
+    let mut places = Vec::new();
+    if schema != PG_CATALOG {
+        places.push(place(head.len(), schema_name.len(), Address::of(Class::Schema, schema)));
+    }
+    let at = head.len() + schema_name.len() + 1;
+    places.push(place(at, name.len(), Address::relation(sequence)));
+    SqlText { text: text.into(), names: places, depends: Vec::new() }
+}

@@ -1,0 +1,64 @@
+//! Functions that look at the catalog, the transaction or the session.
+//!
+//! ```text
+//!   session    settings, user, schemas, process, version
+//!   catalog    definitions as SQL, names, visibility, comments
+//!   privilege  has_table_privilege and its kin
+//! ```
+
+mod session;
+
+use scalar::Function;
+use scalar::function::Call;
+use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
+
+use crate::client::Surroundings;
+
+/// Computes a function whose arguments are not NULL where it is strict.
+///
+/// # Errors
+/// What the function reports; `0A000` where it is not there.
+pub fn call(
+    around: &Surroundings<'_>,
+    function: &Function,
+    call: &Call<'_>,
+    args: &[DatumRef<'_>],
+) -> Result<Datum> {
+    let done = session::call(around, function.name, args)?;
+    let _ = call;
+    done.ok_or_else(|| {
+        let message = format!("function {}() is not supported", function.name);
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    })
+}
+
+/// An argument that is a text; empty where it is none.
+fn text<'a>(args: &[DatumRef<'a>], at: usize) -> &'a str {
+    match args.get(at) {
+        Some(DatumRef::Text(text)) => text,
+        _ => "",
+    }
+}
+
+/// An argument that is a number of an object.
+fn oid(args: &[DatumRef<'_>], at: usize) -> Oid {
+    match args.get(at) {
+        Some(DatumRef::Oid(oid)) => *oid,
+        _ => Oid::NONE,
+    }
+}
+
+/// An argument that is an integer.
+fn integer(args: &[DatumRef<'_>], at: usize) -> i64 {
+    match args.get(at) {
+        Some(DatumRef::Int2(value)) => i64::from(*value),
+        Some(DatumRef::Int4(value)) => i64::from(*value),
+        Some(DatumRef::Int8(value)) => *value,
+        _ => 0,
+    }
+}
+
+/// An argument that is a truth value.
+fn bool(args: &[DatumRef<'_>], at: usize) -> bool {
+    matches!(args.get(at), Some(DatumRef::Bool(true)))
+}

@@ -1,0 +1,87 @@
+//! Functions about the session: settings, schemas, process, version, messages.
+
+use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
+
+use super::{bool, integer, text};
+use crate::client::Surroundings;
+use crate::settings::{self, Extent};
+use crate::system::PG_CATALOG;
+
+/// The version as `version()` tells it: PostgreSQL's, which clients look for, and ours.
+pub const VERSION: &str = concat!("PostgreSQL 17.6 (Anywhen ", env!("CARGO_PKG_VERSION"), ")");
+
+pub(super) fn call(
+    around: &Surroundings<'_>,
+    name: &str,
+    args: &[DatumRef<'_>],
+) -> Result<Option<Datum>> {
+    let client = around.client;
+    let names = &around.names;
+    Ok(Some(match name {
+        "version" => Datum::text(VERSION),
+        "current_setting" => {
+            let value = client.settings.borrow().show(text(args, 0));
+            match value {
+                Some(value) => Datum::text(value),
+                None if bool(args, 1) => Datum::Null,
+                None => return Err(settings::unknown(text(args, 0)).cause),
+            }
+        }
+        "set_config" => {
+            let value = match args[1] {
+                DatumRef::Null => None,
+                _ => Some(text(args, 1)),
+            };
+            let extent = if bool(args, 2) { Extent::Local } else { Extent::Session };
+            let mut settings = client.settings.borrow_mut();
+            settings.set(text(args, 0), value, extent).map_err(|error| error.cause)?;
+            Datum::text(settings.show(text(args, 0)).unwrap_or_default())
+        }
+        "current_schema" => match names.explicit.first() {
+            Some(schema) => Datum::text(names.schema_name(*schema)),
+            None => Datum::Null,
+        },
+        "current_schemas" => {
+            let path = if bool(args, 0) { &names.path } else { &names.explicit };
+            let schemas: Vec<Datum> =
+                path.iter().map(|schema| Datum::text(names.schema_name(*schema))).collect();
+            let schemas = schemas.iter().map(Datum::as_ref);
+            Datum::Array(Array::from_elements(Type::NAME, Repr::Text, schemas.collect::<Vec<_>>())?)
+        }
+        "pg_backend_pid" => Datum::Int4(client.slot.process),
+        "pg_client_encoding" | "getdatabaseencoding" => Datum::text("UTF8"),
+        "getpgusername" => Datum::text(&*around.user),
+        "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
+        "pg_is_in_recovery" | "pg_is_other_temp_schema" => Datum::Bool(false),
+        "pg_my_temp_schema" => Datum::Oid(Oid::NONE),
+        "pg_trigger_depth" => Datum::Int4(0),
+        "current_query" => Datum::text(&*client.slot.activity.lock().query),
+        "pg_cancel_backend" | "pg_terminate_backend" => {
+            let process = i32::try_from(integer(args, 0)).unwrap_or(0);
+            match client.instance.session(process) {
+                Some(slot) => {
+                    slot.stop(match name {
+                        "pg_cancel_backend" => crate::instance::Stop::Cancelled,
+                        _ => crate::instance::Stop::Terminated,
+                    });
+                    Datum::Bool(true)
+                }
+                None => Datum::Bool(false),
+            }
+        }
+        "pg_table_is_visible" => match names.relation_name(super::oid(args, 0)) {
+            Some(_) => Datum::Bool(names.is_relation_visible(super::oid(args, 0))),
+            None => Datum::Null,
+        },
+        "pg_type_is_visible" => {
+            let ty = Type(super::oid(args, 0));
+            let known = ty.is_builtin() || names.catalog.type_entry(ty).is_some();
+            if known { Datum::Bool(names.is_type_visible(ty)) } else { Datum::Null }
+        }
+        "pg_function_is_visible" | "pg_operator_is_visible" | "pg_opclass_is_visible"
+        | "pg_opfamily_is_visible" | "pg_collation_is_visible" | "pg_conversion_is_visible" => {
+            Datum::Bool(names.path.contains(&PG_CATALOG))
+        }
+        _ => return Ok(None),
+    }))
+}

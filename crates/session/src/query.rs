@@ -1,0 +1,253 @@
+//! Queries and changes of rows: bound once, prepared once, run any number of times.
+//!
+//! ```text
+//!   text, path, types of parameters, catalog ──cache──> Planned ──start──> Run ──next──> rows
+//!                                       └─ bind, prepare ─┘
+//! ```
+//!
+//! The cache is shared by all sessions. What a plan was made from is its key: the text, the schemas
+//! that names were looked for in, the types of the parameters, the settings that constants are read
+//! with, and the version of the catalog. A plan of another version is never found again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use sql::parse::ast::Statement;
+use types::{Datum, Modifier, Oid, Shape, SqlState, Style, Type, TypeSource, builtin};
+
+use crate::client::Surroundings;
+use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::names::Names;
+use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::session::Session;
+use crate::statement::Parsed;
+
+/// How many plans are kept.
+const PLANS_MAX: usize = 4096;
+
+/// A statement that is ready to be run.
+pub(crate) struct Planned {
+    pub prepared: Arc<exec::Prepared>,
+    /// The types of its parameters.
+    pub params: Vec<Type>,
+    pub columns: Option<Arc<[Column]>>,
+    /// The command of its tag.
+    pub tag: &'static str,
+    /// True where it changes rows.
+    pub writes: bool,
+}
+
+/// What a plan was made from.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    text: Arc<str>,
+    path: Vec<Oid>,
+    params: Vec<Type>,
+    catalog: u64,
+    style: (u8, u8, String),
+}
+
+/// Plans that were made before.
+#[derive(Default)]
+pub(crate) struct Plans {
+    known: RwLock<HashMap<Key, Arc<Planned>>>,
+}
+
+impl Plans {
+    fn find(&self, key: &Key) -> Option<Arc<Planned>> {
+        self.known.read().get(key).cloned()
+    }
+
+    fn keep(&self, key: Key, planned: &Arc<Planned>) {
+        let mut known = self.known.write();
+        if known.len() >= PLANS_MAX {
+            // Rare, and what is in use comes back at once.
+            known.clear();
+        }
+        known.insert(key, Arc::clone(planned));
+    }
+}
+
+/// The settings that constants are read with.
+fn style_key(style: &Style) -> (u8, u8, String) {
+    let zone = style.time_zone.name().to_owned();
+    (style.date_order as u8, style.interval_style as u8, zone)
+}
+
+/// False for texts whose constants may mean the moment at which they are read.
+fn is_timeless(text: &str) -> bool {
+    !["now", "today", "tomorrow", "yesterday"].iter().any(|word| {
+        let bytes = text.as_bytes();
+        bytes.windows(word.len() + 1).any(|window| {
+            window[0] == b'\'' && window[1..].eq_ignore_ascii_case(word.as_bytes())
+        })
+    })
+}
+
+/// The words and the kind of a statement that has a plan; `None` for one that has none.
+pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
+    Some(match statement {
+        Statement::Query(_) => ("SELECT", false),
+        Statement::Insert(_) => ("INSERT", true),
+        Statement::Update(_) => ("UPDATE", true),
+        Statement::Delete(_) => ("DELETE", true),
+        Statement::Merge(_) => ("MERGE", true),
+        Statement::Erase(_) => ("ERASE", true),
+        _ => return None,
+    })
+}
+
+impl Session {
+    /// The plan of a statement, with the types of its parameters as far as they are given.
+    pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
+        let statement = parsed.statement.as_ref().expect("there is a statement");
+        let surroundings = self.surroundings();
+        let key = Key {
+            text: parsed.text().into(),
+            path: self.names.path.clone(),
+            params: params.to_vec(),
+            catalog: self.names.catalog.version().0,
+            style: style_key(&surroundings.style),
+        };
+        let shared = !self.has_own_catalog();
+        if shared && let Some(planned) = self.client.instance.plans.find(&key) {
+            return Ok(planned);
+        }
+        let planned = Arc::new(plan(statement, &parsed.source, params, &surroundings)?);
+        if shared && is_timeless(&key.text) {
+            self.client.instance.plans.keep(key, &planned);
+        }
+        Ok(planned)
+    }
+
+    /// A portal that runs a plan.
+    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Portal {
+        let run = planned.prepared.start();
+        let columns = planned.columns.clone();
+        Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run })))
+    }
+
+    /// Goes on with a plan.
+    pub(crate) fn run_plan(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
+        let Running { planned, run } = &mut **running;
+        self.open();
+        let open = self.transaction.as_mut().expect("it has been begun");
+        if planned.writes && open.modes.read_only {
+            return Err(Error::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {} in a read-only transaction", planned.tag),
+            ));
+        }
+        open.looked = true;
+        let surroundings = Surroundings::of(&self.client, &self.names, open.started);
+        let context = surroundings.context();
+        let host = Host { surroundings: &surroundings };
+        let mut ctx = exec::Ctx {
+            frame: sql::eval::Frame { context: &context, params: &portal.params, host: &host },
+            cancel: &self.client.slot.stop,
+            memory_bytes_max: self.client.instance.memory_bytes_max,
+        };
+        let columns = portal.columns.as_deref().unwrap_or_default();
+        let types = surroundings.types();
+        let mut row = Vec::new();
+        let mut given = 0;
+        let stopped = |error: types::Error| match error.state() {
+            SqlState::QUERY_CANCELED => self.client.slot.stopped().unwrap_or(error.into()),
+            _ => Error::from(error),
+        };
+        while run.next(&mut ctx, &mut row).map_err(stopped)? {
+            portal.rows += 1;
+            given += 1;
+            let flow = out.row(&row, columns, &types)?;
+            if rows_max != 0 && given == rows_max {
+                return Ok(Done::Suspended);
+            }
+            if flow.is_break() {
+                return Ok(Done::More);
+            }
+        }
+        let rows = if planned.writes { run.rows_changed() } else { portal.rows };
+        let tag = Tag::rows(planned.tag, rows);
+        portal.work = Work::Done(tag.clone());
+        Ok(Done::Complete(tag))
+    }
+}
+
+/// A plan that is being run.
+pub(crate) struct Running {
+    pub planned: Arc<Planned>,
+    pub run: exec::Run,
+}
+
+/// Binds and prepares a statement, whose places count in `source`.
+pub(crate) fn plan(
+    statement: &Statement,
+    source: &str,
+    params: &[Type],
+    surroundings: &Surroundings<'_>,
+) -> Result<Planned> {
+    let in_text = |error| Error::in_text(error, source);
+    let (tag, writes) = tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
+    let names: &Names = &surroundings.names;
+    let bound = sql::bind::statement(statement, names, surroundings.types(), params)
+        .map_err(in_text)?;
+    let columns = (!writes || !bound.plan.columns.is_empty())
+        .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
+    let prepared = exec::Prepared::new(bound.plan, names)?;
+    Ok(Planned { prepared, params: bound.params, columns, tag, writes })
+}
+
+/// A column as clients are told of it.
+pub(crate) fn column_of(column: &sql::plan::Column, names: &Names) -> Column {
+    let (mut ty, mut modifier) = (column.ty, column.modifier);
+    while let Some(Shape::Domain(base, of_base)) = names.shape(ty) {
+        (ty, modifier) = (base, of_base);
+    }
+    if ty == Type::UNKNOWN {
+        ty = Type::TEXT;
+    }
+    Column {
+        name: column.name.clone(),
+        table: column.origin.map_or(Oid::NONE, |origin| origin.relation),
+        attnum: column.origin.map_or(0, |origin| origin.attnum),
+        ty,
+        modifier,
+        length: length_of(ty, names),
+    }
+}
+
+/// The length of values of a type as `pg_type` has it.
+pub(crate) fn length_of(ty: Type, names: &Names) -> i16 {
+    match builtin::facts(ty) {
+        Some(facts) => facts.length,
+        None => match names.shape(ty) {
+            Some(Shape::Enum(_)) => 4,
+            _ => -1,
+        },
+    }
+}
+
+/// A column that a command gives.
+pub(crate) fn plain_column(name: &str, ty: Type) -> Column {
+    Column {
+        name: name.to_owned(),
+        table: Oid::NONE,
+        attnum: 0,
+        ty,
+        modifier: Modifier::NONE,
+        length: builtin::facts(ty).map_or(-1, |facts| facts.length),
+    }
+}
+
+/// A row of texts.
+pub(crate) fn text_row<const N: usize>(values: [&str; N]) -> Vec<Datum> {
+    values.into_iter().map(Datum::text).collect()
+}

@@ -1,0 +1,136 @@
+//! The extended protocol, without a wire between.
+
+use std::ops::ControlFlow;
+
+use session::{Column, Done, Format, Output, Params, Status};
+use types::{Context, Datum, Oid, Type};
+
+use crate::client::{connect, instance};
+
+/// Keeps rows, and says that it has enough after some.
+struct Kept {
+    rows: Vec<Vec<Datum>>,
+    enough: usize,
+}
+
+impl Output for Kept {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        _: &[Column],
+        _: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        self.rows.push(row.to_vec());
+        Ok(match self.rows.len() % self.enough {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn kept() -> Kept {
+    Kept { rows: Vec::new(), enough: usize::MAX }
+}
+
+/// A statement is parsed, described, bound with parameters in both formats, and run.
+#[test]
+fn parameters_are_inferred_and_read() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    session.parse("add", "select $1 + 1 as next, $2 || 'x'", &[]).expect("it parses");
+    let described = session.describe_statement("add").expect("it is there");
+    assert_eq!(described.params, &[Type::INT4, Type::TEXT]);
+    assert_eq!(described.columns.map(|columns| columns[0].name.clone()), Some("next".to_owned()));
+    let params = Params {
+        formats: &[Format::Binary, Format::Text],
+        values: &[Some(&[0, 0, 0, 41]), Some(b"y")],
+    };
+    session.bind("", "add", &params, &[Format::Binary]).expect("it binds");
+    assert_eq!(session.portal("").expect("it is there").formats().len(), 2);
+    let mut out = kept();
+    let done = session.execute_named("", 0, &mut out).expect("it runs");
+    assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "SELECT 1"));
+    assert_eq!(out.rows, [[Datum::Int4(42), Datum::text("yx")]]);
+    session.end().expect("nothing is wrong");
+    let missing = session.bind("", "nope", &Params::default(), &[]).expect_err("there is none");
+    assert_eq!(missing.state().code(), "26000");
+}
+
+/// A portal stops after as many rows as were asked for, or where the output has enough, and goes on.
+#[test]
+fn portals_are_suspended_and_go_on() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    session.parse("", "select i from generate_series(1, 10) i", &[]).expect("it parses");
+    session.bind("p", "", &Params::default(), &[]).expect("it binds");
+    let mut out = Kept { rows: Vec::new(), enough: 2 };
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        seen.push(match session.execute_named("p", 3, &mut out).expect("it runs") {
+            Done::Suspended => "suspended".to_owned(),
+            Done::More => "more".to_owned(),
+            Done::Complete(tag) => tag.to_string(),
+            other => format!("{other:?}"),
+        });
+    }
+    assert_eq!(out.rows.len(), 10);
+    assert_eq!(seen.last().map(String::as_str), Some("SELECT 10"), "{seen:?}");
+    session.end().expect("nothing is wrong");
+    let gone = session.execute_named("p", 0, &mut kept()).expect_err("it ended with its transaction");
+    assert_eq!(gone.state().code(), "34000");
+}
+
+/// After an error in a block nothing but its end is taken.
+#[test]
+fn a_failed_block_takes_nothing_but_its_end() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let mut run = |text: &str| -> Result<String, String> {
+        let done = (|| {
+            session.parse("", text, &[])?;
+            session.bind("", "", &Params::default(), &[])?;
+            session.execute_named("", 0, &mut kept())
+        })();
+        let ended = match done {
+            Ok(done) => session.end().map(|()| done),
+            Err(error) => {
+                session.fail();
+                Err(error)
+            }
+        };
+        let status = char::from(session.status().byte());
+        match ended {
+            Ok(Done::Complete(tag)) => Ok(format!("{tag} {status}")),
+            Ok(other) => Ok(format!("{other:?} {status}")),
+            Err(error) => Err(format!("{} {status}", error.state().code())),
+        }
+    };
+    assert_eq!(run("begin"), Ok("BEGIN T".into()));
+    assert_eq!(run("select 1/0"), Err("22012 E".into()));
+    assert_eq!(run("select 1"), Err("25P02 E".into()));
+    assert_eq!(run("commit"), Ok("ROLLBACK I".into()));
+    assert_eq!(run(""), Ok("Empty I".into()));
+    assert_eq!(session.status(), Status::Idle);
+}
+
+/// Types that a client gives count; numbers of parameters and formats must fit.
+#[test]
+fn bind_checks_what_it_is_given() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    session.parse("", "select $1", &[Oid(20)]).expect("it parses");
+    let described = session.describe_statement("").expect("it is there");
+    assert_eq!(described.params, &[Type::INT8]);
+    let none = session.bind("", "", &Params::default(), &[]).expect_err("a value is missing");
+    assert_eq!(
+        none.message(),
+        "bind message supplies 0 parameters, but prepared statement \"\" requires 1"
+    );
+    let bad = Params { formats: &[], values: &[Some(b"x")] };
+    let bad = session.bind("", "", &bad, &[]).expect_err("it is no number");
+    assert_eq!(bad.message(), "invalid input syntax for type bigint: \"x\"");
+}
