@@ -28,5 +28,7 @@ impl Table for Plain {
 pub fn instance(env: &Env, folder: &Path) -> Result<Arc<Instance>, Box<dyn Error>> {
     let engine =
         Engine::open(env, folder, EngineOptions::default(), Arc::new(|_| Arc::new(Plain)))?;
-    Ok(Instance::open(engine, Options { env: env.clone(), settings: Vec::new() })?)
+    let options =
+        Options { env: env.clone(), settings: Vec::new(), memory_bytes_max: 1 << 30 };
+    Ok(Instance::open(engine, options)?)
 }

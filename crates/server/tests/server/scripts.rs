@@ -21,32 +21,54 @@
 
 use std::fmt::Write;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 
 use crate::world::{self, Answer, Wire, message, show};
 
-/// Every script gives what is written in it.
-#[test]
-fn all_scripts() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/scripts");
-    let mut paths: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    let server = world::start(world::options());
-    let address = match std::env::var("ANYWHEN_POSTGRES") {
-        Ok(other) => other.parse().expect("an address and a port"),
-        Err(_) => server.addresses()[0],
+/// A test for each script.
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                check(stringify!($name));
+            }
+        )*
+
+        /// No script is forgotten.
+        #[test]
+        fn all_are_played() {
+            let known = [$(concat!(stringify!($name), ".txt")),*];
+            for entry in std::fs::read_dir(folder()).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                assert!(known.contains(&name.as_str()), "{name} is played by no test");
+            }
+        }
     };
-    for path in paths {
-        println!("{}", path.display());
-        let script = std::fs::read_to_string(&path).unwrap();
-        let played = play(address, &script);
-        expect_file![path].assert_eq(&played);
-    }
-    server.shutdown();
+}
+
+scripts! {
+    simple extended portals copy copy_lost errors malformed fatal fatal_kind fatal_password farewell
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/scripts")
+}
+
+/// A script gives what is written in it.
+fn check(name: &str) {
+    let path = folder().join(name).with_extension("txt");
+    let script = std::fs::read_to_string(&path).unwrap();
+    let played = match std::env::var("ANYWHEN_POSTGRES") {
+        Ok(other) => play(other.parse().expect("an address and a port"), &script),
+        Err(_) => {
+            let server = world::start(world::options());
+            play(server.addresses()[0], &script)
+        }
+    };
+    expect_file![path].assert_eq(&played);
 }
 
 /// Plays the client's part of a script: the script as it should read.
