@@ -5,11 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use scalar::{Clock, Random};
+use table::sequence::SessionSequences;
 use types::time::TimestampTz;
-use types::{SqlState, Style};
+use types::{Oid, SqlState, Style};
 
 use crate::error::{Error, Severity};
-use crate::instance::{Instance, Slot, now};
+use crate::instance::{Instance, Login, Slot, now};
 use crate::names::Names;
 use crate::settings::Settings;
 
@@ -24,12 +25,17 @@ pub(crate) struct Client {
     pub user: RefCell<Arc<str>>,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
+    /// Notifications that the transaction sends when it commits: channel and payload.
+    pub notes: RefCell<Vec<(String, String)>>,
+    /// What the session got from sequences.
+    pub sequences: RefCell<SessionSequences>,
+    pub database_oid: Oid,
     random: Generator,
 }
 
 impl Client {
-    pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, user: &str, database: &str, superuser: bool) -> Self {
-        let user: Arc<str> = user.into();
+    pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, login: &Login, database: &str) -> Self {
+        let user: Arc<str> = login.user.as_str().into();
         Client {
             random: Generator::new(Arc::clone(&instance)),
             instance,
@@ -37,8 +43,11 @@ impl Client {
             database: database.into(),
             session_user: Arc::clone(&user),
             user: RefCell::new(user),
-            settings: RefCell::new(Settings::new(superuser)),
+            settings: RefCell::new(Settings::new(login.superuser)),
             notices: RefCell::default(),
+            notes: RefCell::default(),
+            sequences: RefCell::default(),
+            database_oid: login.database,
         }
     }
 

@@ -143,9 +143,11 @@ impl Session {
     /// The present place of the transaction.
     pub(crate) fn mark(&mut self) -> Mark {
         let settings = self.client.settings.get_mut().mark();
+        let notes = self.client.notes.get_mut().len();
         let open = self.open();
         let writes = open.inner.as_ref().expect("a transaction that goes on is open").savepoint();
-        Mark { writes, settings, notes: 0, draft: 0 }
+        let draft = open.draft.as_ref().map(table::Draft::savepoint);
+        Mark { writes, settings, notes, draft, checks: open.checks.save() }
     }
 
     fn savepoint(&mut self, name: &str, alone: bool) -> Result<Work> {
@@ -180,10 +182,9 @@ impl Session {
         let Named { mark, modes, .. } = open.savepoints[place].clone();
         open.failed = false;
         open.modes = modes;
-        if let Some(inner) = &mut open.inner {
-            inner.rollback_to(mark.writes);
-        }
+        open.go_back(&mark);
         self.client.settings.get_mut().undo_to(mark.settings);
+        self.client.notes.get_mut().truncate(mark.notes);
         Ok(done("ROLLBACK"))
     }
 
@@ -339,10 +340,21 @@ impl Session {
             None | Some("none") => Arc::clone(&login),
             Some(text) => text.into(),
         };
-        self.client.instance.login(&user, &self.client.database).map_err(|error| {
-            let message = error.message().to_owned();
+        let catalog = self.client.instance.catalogs.newest();
+        let wanted = catalog.role_named(&user).map(|role| role.oid).ok_or_else(|| {
+            let message = format!("role \"{user}\" does not exist");
             Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
         })?;
+        let own = catalog.role_named(&login).map_or(Oid::NONE, |role| role.oid);
+        let allowed = match name {
+            "role" => catalog.may_set_role(own, wanted),
+            _ => catalog.is_superuser(own) || own == wanted,
+        };
+        if !allowed {
+            let what = if name == "role" { "role" } else { "session authorization" };
+            let message = format!("permission denied to set {what} \"{user}\"");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
         *self.client.user.get_mut() = user;
         self.client.settings.get_mut().set(name, text, extent)
     }

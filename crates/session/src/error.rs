@@ -119,6 +119,16 @@ impl From<types::Error> for Error {
     }
 }
 
+impl From<table::Error> for Error {
+    fn from(error: table::Error) -> Self {
+        match error {
+            table::Error::Sql(error) => error.into(),
+            table::Error::Txn(error) => error.into(),
+            other => Error::new(other.sqlstate(), other.to_string()),
+        }
+    }
+}
+
 impl From<txn::TxnError> for Error {
     fn from(error: txn::TxnError) -> Self {
         use txn::TxnError;

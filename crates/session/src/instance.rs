@@ -13,7 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize,
 
 use parking_lot::{Mutex, RwLock};
 use txn::{Engine, EngineOptions};
-use types::SqlState;
+use table::rows::Handles;
+use table::sequence::Sequences;
+use table::{CatalogCache, Tables};
+use types::{Oid, SqlState};
 use types::time::TimestampTz;
 use vfs::Env;
 
@@ -33,6 +36,25 @@ pub struct Options {
     pub settings: Vec<(String, String)>,
     /// What one statement may hold in memory, in bytes.
     pub memory_bytes_max: usize,
+    /// SQL's tables, as the engine's resolver knows them: [`Tables::resolver`].
+    pub tables: Tables,
+}
+
+/// A table that is not SQL's, in a database that has no others.
+#[derive(Debug)]
+struct NoTable(store::TableId);
+
+impl store::Table for NoTable {
+    fn merge(
+        &self,
+        _key: &[u8],
+        _base_csn: store::Csn,
+        _base: &[u8],
+        _deltas: &mut dyn Iterator<Item = (store::Csn, &[u8])>,
+        _out: &mut Vec<u8>,
+    ) -> Result<(), store::MergeError> {
+        Err(store::MergeError::new("the table is not known"))
+    }
 }
 
 /// Who wants to connect, and how.
@@ -60,6 +82,10 @@ pub struct Login {
     pub verifier: Option<String>,
     /// True for a role that may do everything.
     pub superuser: bool,
+    /// Its OID.
+    pub role: Oid,
+    /// The OID of the database.
+    pub database: Oid,
 }
 
 /// Why a running statement was told to stop.
@@ -145,6 +171,11 @@ pub struct Instance {
     pub(crate) started: TimestampTz,
     pub(crate) memory_bytes_max: usize,
     pub(crate) plans: Plans,
+    /// The catalogs of all commits.
+    pub(crate) catalogs: Arc<CatalogCache>,
+    /// Tables as they are read and changed.
+    pub(crate) handles: Arc<Handles>,
+    pub(crate) sequences: Sequences,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
     /// How many running statements have a deadline.
@@ -157,8 +188,8 @@ impl Instance {
     /// # Errors
     /// Where it cannot be opened, or is open elsewhere.
     pub fn open_at(dir: &Path, engine: EngineOptions, options: Options) -> Result<Arc<Self>> {
-        let resolve: txn::TableResolver =
-            Arc::new(|table| unreachable!("there is no table {}", table.0));
+        let others: txn::TableResolver = Arc::new(|table| Arc::new(NoTable(table)));
+        let resolve = options.tables.resolver(others);
         let opened = Engine::open(&options.env, dir, engine, resolve).map_err(|error| {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
             Error::new(state, error.to_string())
@@ -172,12 +203,18 @@ impl Instance {
     /// Where the catalog cannot be read.
     pub fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<Self>> {
         let started = now(&options.env);
+        let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
+        let handles = Arc::new(Handles::new());
+        handles.load_counts(&engine)?;
         Ok(Arc::new(Instance {
-            engine,
             settings: options.settings,
             started,
             memory_bytes_max: options.memory_bytes_max,
             plans: Plans::default(),
+            sequences: Sequences::new(Arc::clone(&engine)),
+            engine,
+            catalogs,
+            handles,
             roster: RwLock::default(),
             next_process: AtomicI32::new(1),
             deadlines: AtomicUsize::new(0),
@@ -195,16 +232,33 @@ impl Instance {
             let message = "no PostgreSQL user name specified in startup packet";
             return Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
         }
-        if user != "postgres" {
-            let message = format!("role \"{user}\" does not exist");
-            return Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal());
+        let catalog = self.catalogs.newest();
+        let refuse = |message: String| {
+            Err(Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal())
+        };
+        let Some(role) = catalog.role_named(user) else {
+            return refuse(format!("role \"{user}\" does not exist"));
+        };
+        if !role.may.login {
+            return refuse(format!("role \"{user}\" is not permitted to log in"));
         }
         let database = if database.is_empty() { user } else { database };
-        if database != "postgres" {
+        let Some(found) = catalog.database_named(database) else {
             let message = format!("database \"{database}\" does not exist");
             return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message).fatal());
+        };
+        if !found.allows_connections {
+            let message = format!("database \"{database}\" is not currently accepting connections");
+            let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+            return Err(Error::new(state, message).fatal());
         }
-        Ok(Login { user: user.to_owned(), verifier: None, superuser: true })
+        Ok(Login {
+            user: user.to_owned(),
+            verifier: role.password.as_deref().map(str::to_owned),
+            superuser: role.may.superuser,
+            role: role.oid,
+            database: found.oid,
+        })
     }
 
     /// Begins a session for a user who has proved who it is.

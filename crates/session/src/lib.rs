@@ -20,6 +20,7 @@
 
 mod client;
 mod command;
+mod define;
 mod error;
 mod functions;
 mod host;
@@ -29,11 +30,13 @@ mod names;
 mod objects;
 mod portal;
 mod query;
+mod scram;
 mod session;
 pub mod settings;
 mod statement;
 mod system;
 mod transaction;
+mod values;
 
 pub use error::{Error, Result, Severity};
 pub use instance::{Instance, Login, Options, StartUp};

@@ -54,6 +54,17 @@ impl Names {
         Names { catalog, database, path, explicit, made: Mutex::default() }
     }
 
+    /// The same search path over another catalog.
+    pub fn with(&self, catalog: Arc<Catalog>) -> Self {
+        Names {
+            catalog,
+            database: self.database,
+            path: self.path.clone(),
+            explicit: self.explicit.clone(),
+            made: Mutex::default(),
+        }
+    }
+
     /// The OID of the schema with this name.
     pub fn schema_oid(&self, name: &str) -> Option<Oid> {
         self.catalog.schema_named(self.database, name).map(|schema| schema.oid)

@@ -10,6 +10,7 @@
 //! with, and the version of the catalog. A plan of another version is never found again.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -23,6 +24,7 @@ use crate::names::Names;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::session::Session;
 use crate::statement::Parsed;
+use crate::values::Values;
 
 /// How many plans are kept.
 const PLANS_MAX: usize = 4096;
@@ -178,6 +180,54 @@ impl Session {
         let tag = Tag::rows(planned.tag, rows);
         portal.work = Work::Done(tag.clone());
         Ok(Done::Complete(tag))
+    }
+}
+
+impl Session {
+    /// Runs a plan to its end and gives each row to `each`.
+    pub(crate) fn collect(&mut self, planned: Planned, each: &mut dyn FnMut(&[Datum])) -> Result<()> {
+        struct Each<'a>(&'a mut dyn FnMut(&[Datum]));
+        impl Output for Each<'_> {
+            fn row(
+                &mut self,
+                row: &[Datum],
+                _: &[Column],
+                _: &types::Context<'_>,
+            ) -> types::Result<ControlFlow<()>> {
+                (self.0)(row);
+                Ok(ControlFlow::Continue(()))
+            }
+
+            fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
+                ControlFlow::Continue(())
+            }
+        }
+        let mut portal = self.plan_portal(Parsed::empty(""), Arc::new(planned));
+        self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
+    }
+
+    /// Inserts rows, which have a value for each column that is there, into a table.
+    pub(crate) fn insert_rows(&mut self, table: Oid, rows: Vec<Vec<Datum>>) -> Result<()> {
+        let names = Arc::clone(&self.names);
+        let handles = Arc::clone(&self.client.instance.handles);
+        let found = handles.table(&names.catalog, table).ok_or_else(|| {
+            let message = format!("table with OID {table} does not exist");
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        })?;
+        let open = self.transaction.as_mut().expect("a transaction was begun");
+        let txn = open.inner.as_mut().expect("a transaction that goes on is open");
+        let around = Surroundings::of(&self.client, &names, open.started);
+        let mut values = Values::new(&around, Arc::clone(&names));
+        open.checks.set_catalog(Arc::clone(&names.catalog));
+        let count = rows.len() as i64;
+        for row in rows {
+            let mut change =
+                table::rows::Change { txn, values: &mut values, checks: &mut open.checks };
+            found.insert(&mut change, &row)?;
+        }
+        open.checks.end_statement(txn, &mut values)?;
+        handles.count(txn, found.storage(), count);
+        Ok(())
     }
 }
 

@@ -23,6 +23,7 @@ use crate::portal::{Done, Format, Output, Portal, Tag, Work};
 use crate::settings::Extent;
 use crate::statement::{Described, Params, Parsed, Prepared, given};
 use crate::transaction::{Block, Modes, Open, Status};
+use crate::values::Values;
 
 /// One client.
 pub struct Session {
@@ -32,6 +33,9 @@ pub struct Session {
     pub(crate) portals: HashMap<String, Portal>,
     /// The catalog as the last statement saw it.
     pub(crate) names: Arc<Names>,
+    /// What `names` was made with.
+    seen_path: Arc<[String]>,
+    seen_user: Arc<str>,
     style: Arc<Style>,
     /// True where nothing may block.
     inline: bool,
@@ -47,13 +51,15 @@ impl Session {
         start: StartUp,
     ) -> Result<Session> {
         let database = if start.database.is_empty() { &start.user } else { &start.database };
-        let client = Client::new(instance, slot, &login.user, database, login.superuser);
+        let client = Client::new(instance, slot, &login, database);
         let mut session = Session {
             client,
             transaction: None,
             statements: HashMap::new(),
             portals: HashMap::new(),
             names: Arc::default(),
+            seen_path: Arc::new([]),
+            seen_user: "".into(),
             style: Arc::default(),
             inline: false,
             ordered: None,
@@ -452,20 +458,64 @@ impl Session {
 
     /// Begins to look at data: there is a transaction, its snapshot is that of the statement, and
     /// names are those of the catalog that it sees.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn look(&mut self) -> Result<()> {
         let open = self.open();
         if let Some(inner) = &mut open.inner {
             inner.statement();
         }
-        self.see_catalog();
+        self.see_catalog()
     }
 
     /// Takes over the catalog that the transaction sees now, along the search path.
-    fn see_catalog(&mut self) {}
+    pub(crate) fn see_catalog(&mut self) -> Result<()> {
+        let catalogs = &self.client.instance.catalogs;
+        let catalog = match &mut self.transaction {
+            Some(Open { draft: Some(draft), .. }) => {
+                draft.refresh();
+                Arc::clone(draft.catalog())
+            }
+            Some(Open { inner: Some(inner), .. }) => catalogs.at(inner.snapshot())?,
+            _ => catalogs.newest(),
+        };
+        let path = Arc::clone(self.client.settings.get_mut().search_path());
+        let user = Arc::clone(self.client.user.get_mut());
+        let same = Arc::ptr_eq(&self.names.catalog, &catalog)
+            && Arc::ptr_eq(&self.seen_path, &path)
+            && self.seen_user == user;
+        if !same {
+            self.names = Arc::new(Names::new(catalog, self.client.database_oid, &user, &path));
+            (self.seen_path, self.seen_user) = (path, user);
+        }
+        Ok(())
+    }
 
     /// True where the transaction has changed the catalog.
     pub(crate) fn has_own_catalog(&self) -> bool {
-        false
+        let draft = self.transaction.as_ref().and_then(|open| open.draft.as_ref());
+        draft.is_some_and(|draft| !draft.is_empty())
+    }
+
+    /// The OID of the user whose rights are in force.
+    pub(crate) fn role_oid(&self) -> Oid {
+        let role = self.names.catalog.role_named(&self.client.user.borrow());
+        role.map_or(Oid::NONE, |role| role.oid)
+    }
+
+    /// True in a transaction block.
+    pub(crate) fn is_block(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|open| open.block == Block::Explicit)
+    }
+
+    /// Fails where the transaction only reads.
+    ///
+    /// # Errors
+    /// `25006`.
+    pub(crate) fn must_write(&mut self, what: &str) -> Result<()> {
+        if self.open().modes.read_only {
+            let message = format!("cannot execute {what} in a read-only transaction");
+            return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        Ok(())
     }
 
     /// The transaction, which is begun where there is none.
@@ -484,6 +534,11 @@ impl Session {
         if timeout_ms > 0 {
             inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
         }
+        let instance = &self.client.instance;
+        let checks = table::foreign::Checks::new(
+            Arc::clone(&instance.handles),
+            Arc::clone(&self.names.catalog),
+        );
         self.transaction = Some(Open {
             inner: Some(inner),
             block,
@@ -491,6 +546,8 @@ impl Session {
             modes,
             started: now(&self.client.instance.env),
             savepoints: Vec::new(),
+            draft: None,
+            checks,
             looked: false,
         });
     }
@@ -510,16 +567,31 @@ impl Session {
 
     /// Commits the open transaction.
     pub(crate) fn commit(&mut self) -> Result<()> {
-        let Some(open) = self.transaction.take() else { return Ok(()) };
+        let Some(mut open) = self.transaction.take() else { return Ok(()) };
         self.portals.retain(|_, portal| matches!(portal.work, Work::Done(_)));
-        if let Some(inner) = open.inner
-            && !inner.is_read_only()
-        {
+        if let Some(mut inner) = open.inner.take() {
+            if !open.checks.is_empty() {
+                let around = Surroundings::of(&self.client, &self.names, open.started);
+                let mut values = Values::new(&around, Arc::clone(&self.names));
+                open.checks.end_transaction(&mut inner, &mut values)?;
+            }
+            let changed = open.draft.as_ref().is_some_and(|draft| !draft.is_empty());
+            if let Some(draft) = open.draft {
+                draft.publish(&mut inner)?;
+            }
+            if inner.is_read_only() {
+                self.client.settings.get_mut().commit();
+                return Ok(());
+            }
             let meta = self.commit_meta();
             if self.inline {
                 self.ordered = Some(inner.order(meta)?);
             } else {
                 inner.commit(meta)?;
+            }
+            if changed {
+                let instance = &self.client.instance;
+                instance.catalogs.tables().settle(instance.engine.store());
             }
         }
         self.client.settings.get_mut().commit();
@@ -554,13 +626,15 @@ impl Session {
                 let mut settings_mark = 0;
                 match open.savepoints.last() {
                     Some(savepoint) => {
-                        settings_mark = savepoint.mark.settings;
-                        if let Some(inner) = &mut open.inner {
-                            inner.rollback_to(savepoint.mark.writes);
-                        }
+                        let mark = savepoint.mark.clone();
+                        settings_mark = mark.settings;
+                        open.go_back(&mark);
                     }
                     // Nothing can be gone back to: others need not wait.
-                    None => open.inner = None,
+                    None => {
+                        open.inner = None;
+                        open.draft = None;
+                    }
                 }
                 self.portals.clear();
                 self.client.settings.get_mut().undo_to(settings_mark);
@@ -574,7 +648,7 @@ impl Session {
         self.begin_statement(&parsed)?;
         let (params, columns) = match &parsed.statement {
             Some(statement) if query::tag_of(statement).is_some() => {
-                self.look();
+                self.look()?;
                 let planned = self.planned(&parsed, &params)?;
                 (planned.params.clone(), planned.columns.clone())
             }
@@ -605,7 +679,7 @@ impl Session {
             return Ok(Portal::new(parsed, None, Work::Empty));
         };
         if query::tag_of(&statement).is_some() {
-            self.look();
+            self.look()?;
             let planned = self.planned(&parsed, params)?;
             return Ok(self.plan_portal(parsed, planned));
         }
@@ -613,6 +687,9 @@ impl Session {
             Statement::Command(command) => {
                 let columns = self.command_columns(command)?;
                 Ok(Portal::new(parsed, columns, Work::Command))
+            }
+            Statement::Define(_) | Statement::CreateView { .. } => {
+                Ok(Portal::new(parsed, None, Work::Command))
             }
             _ => Err(Error::not_supported("this statement")),
         }
@@ -626,10 +703,14 @@ impl Session {
     ) -> Result<Done> {
         if matches!(portal.work, Work::Command) {
             let statement = portal.parsed.statement.clone();
-            if let Some(statement) = statement
-                && let Statement::Command(command) = &*statement
-            {
-                portal.work = self.command(command, portal)?;
+            match statement.as_deref() {
+                Some(Statement::Command(command)) => portal.work = self.command(command, portal)?,
+                Some(Statement::Define(define)) => portal.work = self.define(define, portal)?,
+                Some(Statement::CreateView { name, columns, replace, query, text }) => {
+                    portal.work =
+                        self.create_view(name, columns, *replace, query, text, portal)?;
+                }
+                _ => {}
             }
         }
         match &mut portal.work {

@@ -57,19 +57,20 @@ pub(crate) struct Modes {
 }
 
 /// What has to be put back where a transaction goes back to a place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(crate) struct Mark {
     pub writes: Savepoint,
     /// In the undo log of the settings.
     pub settings: usize,
     /// How many notifications had been asked for.
     pub notes: usize,
-    /// Which changes of the catalog had been made.
-    pub draft: usize,
+    /// The catalog as it was, where it had been changed.
+    pub draft: Option<table::catalog::DraftSavepoint>,
+    pub checks: table::foreign::SavedChecks,
 }
 
 /// A savepoint of a user.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Named {
     pub name: String,
     pub mark: Mark,
@@ -86,6 +87,10 @@ pub(crate) struct Open {
     /// When it began.
     pub started: TimestampTz,
     pub savepoints: Vec<Named>,
+    /// The catalog, where the transaction has changed it.
+    pub draft: Option<table::Draft>,
+    /// What is left to be checked when it commits.
+    pub checks: table::foreign::Checks,
     /// True once a statement has looked at data: the isolation level is settled.
     pub looked: bool,
 }
@@ -109,5 +114,20 @@ impl Modes {
             "repeatable read" => Isolation::RepeatableRead,
             _ => Isolation::ReadCommitted,
         };
+    }
+}
+
+impl Open {
+    /// Takes back what was done since a mark.
+    pub fn go_back(&mut self, mark: &Mark) {
+        if let Some(inner) = &mut self.inner {
+            inner.rollback_to(mark.writes);
+        }
+        match (&mut self.draft, &mark.draft) {
+            (Some(draft), Some(saved)) => draft.rollback_to(saved),
+            (draft, None) => *draft = None,
+            (None, Some(_)) => {}
+        }
+        self.checks.restore(&mark.checks);
     }
 }

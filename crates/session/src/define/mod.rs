@@ -12,13 +12,16 @@ mod alter;
 mod drop;
 mod misc;
 mod role;
+mod rows;
 mod table;
 mod text;
 mod view;
 
 use std::sync::Arc;
 
-use ::table::catalog::{Acting, Address, Catalog, Class, Ddl, Notice, Relation};
+use ::table::catalog::{Address, Catalog, Class, Relation};
+use ::table::catalog::ddl::{Acting, Ddl, Notice};
+use ::table::foreign::Checks;
 use sql::parse::ast::{Define, Name, Path, TypeName};
 use types::{Modifier, Oid, SqlState, Type};
 
@@ -35,6 +38,12 @@ pub(crate) struct Maker<'a, 'd> {
     /// The catalog as the statement has made it so far.
     pub names: Arc<Names>,
     pub source: &'a str,
+    /// What foreign keys have to check.
+    pub checks: &'a mut Checks,
+    /// The catalog by which rows lie that are still to be written anew.
+    pub before: Arc<Catalog>,
+    /// New values of columns in rows that are written anew: table, column, expression.
+    pub using: Vec<(Oid, i16, sql::plan::Expr)>,
 }
 
 impl Maker<'_, '_> {
@@ -249,7 +258,7 @@ impl Session {
         if let Define::Unsupported(words) = define {
             return Err(Error::not_supported(words));
         }
-        self.look();
+        self.look()?;
         self.must_write(tag)?;
         let source = Arc::clone(&portal.parsed.source);
         match define {
@@ -326,7 +335,15 @@ impl Session {
         let draft = open.draft.get_or_insert_with(|| ::table::Draft::new(cache));
         let acting = Acting { role, database: names.database, path: &names.path };
         let ddl = draft.ddl(inner, acting);
-        let mut maker = Maker { ddl, around: &around, names: Arc::clone(&names), source };
+        let mut maker = Maker {
+            before: Arc::clone(ddl.catalog()),
+            ddl,
+            around: &around,
+            names: Arc::clone(&names),
+            source,
+            checks: &mut open.checks,
+            using: Vec::new(),
+        };
         let made = make(&mut maker)?;
         self.see_catalog()?;
         Ok(made)

@@ -16,7 +16,8 @@ use vfs::{Env, SimVfs};
 pub fn instance() -> Arc<Instance> {
     let disk = SimVfs::new(7);
     let env = Env::sim(&disk, 7);
-    let options = Options { env, settings: Vec::new(), memory_bytes_max: 256 << 20 };
+    let tables = table::Tables::new();
+    let options = Options { env, settings: Vec::new(), memory_bytes_max: 256 << 20, tables };
     Instance::open_at(Path::new("db"), EngineOptions::default(), options).expect("it opens")
 }
 
@@ -54,7 +55,7 @@ impl Output for Shown {
                 Datum::Null => line.push_str("NULL"),
                 value => {
                     let value = value.as_ref();
-                    types::text::write(&mut line, value, column.ty, column.modifier, context)?;
+                    types::text::write(value, column.ty, column.modifier, context, &mut line);
                 }
             }
         }
@@ -175,7 +176,8 @@ fn notices(session: &mut Session, shown: &mut String) {
 
 /// As psql shows it where it is verbose.
 fn show_error(error: &Error, text: &str, shown: &mut String) {
-    let (state, message) = (error.state().code(), error.message());
+    let (state, message) = (error.state(), error.message());
+    let state = state.code();
     let mut put = |line: String| {
         shown.push_str(&line);
         shown.push('\n');

@@ -226,6 +226,23 @@ impl Checks {
         Ok(())
     }
 
+    /// Has the end of the statement look whether a row that was there before `constraint` meets it.
+    ///
+    /// # Errors
+    /// As [`Checks::end_statement`].
+    pub fn validate(
+        &mut self,
+        txn: &mut Transaction,
+        table: &Table,
+        constraint: &Arc<Constraint>,
+        row: &[Datum],
+    ) -> Result<()> {
+        match constraint.foreign_key() {
+            Some(key) => self.refers(table, txn, constraint, key, row),
+            None => Ok(()),
+        }
+    }
+
     /// A row was changed.
     pub(crate) fn updated(
         &mut self,

@@ -1,0 +1,547 @@
+//! `ALTER TABLE` and what indexes, views and sequences share with it.
+
+use std::sync::Arc;
+
+use ::table::catalog::{Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation};
+use ::table::catalog::ddl::{ColumnChange, NewConstraintKind, SequenceOptions};
+use sql::parse::ast::{Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TypeName};
+use types::{Datum, Modifier, Oid, SqlState, Type};
+
+use super::drop::behavior;
+use super::table::{self, Parts};
+use super::text::{self, Over};
+use super::{Maker, misc};
+use crate::error::{Error, Result};
+
+/// `ALTER TABLE name actions`
+pub fn alter(
+    maker: &mut Maker<'_, '_>,
+    kind: ObjectKind,
+    path: &Path,
+    if_exists: bool,
+    actions: &[Alter],
+) -> Result<()> {
+    let Some(relation) = maker.find(path)? else {
+        if if_exists {
+            let message = format!("relation \"{path}\" does not exist, skipping");
+            maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+            return Ok(());
+        }
+        return Err(maker.no_relation(path));
+    };
+    let what = kind.word().to_lowercase();
+    let renames = actions.iter().all(|action| {
+        matches!(action, Alter::Rename(_) | Alter::Owner(_) | Alter::SetSchema(_) | Alter::RenameColumn(..))
+    });
+    // ALTER TABLE takes the others as well, where it only renames them.
+    let fits = relation.kind_name() == what || (kind == ObjectKind::Table && renames);
+    if !fits {
+        let article = if kind == ObjectKind::Index { "an" } else { "a" };
+        let message = format!("\"{}\" is not {article} {what}", relation.name);
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
+    for action in actions {
+        // Each action sees what those before it have made.
+        let now = maker.catalog().relation(relation.oid).cloned();
+        let relation = now.ok_or_else(|| maker.no_relation(path))?;
+        one(maker, &relation, action)?;
+        maker.see();
+    }
+    maker.rewrite_rows()
+}
+
+fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> Result<()> {
+    let oid = relation.oid;
+    let object = Address::relation(oid);
+    let change = |maker: &mut Maker<'_, '_>, name: &Name, change: ColumnChange| {
+        maker.ddl.change_column(oid, &name.text, change).map_err(Error::from)
+    };
+    match action {
+        Alter::AddColumn { column, if_not_exists } => {
+            add_column(maker, relation, column, *if_not_exists)
+        }
+        Alter::DropColumn { name, if_exists, cascade } => match column(relation, name) {
+            Ok(attnum) => {
+                let column = Address::column(oid, attnum);
+                let notice = maker.ddl.drop_objects(&[column], behavior(*cascade))?;
+                maker.tell(notice);
+                Ok(())
+            }
+            Err(error) if *if_exists => {
+                let message = format!("{}, skipping", error.message());
+                maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        },
+        Alter::ColumnType { name, ty, using } => {
+            column_type(maker, relation, name, ty, using.as_ref())
+        }
+        Alter::Default(name, expr) => {
+            let default = match expr {
+                Some(expr) => {
+                    let kept = table::kept_default(maker, expr, None)?;
+                    check_default(maker, relation, name, kept.as_ref().map(|kept| &*kept.text))?;
+                    kept
+                }
+                None => None,
+            };
+            change(maker, name, ColumnChange::Default(default))
+        }
+        Alter::NotNull(name, not_null) => {
+            let attnum = column(relation, name)?;
+            if *not_null {
+                maker.check_no_nulls(oid, attnum, &name.text)?;
+            }
+            change(maker, name, ColumnChange::NotNull(*not_null))
+        }
+        Alter::DropExpression(name, if_exists) => {
+            let attnum = column(relation, name)?;
+            let generated = relation
+                .column(attnum)
+                .and_then(|column| column.default.as_ref())
+                .is_some_and(|default| default.is_generated);
+            if !generated && *if_exists {
+                let message = format!(
+                    "column \"{}\" of relation \"{}\" is not a stored generated column, skipping",
+                    name.text, relation.name
+                );
+                maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                return Ok(());
+            }
+            change(maker, name, ColumnChange::DropExpression)
+        }
+        Alter::AddIdentity(name, always, options) => {
+            let identity = table::identity(maker, *always, options)?;
+            change(maker, name, ColumnChange::AddIdentity(identity))
+        }
+        Alter::SetIdentity(name, always, options) => {
+            if let Some(always) = always {
+                change(maker, name, ColumnChange::Identity(*always))?;
+            }
+            alter_identity(maker, relation, name, options)
+        }
+        Alter::DropIdentity(name, if_exists) => {
+            let attnum = column(relation, name)?;
+            let has = relation.column(attnum).is_some_and(|column| column.identity.is_some());
+            if !has && *if_exists {
+                let message = format!(
+                    "column \"{}\" of relation \"{}\" is not an identity column, skipping",
+                    name.text, relation.name
+                );
+                maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                return Ok(());
+            }
+            change(maker, name, ColumnChange::DropIdentity)
+        }
+        Alter::Ignored => Ok(()),
+        Alter::AddConstraint(constraint) => {
+            let columns = text::columns_of(relation.live_columns());
+            let made = table::table_constraint(maker, constraint, oid, &relation.name, &columns)?;
+            add_constraint(maker, oid, made)
+        }
+        Alter::DropConstraint { name, if_exists, cascade } => {
+            match find_constraint(maker, relation, name) {
+                Ok(constraint) => {
+                    let object = Address::of(Class::Constraint, constraint.oid);
+                    let notice = maker.ddl.drop_objects(&[object], behavior(*cascade))?;
+                    maker.tell(notice);
+                    Ok(())
+                }
+                Err(error) if *if_exists => {
+                    let message = format!("{}, skipping", error.message());
+                    maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            }
+        }
+        Alter::Validate(name) => {
+            let constraint = find_constraint(maker, relation, name)?;
+            if !constraint.is_validated {
+                maker.check_rows(oid, &constraint)?;
+                maker.ddl.validate_constraint(constraint.oid)?;
+            }
+            Ok(())
+        }
+        Alter::AlterConstraint(name, timing) => {
+            let constraint = find_constraint(maker, relation, name)?;
+            Ok(maker.ddl.set_deferrable(constraint.oid, timing.deferrable, timing.deferred)?)
+        }
+        Alter::SetOptions(options) => {
+            let (kept, history) = table::storage(options)?;
+            if let Some(history) = history {
+                maker.ddl.set_history(oid, history)?;
+            }
+            let kept: Vec<_> =
+                kept.into_iter().map(|(name, value)| (name, Some(value))).collect();
+            if kept.is_empty() {
+                return Ok(());
+            }
+            Ok(maker.ddl.set_options(oid, &kept)?)
+        }
+        Alter::ResetOptions(names) => {
+            if names.iter().any(|name| name == "history") {
+                maker.ddl.set_history(oid, store::Retention::Forever)?;
+            }
+            let names: Vec<(Arc<str>, Option<Arc<str>>)> =
+                names.iter().map(|name| (name.as_str().into(), None)).collect();
+            Ok(maker.ddl.set_options(oid, &names)?)
+        }
+        Alter::Owner(role) => {
+            let owner = maker.role(role)?;
+            Ok(maker.ddl.set_owner(object, owner)?)
+        }
+        Alter::Rename(name) => Ok(maker.ddl.rename(object, &name.text)?),
+        Alter::RenameColumn(old, new) => {
+            let attnum = match relation.column_named(&old.text) {
+                Some(column) => column.attnum,
+                None => {
+                    let message = format!("column \"{}\" does not exist", old.text);
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                }
+            };
+            Ok(maker.ddl.rename(Address::column(oid, attnum), &new.text)?)
+        }
+        Alter::RenameConstraint(old, new) => {
+            let constraint = find_constraint(maker, relation, old)?;
+            Ok(maker.ddl.rename(Address::of(Class::Constraint, constraint.oid), &new.text)?)
+        }
+        Alter::SetSchema(name) => {
+            let schema = maker.schema(name)?;
+            Ok(maker.ddl.set_schema(object, schema)?)
+        }
+        Alter::Unsupported(words) => Err(Error::not_supported(format!("ALTER TABLE {words}"))),
+    }
+}
+
+/// The number of a column.
+fn column(relation: &Relation, name: &Name) -> Result<i16> {
+    relation.column_named(&name.text).map(|column| column.attnum).ok_or_else(|| {
+        let message = format!(
+            "column \"{}\" of relation \"{}\" does not exist",
+            name.text, relation.name
+        );
+        Error::new(SqlState::UNDEFINED_COLUMN, message)
+    })
+}
+
+fn find_constraint(
+    maker: &Maker<'_, '_>,
+    relation: &Relation,
+    name: &Name,
+) -> Result<Arc<Constraint>> {
+    let all = maker.catalog().constraints_of(ConstraintOn::Table(relation.oid));
+    all.iter().find(|known| *known.name == *name.text).cloned().ok_or_else(|| {
+        let message = format!(
+            "constraint \"{}\" of relation \"{}\" does not exist",
+            name.text, relation.name
+        );
+        Error::new(SqlState::UNDEFINED_OBJECT, message)
+    })
+}
+
+/// Adds a constraint; the rows that are there must meet it.
+fn add_constraint(
+    maker: &mut Maker<'_, '_>,
+    table: Oid,
+    new: ::table::catalog::ddl::NewConstraint,
+) -> Result<()> {
+    let is_primary =
+        matches!(new.kind, NewConstraintKind::Key { is_primary: true, .. });
+    if is_primary && let NewConstraintKind::Key { columns, .. } = &new.kind {
+        let relation = maker.catalog().relation(table).cloned();
+        for name in columns {
+            let found = relation.as_ref().and_then(|relation| relation.column_named(name));
+            if let Some(column) = found.filter(|column| !column.not_null) {
+                maker.check_no_nulls(table, column.attnum, name)?;
+            }
+        }
+    }
+    let constraint = maker.ddl.add_constraint(table, new)?;
+    maker.see();
+    match &constraint.kind {
+        ConstraintKind::Key { index, .. } => {
+            // Where the rows themselves become keyed by it they are written anew, and checked.
+            maker.rewrite_rows()?;
+            maker.fill_index(table, *index)
+        }
+        _ if constraint.is_validated => maker.check_rows(table, &constraint),
+        _ => Ok(()),
+    }
+}
+
+/// `ADD COLUMN`
+fn add_column(
+    maker: &mut Maker<'_, '_>,
+    relation: &Arc<Relation>,
+    definition: &ColumnDefinition,
+    if_not_exists: bool,
+) -> Result<()> {
+    let name = &definition.name.text;
+    if if_not_exists && relation.column_named(name).is_some() {
+        let message = format!(
+            "column \"{name}\" of relation \"{}\" already exists, skipping",
+            relation.name
+        );
+        maker.notice(SqlState::DUPLICATE_COLUMN, message);
+        return Ok(());
+    }
+    let mut parts = Parts {
+        name: relation.name.to_string(),
+        columns: vec![table::new_column(maker, definition)?],
+        constraints: Vec::new(),
+        serials: Vec::new(),
+    };
+    for constraint in &definition.constraints {
+        table::column_constraint(maker, &mut parts, definition, constraint)?;
+    }
+    let mut new = parts.columns.remove(0);
+    let mut sequence = None;
+    if let Some(ty) = table::serial_type(definition) {
+        let chosen =
+            maker.ddl.choose_relation_name(relation.schema, &relation.name, Some(name), "seq");
+        let options = SequenceOptions { data_type: Some(ty), ..SequenceOptions::default() };
+        let made = maker.ddl.create_sequence(
+            relation.schema,
+            &chosen,
+            relation.persistence,
+            &options,
+        )?;
+        new.default =
+            Some(text::next_value(&maker.names, relation.schema, made.oid, &chosen));
+        sequence = Some(made.oid);
+        maker.see();
+    }
+    let over = text::columns_of(relation.live_columns());
+    if new.is_generated
+        && let Some(ColumnConstraintText(text)) = generated_text(definition)
+    {
+        // Its expression names the columns that are there.
+        let over = Over { relation: relation.oid, name: &relation.name, columns: &over };
+        new.default = Some(text::expression(text, Some(over), &maker.names)?);
+    }
+    let bound = sql::bind::RelationColumn {
+        attnum: 0,
+        name: name.clone(),
+        ty: new.ty,
+        modifier: new.modifier,
+        not_null: false,
+        default: sql::bind::ColumnDefault::None,
+    };
+    let mut rewrite = new.identity.is_some() || new.is_generated;
+    if let Some(default) = &new.default {
+        let schema = maker.names.schema_name(relation.schema);
+        let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
+        let over = if new.is_generated { shown.as_deref() } else { None };
+        let expr = table::check_default(maker, &default.text, over, &bound, new.is_generated)?;
+        match maker.constant(&expr)? {
+            Some(value) => new.missing = Some(value),
+            None => rewrite = true,
+        }
+    }
+    let lacks = new.missing.as_ref().is_none_or(Datum::is_null) && !rewrite;
+    if new.not_null && lacks && !maker.is_empty(relation.oid)? {
+        let message = format!(
+            "column \"{name}\" of relation \"{}\" contains null values",
+            relation.name
+        );
+        let error = types::Error::new(SqlState::NOT_NULL_VIOLATION, message)
+            .about(types::Object::Schema, maker.names.schema_name(relation.schema))
+            .about(types::Object::Table, &*relation.name)
+            .about(types::Object::Column, name.as_str());
+        return Err(error.into());
+    }
+    let attnum = maker.ddl.add_column(relation.oid, new, rewrite)?;
+    if let Some(sequence) = sequence {
+        maker.ddl.own_sequence(sequence, Some((relation.oid, attnum)))?;
+    }
+    maker.see();
+    maker.rewrite_rows()?;
+    for constraint in parts.constraints {
+        let constraint = rebase(maker, relation.oid, definition, constraint)?;
+        add_constraint(maker, relation.oid, constraint)?;
+    }
+    Ok(())
+}
+
+/// The text of `GENERATED ALWAYS AS (...)`.
+struct ColumnConstraintText<'a>(&'a str);
+
+fn generated_text(definition: &ColumnDefinition) -> Option<ColumnConstraintText<'_>> {
+    definition.constraints.iter().find_map(|constraint| match &constraint.kind {
+        sql::parse::ast::ColumnConstraintKind::Generated(expr) => {
+            Some(ColumnConstraintText(&expr.text))
+        }
+        _ => None,
+    })
+}
+
+/// A check of the new column, over all columns of the table that now has it.
+fn rebase(
+    maker: &Maker<'_, '_>,
+    table: Oid,
+    definition: &ColumnDefinition,
+    mut constraint: ::table::catalog::ddl::NewConstraint,
+) -> Result<::table::catalog::ddl::NewConstraint> {
+    let NewConstraintKind::Check(kept) = &mut constraint.kind else { return Ok(constraint) };
+    let Some(relation) = maker.catalog().relation(table) else { return Ok(constraint) };
+    let columns = text::columns_of(relation.live_columns());
+    let over = Over { relation: table, name: &relation.name, columns: &columns };
+    let text = definition.constraints.iter().find_map(|known| match &known.kind {
+        sql::parse::ast::ColumnConstraintKind::Check(SqlExpr { text, .. })
+            if known.name.as_ref().map(|name| name.text.as_str())
+                == constraint.name.as_deref() =>
+        {
+            Some(text)
+        }
+        _ => None,
+    });
+    if let Some(text) = text {
+        *kept = text::expression(text, Some(over), &maker.names)?;
+    }
+    Ok(constraint)
+}
+
+fn check_default(
+    maker: &Maker<'_, '_>,
+    relation: &Relation,
+    name: &Name,
+    text: Option<&str>,
+) -> Result<()> {
+    let attnum = column(relation, name)?;
+    let (Some(text), Some(column)) = (text, relation.column(attnum)) else { return Ok(()) };
+    let bound = sql::bind::RelationColumn {
+        attnum,
+        name: column.name.to_string(),
+        ty: column.ty,
+        modifier: column.modifier,
+        not_null: column.not_null,
+        default: sql::bind::ColumnDefault::None,
+    };
+    table::check_default(maker, text, None, &bound, false).map(drop)
+}
+
+/// `ALTER COLUMN ... TYPE`
+fn column_type(
+    maker: &mut Maker<'_, '_>,
+    relation: &Arc<Relation>,
+    name: &Name,
+    ty: &TypeName,
+    using: Option<&SqlExpr>,
+) -> Result<()> {
+    let attnum = column(relation, name)?;
+    let Some(old) = relation.column(attnum).cloned() else { return Ok(()) };
+    let (ty, modifier) = maker.type_of(ty)?;
+    let columns = text::columns_of(relation.live_columns());
+    let over = Over { relation: relation.oid, name: &relation.name, columns: &columns };
+    let value = match using {
+        Some(using) => text::expression(&using.text, Some(over), &maker.names)?.text.to_string(),
+        None => scalar::quote::identifier(&name.text),
+    };
+    let target = sql::bind::RelationColumn {
+        attnum,
+        name: name.text.clone(),
+        ty,
+        modifier,
+        not_null: old.not_null,
+        default: sql::bind::ColumnDefault::None,
+    };
+    let schema = maker.names.schema_name(relation.schema);
+    let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
+    let bound = sql::bind::column_value(
+        &value,
+        shown.as_deref(),
+        &target,
+        &*maker.names,
+        maker.context(),
+    )
+    .map_err(|error| cannot_cast(maker, name, ty, modifier, using.is_some(), error))?;
+    let default = match &old.default {
+        Some(default) if !default.is_generated => {
+            table::check_default(maker, &default.expr.text, None, &target, false).map_err(|_| {
+                let types: &dyn types::TypeSource = &*maker.names;
+                let message = format!(
+                    "default for column \"{}\" cannot be cast automatically to type {}",
+                    name.text,
+                    types::format_type(types, ty, modifier)
+                );
+                Error::new(SqlState::DATATYPE_MISMATCH, message)
+            })?;
+            Some(default.expr.clone())
+        }
+        Some(default) => Some(default.expr.clone()),
+        None => None,
+    };
+    let is_same = old.ty == ty && (old.modifier == modifier || modifier == Modifier::NONE);
+    let widened = old.ty == ty && ty == Type::VARCHAR && modifier.0 >= old.modifier.0 && old.modifier.0 >= 0;
+    let text_like = [Type::TEXT, Type::VARCHAR];
+    let relabelled = text_like.contains(&old.ty) && text_like.contains(&ty) && modifier == Modifier::NONE;
+    let rewrite = using.is_some() || !(is_same || widened || relabelled);
+    if rewrite {
+        maker.using.push((relation.oid, attnum, bound));
+    }
+    let change = ColumnChange::Type { ty, modifier, default, rewrite };
+    maker.ddl.change_column(relation.oid, &name.text, change)?;
+    maker.see();
+    maker.rewrite_rows()
+}
+
+fn cannot_cast(
+    maker: &Maker<'_, '_>,
+    name: &Name,
+    ty: Type,
+    modifier: Modifier,
+    using: bool,
+    error: sql::Error,
+) -> Error {
+    if error.cause.state() != SqlState::DATATYPE_MISMATCH {
+        return error.cause.into();
+    }
+    let types: &dyn types::TypeSource = &*maker.names;
+    let target = types::format_type(types, ty, modifier);
+    if using {
+        let message = format!(
+            "result of USING clause for column \"{}\" cannot be cast automatically to type {target}",
+            name.text
+        );
+        return Error::new(SqlState::DATATYPE_MISMATCH, message)
+            .hint("You might need to add an explicit cast.");
+    }
+    let message =
+        format!("column \"{}\" cannot be cast automatically to type {target}", name.text);
+    let column = scalar::quote::identifier(&name.text);
+    Error::new(SqlState::DATATYPE_MISMATCH, message)
+        .hint(format!("You might need to specify \"USING {column}::{target}\"."))
+}
+
+/// The options of the sequence behind an identity column.
+fn alter_identity(
+    maker: &mut Maker<'_, '_>,
+    relation: &Relation,
+    name: &Name,
+    options: &[SequenceOption],
+) -> Result<()> {
+    if options.is_empty() {
+        return Ok(());
+    }
+    let attnum = column(relation, name)?;
+    let identity = relation.column(attnum).and_then(|column| column.identity);
+    let Some(identity) = identity else {
+        let message = format!(
+            "column \"{}\" of relation \"{}\" is not an identity column",
+            name.text, relation.name
+        );
+        return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+    };
+    let said = misc::sequence_options(maker, options)?;
+    let changed = maker.ddl.alter_sequence(identity.sequence, &said)?;
+    for option in options {
+        if let SequenceOption::Restart(value) = option {
+            let last = value.or(changed.sequence().map(|sequence| sequence.start)).unwrap_or(1);
+            let state = ::table::sequence::SequenceState { last, is_called: false };
+            maker.around.client.instance.sequences.set(&changed, state)?;
+        }
+    }
+    Ok(())
+}

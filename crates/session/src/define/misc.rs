@@ -1,0 +1,378 @@
+//! Sequences, schemas, types, databases, comments, and what all objects have: names and owners.
+
+use std::sync::Arc;
+
+use ::table::catalog::{Address, Class, ConstraintOn, Persistence};
+use ::table::catalog::ddl::{DatabaseChange, DomainChange as Change, LabelPlace, NewColumn, SequenceOptions};
+use sql::parse::ast::{
+    ColumnConstraint, ColumnConstraintKind, DomainChange, EnumChange, Name, ObjectKind, Path,
+    SequenceOption, TypeName,
+};
+use types::{Oid, SqlState, Type};
+
+use super::drop::{address, behavior};
+use super::text;
+use super::Maker;
+use crate::error::{Error, Result};
+
+// --- sequences -----------------------------------------------------------------------------------
+
+/// What is said of a sequence.
+pub fn sequence_options(
+    maker: &Maker<'_, '_>,
+    options: &[SequenceOption],
+) -> Result<SequenceOptions> {
+    let mut said = SequenceOptions::default();
+    for option in options {
+        match option {
+            SequenceOption::Type(ty) => said.data_type = Some(maker.type_of(ty)?.0),
+            SequenceOption::Increment(by) => said.increment = Some(*by),
+            SequenceOption::Min(min) => said.min = Some(*min),
+            SequenceOption::Max(max) => said.max = Some(*max),
+            SequenceOption::Start(start) => said.start = Some(*start),
+            SequenceOption::Cache(cache) => said.cache = Some(*cache),
+            SequenceOption::Cycle(cycle) => said.cycle = Some(*cycle),
+            SequenceOption::Restart(_) | SequenceOption::OwnedBy(_) | SequenceOption::Name(_) => {}
+        }
+    }
+    Ok(said)
+}
+
+/// `CREATE SEQUENCE`
+pub fn create_sequence(
+    maker: &mut Maker<'_, '_>,
+    path: &Path,
+    if_not_exists: bool,
+    temporary: bool,
+    options: &[SequenceOption],
+) -> Result<()> {
+    if temporary {
+        return Err(Error::not_supported("CREATE TEMPORARY SEQUENCE"));
+    }
+    let (schema, name) = maker.new_name(path)?;
+    if if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
+        let message = format!("relation \"{name}\" already exists, skipping");
+        maker.notice(SqlState::DUPLICATE_TABLE, message);
+        return Ok(());
+    }
+    let said = sequence_options(maker, options)?;
+    let made = maker.ddl.create_sequence(schema, name, Persistence::Permanent, &said)?;
+    own(maker, made.oid, options)
+}
+
+/// `ALTER SEQUENCE`
+pub fn alter_sequence(
+    maker: &mut Maker<'_, '_>,
+    path: &Path,
+    if_exists: bool,
+    options: &[SequenceOption],
+) -> Result<()> {
+    let Some(relation) = maker.find(path)? else {
+        if if_exists {
+            let message = format!("relation \"{path}\" does not exist, skipping");
+            maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+            return Ok(());
+        }
+        return Err(maker.no_relation(path));
+    };
+    let said = sequence_options(maker, options)?;
+    let changed = maker.ddl.alter_sequence(relation.oid, &said)?;
+    for option in options {
+        if let SequenceOption::Restart(value) = option {
+            let last = value.or(changed.sequence().map(|sequence| sequence.start)).unwrap_or(1);
+            let state = ::table::sequence::SequenceState { last, is_called: false };
+            maker.around.client.instance.sequences.set(&changed, state)?;
+        }
+    }
+    own(maker, relation.oid, options)
+}
+
+/// `OWNED BY`
+fn own(maker: &mut Maker<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> Result<()> {
+    for option in options {
+        let SequenceOption::OwnedBy(column) = option else { continue };
+        let column = match column {
+            None => None,
+            Some(path) if path.parts.len() < 2 => {
+                let error = Error::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
+                return Err(error.hint("Specify OWNED BY table.column or OWNED BY NONE."));
+            }
+            Some(path) => {
+                let object = address(maker, ObjectKind::Column, path)?;
+                Some((object.oid, object.sub))
+            }
+        };
+        maker.ddl.own_sequence(sequence, column)?;
+    }
+    Ok(())
+}
+
+// --- schemas and databases -----------------------------------------------------------------------
+
+/// `CREATE SCHEMA`
+pub fn create_schema(
+    maker: &mut Maker<'_, '_>,
+    name: Option<&Name>,
+    if_not_exists: bool,
+    owner: Option<&Name>,
+) -> Result<()> {
+    let user = match owner {
+        Some(owner) => maker.role(owner)?,
+        None => maker.catalog().role_named(&maker.around.user).map_or(Oid(10), |role| role.oid),
+    };
+    let name = match (name, owner) {
+        (Some(name), _) => name.text.clone(),
+        (None, Some(owner)) => owner.text.clone(),
+        (None, None) => maker.around.user.to_string(),
+    };
+    if if_not_exists && maker.names.schema_oid(&name).is_some() {
+        let message = format!("schema \"{name}\" already exists, skipping");
+        maker.notice(SqlState::DUPLICATE_SCHEMA, message);
+        return Ok(());
+    }
+    maker.ddl.create_schema(&name, user)?;
+    Ok(())
+}
+
+/// `CREATE DATABASE`
+pub fn create_database(
+    maker: &mut Maker<'_, '_>,
+    name: &Name,
+    options: &[(String, Option<String>)],
+) -> Result<()> {
+    let mut change = DatabaseChange::default();
+    let mut owner = maker.catalog().role_named(&maker.around.user).map_or(Oid(10), |role| role.oid);
+    let mut template = None;
+    for (option, value) in options {
+        let Some(value) = value else { continue };
+        match option.as_str() {
+            "owner" => {
+                owner = maker.role(&Name { text: value.clone(), at: name.at })?;
+            }
+            "template" => {
+                let found = maker.catalog().database_named(value).map(|database| database.oid);
+                template = Some(found.ok_or_else(|| {
+                    let message = format!("template database \"{value}\" does not exist");
+                    Error::new(SqlState::INVALID_CATALOG_NAME, message)
+                })?);
+            }
+            "connection_limit" => change.connection_limit = value.parse().ok(),
+            "is_template" => change.is_template = crate::settings::value::bool_of(value),
+            "allow_connections" => change.allows_connections = crate::settings::value::bool_of(value),
+            "encoding" | "lc_collate" | "lc_ctype" | "locale" | "locale_provider" | "strategy"
+            | "collation_version" | "icu_locale" | "builtin_locale" | "tablespace" | "oid" => {}
+            other => {
+                let message = format!("option \"{other}\" not recognized");
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+        }
+    }
+    maker.ddl.create_database(&name.text, owner, template, change)?;
+    Ok(())
+}
+
+// --- types ---------------------------------------------------------------------------------------
+
+/// `CREATE TYPE ... AS ENUM`
+pub fn create_enum(maker: &mut Maker<'_, '_>, path: &Path, labels: &[String]) -> Result<()> {
+    let (schema, name) = maker.new_name(path)?;
+    let labels: Vec<Arc<str>> = labels.iter().map(|label| label.as_str().into()).collect();
+    maker.ddl.create_enum(schema, name, &labels)?;
+    Ok(())
+}
+
+/// `CREATE TYPE ... AS (...)`
+pub fn create_composite(
+    maker: &mut Maker<'_, '_>,
+    path: &Path,
+    fields: &[(Name, TypeName)],
+) -> Result<()> {
+    let (schema, name) = maker.new_name(path)?;
+    let mut columns = Vec::new();
+    for (field, ty) in fields {
+        let (ty, modifier) = maker.type_of(ty)?;
+        let mut column = NewColumn::new(&field.text, ty);
+        column.modifier = modifier;
+        columns.push(column);
+    }
+    maker.ddl.create_composite_type(schema, name, columns)?;
+    Ok(())
+}
+
+/// `CREATE DOMAIN`
+pub fn create_domain(
+    maker: &mut Maker<'_, '_>,
+    path: &Path,
+    base: &TypeName,
+    constraints: &[ColumnConstraint],
+) -> Result<()> {
+    let (schema, name) = maker.new_name(path)?;
+    let base = maker.type_of(base)?;
+    let (mut not_null, mut default, mut checks) = (false, None, Vec::new());
+    for constraint in constraints {
+        match &constraint.kind {
+            ColumnConstraintKind::NotNull => not_null = true,
+            ColumnConstraintKind::Null => {}
+            ColumnConstraintKind::Default(expr) => {
+                default = super::table::kept_default(maker, expr, None)?;
+            }
+            ColumnConstraintKind::Check(expr) => {
+                checks.push((constraint.name.as_ref(), text::expression(&expr.text, None, &maker.names)?));
+            }
+            _ => {
+                let message = "this constraint is not possible for domains";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+        }
+    }
+    let made = maker.ddl.create_domain(schema, name, base, not_null, default)?;
+    for (name, check) in checks {
+        let name = name.map(|name| name.text.as_str().into());
+        maker.ddl.add_domain_check(made.ty, name, check, true)?;
+    }
+    Ok(())
+}
+
+/// `ALTER TYPE ... VALUE`
+pub fn alter_enum(maker: &mut Maker<'_, '_>, path: &Path, change: &EnumChange) -> Result<()> {
+    let ty = maker.user_type(path)?;
+    match change {
+        EnumChange::Add { label, if_not_exists, next_to } => {
+            let known = match types::TypeSource::shape(&*maker.names, ty) {
+                Some(types::Shape::Enum(labels)) => labels.order(label).is_some(),
+                _ => false,
+            };
+            if known && *if_not_exists {
+                let message = format!("enum label \"{label}\" already exists, skipping");
+                maker.notice(SqlState::DUPLICATE_OBJECT, message);
+                return Ok(());
+            }
+            let place = match next_to {
+                None => LabelPlace::Last,
+                Some((other, true)) => LabelPlace::Before(other.as_str().into()),
+                Some((other, false)) => LabelPlace::After(other.as_str().into()),
+            };
+            maker.ddl.add_label(ty, &label.as_str().into(), &place)?;
+        }
+        EnumChange::Rename(old, new) => {
+            maker.ddl.rename_label(ty, old, &new.as_str().into())?;
+        }
+    }
+    Ok(())
+}
+
+/// `ALTER DOMAIN`
+pub fn alter_domain(maker: &mut Maker<'_, '_>, path: &Path, change: &DomainChange) -> Result<()> {
+    let object = address(maker, ObjectKind::Domain, path)?;
+    let ty = Type(object.oid);
+    let constraint = |maker: &Maker<'_, '_>, name: &Name| {
+        let all = maker.catalog().constraints_of(ConstraintOn::Domain(ty));
+        let found = all.iter().find(|known| *known.name == *name.text).map(|known| known.oid);
+        found.ok_or_else(|| {
+            let message = format!(
+                "constraint \"{}\" of domain \"{}\" does not exist",
+                name.text,
+                path.last()
+            );
+            Error::new(SqlState::UNDEFINED_OBJECT, message)
+        })
+    };
+    match change {
+        DomainChange::Default(expr) => {
+            let default = match expr {
+                Some(expr) => super::table::kept_default(maker, expr, None)?,
+                None => None,
+            };
+            maker.ddl.change_domain(ty, Change::Default(default))?;
+        }
+        DomainChange::NotNull(not_null) => {
+            maker.ddl.change_domain(ty, Change::NotNull(*not_null))?;
+        }
+        DomainChange::AddConstraint(added) => match &added.kind {
+            ColumnConstraintKind::Check(expr) => {
+                let check = text::expression(&expr.text, None, &maker.names)?;
+                let name = added.name.as_ref().map(|name| name.text.as_str().into());
+                let validated = !added.timing.not_valid;
+                maker.ddl.add_domain_check(ty, name, check, validated)?;
+            }
+            ColumnConstraintKind::NotNull => {
+                maker.ddl.change_domain(ty, Change::NotNull(true))?;
+            }
+            _ => return Err(Error::not_supported("this constraint of a domain")),
+        },
+        DomainChange::DropConstraint { name, if_exists, cascade } => {
+            match constraint(maker, name) {
+                Ok(oid) => {
+                    let object = Address::of(Class::Constraint, oid);
+                    let notice = maker.ddl.drop_objects(&[object], behavior(*cascade))?;
+                    maker.tell(notice);
+                }
+                Err(error) if *if_exists => {
+                    let message = format!("{}, skipping", error.message());
+                    maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        DomainChange::RenameConstraint(old, new) => {
+            let oid = constraint(maker, old)?;
+            maker.ddl.rename(Address::of(Class::Constraint, oid), &new.text)?;
+        }
+        DomainChange::Validate(name) => {
+            let oid = constraint(maker, name)?;
+            maker.ddl.validate_constraint(oid)?;
+        }
+    }
+    Ok(())
+}
+
+// --- names, owners, comments ---------------------------------------------------------------------
+
+/// `ALTER ... RENAME TO`
+pub fn rename(maker: &mut Maker<'_, '_>, kind: ObjectKind, path: &Path, to: &Name) -> Result<()> {
+    let object = type_address(maker, kind, path)?;
+    Ok(maker.ddl.rename(object, &to.text)?)
+}
+
+/// `ALTER ... OWNER TO`
+pub fn set_owner(
+    maker: &mut Maker<'_, '_>,
+    kind: ObjectKind,
+    path: &Path,
+    to: &Name,
+) -> Result<()> {
+    let object = type_address(maker, kind, path)?;
+    let owner = maker.role(to)?;
+    Ok(maker.ddl.set_owner(object, owner)?)
+}
+
+/// `ALTER ... SET SCHEMA`
+pub fn set_schema(
+    maker: &mut Maker<'_, '_>,
+    kind: ObjectKind,
+    path: &Path,
+    to: &Name,
+) -> Result<()> {
+    let object = type_address(maker, kind, path)?;
+    let schema = maker.schema(to)?;
+    Ok(maker.ddl.set_schema(object, schema)?)
+}
+
+/// A type is named as a type, also where it is a composite one.
+fn type_address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<Address> {
+    match kind {
+        ObjectKind::Type => Ok(Address::of(Class::Type, maker.user_type(path)?.oid())),
+        _ => address(maker, kind, path),
+    }
+}
+
+/// `COMMENT ON`
+pub fn comment(
+    maker: &mut Maker<'_, '_>,
+    kind: ObjectKind,
+    path: &Path,
+    text: Option<&str>,
+) -> Result<()> {
+    let object = address(maker, kind, path)?;
+    Ok(maker.ddl.comment(object, text)?)
+}

@@ -1,0 +1,229 @@
+//! What definitions mean for rows that are there: indexes are filled, constraints checked, rows
+//! written anew.
+
+use std::sync::Arc;
+
+use ::table::catalog::{Catalog, Constraint, ConstraintKind};
+use ::table::rows::{Batch, Change, Cursor, RowValues, Table};
+use types::{Datum, Error as SqlError, Object, Oid, SqlState};
+
+use super::Maker;
+use crate::error::{Error, Result};
+use crate::values::Values;
+
+/// How many rows are looked at at once.
+const ROWS_AT_ONCE: usize = 500;
+
+impl Maker<'_, '_> {
+    /// The handle of a table as a catalog has it.
+    fn handle(&self, catalog: &Catalog, table: Oid) -> Result<Arc<Table>> {
+        let handles = &self.around.client.instance.handles;
+        handles.table(catalog, table).ok_or_else(|| {
+            let message = format!("table with OID {table} does not exist");
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        })
+    }
+
+    /// Gives each row of a table to `each`, until it says that it is enough.
+    fn each_row(
+        &mut self,
+        table: &Arc<Table>,
+        each: &mut dyn FnMut(Vec<Datum>) -> Result<bool>,
+    ) -> Result<()> {
+        let mut cursor = Cursor::over(table, txn::KeyRange::ALL, false);
+        let mut batch = Batch::new();
+        while !cursor.is_at_end() {
+            batch.clear();
+            let latest = self.ddl.transaction().latest();
+            let view = txn::View::of(self.ddl.transaction(), &latest);
+            cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
+            for row in batch.iter() {
+                if !each(row.to_datums()?)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// True where a table has no rows.
+    pub fn is_empty(&mut self, table: Oid) -> Result<bool> {
+        let catalog = Arc::clone(self.ddl.catalog());
+        let table = self.handle(&catalog, table)?;
+        let mut empty = true;
+        self.each_row(&table, &mut |_| {
+            empty = false;
+            Ok(false)
+        })?;
+        Ok(empty)
+    }
+
+    /// Fills an index that has just been made.
+    pub fn fill_index(&mut self, table: Oid, index: Oid) -> Result<()> {
+        let catalog = Arc::clone(self.ddl.catalog());
+        let table = self.handle(&catalog, table)?;
+        let at = table.indexes().iter().position(|known| known.relation().oid == index);
+        let Some(at) = at else { return Ok(()) };
+        let mut values = Values::new(self.around, Arc::clone(&self.names));
+        self.checks.set_catalog(catalog);
+        let mut change =
+            Change { txn: self.ddl.transaction(), values: &mut values, checks: self.checks };
+        Ok(table.build_index(&mut change, at, false)?)
+    }
+
+    /// Checks that no row has NULL in a column.
+    pub fn check_no_nulls(&mut self, table: Oid, attnum: i16, column: &str) -> Result<()> {
+        let catalog = Arc::clone(self.ddl.catalog());
+        let table = self.handle(&catalog, table)?;
+        let at = attnum as usize - 1;
+        let mut found = false;
+        self.each_row(&table, &mut |row| {
+            found = row[at].is_null();
+            Ok(!found)
+        })?;
+        if !found {
+            return Ok(());
+        }
+        let name = &*table.relation().name;
+        let message = format!("column \"{column}\" of relation \"{name}\" contains null values");
+        Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
+            .about(Object::Schema, table.schema())
+            .about(Object::Table, name)
+            .about(Object::Column, column)
+            .into())
+    }
+
+    /// Checks that the rows of a table meet a constraint.
+    pub fn check_rows(&mut self, table: Oid, constraint: &Arc<Constraint>) -> Result<()> {
+        let catalog = Arc::clone(self.ddl.catalog());
+        let table = self.handle(&catalog, table)?;
+        match &constraint.kind {
+            ConstraintKind::Check { expr, .. } => {
+                let names = Arc::clone(&self.names);
+                let values = Values::new(self.around, Arc::clone(&names));
+                let relation = table.relation();
+                let schema = names.schema_name(relation.schema);
+                let over = sql::bind::Names::relation(&*names, Some(schema), &relation.name);
+                let bound = sql::bind::expression(
+                    &expr.text,
+                    over.as_deref(),
+                    &*names,
+                    values.context(),
+                )
+                .map_err(|error| Error::from(error.cause))?;
+                let program = values.compile(&bound)?;
+                let live: Vec<usize> =
+                    relation.live_columns().map(|column| column.attnum as usize - 1).collect();
+                let mut broken = false;
+                self.each_row(&table, &mut |row| {
+                    broken = matches!(values.run(&program, &row, &live)?, Datum::Bool(false));
+                    Ok(!broken)
+                })?;
+                if !broken {
+                    return Ok(());
+                }
+                let name = &*relation.name;
+                let message = format!(
+                    "check constraint \"{}\" of relation \"{name}\" is violated by some row",
+                    constraint.name
+                );
+                Err(SqlError::new(SqlState::CHECK_VIOLATION, message)
+                    .about(Object::Schema, table.schema())
+                    .about(Object::Table, name)
+                    .about(Object::Constraint, &*constraint.name)
+                    .into())
+            }
+            ConstraintKind::Foreign(_) => {
+                let mut rows = Vec::new();
+                self.each_row(&table, &mut |row| {
+                    rows.push(row);
+                    Ok(true)
+                })?;
+                let mut values = Values::new(self.around, Arc::clone(&self.names));
+                self.checks.set_catalog(catalog);
+                for row in rows {
+                    self.checks.validate(self.ddl.transaction(), &table, constraint, &row)?;
+                }
+                Ok(self.checks.end_statement(self.ddl.transaction(), &mut values)?)
+            }
+            ConstraintKind::Key { .. } => Ok(()),
+        }
+    }
+
+    /// The value of an expression that is the same whenever it is computed; `None` for any other.
+    pub fn constant(&mut self, expr: &sql::plan::Expr) -> Result<Option<Datum>> {
+        if !is_stable(expr) {
+            return Ok(None);
+        }
+        let values = Values::new(self.around, Arc::clone(&self.names));
+        let program = values.compile(expr)?;
+        Ok(Some(values.run(&program, &[], &[])?))
+    }
+
+    /// Writes rows anew where the catalog has asked for it.
+    pub fn rewrite_rows(&mut self) -> Result<()> {
+        for rewrite in self.ddl.take_rewrites() {
+            let oid = rewrite.before.relation.oid;
+            let before = self.handle(&Arc::clone(&self.before), oid)?;
+            let catalog = Arc::clone(self.ddl.catalog());
+            let after = self.handle(&catalog, oid)?;
+            let using = std::mem::take(&mut self.using);
+            let mut values = Values::new(self.around, Arc::clone(&self.names));
+            let programs = using
+                .iter()
+                .filter(|(table, ..)| *table == oid)
+                .map(|(_, attnum, expr)| Ok((*attnum as usize - 1, values.compile(expr)?)))
+                .collect::<Result<Vec<_>>>()?;
+            let live: Vec<usize> = before
+                .relation()
+                .live_columns()
+                .map(|column| column.attnum as usize - 1)
+                .collect();
+            let old_width = before.relation().columns.len();
+            let relation = after.relation();
+            self.checks.set_catalog(Arc::clone(&catalog));
+            let mut rows = Vec::new();
+            self.each_row(&before, &mut |row| {
+                rows.push(row);
+                Ok(true)
+            })?;
+            for old in rows {
+                let mut new = old.clone();
+                for (position, program) in &programs {
+                    new[*position] = values.run(program, &old, &live)?;
+                }
+                for position in old_width..relation.columns.len() {
+                    let value = values.value_of_default(relation, position)?;
+                    new.push(value);
+                }
+                values.complete(relation, &mut new)?;
+                let mut change =
+                    Change { txn: self.ddl.transaction(), values: &mut values, checks: self.checks };
+                after.insert(&mut change, &new)?;
+            }
+            self.checks.end_statement(self.ddl.transaction(), &mut values)?;
+        }
+        self.before = Arc::clone(self.ddl.catalog());
+        Ok(())
+    }
+}
+
+/// True where an expression has no part that changes from call to call.
+fn is_stable(expr: &sql::plan::Expr) -> bool {
+    use sql::plan::ExprKind;
+    let each = |list: &[sql::plan::Expr]| list.iter().all(is_stable);
+    match &expr.kind {
+        ExprKind::Const(_) | ExprKind::Keyword(_) => true,
+        ExprKind::Call(call) => {
+            let function = scalar::registry::function(call.function);
+            let settled = function.is_some_and(|function| {
+                function.volatility != scalar::Volatility::Volatile && !function.set
+            });
+            settled && each(&call.args)
+        }
+        ExprKind::Cast { expr, .. } | ExprKind::Not(expr) => is_stable(expr),
+        ExprKind::Array { elements, .. } => each(elements),
+        ExprKind::Coalesce(list) | ExprKind::And(list) | ExprKind::Or(list) => each(list),
+        _ => false,
+    }
+}

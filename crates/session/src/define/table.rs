@@ -1,0 +1,661 @@
+//! `CREATE TABLE` and `CREATE INDEX`.
+
+use std::sync::Arc;
+
+use ::table::catalog::{Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, SqlText};
+use ::table::catalog::ddl::{NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey, NewTable, SequenceOptions};
+use sql::bind::ColumnDefault;
+use sql::parse::ast::{
+    ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
+    Name, References, SequenceOption, SqlExpr, StorageOption, TableConstraint,
+    TableConstraintKind, TableElement, Timing,
+};
+use store::Retention;
+use types::{Modifier, Oid, SqlState, Type};
+
+use super::text::{self, Over};
+use super::{Maker, misc};
+use crate::error::{Error, Result};
+
+/// The types that are integers with a sequence.
+const SERIALS: [(&str, Type); 6] = [
+    ("serial", Type::INT4),
+    ("serial4", Type::INT4),
+    ("bigserial", Type::INT8),
+    ("serial8", Type::INT8),
+    ("smallserial", Type::INT2),
+    ("serial2", Type::INT2),
+];
+
+/// A table that is being put together.
+pub struct Parts {
+    pub name: String,
+    pub columns: Vec<NewColumn>,
+    pub constraints: Vec<NewConstraint>,
+    /// The columns whose values come from a sequence that is made with the table, and their type.
+    pub serials: Vec<(usize, Type)>,
+}
+
+impl Parts {
+    /// The columns as expressions may name them.
+    fn names(&self) -> Vec<(Arc<str>, i16)> {
+        self.columns.iter().zip(1..).map(|(column, at)| (Arc::clone(&column.name), at)).collect()
+    }
+}
+
+/// `CREATE TABLE`
+pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
+    let (schema, name) = maker.new_name(&create.name)?;
+    if create.if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
+        maker.notice(
+            SqlState::DUPLICATE_TABLE,
+            format!("relation \"{name}\" already exists, skipping"),
+        );
+        return Ok(());
+    }
+    if create.temporary {
+        return Err(Error::not_supported("CREATE TEMPORARY TABLE"));
+    }
+    let mut parts = Parts {
+        name: name.to_owned(),
+        columns: Vec::new(),
+        constraints: Vec::new(),
+        serials: Vec::new(),
+    };
+    // Columns first: constraints may name those that follow them.
+    for element in &create.elements {
+        match element {
+            TableElement::Column(column) => add_column(maker, &mut parts, column)?,
+            TableElement::Like { table, options } => {
+                let of = maker.relation(table)?;
+                like(&mut parts, &of, options);
+            }
+            TableElement::Constraint(_) => {}
+        }
+    }
+    for element in &create.elements {
+        match element {
+            TableElement::Column(column) => {
+                for constraint in &column.constraints {
+                    column_constraint(maker, &mut parts, column, constraint)?;
+                }
+            }
+            TableElement::Constraint(constraint) => {
+                let over = parts.names();
+                let made = table_constraint(maker, constraint, Oid::NONE, &parts.name, &over)?;
+                parts.constraints.push(made);
+            }
+            TableElement::Like { .. } => {}
+        }
+    }
+    one_primary_key(&parts)?;
+    let (options, history) = storage(&create.options)?;
+    // Sequences of serial columns come first, because the columns' defaults name them.
+    let mut sequences = Vec::new();
+    for (place, ty) in &parts.serials {
+        let column = Arc::clone(&parts.columns[*place].name);
+        let sequence = maker.ddl.choose_relation_name(schema, name, Some(&column), "seq");
+        let wanted = SequenceOptions { data_type: Some(*ty), ..SequenceOptions::default() };
+        let made =
+            maker.ddl.create_sequence(schema, &sequence, Persistence::Permanent, &wanted)?;
+        parts.columns[*place].default =
+            Some(text::next_value(&maker.names, schema, made.oid, &sequence));
+        sequences.push((made.oid, *place as i16 + 1));
+    }
+    check_expressions(maker, schema, &parts)?;
+    let made = maker.ddl.create_table(NewTable {
+        schema,
+        name: name.into(),
+        persistence: if create.unlogged { Persistence::Unlogged } else { Persistence::Permanent },
+        columns: parts.columns,
+        constraints: parts.constraints,
+        options,
+        history: history.unwrap_or_default(),
+    })?;
+    for (sequence, attnum) in sequences {
+        maker.ddl.own_sequence(sequence, Some((made.oid, attnum)))?;
+    }
+    maker.see();
+    Ok(())
+}
+
+/// Columns, defaults and checks like those of another table.
+fn like(parts: &mut Parts, of: &Relation, options: &[(String, bool)]) {
+    let including = |what: &str| {
+        let said = options.iter().rev().find(|(word, _)| word == what || word == "all");
+        said.is_some_and(|(_, including)| *including)
+    };
+    for column in of.live_columns() {
+        let mut made = NewColumn::new(&column.name, column.ty);
+        made.modifier = column.modifier;
+        made.not_null = column.not_null;
+        if let Some(default) = &column.default {
+            let wanted = if default.is_generated { "generated" } else { "defaults" };
+            if including(wanted) {
+                made.default = Some(default.expr.clone());
+                made.is_generated = default.is_generated;
+            }
+        }
+        if column.identity.is_some() && including("identity") {
+            made.identity = column.identity.map(|identity| NewIdentity {
+                is_always: identity.is_always,
+                ..NewIdentity::default()
+            });
+        }
+        parts.columns.push(made);
+    }
+}
+
+/// A column without its constraints, but with its type and what makes it serial.
+fn add_column(
+    maker: &Maker<'_, '_>,
+    parts: &mut Parts,
+    definition: &ColumnDefinition,
+) -> Result<()> {
+    let column = new_column(maker, definition)?;
+    if serial_type(definition).is_some() {
+        parts.serials.push((parts.columns.len(), column.ty));
+    }
+    parts.columns.push(column);
+    Ok(())
+}
+
+/// The integer type behind a serial one.
+pub fn serial_type(definition: &ColumnDefinition) -> Option<Type> {
+    let plain = definition.ty.name.parts.len() == 1 && definition.ty.dimensions == 0;
+    let name = definition.ty.name.last();
+    SERIALS.iter().find(|(serial, _)| plain && *serial == name).map(|(_, ty)| *ty)
+}
+
+/// A column of a type, NOT NULL where it is serial.
+pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Result<NewColumn> {
+    let (ty, modifier) = match serial_type(definition) {
+        Some(ty) => (ty, Modifier::NONE),
+        None => maker.type_of(&definition.ty)?,
+    };
+    if let Some(collation) = &definition.collation {
+        check_collation(collation, ty)?;
+    }
+    let mut column = NewColumn::new(&definition.name.text, ty);
+    column.modifier = modifier;
+    column.not_null = serial_type(definition).is_some();
+    Ok(column)
+}
+
+/// Texts are ordered by their bytes: a collation that asks for that is taken, no other.
+fn check_collation(collation: &sql::parse::ast::Path, ty: Type) -> Result<()> {
+    let known = ["C", "POSIX", "default", "ucs_basic", "C.UTF-8", "pg_c_utf8"];
+    if !known.contains(&collation.last()) {
+        let message =
+            format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
+        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+    }
+    let _ = ty;
+    Ok(())
+}
+
+/// What a constraint of a column adds to it, or to the table.
+pub fn column_constraint(
+    maker: &Maker<'_, '_>,
+    parts: &mut Parts,
+    definition: &ColumnDefinition,
+    constraint: &sql::parse::ast::ColumnConstraint,
+) -> Result<()> {
+    let over = parts.names();
+    let own = Over { relation: Oid::NONE, name: &parts.name, columns: &over };
+    let name = &definition.name.text;
+    let place = parts.columns.iter().position(|column| *column.name == **name);
+    let column = &mut parts.columns[place.expect("the column was added")];
+    let conflict = |what: &str| {
+        let message = format!("{what} for column \"{name}\" of table \"{}\"", parts.name);
+        Error::new(SqlState::SYNTAX_ERROR, message)
+    };
+    let mut add = |kind: NewConstraintKind| {
+        parts.constraints.push(named(constraint.name.as_ref(), kind, constraint.timing));
+    };
+    match &constraint.kind {
+        ColumnConstraintKind::NotNull => column.not_null = true,
+        ColumnConstraintKind::Null => {
+            if column.not_null {
+                return Err(conflict("conflicting NULL/NOT NULL declarations"));
+            }
+        }
+        ColumnConstraintKind::Default(expr) => {
+            if column.default.is_some() {
+                return Err(conflict("multiple default values specified"));
+            }
+            column.default = kept_default(maker, expr, None)?;
+        }
+        ColumnConstraintKind::Generated(expr) => {
+            if column.default.is_some() {
+                return Err(conflict("both default and generation expression specified"));
+            }
+            column.default = Some(kept(maker, expr, Some(own))?);
+            column.is_generated = true;
+        }
+        ColumnConstraintKind::Identity { always, options } => {
+            if column.identity.is_some() {
+                return Err(conflict("multiple identity specifications"));
+            }
+            if column.default.is_some() {
+                return Err(conflict("both default and identity specified"));
+            }
+            column.identity = Some(identity(maker, *always, options)?);
+            column.not_null = true;
+        }
+        ColumnConstraintKind::Check(expr) => {
+            let kept = kept(maker, expr, Some(own))?;
+            add(NewConstraintKind::Check(kept));
+        }
+        ColumnConstraintKind::Unique { nulls_distinct } => add(NewConstraintKind::Key {
+            columns: vec![name.as_str().into()],
+            include: Vec::new(),
+            is_primary: false,
+            nulls_distinct: *nulls_distinct,
+            options: Vec::new(),
+        }),
+        ColumnConstraintKind::PrimaryKey => add(NewConstraintKind::Key {
+            columns: vec![name.as_str().into()],
+            include: Vec::new(),
+            is_primary: true,
+            nulls_distinct: true,
+            options: Vec::new(),
+        }),
+        ColumnConstraintKind::References(references) => {
+            let columns = std::slice::from_ref(&definition.name);
+            let kind = foreign(maker, columns, references, &parts.name)?;
+            add(kind);
+        }
+    }
+    Ok(())
+}
+
+/// An identity, with the options of its sequence.
+pub fn identity(
+    maker: &Maker<'_, '_>,
+    always: bool,
+    options: &[SequenceOption],
+) -> Result<NewIdentity> {
+    let name = options.iter().find_map(|option| match option {
+        SequenceOption::Name(path) => Some(path.last().into()),
+        _ => None,
+    });
+    Ok(NewIdentity {
+        is_always: always,
+        name,
+        options: misc::sequence_options(maker, options)?,
+    })
+}
+
+/// An expression as it is kept.
+pub fn kept(maker: &Maker<'_, '_>, expr: &SqlExpr, over: Option<Over<'_>>) -> Result<SqlText> {
+    text::expression(&expr.text, over, &maker.names)
+}
+
+/// A default as it is kept; none for NULL.
+pub fn kept_default(
+    maker: &Maker<'_, '_>,
+    expr: &SqlExpr,
+    over: Option<Over<'_>>,
+) -> Result<Option<SqlText>> {
+    let is_null = expr.text.trim().eq_ignore_ascii_case("null");
+    if is_null { Ok(None) } else { kept(maker, expr, over).map(Some) }
+}
+
+fn named(name: Option<&Name>, kind: NewConstraintKind, timing: Timing) -> NewConstraint {
+    NewConstraint {
+        name: name.map(|name| name.text.as_str().into()),
+        is_deferrable: timing.deferrable,
+        is_deferred: timing.deferred,
+        is_validated: !timing.not_valid,
+        kind,
+    }
+}
+
+/// A constraint of a table.
+pub fn table_constraint(
+    maker: &Maker<'_, '_>,
+    constraint: &TableConstraint,
+    relation: Oid,
+    table: &str,
+    columns: &[(Arc<str>, i16)],
+) -> Result<NewConstraint> {
+    let over = Over { relation, name: table, columns };
+    let texts = |names: &[Name]| names.iter().map(|name| name.text.as_str().into()).collect();
+    let kind = match &constraint.kind {
+        TableConstraintKind::Check(expr) => {
+            NewConstraintKind::Check(kept(maker, expr, Some(over))?)
+        }
+        TableConstraintKind::Unique { using_index: Some(_), .. } => {
+            return Err(Error::not_supported("ADD CONSTRAINT USING INDEX"));
+        }
+        TableConstraintKind::Unique { primary, columns: keys, include, nulls_distinct, .. } => {
+            for key in keys {
+                if !columns.iter().any(|(name, _)| **name == *key.text) {
+                    let message = format!("column \"{}\" named in key does not exist", key.text);
+                    let mut error = Error::new(SqlState::UNDEFINED_COLUMN, message);
+                    error.position = constraint.at.position(maker.source);
+                    return Err(error);
+                }
+            }
+            NewConstraintKind::Key {
+                columns: texts(keys),
+                include: texts(include),
+                is_primary: *primary,
+                nulls_distinct: *nulls_distinct,
+                options: Vec::new(),
+            }
+        }
+        TableConstraintKind::ForeignKey { columns: keys, references } => {
+            for key in keys {
+                if !columns.iter().any(|(name, _)| **name == *key.text) {
+                    let message = format!(
+                        "column \"{}\" referenced in foreign key constraint does not exist",
+                        key.text
+                    );
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                }
+            }
+            foreign(maker, keys, references, table)?
+        }
+        TableConstraintKind::Exclude => return Err(Error::not_supported("EXCLUDE")),
+    };
+    Ok(named(constraint.name.as_ref(), kind, constraint.timing))
+}
+
+/// A foreign key. One that refers to the table that is being made refers to none yet.
+fn foreign(
+    maker: &Maker<'_, '_>,
+    columns: &[Name],
+    references: &References,
+    own: &str,
+) -> Result<NewConstraintKind> {
+    let found = maker.find(&references.table)?;
+    let is_own = references.table.last() == own && found.is_none();
+    let target = match found {
+        Some(relation) => relation.oid,
+        None if is_own => Oid::NONE,
+        None => return Err(maker.no_relation(&references.table)),
+    };
+    let texts = |names: &[Name]| names.iter().map(|name| name.text.as_str().into()).collect();
+    let action = |action: &ForeignAction| match action {
+        ForeignAction::NoAction => Action::NoAction,
+        ForeignAction::Restrict => Action::Restrict,
+        ForeignAction::Cascade => Action::Cascade,
+        ForeignAction::SetNull(_) => Action::SetNull,
+        ForeignAction::SetDefault(_) => Action::SetDefault,
+    };
+    let on_delete_columns = match &references.on_delete {
+        ForeignAction::SetNull(columns) | ForeignAction::SetDefault(columns) => texts(columns),
+        _ => Vec::new(),
+    };
+    Ok(NewConstraintKind::Foreign {
+        columns: texts(columns),
+        references: target,
+        referenced: texts(&references.columns),
+        match_type: if references.full { MatchType::Full } else { MatchType::Simple },
+        on_update: action(&references.on_update),
+        on_delete: action(&references.on_delete),
+        on_delete_columns,
+    })
+}
+
+fn one_primary_key(parts: &Parts) -> Result<()> {
+    let is_primary = |constraint: &&NewConstraint| {
+        matches!(constraint.kind, NewConstraintKind::Key { is_primary: true, .. })
+    };
+    if parts.constraints.iter().filter(is_primary).count() > 1 {
+        let message =
+            format!("multiple primary keys for table \"{}\" are not allowed", parts.name);
+        return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
+    Ok(())
+}
+
+/// Storage parameters, and the history among them.
+///
+/// # Errors
+/// `22023` for a history that is none.
+pub fn storage(
+    options: &[StorageOption],
+) -> Result<(Vec<(Arc<str>, Arc<str>)>, Option<Retention>)> {
+    let mut kept = Vec::new();
+    let mut history = None;
+    for (name, value) in options {
+        let value = value.as_deref().unwrap_or("true");
+        if name == "history" {
+            history = Some(retention(value)?);
+        } else if let Some(problem) = unknown_option(name) {
+            return Err(problem);
+        } else {
+            kept.push((name.as_str().into(), value.into()));
+        }
+    }
+    Ok((kept, history))
+}
+
+/// How much of the past a word or an interval asks for.
+fn retention(value: &str) -> Result<Retention> {
+    let invalid = || {
+        let message = format!("invalid value for parameter \"history\": \"{value}\"");
+        Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+            .hint("Write \"forever\", \"none\" or an interval such as \"30 days\".")
+    };
+    match value.to_ascii_lowercase().as_str() {
+        "forever" | "on" | "true" => Ok(Retention::Forever),
+        "none" | "off" | "false" => Ok(Retention::None),
+        text => {
+            let style = types::Style::default();
+            let context = types::Context::new(&style);
+            let parsed = types::text::parse(text, Type::INTERVAL, Modifier::NONE, &context);
+            match parsed {
+                Ok(types::Datum::Interval(interval)) => {
+                    let days = i64::from(interval.months) * 30 + i64::from(interval.days);
+                    let us = days * 86_400_000_000 + interval.us;
+                    u64::try_from(us).map(Retention::Since).map_err(|_| invalid())
+                }
+                _ => Err(invalid()),
+            }
+        }
+    }
+}
+
+/// The error for a storage parameter that PostgreSQL does not have either.
+fn unknown_option(name: &str) -> Option<Error> {
+    let known = ["fillfactor", "parallel_workers", "toast_tuple_target", "log_autovacuum_min_duration",
+        "user_catalog_table", "vacuum_index_cleanup", "vacuum_truncate", "deduplicate_items",
+        "fastupdate", "gin_pending_list_limit", "oids", "buffering"];
+    if known.contains(&name) || name.starts_with("autovacuum_") || name.starts_with("toast.") {
+        return None;
+    }
+    let message = format!("unrecognized parameter \"{name}\"");
+    Some(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+}
+
+/// The relation as the binder would see it, so that its expressions can be checked.
+fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relation {
+    sql::bind::Relation {
+        oid: Oid::NONE,
+        schema: maker.names.schema_name(schema).to_owned(),
+        name: parts.name.clone(),
+        kind: sql::bind::RelationKind::Table,
+        row_type: Type::RECORD,
+        columns: parts
+            .columns
+            .iter()
+            .zip(1..)
+            .map(|(column, attnum)| sql::bind::RelationColumn {
+                attnum,
+                name: column.name.to_string(),
+                ty: column.ty,
+                modifier: column.modifier,
+                not_null: column.not_null,
+                default: ColumnDefault::None,
+            })
+            .collect(),
+        unique: Vec::new(),
+        versioned: true,
+    }
+}
+
+/// Binds defaults, generated columns and checks once, so that what is wrong is found now.
+fn check_expressions(maker: &mut Maker<'_, '_>, schema: Oid, parts: &Parts) -> Result<()> {
+    maker.see();
+    let over = shadow(maker, schema, parts);
+    let context = maker.context();
+    for (column, bound) in parts.columns.iter().zip(&over.columns) {
+        let Some(expr) = &column.default else { continue };
+        let over = column.is_generated.then_some(&over);
+        check_default(maker, &expr.text, over, bound, column.is_generated)?;
+    }
+    for constraint in &parts.constraints {
+        if let NewConstraintKind::Check(expr) = &constraint.kind {
+            check_condition(&expr.text, &over, &maker.names, context)?;
+        }
+    }
+    Ok(())
+}
+
+/// Binds a default or the expression of a generated column.
+pub fn check_default(
+    maker: &Maker<'_, '_>,
+    text: &str,
+    over: Option<&sql::bind::Relation>,
+    column: &sql::bind::RelationColumn,
+    generated: bool,
+) -> Result<sql::plan::Expr> {
+    let bound = sql::bind::column_value(text, over, column, &*maker.names, maker.context());
+    let what = if generated { "column generation expressions" } else { "DEFAULT expressions" };
+    bound.map_err(|error| {
+        let state = error.cause.state();
+        let mut error = Error::from(error.cause);
+        if over.is_none() && state == SqlState::UNDEFINED_COLUMN {
+            let message = format!("cannot use column reference in {}", what.trim_end_matches('s'));
+            error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+        }
+        error
+    })
+}
+
+/// Binds a condition over a table.
+pub fn check_condition(
+    text: &str,
+    over: &sql::bind::Relation,
+    names: &crate::names::Names,
+    context: types::Context<'_>,
+) -> Result<sql::plan::Expr> {
+    let bound = sql::bind::expression(text, Some(over), names, context)
+        .map_err(|error| Error::from(error.cause))?;
+    if bound.ty != Type::BOOL {
+        let types: &dyn types::TypeSource = names;
+        let message = format!(
+            "argument of CHECK must be type boolean, not type {}",
+            types.name_of(bound.ty)
+        );
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    Ok(bound)
+}
+
+/// `CREATE INDEX`
+pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<()> {
+    let table = maker.relation(&create.table)?;
+    if table.table().is_none() {
+        let message = format!("cannot create index on relation \"{}\"", table.name);
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
+    if create.if_not_exists
+        && let Some(name) = &create.name
+        && maker.catalog().relation_named(table.schema, &name.text).is_some()
+    {
+        let message = format!("relation \"{}\" already exists, skipping", name.text);
+        maker.notice(SqlState::DUPLICATE_TABLE, message);
+        return Ok(());
+    }
+    let method = match create.method.as_ref().map(|name| name.text.as_str()) {
+        None | Some("btree") => IndexMethod::Btree,
+        Some("hash") => IndexMethod::Hash,
+        Some("gin") => IndexMethod::Gin,
+        Some(known @ ("gist" | "spgist" | "brin")) => {
+            return Err(Error::not_supported(format!("access method \"{known}\"")));
+        }
+        Some(other) => {
+            let message = format!("access method \"{other}\" does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+    };
+    let columns = text::columns_of(table.live_columns());
+    let over = Over { relation: table.oid, name: &table.name, columns: &columns };
+    let keys = create
+        .keys
+        .iter()
+        .map(|element| index_key(maker, element, &table, over))
+        .collect::<Result<Vec<_>>>()?;
+    let predicate = match &create.filter {
+        Some(filter) => {
+            let kept = kept(maker, filter, Some(over))?;
+            let bound = sql::bind::Names::relation(
+                &*maker.names,
+                Some(maker.names.schema_name(table.schema)),
+                &table.name,
+            );
+            if let Some(bound) = bound {
+                check_condition(&kept.text, &bound, &maker.names, maker.context())?;
+            }
+            Some(kept)
+        }
+        None => None,
+    };
+    let (options, _) = storage(&create.options)?;
+    let index = maker.ddl.create_index(table.oid, NewIndex {
+        name: create.name.as_ref().map(|name| name.text.as_str().into()),
+        method,
+        keys,
+        include: create.include.iter().map(|name| name.text.as_str().into()).collect(),
+        predicate,
+        is_unique: create.unique,
+        nulls_distinct: create.nulls_distinct,
+        is_valid: true,
+        options,
+    })?;
+    maker.see();
+    maker.fill_index(table.oid, index.oid)
+}
+
+fn index_key(
+    maker: &Maker<'_, '_>,
+    element: &IndexElement,
+    table: &Relation,
+    over: Over<'_>,
+) -> Result<NewIndexKey> {
+    let (part, ty) = match (&element.column, &element.expr) {
+        (Some(column), _) => match table.column_named(&column.text) {
+            Some(column) => (IndexPart::Column(column.attnum), column.ty),
+            None => {
+                let message = format!("column \"{}\" does not exist", column.text);
+                let mut error = Error::new(SqlState::UNDEFINED_COLUMN, message);
+                error.position = None;
+                return Err(error);
+            }
+        },
+        (None, Some(expr)) => {
+            let kept = kept(maker, expr, Some(over))?;
+            let schema = maker.names.schema_name(table.schema);
+            let bound = sql::bind::Names::relation(&*maker.names, Some(schema), &table.name)
+                .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table is gone"))?;
+            let bound =
+                sql::bind::expression(&kept.text, Some(&bound), &*maker.names, maker.context())
+                    .map_err(|error| Error::from(error.cause))?;
+            (IndexPart::Expr(kept), bound.ty)
+        }
+        (None, None) => return Err(Error::not_supported("an index without a key")),
+    };
+    Ok(NewIndexKey {
+        part,
+        ty,
+        is_descending: element.descending,
+        nulls_first: element.nulls_first,
+        class: element.class.as_ref().map(|class| class.last().into()),
+    })
+}
+

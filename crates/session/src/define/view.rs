@@ -1,0 +1,132 @@
+//! Views, and tables that are made of queries.
+
+use std::sync::Arc;
+
+use ::table::catalog::{CheckOption, Persistence};
+use ::table::catalog::ddl::{NewColumn, NewTable, NewView};
+use sql::parse::ast::{CreateTableAs, Name, Path, Query, Statement};
+use types::{Datum, SqlState, Type};
+
+use super::{table, text};
+use crate::error::{Error, Result};
+use crate::portal::{Portal, Tag, Work};
+use crate::query;
+use crate::session::{Session, done};
+
+/// The columns of a relation that shows a query, under these names as far as there are any.
+fn columns(bound: &sql::plan::Plan, names: &[Name], what: &str) -> Result<Vec<NewColumn>> {
+    if names.len() > bound.columns.len() {
+        let message = format!("{what} specifies more column names than columns");
+        return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
+    }
+    let columns = bound.columns.iter().enumerate().map(|(at, column)| {
+        let name = names.get(at).map_or(column.name.as_str(), |name| name.text.as_str());
+        let ty = if column.ty == Type::UNKNOWN { Type::TEXT } else { column.ty };
+        let mut made = NewColumn::new(name, ty);
+        made.modifier = column.modifier;
+        made
+    });
+    Ok(columns.collect())
+}
+
+impl Session {
+    /// `CREATE VIEW`
+    pub(crate) fn create_view(
+        &mut self,
+        name: &Path,
+        names: &[Name],
+        replace: bool,
+        shown: &Query,
+        text_of: &str,
+        portal: &Portal,
+    ) -> Result<Work> {
+        self.look()?;
+        self.must_write("CREATE VIEW")?;
+        let source = Arc::clone(&portal.parsed.source);
+        let statement = Statement::Query(Box::new(shown.clone()));
+        self.make(&source, |maker| {
+            let bound = sql::bind::statement(&statement, &*maker.names, maker.context(), &[])
+                .map_err(|error| maker.in_text(error))?;
+            if !bound.params.is_empty() {
+                let message = "views must not contain references to parameters";
+                return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
+            }
+            let columns = columns(&bound.plan, names, "CREATE VIEW")?;
+            let (schema, name) = maker.new_name(name)?;
+            // Places in the text that is kept count from its own beginning.
+            let parsed = sql::parse::statements(text_of)
+                .map_err(|error| Error::in_text(error, text_of))?;
+            let query = match parsed.first().map(|parsed| &parsed.statement) {
+                Some(Statement::Query(query)) => text::query(query, text_of, &maker.names),
+                _ => return Err(Error::not_supported("a view of this statement")),
+            };
+            let new = NewView {
+                schema,
+                name: name.into(),
+                persistence: Persistence::Permanent,
+                columns,
+                query,
+                check: CheckOption::None,
+                options: Vec::new(),
+            };
+            match maker.catalog().relation_named(schema, name).cloned() {
+                Some(old) if replace => {
+                    maker.ddl.replace_view(old.oid, new)?;
+                }
+                _ => {
+                    maker.ddl.create_view(new)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(done("CREATE VIEW"))
+    }
+
+    /// `CREATE TABLE ... AS`
+    pub(crate) fn create_table_as(
+        &mut self,
+        create: &CreateTableAs,
+        portal: &Portal,
+    ) -> Result<Work> {
+        if create.temporary {
+            return Err(Error::not_supported("CREATE TEMPORARY TABLE"));
+        }
+        let source = Arc::clone(&portal.parsed.source);
+        let statement = Statement::Query(create.query.clone());
+        let planned = {
+            let surroundings = self.surroundings();
+            query::plan(&statement, &source, &[], &surroundings)?
+        };
+        let made = self.make(&source, |maker| {
+            let (schema, name) = maker.new_name(&create.name)?;
+            if create.if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
+                let message = format!("relation \"{name}\" already exists, skipping");
+                maker.notice(SqlState::DUPLICATE_TABLE, message);
+                return Ok(None);
+            }
+            let bound = sql::bind::statement(&statement, &*maker.names, maker.context(), &[])
+                .map_err(|error| maker.in_text(error))?;
+            let columns = columns(&bound.plan, &create.columns, "CREATE TABLE AS")?;
+            let (options, history) = table::storage(&create.options)?;
+            let made = maker.ddl.create_table(NewTable {
+                schema,
+                name: name.into(),
+                persistence: Persistence::Permanent,
+                columns,
+                constraints: Vec::new(),
+                options,
+                history: history.unwrap_or_default(),
+            })?;
+            Ok(Some(made.oid))
+        })?;
+        let Some(table) = made else { return Ok(done("CREATE TABLE AS")) };
+        if !create.data {
+            return Ok(done("CREATE TABLE AS"));
+        }
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
+        self.collect(planned, &mut |row| rows.push(row.to_vec()))?;
+        let count = rows.len() as u64;
+        self.insert_rows(table, rows)?;
+        Ok(Work::Done(Tag::rows("SELECT", count)))
+    }
+}
