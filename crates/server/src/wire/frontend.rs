@@ -145,15 +145,16 @@ impl<'a> Target<'a> {
 impl<'a> Bind<'a> {
     fn read(body: &mut Reader<'a>) -> Result<Self, Error> {
         let (portal, statement) = (body.string()?, body.string()?);
+        let of_value = |at: usize, error: Error| {
+            let portal = match portal {
+                "" => "unnamed portal".to_owned(),
+                name => format!("portal \"{name}\""),
+            };
+            let place = format!("{portal} parameter ${}", at + 1);
+            Error { cause: error.cause.with_context(place), ..error }
+        };
         let formats = read_formats(body).map_err(|(at, error)| match at {
-            Some(at) => {
-                let place = match portal {
-                    "" => "unnamed portal".to_owned(),
-                    name => format!("portal \"{name}\""),
-                };
-                let place = format!("{place} parameter ${}", at + 1);
-                Error { cause: error.cause.with_context(place), ..error }
-            }
+            Some(at) => of_value(at, error),
             None => error,
         })?;
         let count = body.count()?;
@@ -164,15 +165,8 @@ impl<'a> Bind<'a> {
             )));
         }
         let mut values = Vec::with_capacity(count.min(body.0.len() / 4));
-        for _ in 0..count {
-            values.push(match body.int32()? {
-                -1 => None,
-                length => {
-                    let length = usize::try_from(length)
-                        .map_err(|_| violation("insufficient data left in message"))?;
-                    Some(body.bytes(length)?)
-                }
-            });
+        for at in 0..count {
+            values.push(body.value().map_err(|error| of_value(at, error))?);
         }
         let result_formats = read_formats(body).map_err(|(_, error)| error)?;
         Ok(Bind { portal, statement, formats, values, result_formats })
