@@ -90,6 +90,15 @@ pub struct Login {
     pub database: Oid,
 }
 
+/// The password of a role.
+#[derive(Clone, Debug)]
+pub struct Password {
+    /// What proves it: a SCRAM verifier as PostgreSQL writes it.
+    pub verifier: Arc<str>,
+    /// False where its time is up.
+    pub is_good: bool,
+}
+
 /// Why a running statement was told to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -265,6 +274,19 @@ impl Instance {
             superuser: role.may.superuser,
             role: role.oid,
             database: found.oid,
+        })
+    }
+
+    /// What the password of a role is checked against; `None` where it has none, and where there is
+    /// no such role. Whether the role may log in is for [`Instance::connect`] to say, once it has
+    /// proved who it is.
+    pub fn password(&self, user: &str) -> Option<Password> {
+        let catalog = self.catalogs.newest();
+        let role = catalog.role_named(user)?;
+        let now = now(&self.env).0;
+        Some(Password {
+            verifier: Arc::clone(role.password.as_ref()?),
+            is_good: role.valid_until_us.is_none_or(|until| now < until),
         })
     }
 

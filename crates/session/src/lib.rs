@@ -43,7 +43,7 @@ mod transaction;
 mod values;
 
 pub use error::{Error, Result, Severity};
-pub use instance::{Instance, Login, Options, StartUp};
+pub use instance::{Instance, Login, Options, Password, StartUp};
 pub use message::{Messages, Notification};
 pub use portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag};
 pub use session::Session;

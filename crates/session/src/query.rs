@@ -188,6 +188,8 @@ impl Session {
             given += 1;
             let flow = out.row(&row, columns, &types)?;
             if rows_max != 0 && given == rows_max {
+                // The tag counts the rows of the last piece.
+                portal.rows = 0;
                 return Ok(Done::Suspended);
             }
             if flow.is_break() {
@@ -201,7 +203,8 @@ impl Session {
         }
         let rows = if planned.writes { run.rows_changed() } else { portal.rows };
         let tag = Tag::rows(planned.tag, rows);
-        portal.work = Work::Done(tag.clone());
+        let again = if planned.writes { tag.clone() } else { Tag::rows(planned.tag, 0) };
+        portal.work = Work::Done(again);
         Ok(Done::Complete(tag))
     }
 }

@@ -207,7 +207,7 @@ impl Session {
             ));
         }
         self.begin_statement(&prepared.parsed)?;
-        let values = self.read_params(statement, &prepared, params)?;
+        let values = self.read_params(portal, statement, &prepared, params)?;
         let mut made = self.plan_prepared(&prepared, values)?;
         made.formats = formats(result_formats, made.formats.len())?;
         self.portals.insert(portal.to_owned(), made);
@@ -227,6 +227,7 @@ impl Session {
 
     fn read_params(
         &self,
+        portal: &str,
         name: &str,
         prepared: &Prepared,
         params: &Params<'_>,
@@ -260,7 +261,14 @@ impl Session {
             values.push(match bytes {
                 None => Datum::Null,
                 Some(bytes) => param(bytes, format, *ty, &context).map_err(|error| {
-                    let place = format!("unnamed portal parameter ${}", at + 1);
+                    let portal = match portal {
+                        "" => "unnamed portal".to_owned(),
+                        name => format!("portal \"{name}\""),
+                    };
+                    // What was sent as text stands there, if its length is above 0 that a setting
+                    // of the server allows.
+                    let value = if format == Format::Text { " = '...'" } else { "" };
+                    let place = format!("{portal} parameter ${}{value}", at + 1);
                     Error::from(error.with_context(place))
                 })?,
             });

@@ -5,28 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use session::{Instance, Options};
-use store::{Csn, MergeError, Table};
-use txn::{Engine, EngineOptions};
+use table::Tables;
+use txn::EngineOptions;
 use vfs::Env;
 
-struct Plain;
-
-impl Table for Plain {
-    fn merge(
-        &self,
-        _key: &[u8],
-        _base_csn: Csn,
-        _base: &[u8],
-        _deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
-        _out: &mut Vec<u8>,
-    ) -> Result<(), MergeError> {
-        Err(MergeError::new("this table has no deltas"))
-    }
-}
+/// What one statement may hold in memory.
+const MEMORY_BYTES_MAX: usize = 1 << 30;
 
 /// The database in a folder, which is made where there is none.
 pub fn instance(env: &Env, folder: &Path) -> Result<Arc<Instance>, Box<dyn Error>> {
-    let engine =
-        Engine::open(env, folder, EngineOptions::default(), Arc::new(|_| Arc::new(Plain)))?;
-    Ok(Instance::open(engine, Options { env: env.clone(), settings: Vec::new() })?)
+    let options = Options {
+        env: env.clone(),
+        settings: Vec::new(),
+        memory_bytes_max: MEMORY_BYTES_MAX,
+        tables: Tables::new(),
+    };
+    Ok(Instance::open_at(folder, EngineOptions::default(), options)?)
 }

@@ -314,7 +314,9 @@ mod tests {
     /// A verifier that PostgreSQL wrote fits its password and no other.
     #[test]
     fn a_verifier_of_postgresql() {
-        let text = "SCRAM-SHA-256$4096:B5VaTCvCLDzZxSYL829oVA==$3Ako3mNxNtdsaSOJl0Av3i6vyV3OiSP9Ly7famdFSbw=:d7BfSmrtjwbF74mSoOhQiDSpoIvlakXKdpBNb3Meunc=";
+        let text = "SCRAM-SHA-256$4096:vV9SuJDylYGHNRUp/NEK/Q==\
+                    $f22bmxQ+NluARGOQuuEer6QbJmvvuLVLQFCXxSiY4xk=\
+                    :h+u+DvyM2e2P1FFjGyHQLgOSYOBLz+TZsGgcLe5IA/I=";
         let Some(verifier) = Verifier::parse(text) else { panic!("it is one") };
         assert!(verifier.fits("1234567890"));
         assert!(!verifier.fits("1234567891"));

@@ -64,9 +64,14 @@ impl Conversation {
                 self.fail_copy(error)
             }
             Ok(Message::Terminate) => Step::Close,
-            Ok(_) => self.fail_copy(violation(format!(
-                "unexpected message type 0x{kind:02X} during COPY from stdin"
-            ))),
+            Ok(_) => {
+                self.report(&violation(format!(
+                    "unexpected message type 0x{kind:02X} during COPY from stdin"
+                )));
+                let message =
+                    "terminating connection because protocol synchronization was lost";
+                self.hang_up(violation(message))
+            }
             Err(error) => self.fail_copy(error),
         }
     }

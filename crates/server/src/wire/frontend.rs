@@ -145,7 +145,18 @@ impl<'a> Target<'a> {
 impl<'a> Bind<'a> {
     fn read(body: &mut Reader<'a>) -> Result<Self, Error> {
         let (portal, statement) = (body.string()?, body.string()?);
-        let formats = read_formats(body)?;
+        let of_value = |at: usize, error: Error| {
+            let portal = match portal {
+                "" => "unnamed portal".to_owned(),
+                name => format!("portal \"{name}\""),
+            };
+            let place = format!("{portal} parameter ${}", at + 1);
+            Error { cause: error.cause.with_context(place), ..error }
+        };
+        let formats = read_formats(body).map_err(|(at, error)| match at {
+            Some(at) => of_value(at, error),
+            None => error,
+        })?;
         let count = body.count()?;
         if formats.len() > 1 && formats.len() != count {
             return Err(violation(format!(
@@ -154,33 +165,25 @@ impl<'a> Bind<'a> {
             )));
         }
         let mut values = Vec::with_capacity(count.min(body.0.len() / 4));
-        for _ in 0..count {
-            values.push(match body.int32()? {
-                -1 => None,
-                length => {
-                    let length = usize::try_from(length)
-                        .map_err(|_| violation("insufficient data left in message"))?;
-                    Some(body.bytes(length)?)
-                }
-            });
+        for at in 0..count {
+            values.push(body.value().map_err(|error| of_value(at, error))?);
         }
-        let result_formats = read_formats(body)?;
+        let result_formats = read_formats(body).map_err(|(_, error)| error)?;
         Ok(Bind { portal, statement, formats, values, result_formats })
     }
 }
 
-fn read_formats(body: &mut Reader<'_>) -> Result<Vec<Format>, Error> {
-    let count = body.count()?;
+/// A list of formats; an error comes with the number of the one that is none.
+fn read_formats(body: &mut Reader<'_>) -> Result<Vec<Format>, (Option<usize>, Error)> {
+    let count = body.count().map_err(|error| (None, error))?;
     let mut formats = Vec::with_capacity(count.min(body.0.len() / 2));
-    for _ in 0..count {
-        formats.push(match body.int16()? {
+    for at in 0..count {
+        formats.push(match body.int16().map_err(|error| (None, error))? {
             0 => Format::Text,
             1 => Format::Binary,
             code => {
-                return Err(Error::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("unsupported format code: {code}"),
-                ));
+                let message = format!("unsupported format code: {code}");
+                return Err((Some(at), Error::new(SqlState::INVALID_PARAMETER_VALUE, message)));
             }
         });
     }

@@ -50,6 +50,18 @@ impl<'a> Reader<'a> {
         self.array().map(i32::from_be_bytes)
     }
 
+    /// A value with its length in front; none for NULL.
+    pub(crate) fn value(&mut self) -> Result<Option<&'a [u8]>, Error> {
+        match self.int32()? {
+            -1 => Ok(None),
+            length => {
+                let length = usize::try_from(length)
+                    .map_err(|_| violation("insufficient data left in message"))?;
+                self.bytes(length).map(Some)
+            }
+        }
+    }
+
     /// A string that ends with a zero byte, which is taken too.
     pub(crate) fn string(&mut self) -> Result<&'a str, Error> {
         let end = self

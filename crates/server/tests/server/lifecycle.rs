@@ -93,7 +93,8 @@ fn first_packets_that_are_none() {
     ] {
         let mut wire = Wire::open(address);
         wire.send(&bytes);
-        let refusal = wire.next().unwrap();
+        // Settings are looked at after the client has proved who it is.
+        let refusal = wire.until(b'E').pop().unwrap();
         assert_eq!(refusal.state(), state, "{}", bytes.escape_ascii());
         assert_eq!(refusal.field(b'V').as_deref(), Some("FATAL"));
         assert_eq!(wire.next(), None);
@@ -138,7 +139,10 @@ fn cancelling() {
     std::thread::sleep(Duration::from_millis(50));
     cancel(&wire.secret);
     let shown = show(&wire.until(b'Z'));
-    assert_eq!(shown, "E ERROR 57014: canceling statement due to user request\nZ I\n");
+    assert_eq!(
+        shown,
+        "T count type 20 length 8\nE ERROR 57014: canceling statement due to user request\nZ I\n"
+    );
     assert!(wire.query("SELECT 1").contains("D 1"));
     assert_eq!(server.metrics().cancel_requests_total, 2);
 }
@@ -151,7 +155,7 @@ fn statement_timeout() {
     wire.query("SET statement_timeout = 50");
     assert_eq!(
         wire.query(ENDLESS),
-        "E ERROR 57014: canceling statement due to statement timeout\nZ I\n"
+        "T count type 20 length 8\nE ERROR 57014: canceling statement due to statement timeout\nZ I\n"
     );
     assert!(wire.query("SELECT 1").contains("D 1"));
 }
@@ -255,7 +259,7 @@ fn shutting_down() {
     server.shutdown();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     for wire in [&mut idle, &mut in_block, &mut busy] {
-        let last = wire.next().unwrap();
+        let last = wire.until(b'E').pop().unwrap();
         assert_eq!(last.state(), "57P01");
         assert_eq!(
             last.field(b'M').as_deref(),

@@ -68,7 +68,12 @@ impl Wire {
 
     /// A session.
     pub fn connect(server: &Handle) -> Self {
-        let mut wire = Self::open(server.addresses()[0]);
+        Self::connect_to(server.addresses()[0])
+    }
+
+    /// A session with any server.
+    pub fn connect_to(address: SocketAddr) -> Self {
+        let mut wire = Self::open(address);
         wire.begin(&[("user", "postgres")]);
         wire
     }
@@ -246,7 +251,7 @@ impl<'a> Body<'a> {
             let format = body.int16();
             let mut column = format!("{name} type {ty} length {length}");
             if (table, number) != (0, 0) {
-                write!(column, " table {table} column {number}").unwrap();
+                write!(column, " of column {number}").unwrap();
             }
             if modifier != -1 {
                 write!(column, " modifier {modifier}").unwrap();
@@ -288,7 +293,8 @@ impl<'a> Body<'a> {
             of("M").unwrap_or("?")
         );
         for field in fields.iter().filter(|field| !field.is_empty()) {
-            if !field.starts_with(['S', 'V', 'C', 'M']) {
+            // The place in PostgreSQL's own source is not compared.
+            if !field.starts_with(['S', 'V', 'C', 'M', 'F', 'L', 'R']) {
                 let (code, value) = field.split_at(1);
                 write!(text, " | {code} {value}").unwrap();
             }
