@@ -3,6 +3,7 @@
 
 mod drops;
 mod histories;
+mod power;
 mod records;
 mod sessions;
 mod statements;

@@ -53,7 +53,12 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64) -> World {
-        World::open(Env::sim(&SimVfs::unrecorded(), seed))
+        World::on(&SimVfs::unrecorded(), seed)
+    }
+
+    /// The database on a disk.
+    pub fn on(disk: &SimVfs, seed: u64) -> World {
+        World::open(Env::sim(disk, seed))
     }
 
     fn open(env: Env) -> World {
