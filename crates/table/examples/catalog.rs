@@ -130,7 +130,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let start = Instant::now();
     for number in 0..some {
-        let object = cache.newest().relation_named(PUBLIC, &format!("more_{number}")).map(|r| r.oid);
+        let object =
+            cache.newest().relation_named(PUBLIC, &format!("more_{number}")).map(|r| r.oid);
         commit(&engine, &cache, |ddl| {
             let object = Address::relation(object.unwrap_or_default());
             ddl.add_column(object.oid, NewColumn::new("late", Type::TEXT), false).map(drop)
@@ -140,7 +141,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let start = Instant::now();
     for number in 0..some {
-        let object = cache.newest().relation_named(PUBLIC, &format!("more_{number}")).map(|r| r.oid);
+        let object =
+            cache.newest().relation_named(PUBLIC, &format!("more_{number}")).map(|r| r.oid);
         commit(&engine, &cache, |ddl| {
             let object = Address::relation(object.unwrap_or_default());
             ddl.drop_objects(&[object], Behavior::Restrict).map(drop)

@@ -84,6 +84,12 @@ impl Ddl<'_> {
             Class::Relation if object.sub == 0 => {
                 catalog.relation(object.oid).map(|relation| relation.schema)
             }
+            Class::Relation => {
+                if let Some(relation) = catalog.relation(object.oid) {
+                    self.check_kind(relation, "DROP COLUMN", [false, true])?;
+                }
+                None
+            }
             Class::Type => catalog.type_entry(Type(object.oid)).map(TypeEntry::schema),
             Class::Schema if object.oid.is_builtin() => {
                 let schema = catalog.schema(object.oid);
@@ -387,11 +393,11 @@ impl Catalog {
         let mut found = Vec::new();
         for entry in self.entries() {
             match entry {
-                Entry::Relation(relation) if relation.schema == schema => {
-                    if relation.index().is_none() {
-                        let object = self.canonical(Address::relation(relation.oid));
-                        found.push((object, Dependence::Normal));
-                    }
+                Entry::Relation(relation)
+                    if relation.schema == schema && relation.index().is_none() =>
+                {
+                    let object = self.canonical(Address::relation(relation.oid));
+                    found.push((object, Dependence::Normal));
                 }
                 Entry::Type(ty) if ty.schema == schema => {
                     found.push((Address::of(Class::Type, ty.ty.oid()), Dependence::Normal));

@@ -189,6 +189,34 @@ impl<'a> Ddl<'a> {
         })
     }
 
+    /// Fails with 42809 where the action is none for a relation of this kind: what tables have, views
+    /// (`views`) and composite types (`types`) have only in part, others not at all.
+    fn check_kind(
+        &self,
+        relation: &Relation,
+        action: &str,
+        [views, types]: [bool; 2],
+    ) -> Result<()> {
+        let kinds = match relation.kind {
+            RelationKind::Table(_) => return Ok(()),
+            RelationKind::View(_) if views => return Ok(()),
+            RelationKind::Composite if types => return Ok(()),
+            RelationKind::View(_) => "views",
+            RelationKind::Index(_) => "indexes",
+            RelationKind::Sequence(_) => "sequences",
+            RelationKind::Composite => "composite types",
+        };
+        let message = match action {
+            "create index" => format!("cannot create index on relation \"{}\"", relation.name),
+            _ => format!(
+                "ALTER action {action} cannot be performed on relation \"{}\"",
+                relation.name
+            ),
+        };
+        let detail = format!("This operation is not supported for {kinds}.");
+        Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail).into())
+    }
+
     /// How values of a type are held.
     fn repr_of(&self, ty: Type) -> Result<Repr> {
         let scope = self.scope();

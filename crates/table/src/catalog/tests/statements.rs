@@ -257,6 +257,16 @@ fn columns() {
     let other = view("v", &[("b", INT)], SqlText::plain("SELECT 1"));
     let v = world.oid("v");
     fails(
+        world.run(|ddl| ddl.add_column(v, NewColumn::new("z", INT), false)),
+        "42809: ALTER action ADD COLUMN cannot be performed on relation \"v\"\n\
+         DETAIL: This operation is not supported for views.",
+    );
+    fails(
+        world.run(|ddl| ddl.drop_objects(&[Address::column(v, 1)], Behavior::Restrict)),
+        "42809: ALTER action DROP COLUMN cannot be performed on relation \"v\"\n\
+         DETAIL: This operation is not supported for views.",
+    );
+    fails(
         world.run(|ddl| ddl.replace_view(v, other)),
         "42P16: cannot change data type of view column \"b\" from text to integer",
     );
