@@ -37,6 +37,23 @@ pub enum ColumnChange {
     DropIdentity,
 }
 
+impl ColumnChange {
+    /// What it is called, and whether views and composite types know it.
+    fn action(&self) -> (&'static str, [bool; 2]) {
+        match self {
+            ColumnChange::Type { .. } => ("ALTER COLUMN ... SET DATA TYPE", [false, true]),
+            ColumnChange::NotNull(true) => ("ALTER COLUMN ... SET NOT NULL", [false, false]),
+            ColumnChange::NotNull(false) => ("ALTER COLUMN ... DROP NOT NULL", [false, false]),
+            ColumnChange::Default(_) => ("ALTER COLUMN ... SET DEFAULT", [true, false]),
+            ColumnChange::Expression(_) => ("ALTER COLUMN ... SET EXPRESSION", [false, false]),
+            ColumnChange::DropExpression => ("ALTER COLUMN ... DROP EXPRESSION", [false, false]),
+            ColumnChange::AddIdentity(_) => ("ALTER COLUMN ... ADD IDENTITY", [false, false]),
+            ColumnChange::Identity(_) => ("ALTER COLUMN ... SET", [false, false]),
+            ColumnChange::DropIdentity => ("ALTER COLUMN ... DROP IDENTITY", [false, false]),
+        }
+    }
+}
+
 impl Ddl<'_> {
     /// Adds a column to a table or a composite type. Rows that are there have `missing` of it as their
     /// value; where that is not one value for all (`rewrite`), they are written anew.
@@ -47,6 +64,7 @@ impl Ddl<'_> {
         self.whole(|ddl| {
             ddl.check_owner(Address::relation(relation))?;
             let mut changed = Relation::clone(&*ddl.relation_to_change(relation)?);
+            ddl.check_kind(&changed, "ADD COLUMN", [false, true])?;
             ddl.check_not_stored(&changed)?;
             check_new_column_name(&changed, &new.name)?;
             if changed.columns.len() >= COLUMNS_MAX {
@@ -83,6 +101,8 @@ impl Ddl<'_> {
         self.whole(|ddl| {
             ddl.check_owner(Address::relation(relation))?;
             let relation = ddl.relation_to_change(relation)?;
+            let (action, others) = change.action();
+            ddl.check_kind(&relation, action, others)?;
             let Some(found) = relation.column_named(column) else {
                 return Err(no_column(column, &relation.name));
             };

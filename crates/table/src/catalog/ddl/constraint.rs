@@ -94,7 +94,8 @@ impl Ddl<'_> {
     pub fn add_constraint(&mut self, table: Oid, new: NewConstraint) -> Result<Arc<Constraint>> {
         self.whole(|ddl| {
             ddl.check_owner(Address::relation(table))?;
-            ddl.relation_to_change(table)?;
+            let relation = ddl.relation_to_change(table)?;
+            ddl.check_kind(&relation, "ADD CONSTRAINT", [false, false])?;
             let def = ddl.table(table)?;
             if let Some(name) = &new.name {
                 ddl.check_constraint_name(&def, name)?;

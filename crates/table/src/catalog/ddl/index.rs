@@ -81,7 +81,8 @@ impl Ddl<'_> {
     pub fn create_index(&mut self, table: Oid, new: NewIndex) -> Result<Arc<Relation>> {
         self.whole(|ddl| {
             ddl.check_owner(Address::relation(table))?;
-            ddl.relation_to_change(table)?;
+            let relation = ddl.relation_to_change(table)?;
+            ddl.check_kind(&relation, "create index", [false, false])?;
             ddl.make_index(table, new, IndexRole::default())
         })
     }

@@ -16,6 +16,7 @@
 //! | `index`, `constraint`, `sequence` | what belongs to tables |
 //! | `user_type` | enums and domains |
 //! | `schema`, `role`, `grant` | schemas and databases, roles and memberships, privileges |
+//! | `owned` | what belongs to a role, all at once |
 //! | `alter` | renaming, moving, owners, comments: what all objects have |
 //! | `drop` | dropping, with all that depends |
 //! | `name` | names: which are free, which are chosen |
@@ -27,6 +28,7 @@ mod drop;
 mod grant;
 mod index;
 mod name;
+mod owned;
 mod role;
 mod schema;
 mod sequence;
@@ -185,6 +187,34 @@ impl<'a> Ddl<'a> {
         found.ok_or_else(|| {
             Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", relation.name))
         })
+    }
+
+    /// Fails with 42809 where the action is none for a relation of this kind: what tables have, views
+    /// (`views`) and composite types (`types`) have only in part, others not at all.
+    fn check_kind(
+        &self,
+        relation: &Relation,
+        action: &str,
+        [views, types]: [bool; 2],
+    ) -> Result<()> {
+        let kinds = match relation.kind {
+            RelationKind::Table(_) => return Ok(()),
+            RelationKind::View(_) if views => return Ok(()),
+            RelationKind::Composite if types => return Ok(()),
+            RelationKind::View(_) => "views",
+            RelationKind::Index(_) => "indexes",
+            RelationKind::Sequence(_) => "sequences",
+            RelationKind::Composite => "composite types",
+        };
+        let message = match action {
+            "create index" => format!("cannot create index on relation \"{}\"", relation.name),
+            _ => format!(
+                "ALTER action {action} cannot be performed on relation \"{}\"",
+                relation.name
+            ),
+        };
+        let detail = format!("This operation is not supported for {kinds}.");
+        Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail).into())
     }
 
     /// How values of a type are held.
