@@ -74,14 +74,6 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
     Builder { plan: &plan, types, sources: Vec::new() }.node(node)
 }
 
-/// The operator that the client is told about.
-fn main_of(root: &Node) -> &Node {
-    match &root.kind {
-        Kind::With { input, .. } => main_of(input),
-        _ => root,
-    }
-}
-
 struct Builder<'a> {
     plan: &'a Plan,
     types: &'a dyn TypeSource,
@@ -189,7 +181,7 @@ impl Builder<'_> {
             Kind::CteScan { table, .. } => Box::new(CteScan::new(*table)),
             Kind::WorkTable { table, .. } => Box::new(WorkTable::new(*table)),
             Kind::Modify(modify) => {
-                let is_main = std::ptr::eq(main_of(&self.plan.root), node);
+                let is_main = std::ptr::eq(self.plan.root.main(), node);
                 Box::new(self.modify(modify, is_main)?)
             }
             Kind::LockRows { input, locks } => {

@@ -215,18 +215,19 @@ impl Target {
                 // It was deleted in the meantime: there may be room now.
                 continue;
             }
+            if env.shared.touched.borrow().contains(&(self.relation, key.clone())) {
+                return Err(second_time("ON CONFLICT DO UPDATE").with_hint(
+                    "Ensure that no rows proposed for insertion within the same command have \
+                     duplicate constrained values.",
+                ));
+            }
             let pair = EvalRow::Pair(&there, &row);
             if let Some(filter) = filter
                 && !env.test(filter, pair)?
             {
                 return Ok(None);
             }
-            if !self.touch(env, &key) {
-                return Err(second_time("ON CONFLICT DO UPDATE").with_hint(
-                    "Ensure that no rows proposed for insertion within the same command have \
-                     duplicate constrained values.",
-                ));
-            }
+            self.touch(env, &key);
             let mut new = there.clone();
             for (place, program) in set {
                 new[*place] = env.value(program, pair)?;

@@ -19,7 +19,7 @@ pub(super) fn freeze(plan: &mut Plan) {
             changes += 1;
         }
     });
-    if changes == 0 || (changes == 1 && matches!(plan.root.kind, Kind::Modify(_))) {
+    if changes == 0 || (changes == 1 && matches!(plan.root.main().kind, Kind::Modify(_))) {
         return;
     }
     let mut next = plan.tables;
