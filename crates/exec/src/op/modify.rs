@@ -160,8 +160,7 @@ impl Target {
         let mut newest = Row::new();
         let tables = env.ctx.tables;
         let wait = LockWait::Wait;
-        let found =
-            tables.lock(self.relation, &key, strength, wait, &self.attnums, &mut newest)?;
+        let found = tables.lock(self.relation, &key, strength, wait, &self.attnums, &mut newest)?;
         match found {
             Locked::AsSeen => Ok(Some(key)),
             Locked::Changed => {

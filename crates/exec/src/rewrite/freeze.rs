@@ -50,7 +50,13 @@ pub(super) fn freeze(plan: &mut Plan) {
             }
             let name = "start".to_owned();
             let materialized = Some(true);
-            frozen.push(Table { number: next, name, materialized, body: Body::Plan(body), at_start: true });
+            frozen.push(Table {
+                number: next,
+                name,
+                materialized,
+                body: Body::Plan(body),
+                at_start: true,
+            });
             next += 1;
         });
     };

@@ -20,6 +20,7 @@
 
 mod script;
 mod session;
+mod sessions;
 mod world;
 
 use std::fs;

@@ -184,8 +184,7 @@ impl Session {
         let frame = Frame { context: &context, params, host: &still };
         let programs = Programs::new();
         let mut values = Values { names: view, schema: view, programs: &programs, frame };
-        let mut checks =
-            Checks::new(Arc::clone(&self.world.handles), Arc::clone(&view.catalog));
+        let mut checks = Checks::new(Arc::clone(&self.world.handles), Arc::clone(&view.catalog));
         let mut rows = Vec::new();
         {
             let base = Base {
@@ -217,10 +216,48 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Runs a statement with one parameter many times, in one transaction that is rolled back.
+    #[allow(dead_code)]
+    pub fn repeat(&self, statement: &str, count: usize, param: impl Fn(usize) -> Datum) {
+        let view = View::new(&self.world);
+        let prepared = self.prepare(statement).expect("the statement is right");
+        let style = Style::default();
+        let still = Still { world: &self.world, catalog: &view.catalog };
+        let types = Context { types: &view, ..Context::new(&style) };
+        let context = scalar::Context {
+            types,
+            statement: TimestampTz(0),
+            clock: &still,
+            random: &still,
+            session: &still,
+        };
+        let programs = Programs::new();
+        let mut txn = self.world.engine.begin(Isolation::ReadCommitted);
+        let mut checks = Checks::new(Arc::clone(&self.world.handles), Arc::clone(&view.catalog));
+        let mut row = Vec::new();
+        for at in 0..count {
+            let params = [param(at)];
+            let frame = Frame { context: &context, params: &params, host: &still };
+            let mut values = Values { names: &view, schema: &view, programs: &programs, frame };
+            let base = Base {
+                cache: &self.world.cache,
+                handles: &self.world.handles,
+                catalog: &view.catalog,
+                computed: &still,
+            };
+            let tables = Stored::new(&mut txn, &mut checks, &mut values, base);
+            let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
+            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max };
+            let mut run = prepared.start();
+            while run.next(&mut ctx, &mut row).expect("the statement runs") {}
+        }
+    }
+}
+
 fn prepare(statement: &Statement, view: &View) -> Result<Arc<Prepared>> {
     let style = Style::default();
     let context = Context { types: view, ..Context::new(&style) };
-    let bound =
-        sql::bind::statement(statement, view, context, &[]).map_err(|error| error.cause)?;
+    let bound = sql::bind::statement(statement, view, context, &[]).map_err(|error| error.cause)?;
     Prepared::new(bound.plan, view, context, view)
 }

@@ -164,9 +164,13 @@ fn new_index(
             Some(column) => NewIndexKey::column(column.attnum),
             None => {
                 let over = names.make(relation);
-                let expr =
-                    sql::bind::expression(&text, Some(&over), names, Context::new(&Style::default()))
-                        .map_err(|error| error.cause)?;
+                let expr = sql::bind::expression(
+                    &text,
+                    Some(&over),
+                    names,
+                    Context::new(&Style::default()),
+                )
+                .map_err(|error| error.cause)?;
                 NewIndexKey {
                     part: IndexPart::Expr(SqlText::plain(&text)),
                     ty: expr.ty,
@@ -219,10 +223,9 @@ impl View {
     /// A relation as the binder sees it.
     fn make(&self, relation: &catalog::Relation) -> Relation {
         let default = |column: &catalog::Column| match (&column.identity, &column.default) {
-            (Some(identity), _) => ColumnDefault::Identity {
-                sequence: identity.sequence,
-                always: identity.is_always,
-            },
+            (Some(identity), _) => {
+                ColumnDefault::Identity { sequence: identity.sequence, always: identity.is_always }
+            }
             (None, Some(default)) if default.is_generated => {
                 ColumnDefault::Generated(default.expr.text.to_string())
             }
