@@ -6,6 +6,7 @@
 //! On a disk in memory and without a commit: what is measured is a prepared plan being run, its
 //! transaction begun before. Each figure is the best of three rounds.
 
+#[allow(dead_code)]
 #[path = "../tests/run/session.rs"]
 mod session;
 #[path = "../tests/run/world.rs"]
