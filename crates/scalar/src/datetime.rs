@@ -14,7 +14,7 @@ use types::{Coercion, Datum, Error, Modifier, Result, SqlState, Type};
 use crate::function::{Call, Default, Function, Rows, functions, sets};
 
 /// The time zone of the session.
-fn zone<'a>(call: &Call<'a>) -> &'a TimeZone {
+pub(crate) fn zone<'a>(call: &Call<'a>) -> &'a TimeZone {
     &call.context.types.style.time_zone
 }
 
@@ -233,6 +233,8 @@ pub(crate) const TABLE: &[Function] = functions! {
         a.at_zone(&ZoneName::parse(name)?, call.context.types.now);
     2038 timezone(INTERVAL, TIMETZ) -> TIMETZ = (call; east: Interval, a: TimeTz)
         a.at_zone(&zone_of(call, east)?, call.context.types.now);
+    6336 timezone(TIMETZ) -> TIMETZ [stable] = (call; a: TimeTz)
+        a.at_zone(&ZoneName::Zone(zone(call).clone()), call.context.types.now);
     6334 timezone(TIMESTAMPTZ) -> TIMESTAMP [stable] = (call; a: TimestampTz) to_local(call, a);
     6335 timezone(TIMESTAMP) -> TIMESTAMPTZ [stable] = (call; a: Timestamp) to_moment(call, a);
 

@@ -31,6 +31,7 @@ mod json;
 mod jsonb;
 pub mod names;
 pub mod operators;
+mod overlap;
 mod pattern;
 pub mod polymorphic;
 pub mod quote;
@@ -42,6 +43,7 @@ mod series;
 mod server;
 mod session;
 mod string;
+mod template;
 mod trigonometry;
 mod window;
 

@@ -7,8 +7,8 @@ use types::Oid;
 
 use crate::function::Function;
 use crate::{
-    aggregate, array, bytes, comparison, datetime, decimal, float, integer, json, jsonb, pattern,
-    quote, random, regex, series, server, session, string, trigonometry, window,
+    aggregate, array, bytes, comparison, datetime, decimal, float, integer, json, jsonb, overlap,
+    pattern, quote, random, regex, series, server, session, string, template, trigonometry, window,
 };
 
 /// The tables, one for each subject.
@@ -26,6 +26,7 @@ const TABLES: &[&[Function]] = &[
     json::SETS,
     jsonb::TABLE,
     jsonb::SETS,
+    overlap::TABLE,
     pattern::TABLE,
     quote::TABLE,
     random::TABLE,
@@ -36,6 +37,7 @@ const TABLES: &[&[Function]] = &[
     session::TABLE,
     string::TABLE,
     string::SETS,
+    template::TABLE,
     trigonometry::TABLE,
     window::TABLE,
 ];
