@@ -6,8 +6,8 @@
 //!
 //! A span of which only one end is known may still be known to overlap, so none of these is strict.
 
-use types::time::{Interval, Time, TimeTz, Timestamp, TimestampTz, overlaps};
 use types::Result;
+use types::time::{Interval, Time, TimeTz, Timestamp, TimestampTz, overlaps};
 
 use crate::datetime::zone;
 use crate::function::{Call, Function, functions};

@@ -451,7 +451,7 @@ impl Display for Expr {
                 write!(f, "({} {} {word} {})", call.args[0], call.name, call.args[1])
             }
             ExprKind::Array { elements, .. } => write!(f, "array[{}]", List(elements, ", ")),
-            ExprKind::Row(fields) => write!(f, "row({})", List(fields, ", ")),
+            ExprKind::Row { fields, .. } => write!(f, "row({})", List(fields, ", ")),
             ExprKind::RowCompare { symbol, pairs } => {
                 let side =
                     |at: usize| -> Vec<&Expr> { pairs.iter().map(|pair| &pair.args[at]).collect() };

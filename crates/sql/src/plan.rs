@@ -16,6 +16,8 @@
 //!
 //! Nothing here is optimised. The order of the operators is that of the clauses.
 
+use std::sync::Arc;
+
 use scalar::cast::{Circumstance, How};
 use types::{Datum, Modifier, Oid, Type};
 
@@ -586,8 +588,14 @@ pub enum ExprKind {
         /// True where the elements are arrays of the same type.
         nested: bool,
     },
-    /// A row of these fields.
-    Row(Vec<Expr>),
+    /// A row of these fields. The rows of a subquery or a function have a type without a name, and
+    /// bring the names of their fields along; `names` is empty for all others.
+    Row {
+        /// The fields.
+        fields: Vec<Expr>,
+        /// Their names, as many as there are fields or none.
+        names: Arc<[String]>,
+    },
     /// Whether one row comes before, after or with another: `<`, `<=`, `>=` or `>`. The pairs are
     /// calls of `=` where the operator is about equality, and of the operator itself else.
     RowCompare {
@@ -743,6 +751,11 @@ impl Expr {
     /// A truth value.
     pub fn bool(value: bool) -> Self {
         Expr::of(ExprKind::Const(Datum::Bool(value)), Type::BOOL, At::NONE)
+    }
+
+    /// A row of fields that have no names of their own.
+    pub fn row(fields: Vec<Expr>, ty: Type, at: At) -> Self {
+        Expr::of(ExprKind::Row { fields, names: [].into() }, ty, at)
     }
 
     /// An expression of a type without a modifier.

@@ -456,6 +456,7 @@ fn default_value(default: &Default) -> Expr {
         Default::Text(text) => (Datum::text(*text), Type::UNKNOWN),
         Default::Int(value) => (Datum::Int4(*value), Type::INT4),
         Default::Float(value) => (Datum::Float8(*value), Type::FLOAT8),
+        Default::EmptyObject => (default.value(), Type::JSONB),
     };
     Expr::of(ExprKind::Const(value), ty, At::NONE)
 }

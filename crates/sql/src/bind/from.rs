@@ -429,7 +429,7 @@ impl Binder<'_> {
         for (ast, own) in &spread {
             let defined = if own.is_empty() { defined } else { own };
             let expr = self.within(Clause::FUNCTION, |binder| binder.expr(ast))?;
-            let expr = self.settle(expr)?;
+            let mut expr = self.settle(expr)?;
             self.check_one_set(&expr)?;
             let name =
                 alias.map_or_else(|| super::select::output_name(ast), |a| a.name.text.clone());
@@ -438,6 +438,11 @@ impl Binder<'_> {
                 row_type = expr.ty;
             }
             self.function_columns(&expr, &name, defined, at, &mut columns)?;
+            if !defined.is_empty()
+                && let ExprKind::Call(call) = &mut expr.kind
+            {
+                call.args.push(described(&columns[before..], expr.at));
+            }
             functions.push((expr, columns.len() - before));
         }
         if ordinality {
@@ -520,7 +525,7 @@ impl Binder<'_> {
             }
             return Ok(());
         }
-        if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row(_)) {
+        if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row { .. }) {
             return wrong(
                 "a column definition list is required for functions returning \"record\"",
             );
@@ -729,6 +734,14 @@ impl Binder<'_> {
             Error::new(SqlState::DATATYPE_MISMATCH, message).at(at)
         })
     }
+}
+
+/// A row of NULLs, which tells a function that gives records what columns are wanted.
+fn described(columns: &[Column], at: At) -> Expr {
+    let field = |column: &Column| Expr { modifier: column.modifier, ..Expr::null(column.ty, at) };
+    let names = columns.iter().map(|column| column.name.clone()).collect();
+    let kind = ExprKind::Row { fields: columns.iter().map(field).collect(), names };
+    Expr::of(kind, Type::RECORD, at)
 }
 
 /// The conditions as one; none where there are none.

@@ -439,8 +439,16 @@ fn wrong_side(table: &str) -> Error {
 
 /// The row of an item as one value.
 pub(super) fn whole_row(item: &Item, at: At) -> Expr {
-    let fields = item.shown().map(|column| reference(&column.column, at)).collect();
-    Expr::of(ExprKind::Row(fields), item.row_type, at)
+    let mut fields: Vec<Expr> = item.shown().map(|column| reference(&column.column, at)).collect();
+    // The whole row of a function that gives single values is the value.
+    if fields.len() == 1 && item.row_type.is_builtin() && item.row_type != Type::RECORD {
+        return fields.swap_remove(0);
+    }
+    let names = match item.row_type {
+        Type::RECORD => item.shown().map(|column| column.name.clone()).collect(),
+        _ => [].into(),
+    };
+    Expr::of(ExprKind::Row { fields, names }, item.row_type, at)
 }
 
 /// How many letters must be put in, taken out or exchanged to make one word of the other.

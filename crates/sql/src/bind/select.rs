@@ -153,7 +153,7 @@ impl Binder<'_> {
         };
         let field = |(index, (name, ty, modifier)): (usize, (String, Type, Modifier))| {
             let kind = match &row.kind {
-                ExprKind::Row(fields) => fields[index].kind.clone(),
+                ExprKind::Row { fields, .. } => fields[index].kind.clone(),
                 _ => ExprKind::Field { expr: Box::new(row.clone()), index },
             };
             (name, Expr { kind, ty, modifier, at })

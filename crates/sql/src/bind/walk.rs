@@ -37,7 +37,7 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Greatest(list)
         | ExprKind::Least(list)
         | ExprKind::Array { elements: list, .. }
-        | ExprKind::Row(list)
+        | ExprKind::Row { fields: list, .. }
         | ExprKind::Grouping(list) => list.iter_mut().for_each(f),
         ExprKind::Case { operand, arms, otherwise } => {
             operand.iter_mut().for_each(|operand| f(operand));

@@ -50,7 +50,7 @@ impl Compiler<'_> {
             ExprKind::Or(list) => Op::Or(self.ops(list)?),
             ExprKind::Not(inner) => Op::Not(self.boxed(inner)?),
             ExprKind::IsNull { expr: inner, negated } => match &inner.kind {
-                ExprKind::Row(fields) => Op::RowIsNull(self.ops(fields)?, *negated),
+                ExprKind::Row { fields, .. } => Op::RowIsNull(self.ops(fields)?, *negated),
                 _ => Op::IsNull(self.boxed(inner)?, *negated),
             },
             ExprKind::IsBool { expr: inner, value, negated } => {
@@ -79,11 +79,13 @@ impl Compiler<'_> {
                 let (element, repr) = self.element(expr.ty)?;
                 Op::Array { elements: self.ops(elements)?, nested: *nested, element, repr }
             }
-            ExprKind::Row(fields) => {
+            ExprKind::Row { fields, names } => {
+                let modifiers = fields.iter().map(|field| field.modifier);
+                let names = names.iter().cloned().zip(modifiers).collect();
                 let fields = fields
                     .iter()
                     .map(|field| Ok((self.op(field)?, field.ty, self.types.repr_of(field.ty)?)));
-                Op::Row(fields.collect::<Result<_>>()?)
+                Op::Row(fields.collect::<Result<_>>()?, names)
             }
             ExprKind::RowCompare { symbol, pairs } => {
                 let pairs = pairs.iter().map(|pair| self.row_pair(pair));

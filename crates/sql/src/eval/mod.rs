@@ -132,7 +132,8 @@ enum Op {
         element: Type,
         repr: Repr,
     },
-    Row(Vec<(Op, Type, Repr)>),
+    /// The fields, and the names that the row brings along with their modifiers.
+    Row(Vec<(Op, Type, Repr)>, Vec<(String, Modifier)>),
     /// For each pair the call of `=` and of the operator, and whether the operator takes equals.
     RowCompare(Vec<(Invoke, &'static Function)>, bool),
     Field(Box<Op>, usize),
@@ -258,13 +259,17 @@ impl<'r> Run<'r> {
                 let values = self.values(elements, operand)?;
                 owned(array::construct(&values, *nested, *element, *repr)?)
             }
-            Op::Row(fields) => {
+            Op::Row(fields, names) => {
                 let values: Vec<(Value<'_>, Type, Repr)> = fields
                     .iter()
                     .map(|(op, ty, repr)| Ok((self.value(op, operand)?, *ty, *repr)))
                     .collect::<Result<_>>()?;
                 let fields = values.iter().map(|(value, ty, repr)| (*ty, *repr, value.get()));
-                owned(Datum::Record(types::Record::new(fields)))
+                let row = types::Record::new(fields);
+                owned(Datum::Record(match names.is_empty() {
+                    true => row,
+                    false => row.named(names.iter().map(|(name, of)| (name.as_str(), *of))),
+                }))
             }
             Op::RowCompare(pairs, equals) => owned(self.row_compare(pairs, *equals, operand)?),
             Op::Field(inner, index) => {
