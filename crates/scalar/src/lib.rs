@@ -42,6 +42,7 @@ pub mod resolve;
 mod series;
 mod server;
 mod session;
+pub mod standard;
 mod string;
 mod template;
 mod trigonometry;

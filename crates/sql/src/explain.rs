@@ -7,8 +7,8 @@ use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
     Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit,
-    JoinKind, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan, SetOp,
-    SortKey, Subscript, Test, WindowCall,
+    JoinKind, Json, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan,
+    SetOp, SortKey, Subscript, Test, WindowCall,
 };
 
 /// The plan as text: one operator a line, inputs indented below.
@@ -480,6 +480,25 @@ impl Display for Expr {
             }
             ExprKind::Aggregate(call) => call.fmt(f),
             ExprKind::Window(call) => call.fmt(f),
+            ExprKind::Json(json) => match &**json {
+                Json::Construct { construct, args } => {
+                    write!(f, "{construct:?}({})", List(args, ", "))
+                }
+                Json::Search { search, document, path, passing, on_empty, on_error } => {
+                    let name = search.what.name().to_lowercase();
+                    write!(f, "{name}({document}, {path}")?;
+                    for (name, value) in search.names.iter().zip(passing) {
+                        write!(f, ", {name} = {value}")?;
+                    }
+                    for (given, word) in [(on_empty, "empty"), (on_error, "error")] {
+                        match given {
+                            Some(value) => write!(f, ", {value} on {word}")?,
+                            None => write!(f, ", error on {word}")?,
+                        }
+                    }
+                    f.write_str(")")
+                }
+            },
             ExprKind::Grouping(list) => write!(f, "grouping({})", List(list, ", ")),
             ExprKind::Keyword(word) => f.write_str(word),
             ExprKind::NextValue(sequence) => write!(f, "nextval({sequence})"),

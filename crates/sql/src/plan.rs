@@ -19,6 +19,7 @@
 use std::sync::Arc;
 
 use scalar::cast::{Circumstance, How};
+use scalar::standard::{Construct, Search};
 use types::{Datum, Modifier, Oid, Type};
 
 use crate::error::At;
@@ -642,6 +643,8 @@ pub enum ExprKind {
     Aggregate(Box<AggregateCall>),
     /// A window function; the binder turns it into a column of a [`Node::Window`].
     Window(Box<WindowCall>),
+    /// A construct of SQL/JSON: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
+    Json(Box<Json>),
     /// `GROUPING`; the binder turns it into a column of a [`Node::Aggregate`].
     Grouping(Vec<Expr>),
     /// `CURRENT_DATE` and its kin, by the word in lower case.
@@ -652,6 +655,33 @@ pub enum ExprKind {
     MergeAction,
     /// The row that a cursor stands at.
     CurrentOf(String),
+}
+
+/// A construct of SQL/JSON.
+#[derive(Clone, Debug)]
+pub enum Json {
+    /// JSON of values, or a test of one.
+    Construct {
+        /// What is made or tested.
+        construct: Construct,
+        /// Of what.
+        args: Vec<Expr>,
+    },
+    /// A search by path.
+    Search {
+        /// What is looked for.
+        search: Search,
+        /// Where, a `jsonb`.
+        document: Expr,
+        /// The path, a `jsonpath`.
+        path: Expr,
+        /// The values of the variables.
+        passing: Vec<Expr>,
+        /// What is given where nothing is found; none for an error.
+        on_empty: Option<Expr>,
+        /// What is given instead of an error; none for the error.
+        on_error: Option<Expr>,
+    },
 }
 
 /// A call of a function.

@@ -19,7 +19,7 @@ use types::time::{Date, Time, TimeTz, Timestamp, TimestampTz};
 use types::{Coercion, Context, Datum, Error, Modifier, SqlState, Type};
 
 /// What a path knows of dates and times.
-pub(super) struct Calendar<'a> {
+pub(crate) struct Calendar<'a> {
     /// The session: its time zone.
     pub context: &'a Context<'a>,
     /// True where the time zone may be used.

@@ -14,7 +14,7 @@ use ::json::jsonb::pathlang::{Options, Path};
 use ::json::jsonb::{Jsonb, JsonbRef};
 use types::{Datum, Error, Result};
 
-use super::dates::Calendar;
+pub(crate) use super::dates::Calendar;
 use crate::function::{Call, Default, Function, Rows, functions, sets};
 
 /// Runs a path.

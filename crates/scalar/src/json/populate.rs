@@ -240,6 +240,44 @@ fn value_of(
     }
 }
 
+/// A value of `jsonb` as one of a type, as `JSON_QUERY` and `JSON_VALUE` give it: scalars by their
+/// text, strings with their quotes unless these are to be omitted.
+pub(crate) fn converted(
+    value: JsonbRef<'_>,
+    ty: Type,
+    modifier: Modifier,
+    omit_quotes: bool,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    let is_scalar = !matches!(value.kind(), Kind::Array | Kind::Object);
+    let is_bare = omit_quotes && value.kind() == Kind::String;
+    let text = match is_bare {
+        true => value.to_text().unwrap_or_default(),
+        false => value.to_json(),
+    };
+    let facts = Facts(context.types);
+    if facts.base(ty) != ty {
+        return Err(Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("a value of domain {} in JSON is not supported", facts.name(ty)),
+        ));
+    }
+    match ty {
+        Type::JSONB | Type::JSON if !is_bare => text::parse(&text, ty, modifier, context),
+        Type::BYTEA => Ok(Datum::bytea(text.into_bytes())),
+        _ if is_scalar || facts.category(ty) == 'S' => {
+            if value.kind() == Kind::Null {
+                return Ok(Datum::Null);
+            }
+            text::parse(&text, ty, modifier, context)
+        }
+        _ => {
+            let mut place = Place { column: "", subscripts: Vec::new() };
+            value_of(Source::Value(value), ty, modifier, &Datum::Null, &mut place, context)
+        }
+    }
+}
+
 /// The elements of an array that are collected, and what is known of its dimensions.
 struct Elements {
     values: Vec<Datum>,

@@ -98,6 +98,7 @@ impl Binder<'_> {
                     .at(at))
             }
             Ast::Keyword { word, precision } => Ok(self.keyword(word, *precision, at)),
+            Ast::Json(json) => self.json(json, at),
             Ast::Grouping(args) => self.grouping(args, at),
             Ast::CurrentOf(cursor) => {
                 Ok(Expr::of(ExprKind::CurrentOf(cursor.text.clone()), Type::BOOL, at))

@@ -21,6 +21,7 @@ mod expr;
 mod from;
 mod group;
 mod insert;
+mod json;
 mod merge;
 mod names;
 mod part;

@@ -656,6 +656,7 @@ fn name_of(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Coalesce(_) => strong("coalesce"),
         Ast::Greatest(_) => strong("greatest"),
         Ast::Least(_) => strong("least"),
+        Ast::Json(json) => strong(json.column_name()?),
         Ast::Grouping(_) => strong("grouping"),
         Ast::Keyword { word, .. } => strong(word),
         Ast::Array(_) => strong("array"),

@@ -7,7 +7,7 @@ use scalar::{Context, Function, registry};
 use types::{Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource};
 
 use super::array::Subscript;
-use super::{Invoke, Op, Program, Step};
+use super::{Invoke, Op, Program, SearchOp, Step};
 use crate::plan::{self, Cast, Expr, ExprKind};
 
 impl Program {
@@ -96,13 +96,15 @@ impl Compiler<'_> {
                 Op::Subscript { base: self.boxed(inner)?, steps: self.steps(steps)? }
             }
             ExprKind::Assign { expr: inner, steps, value } => {
-                let (element, repr) = self.element(expr.ty)?;
+                let element = match Facts(self.types).base(expr.ty) {
+                    Type::JSONB => None,
+                    array => Some(self.element(array)?),
+                };
                 Op::Assign {
                     base: self.boxed(inner)?,
                     steps: self.steps(steps)?,
                     value: self.boxed(value)?,
                     element,
-                    repr,
                 }
             }
             ExprKind::AssignField { expr: inner, index, value } => {
@@ -118,6 +120,25 @@ impl Compiler<'_> {
                     fields: fields.collect::<Result<_>>()?,
                 }
             }
+            ExprKind::Json(json) => match &**json {
+                plan::Json::Construct { construct, args } => {
+                    Op::Construct(construct.clone(), self.typed(args)?, expr.ty)
+                }
+                plan::Json::Search { search, document, path, passing, on_empty, on_error } => {
+                    let given = |given: &Option<Expr>| {
+                        given.as_ref().map(|given| self.op(given)).transpose()
+                    };
+                    Op::Search(Box::new(SearchOp {
+                        search: search.clone(),
+                        document: self.op(document)?,
+                        path: self.op(path)?,
+                        passing: self.typed(passing)?,
+                        target: (expr.ty, expr.modifier),
+                        on_empty: given(on_empty)?,
+                        on_error: given(on_error)?,
+                    }))
+                }
+            },
             ExprKind::Keyword(word) => self.keyword(word, expr.ty)?,
             ExprKind::NextValue(sequence) => Op::NextValue(*sequence),
             ExprKind::Subquery(_) => return Err(no_program("a subquery")),
@@ -128,6 +149,10 @@ impl Compiler<'_> {
             ExprKind::MergeAction => return Err(no_program("merge_action()")),
             ExprKind::CurrentOf(_) => return Err(no_program("WHERE CURRENT OF")),
         })
+    }
+
+    fn typed(&self, exprs: &[Expr]) -> Result<Vec<(Op, Type)>> {
+        exprs.iter().map(|expr| Ok((self.op(expr)?, expr.ty))).collect()
     }
 
     fn invoke(&self, call: &plan::Call, ret: Type) -> Result<Invoke> {
