@@ -38,7 +38,7 @@ fn out_of_range() -> Error {
 }
 
 /// The order of a local time and a moment; a local time that is no moment is beyond all of them.
-fn local(call: &Call<'_>, local: Timestamp, moment: TimestampTz) -> Ordering {
+pub(crate) fn local(call: &Call<'_>, local: Timestamp, moment: TimestampTz) -> Ordering {
     match local.in_zone(zone(call)) {
         Some(at) => at.cmp(&moment),
         None if local.0 < 0 => Ordering::Less,

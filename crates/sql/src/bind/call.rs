@@ -181,6 +181,8 @@ impl Binder<'_> {
         let verb = match state {
             SqlState::UNDEFINED_FUNCTION => "does not exist",
             SqlState::AMBIGUOUS_FUNCTION => "is not unique",
+            // Types that do not go together are about no place.
+            SqlState::DATATYPE_MISMATCH => return Error { at: At::NONE, ..error },
             _ => return error,
         };
         if call.name.parts.len() == 1 && call.within_group.is_empty() {

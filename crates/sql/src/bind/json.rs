@@ -52,6 +52,7 @@ impl Binder<'_> {
             ast::Json::Parse { value, unique } => {
                 let value = self.expr(value)?;
                 if matches!(value.ty, Type::JSON | Type::JSONB) || !is_text(value.ty) {
+                    let at = value.at;
                     return self.cast(value, Type::JSON, Modifier::NONE, at);
                 }
                 let text = self.settle(value)?;
@@ -161,10 +162,14 @@ impl Binder<'_> {
             _ => Expr { modifier, ..Expr::null(ty, at) },
         };
         let mut given = [None, None];
-        for (given, said) in given.iter_mut().zip([&search.on_empty, &search.on_error]) {
+        let clauses = [("EMPTY", &search.on_empty), ("ERROR", &search.on_error)];
+        for (given, (clause, said)) in given.iter_mut().zip(clauses) {
             *given = match said {
                 None => Some(nothing.clone()),
-                Some(said) => self.behavior(said, search.what, ty, modifier, at)?,
+                Some((said, at)) => {
+                    check_behavior(said, search.what, clause, *at)?;
+                    self.behavior(said, ty, modifier, *at)?
+                }
             };
         }
         let [on_empty, on_error] = given;
@@ -178,30 +183,10 @@ impl Binder<'_> {
     fn behavior(
         &mut self,
         behavior: &JsonBehavior,
-        what: Wanted,
         ty: Type,
         modifier: Modifier,
         at: At,
     ) -> Result<Option<Expr>> {
-        let allowed = match (what, behavior) {
-            (_, JsonBehavior::Error | JsonBehavior::Null) => true,
-            (Wanted::Exists, JsonBehavior::Bool(_)) => true,
-            (Wanted::Exists, _) | (_, JsonBehavior::Bool(_)) => false,
-            (Wanted::Value, JsonBehavior::EmptyArray | JsonBehavior::EmptyObject) => false,
-            _ => true,
-        };
-        if !allowed {
-            let choice = match what {
-                Wanted::Exists => "Only ERROR, TRUE, FALSE, or UNKNOWN is allowed",
-                Wanted::Value => "Only ERROR, NULL, or DEFAULT expression is allowed",
-                Wanted::Query { .. } => {
-                    "Only ERROR, NULL, EMPTY ARRAY, EMPTY OBJECT, or DEFAULT expression is allowed"
-                }
-            };
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "invalid ON ERROR behavior")
-                .detail(format!("{choice} in ON ERROR for {}().", what.name()))
-                .at(at));
-        }
         let literal = |text: &str| Expr::of(ExprKind::Const(Datum::text(text)), Type::TEXT, at);
         Ok(Some(match behavior {
             JsonBehavior::Error => return Ok(None),
@@ -218,6 +203,30 @@ impl Binder<'_> {
             }
         }))
     }
+}
+
+/// Refuses what a search cannot give.
+fn check_behavior(behavior: &JsonBehavior, what: Wanted, clause: &str, at: At) -> Result<()> {
+    let allowed = match (what, behavior) {
+        (_, JsonBehavior::Error | JsonBehavior::Null) => true,
+        (Wanted::Exists, JsonBehavior::Bool(_)) => true,
+        (Wanted::Exists, _) | (_, JsonBehavior::Bool(_)) => false,
+        (Wanted::Value, JsonBehavior::EmptyArray | JsonBehavior::EmptyObject) => false,
+        _ => true,
+    };
+    if !allowed {
+        let choice = match what {
+            Wanted::Exists => "Only ERROR, TRUE, FALSE, or UNKNOWN is allowed",
+            Wanted::Value => "Only ERROR, NULL, or DEFAULT expression is allowed",
+            Wanted::Query { .. } => {
+                "Only ERROR, NULL, EMPTY ARRAY, EMPTY OBJECT, or DEFAULT expression is allowed"
+            }
+        };
+        return Err(Error::new(SqlState::SYNTAX_ERROR, format!("invalid ON {clause} behavior"))
+            .detail(format!("{choice} in ON {clause} for {}().", what.name()))
+            .at(at));
+    }
+    Ok(())
 }
 
 /// True for the types whose text may be JSON; a literal is of none yet.

@@ -40,11 +40,11 @@ impl Parser<'_> {
                 let value = self.json_value()?;
                 Json::Serialize { value: Box::new(value), returning: self.returning_type()? }
             }
-            "json_exists" => self.search(Wanted::Exists)?,
-            "json_value" => self.search(Wanted::Value)?,
+            "json_exists" => self.search(Wanted::Exists, at)?,
+            "json_value" => self.search(Wanted::Value, at)?,
             "json_query" => {
                 let plain = Wanted::Query { wrapper: Wrapper::Never, omit_quotes: false };
-                self.search(plain)?
+                self.search(plain, at)?
             }
             word => return Err(self.not_supported(&word.to_uppercase())),
         };
@@ -248,7 +248,7 @@ impl Parser<'_> {
     }
 
     /// `JSON_EXISTS`, `JSON_VALUE` and `JSON_QUERY`, up to the parenthesis at the end.
-    fn search(&mut self, what: Wanted) -> Result<Json> {
+    fn search(&mut self, what: Wanted, start: At) -> Result<Json> {
         let document = self.json_value()?;
         self.expect_punct(",")?;
         let path = self.expr()?;
@@ -275,7 +275,6 @@ impl Parser<'_> {
         }
         if let Wanted::Query { wrapper, omit_quotes } = &mut what {
             *wrapper = self.wrapper()?;
-            let at = self.at();
             let says = self.is_any(&["keep", "omit"]);
             *omit_quotes = self.eat(&["omit", "quotes"]);
             if *omit_quotes || self.eat(&["keep", "quotes"]) {
@@ -284,7 +283,7 @@ impl Parser<'_> {
             if says && *wrapper == Wrapper::Always {
                 let message =
                     "SQL/JSON QUOTES behavior must not be specified when WITH WRAPPER is used";
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(start));
             }
         }
         let (mut on_empty, mut on_error) = (None, None);
@@ -292,6 +291,9 @@ impl Parser<'_> {
             let at = self.at();
             let behavior = self.behavior()?;
             self.expect(&["on"])?;
+            if what == Wanted::Exists && self.is(&["empty"]) {
+                return Err(self.unexpected());
+            }
             let is_empty = self.eat(&["empty"]);
             if !is_empty {
                 self.expect(&["error"])?;
@@ -299,11 +301,11 @@ impl Parser<'_> {
             // `ON EMPTY` comes first.
             let late = is_empty && on_error.is_some();
             let place = if is_empty { &mut on_empty } else { &mut on_error };
-            if place.is_some() || late || is_empty && what == Wanted::Exists {
+            if place.is_some() || late {
                 let message = "syntax error at or near \"ON\"";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
             }
-            *place = Some(behavior);
+            *place = Some((behavior, at));
         }
         let search = JsonSearch { what, document, path, passing, returning, on_empty, on_error };
         Ok(Json::Search(Box::new(search)))

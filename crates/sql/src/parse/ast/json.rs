@@ -5,6 +5,7 @@
 use scalar::standard::{JsonKind, Wanted};
 
 use super::{Expr, Name, TypeName};
+use crate::error::At;
 
 /// A construct of SQL/JSON.
 #[derive(Clone, PartialEq, Debug)]
@@ -88,9 +89,9 @@ pub struct JsonSearch {
     /// `RETURNING`
     pub returning: Option<TypeName>,
     /// `ON EMPTY`
-    pub on_empty: Option<JsonBehavior>,
+    pub on_empty: Option<(JsonBehavior, At)>,
     /// `ON ERROR`
-    pub on_error: Option<JsonBehavior>,
+    pub on_error: Option<(JsonBehavior, At)>,
 }
 
 /// What is given where a search finds nothing, or fails.
