@@ -15,6 +15,13 @@ use crate::function::{Function, functions};
 
 /// The type that a name means, with the numbers in its parentheses.
 fn named(name: &str, context: &Context<'_>) -> Result<(Type, Modifier)> {
+    if let Some(element) = name.trim_end().strip_suffix("[]") {
+        let (element, modifier) = named(element, context)?;
+        let array = Facts(context.types).array_of(element).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))
+        })?;
+        return Ok((array, modifier));
+    }
     let (base, numbers) = match name.split_once('(') {
         Some((base, rest)) => {
             let numbers = rest.trim_end().strip_suffix(')').unwrap_or(rest);

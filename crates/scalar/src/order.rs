@@ -1,4 +1,5 @@
-//! Comparisons that give a number: -1, 0 or 1 where the first value is less, equal or greater.
+//! Comparisons that give a number: -1, 0 or 1 where the first value is less, equal or greater. Of two
+//! `smallint` or `"char"` it is the difference.
 //!
 //! B-trees are built on these in PostgreSQL, and people sort with them in functions of their own.
 //! The order is that of [`types::compare`].
@@ -16,18 +17,24 @@ fn sign(order: Ordering) -> i32 {
     order as i32
 }
 
+/// The byte that a `"char"` is.
+fn byte(value: &str) -> i32 {
+    value.chars().next().map_or(0, |c| c as i32)
+}
+
 pub(crate) const TABLE: &[Function] = functions! {
     1078 bpcharcmp(BPCHAR, BPCHAR) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
     382 btarraycmp(ANYARRAY, ANYARRAY) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
     1693 btboolcmp(BOOL, BOOL) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
-    358 btcharcmp(CHAR, CHAR) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
+    358 btcharcmp(CHAR, CHAR) -> INT4 = (a: &str, b: &str) byte(a) - byte(b);
     2194 btfloat48cmp(FLOAT4, FLOAT8) -> INT4 = (a: f32, b: f64) sign(cmp_float(a.into(), b.into()));
     354 btfloat4cmp(FLOAT4, FLOAT4) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
     2195 btfloat84cmp(FLOAT8, FLOAT4) -> INT4 = (a: f64, b: f32) sign(cmp_float(a.into(), b.into()));
     355 btfloat8cmp(FLOAT8, FLOAT8) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
     2190 btint24cmp(INT2, INT4) -> INT4 = (a: i16, b: i32) sign(i64::from(a).cmp(&b.into()));
     2192 btint28cmp(INT2, INT8) -> INT4 = (a: i16, b: i64) sign(i64::from(a).cmp(&b.into()));
-    350 btint2cmp(INT2, INT2) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));
+    350 btint2cmp(INT2, INT2) -> INT4 = (a: i16, b: i16)
+        i32::from(a) - i32::from(b);
     2191 btint42cmp(INT4, INT2) -> INT4 = (a: i32, b: i16) sign(i64::from(a).cmp(&b.into()));
     2188 btint48cmp(INT4, INT8) -> INT4 = (a: i32, b: i64) sign(i64::from(a).cmp(&b.into()));
     351 btint4cmp(INT4, INT4) -> INT4 = (a: DatumRef<'_>, b: DatumRef<'_>) sign(a.cmp(&b));

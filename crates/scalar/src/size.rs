@@ -31,7 +31,10 @@ fn pretty(bytes: i128) -> String {
 
 /// As [`pretty`], for sizes of any length.
 fn pretty_numeric(bytes: &Numeric) -> Result<String> {
-    if !bytes.is_finite() || bytes.abs() < Numeric::from(10 * 1024_i128) {
+    if !bytes.is_finite() {
+        return Ok(format!("{bytes} PB"));
+    }
+    if bytes.abs() < Numeric::from(10 * 1024_i128) {
         return Ok(format!("{bytes} bytes"));
     }
     let (whole, two) = (Numeric::from(1024_i128), Numeric::from(2_i128));
