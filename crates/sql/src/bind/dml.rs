@@ -223,13 +223,7 @@ impl Binder<'_> {
         if matches!(value.kind, Ast::Default) {
             let column = &relation.columns[self.target_place(target, relation)?];
             if !target.steps.is_empty() {
-                let message = match target.steps.first() {
-                    Some(Step::Index(_) | Step::Slice(..)) => {
-                        "cannot set an array element to DEFAULT"
-                    }
-                    _ => "cannot set a subfield to DEFAULT",
-                };
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(value.at));
+                return Err(super::insert::no_default_of_part(&target.steps, value.at));
             }
             return Ok(Given::Default(self.default_of(column)?));
         }
@@ -280,7 +274,13 @@ impl Binder<'_> {
     }
 
     /// `old` with the part replaced that the steps lead to.
-    fn assign_part(&mut self, old: Expr, steps: &[&Step], value: Expr, name: &str) -> Result<Expr> {
+    pub(super) fn assign_part(
+        &mut self,
+        old: Expr,
+        steps: &[&Step],
+        value: Expr,
+        name: &str,
+    ) -> Result<Expr> {
         let (ty, modifier, at) = (old.ty, old.modifier, old.at);
         if let Some(Step::Field(field)) = steps.first() {
             let Some(fields) = self.fields_of(&old) else {

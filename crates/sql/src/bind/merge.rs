@@ -130,7 +130,7 @@ impl Binder<'_> {
                         SqlState::SYNTAX_ERROR,
                         "INSERT has more target columns than expressions",
                     )
-                    .at(places[values.len()].1));
+                    .at(places[values.len()].at));
                 }
                 let places = &places[..values.len()];
                 let given = self.within(Clause::VALUES, |binder| {
