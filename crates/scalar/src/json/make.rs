@@ -99,16 +99,16 @@ fn all_jsonb(forms: &[Form<'_>], context: &Context<'_>) -> Result<Vec<Jsonb>> {
 }
 
 /// The lengths of an array's dimensions, and its texts.
-fn shape<'a>(array: ArrayRef<'a>) -> (Vec<usize>, Vec<Option<&'a str>>) {
+fn shape<'a>(array: ArrayRef<'a>) -> (Vec<usize>, Texts<'a>) {
     let lengths = array.dimensions().iter().map(|dimension| dimension.length as usize).collect();
     (lengths, crate::jsonb::texts(array))
 }
 
+/// The texts of an array; `None` for NULL.
+type Texts<'a> = Vec<Option<&'a str>>;
+
 /// Names and values, each a list of one dimension.
-fn two_lists<'a>(
-    names: ArrayRef<'a>,
-    values: ArrayRef<'a>,
-) -> Result<(Vec<Option<&'a str>>, Vec<Option<&'a str>>)> {
+fn two_lists<'a>(names: ArrayRef<'a>, values: ArrayRef<'a>) -> Result<(Texts<'a>, Texts<'a>)> {
     let ((lengths, names), (others, values)) = (shape(names), shape(values));
     if lengths.len() > 1 || lengths.len() != others.len() {
         return Err(JsonbError::WrongDimensions.into());

@@ -16,7 +16,7 @@ use crate::parse::ast::{
 use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Scan, system};
 
 /// How deep views may be made of views.
-const VIEWS_MAX: usize = 32;
+pub(super) const VIEWS_MAX: usize = 32;
 
 /// The system columns of a table, hidden from `*`. The key comes first: changes look for it there.
 const SYSTEM: [(&str, i16, Type); 5] = [
@@ -217,7 +217,12 @@ impl Binder<'_> {
     }
 
     /// The scan of a table, with its system columns.
-    fn scan(&mut self, table: &TableRef, relation: &Arc<Relation>, moment: Moment) -> Result<Part> {
+    pub(super) fn scan(
+        &mut self,
+        table: &TableRef,
+        relation: &Arc<Relation>,
+        moment: Moment,
+    ) -> Result<Part> {
         let mut columns = self.relation_columns(relation);
         let name = alias_name(table);
         let mut item = Item {

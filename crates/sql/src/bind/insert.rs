@@ -22,6 +22,13 @@ pub(super) struct Place<'t> {
     pub steps: &'t [Step],
 }
 
+impl Place<'_> {
+    /// All of a column that was not named.
+    fn whole(index: usize) -> Self {
+        Place { index, at: At::NONE, steps: &[] }
+    }
+}
+
 impl Binder<'_> {
     /// `INSERT`
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<Plan> {
@@ -33,8 +40,15 @@ impl Binder<'_> {
 
     fn insert_in_scope(&mut self, insert: &Insert) -> Result<Plan> {
         let tables = self.with(insert.with.as_ref())?;
-        let relation = self.changed(&insert.table, "insert into")?;
-        let places = self.insert_places(&insert.columns, &relation)?;
+        let shown = self.shown(&insert.table, "insert into")?;
+        let relation = match &shown {
+            Some(shown) => shown.relation.clone(),
+            None => self.changed(&insert.table, "insert into")?,
+        };
+        let mut places = self.insert_places(&insert.columns, &relation)?;
+        if let (Some(shown), []) = (&shown, &insert.columns[..]) {
+            places = shown.order.iter().map(|index| Place::whole(*index)).collect();
+        }
         let name = match &insert.table.alias {
             Some(alias) => alias.name.text.clone(),
             None => relation.name.clone(),
@@ -46,22 +60,30 @@ impl Binder<'_> {
         let input = self.insert_rows(insert, &relation, &places)?;
         self.scope().items.clear();
         let conflict = match &insert.conflict {
+            Some(_) if shown.is_some() => {
+                let what = "ON CONFLICT for a view";
+                return Err(super::expr::unsupported(what, insert.table.name.at()));
+            }
             Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name)?)),
             None => None,
         };
-        let generated = self.generated(&relation, &row)?;
+        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
+        let generated = self.generated(base, &row)?;
         let action = Action::Insert { generated, conflict };
-        let target = Item {
+        let mut target = Item {
             relation: Some(relation.clone()),
             row_type: relation.row_type,
             ..Item::named(name, &row)
         };
+        if let Some(shown) = &shown {
+            self.arrange(shown, &mut target);
+        }
         self.scope().items = vec![target];
         if let Some(Conflict { update: Some(update), .. }) = conflict_of(&action) {
             let excluded = Item::named("excluded", &update.row[row.len()..]);
             self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
         }
-        let plan = self.modify(&relation, input, action, row, &insert.returning)?;
+        let plan = self.modify(base, input, action, row, &insert.returning)?;
         Ok(query::with_tables(tables, plan))
     }
 
@@ -129,8 +151,7 @@ impl Binder<'_> {
         relation: &Relation,
     ) -> Result<Vec<Place<'t>>> {
         if targets.is_empty() {
-            let whole = |index| Place { index, at: At::NONE, steps: &[] };
-            return Ok((0..relation.columns.len()).map(whole).collect());
+            return Ok((0..relation.columns.len()).map(Place::whole).collect());
         }
         let mut places: Vec<Place<'t>> = Vec::with_capacity(targets.len());
         for target in targets {

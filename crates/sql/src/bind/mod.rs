@@ -31,6 +31,7 @@ mod scope;
 mod select;
 mod subquery;
 mod types;
+mod updatable;
 mod walk;
 mod window;
 
