@@ -7,8 +7,8 @@ use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
     Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit,
-    JoinKind, Json, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan,
-    SetOp, SortKey, Subscript, Test, WindowCall,
+    JoinKind, Json, JsonSearch, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node,
+    Plan, SetOp, SortKey, Subscript, Test, WindowCall,
 };
 
 /// The plan as text: one operator a line, inputs indented below.
@@ -480,11 +480,13 @@ impl Display for Expr {
             }
             ExprKind::Aggregate(call) => call.fmt(f),
             ExprKind::Window(call) => call.fmt(f),
-            ExprKind::Json(json) => match &**json {
+            ExprKind::Json(json) => match json {
                 Json::Construct { construct, args } => {
                     write!(f, "{construct:?}({})", List(args, ", "))
                 }
-                Json::Search { search, document, path, passing, on_empty, on_error } => {
+                Json::Search(boxed) => {
+                    let JsonSearch { search, document, path, passing, on_empty, on_error } =
+                        &**boxed;
                     let name = search.what.name().to_lowercase();
                     write!(f, "{name}({document}, {path}")?;
                     for (name, value) in search.names.iter().zip(passing) {

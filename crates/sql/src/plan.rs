@@ -644,7 +644,7 @@ pub enum ExprKind {
     /// A window function; the binder turns it into a column of a [`Node::Window`].
     Window(Box<WindowCall>),
     /// A construct of SQL/JSON: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
-    Json(Box<Json>),
+    Json(Json),
     /// `GROUPING`; the binder turns it into a column of a [`Node::Aggregate`].
     Grouping(Vec<Expr>),
     /// `CURRENT_DATE` and its kin, by the word in lower case.
@@ -668,20 +668,24 @@ pub enum Json {
         args: Vec<Expr>,
     },
     /// A search by path.
-    Search {
-        /// What is looked for.
-        search: Search,
-        /// Where, a `jsonb`.
-        document: Expr,
-        /// The path, a `jsonpath`.
-        path: Expr,
-        /// The values of the variables.
-        passing: Vec<Expr>,
-        /// What is given where nothing is found; none for an error.
-        on_empty: Option<Expr>,
-        /// What is given instead of an error; none for the error.
-        on_error: Option<Expr>,
-    },
+    Search(Box<JsonSearch>),
+}
+
+/// A search in JSON by path.
+#[derive(Clone, Debug)]
+pub struct JsonSearch {
+    /// What is looked for.
+    pub search: Search,
+    /// Where, a `jsonb`.
+    pub document: Expr,
+    /// The path, a `jsonpath`.
+    pub path: Expr,
+    /// The values of the variables.
+    pub passing: Vec<Expr>,
+    /// What is given where nothing is found; none for an error.
+    pub on_empty: Option<Expr>,
+    /// What is given instead of an error; none for the error.
+    pub on_error: Option<Expr>,
 }
 
 /// A call of a function.

@@ -15,7 +15,7 @@ use types::{Datum, Modifier, SqlState, Type};
 use super::Binder;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, JsonBehavior, JsonSearch, TypeName};
-use crate::plan::{Expr, ExprKind, Json};
+use crate::plan::{self, Expr, ExprKind, Json};
 
 impl Binder<'_> {
     /// A construct of SQL/JSON.
@@ -91,7 +91,7 @@ impl Binder<'_> {
                 }
                 let construct = Construct::Is { kind: *kind, unique: *unique };
                 let json = Json::Construct { construct, args: vec![tested] };
-                let test = Expr::of(ExprKind::Json(Box::new(json)), Type::BOOL, at);
+                let test = Expr::of(ExprKind::Json(json), Type::BOOL, at);
                 Ok(match negated {
                     true => Expr::of(ExprKind::Not(Box::new(test)), Type::BOOL, at),
                     false => test,
@@ -114,7 +114,7 @@ impl Binder<'_> {
             _ => Type::JSON,
         };
         let json = Json::Construct { construct, args };
-        let made = Expr::of(ExprKind::Json(Box::new(json)), ty, at);
+        let made = Expr::of(ExprKind::Json(json), ty, at);
         self.returned(made, returning, at)
     }
 
@@ -175,8 +175,9 @@ impl Binder<'_> {
         let [on_empty, on_error] = given;
         let what = search.what;
         let search = Search { what, names };
-        let json = Json::Search { search, document, path, passing, on_empty, on_error };
-        Ok(Expr { kind: ExprKind::Json(Box::new(json)), ty, modifier, at })
+        let found = plan::JsonSearch { search, document, path, passing, on_empty, on_error };
+        let json = Json::Search(Box::new(found));
+        Ok(Expr { kind: ExprKind::Json(json), ty, modifier, at })
     }
 
     /// What is given where a search finds nothing or fails; none for an error.

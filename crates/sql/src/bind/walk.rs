@@ -4,8 +4,8 @@
 //! placing columns) say only what they do.
 
 use crate::plan::{
-    Action, Bound, Call, CteBody, Expr, ExprKind, Json, Link, MergeAction, Moment, Node, Plan,
-    Subscript,
+    Action, Bound, Call, CteBody, Expr, ExprKind, Json, JsonSearch, Link, MergeAction, Moment,
+    Node, Plan, Subscript,
 };
 
 fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
@@ -62,9 +62,10 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
             f(expr);
             f(value);
         }
-        ExprKind::Json(json) => match &mut **json {
+        ExprKind::Json(json) => match json {
             Json::Construct { args, .. } => args.iter_mut().for_each(f),
-            Json::Search { document, path, passing, on_empty, on_error, .. } => {
+            Json::Search(search) => {
+                let JsonSearch { document, path, passing, on_empty, on_error, .. } = &mut **search;
                 f(document);
                 f(path);
                 passing.iter_mut().for_each(&mut *f);

@@ -120,11 +120,13 @@ impl Compiler<'_> {
                     fields: fields.collect::<Result<_>>()?,
                 }
             }
-            ExprKind::Json(json) => match &**json {
+            ExprKind::Json(json) => match json {
                 plan::Json::Construct { construct, args } => {
                     Op::Construct(construct.clone(), self.typed(args)?, expr.ty)
                 }
-                plan::Json::Search { search, document, path, passing, on_empty, on_error } => {
+                plan::Json::Search(boxed) => {
+                    let plan::JsonSearch { search, document, path, passing, on_empty, on_error } =
+                        &**boxed;
                     let given = |given: &Option<Expr>| {
                         given.as_ref().map(|given| self.op(given)).transpose()
                     };
