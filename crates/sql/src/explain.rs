@@ -8,7 +8,7 @@ use types::{Context, Datum, Modifier, Style, Type, builtin};
 use crate::plan::{
     Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit,
     JoinKind, Json, JsonSearch, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node,
-    Plan, SetOp, SortKey, Subscript, Test, WindowCall,
+    Plan, RowLock, SetOp, SortKey, Subscript, Test, WindowCall,
 };
 
 /// The plan as text: one operator a line, inputs indented below.
@@ -19,7 +19,7 @@ pub fn explain(plan: &Plan) -> String {
 }
 
 /// A list with something between the items.
-struct List<'a, T>(&'a [T], &'a str);
+pub struct List<'a, T>(pub &'a [T], pub &'a str);
 
 impl<T: Display> Display for List<'_, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -182,29 +182,30 @@ fn head(plan: &Plan) -> String {
             line
         }
         Node::LockRows { locks, .. } => {
-            let locks: Vec<String> = locks
-                .iter()
-                .map(|lock| {
-                    let strength = match lock.strength {
-                        LockStrength::KeyShare => "key share",
-                        LockStrength::Share => "share",
-                        LockStrength::NoKeyUpdate => "no key update",
-                        LockStrength::Update => "update",
-                    };
-                    let wait = match lock.wait {
-                        LockWait::Wait => "",
-                        LockWait::SkipLocked => " skip locked",
-                        LockWait::NoWait => " nowait",
-                    };
-                    format!("for {strength} by #{}{wait}", lock.key)
-                })
-                .collect();
+            let locks: Vec<String> = locks.iter().map(row_lock).collect();
             format!("LockRows {}", List(&locks, ", "))
         }
     }
 }
 
-fn moment(moment: &Moment) -> String {
+/// A lock on rows, as text.
+pub fn row_lock(lock: &RowLock) -> String {
+    let strength = match lock.strength {
+        LockStrength::KeyShare => "key share",
+        LockStrength::Share => "share",
+        LockStrength::NoKeyUpdate => "no key update",
+        LockStrength::Update => "update",
+    };
+    let wait = match lock.wait {
+        LockWait::Wait => "",
+        LockWait::SkipLocked => " skip locked",
+        LockWait::NoWait => " nowait",
+    };
+    format!("for {strength} by #{}{wait}", lock.key)
+}
+
+/// Which states of a table are read, as text behind its name.
+pub fn moment(moment: &Moment) -> String {
     match moment {
         Moment::Now => String::new(),
         Moment::AsOf(at) => format!(" as of {at}"),
@@ -221,7 +222,8 @@ fn set_list(set: &[(usize, Expr)]) -> String {
     List(&set, ", ").to_string()
 }
 
-fn action(action: &Action, name: &str) -> String {
+/// What is done with the rows of a table, as text.
+pub fn action(action: &Action, name: &str) -> String {
     match action {
         Action::Insert { generated, conflict } => {
             let mut line = format!("Insert {name}");
@@ -506,6 +508,10 @@ impl Display for Expr {
             ExprKind::NextValue(sequence) => write!(f, "nextval({sequence})"),
             ExprKind::MergeAction => f.write_str("merge_action()"),
             ExprKind::CurrentOf(cursor) => write!(f, "current of {cursor}"),
+            ExprKind::Slot(number) => write!(f, "@{number}"),
+            ExprKind::Subplan { number, args } => {
+                write!(f, "subplan {number}({})", List(args, ", "))
+            }
         }
     }
 }

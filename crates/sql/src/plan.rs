@@ -413,6 +413,13 @@ pub struct Modify {
     pub(crate) row: Vec<Column>,
 }
 
+impl Modify {
+    /// How many columns the table's row has.
+    pub fn width(&self) -> usize {
+        self.row.len()
+    }
+}
+
 /// What is done with each row of the input.
 #[derive(Clone, Debug)]
 pub enum Action {
@@ -655,6 +662,16 @@ pub enum ExprKind {
     MergeAction,
     /// The row that a cursor stands at.
     CurrentOf(String),
+    /// A value that whoever runs the plan keeps under this number. The binder makes none.
+    Slot(u32),
+    /// A subquery that whoever runs the plan knows by its number, for these arguments. The binder
+    /// makes none.
+    Subplan {
+        /// Which.
+        number: u32,
+        /// What it is given of the row.
+        args: Vec<Expr>,
+    },
 }
 
 /// A construct of SQL/JSON.

@@ -15,7 +15,7 @@ use crate::block::{Block, Place};
 use crate::filter;
 use crate::group::Found;
 use crate::key;
-use crate::scan::Scan;
+use crate::scan::{Keys, Scan};
 use crate::store::{Shared, State, Store};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::{Csn, StoreError, Table, TableId};
@@ -197,6 +197,17 @@ impl Store {
         reverse: bool,
     ) -> Scan {
         Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
+    }
+
+    /// The keys of a range that ever had a version of which anything is kept, in order, or in reverse.
+    pub fn keys(
+        &self,
+        table: TableId,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        reverse: bool,
+    ) -> Keys {
+        Keys::new(self.shared.clone(), table, key::range(table, lower, upper), reverse)
     }
 
     /// The table of a number, as the caller's `resolve` tells.

@@ -234,16 +234,63 @@ impl Scan {
         end(&self.full, gather, known.flatten())
     }
 
-    fn step(&mut self) -> Result<Option<(Vec<u8>, Versioned)>, StoreError> {
+    /// The next key, which stays where it is until the next call, with its state; `None` at the end
+    /// and after an error.
+    pub fn advance(&mut self) -> Result<Option<(&[u8], Versioned)>, StoreError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let found = self.step();
+        self.ended = !matches!(found, Ok(Some(_)));
+        Ok(found?.map(|versioned| (&self.full[TABLE_LEN..], versioned)))
+    }
+
+    fn step(&mut self) -> Result<Option<Versioned>, StoreError> {
         if !self.begun {
             self.begin()?;
         }
         while self.next_key() {
             if let Some(versioned) = self.settle()? {
-                return Ok(Some((self.full[TABLE_LEN..].to_vec(), versioned)));
+                return Ok(Some(versioned));
             }
         }
         Ok(None)
+    }
+}
+
+/// The keys of a range that any file or memtable knows, deleted ones included: those whose past can be
+/// asked for. Each comes once, in order or in reverse.
+pub struct Keys(Scan);
+
+impl Keys {
+    pub(crate) fn new(shared: Arc<Shared>, table: TableId, range: Range, reverse: bool) -> Keys {
+        let mut scan = Scan::new(shared, table, range, Csn::MAX, reverse);
+        let history = scan.state.history.iter().rev();
+        let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
+        scan.sources.extend(history);
+        Keys(scan)
+    }
+
+    /// The next key, which stays where it is until the next call.
+    pub fn advance(&mut self) -> Result<Option<&[u8]>, StoreError> {
+        let scan = &mut self.0;
+        if scan.ended {
+            return Ok(None);
+        }
+        scan.ended = true; // unless all goes well
+        if !scan.begun {
+            scan.begin()?;
+        }
+        if !scan.next_key() {
+            return Ok(None);
+        }
+        for source in &mut scan.sources {
+            if source.key() == Some(scan.full.as_slice()) {
+                source.advance(scan.reverse, scan.at)?;
+            }
+        }
+        scan.ended = false;
+        Ok(Some(&scan.full[TABLE_LEN..]))
     }
 }
 
@@ -257,11 +304,7 @@ fn bound_key(bound: &Bound<Vec<u8>>) -> &[u8] {
 impl Iterator for Scan {
     type Item = Result<(Vec<u8>, Versioned), StoreError>;
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let item = self.step().transpose();
-        self.ended = !matches!(item, Some(Ok(_)));
-        item
+        let found = self.advance().transpose()?;
+        Some(found.map(|(key, versioned)| (key.to_vec(), versioned)))
     }
 }

@@ -117,9 +117,9 @@ pub struct EngineStats {
     pub visible: Csn,
     /// The oldest commit that a snapshot of the present reads.
     pub oldest_snapshot: Option<Csn>,
-    /// Rows locked now.
+    /// Rows and relations locked now.
     pub locked_rows: usize,
-    /// Transactions that wait for a row.
+    /// Transactions that wait for one of them.
     pub waiting: usize,
     /// Commits whose keys are remembered for serializable transactions, and the bytes of these keys.
     pub window: (usize, usize),
@@ -256,6 +256,12 @@ impl Engine {
     pub fn begin(self: &Arc<Self>, isolation: Isolation) -> Transaction {
         let id = TxnId(self.next_txn.fetch_add(1, Ordering::Relaxed));
         Transaction::new(Arc::clone(self), id, isolation)
+    }
+
+    /// Looks again whether the transaction is to be interrupted where it waits for a lock: see
+    /// [`Transaction::set_interrupt`].
+    pub fn interrupt(&self, transaction: TxnId) {
+        self.locks.interrupt(transaction);
     }
 
     /// The newest visible commit; 0 before the first.

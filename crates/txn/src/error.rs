@@ -1,7 +1,8 @@
 //! What can go wrong in a transaction or in opening an engine, and what the caller can do about it.
 //!
 //! ```text
-//!   try again      Serialization 40001 · Deadlock 40P01 · LockTimeout 55P03
+//!   try again      Serialization 40001 · Deadlock 40P01 · LockTimeout, LockNotAvailable 55P03
+//!   as was asked   Interrupted 57014
 //!   ask again      OutcomeUnknown 58030: the log failed under this commit; reopen, then look
 //!   reopen         Refused 58030 · Closed 57P03: reads go on, nothing more is written
 //!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit 22023
@@ -30,9 +31,15 @@ pub enum TxnError {
     /// Waiting for the row would have gone in a circle. Roll back and try again.
     #[error("deadlock: the transaction that owns the row waits, in the end, for this one")]
     Deadlock,
-    /// The row stayed locked for as long as the caller was willing to wait.
+    /// The row or relation stayed locked for as long as the caller was willing to wait.
     #[error("the row is locked by another transaction")]
     LockTimeout,
+    /// The row or relation is locked, and the caller was not willing to wait at all.
+    #[error("the row is locked by another transaction, and was not to be waited for")]
+    LockNotAvailable,
+    /// A wait for a lock was called off from outside.
+    #[error("the wait for a lock was interrupted")]
+    Interrupted,
     /// The log failed while this commit was on its way. Whether it happened is known after the
     /// database has been reopened, and not before; until then nothing more is written.
     #[error("the outcome of this transaction is unknown until the database is reopened: {cause}")]
@@ -119,7 +126,8 @@ impl TxnError {
         match self {
             TxnError::Serialization { .. } => "40001",
             TxnError::Deadlock => "40P01",
-            TxnError::LockTimeout => "55P03",
+            TxnError::LockTimeout | TxnError::LockNotAvailable => "55P03",
+            TxnError::Interrupted => "57014",
             TxnError::OutcomeUnknown { .. } | TxnError::Refused { .. } => "58030",
             TxnError::Closed => "57P03",
             TxnError::NoBase { .. } => "55000",
@@ -136,7 +144,13 @@ impl TxnError {
 
     /// True where the same transaction, begun anew, may well succeed.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, TxnError::Serialization { .. } | TxnError::Deadlock | TxnError::LockTimeout)
+        matches!(
+            self,
+            TxnError::Serialization { .. }
+                | TxnError::Deadlock
+                | TxnError::LockTimeout
+                | TxnError::LockNotAvailable
+        )
     }
 }
 

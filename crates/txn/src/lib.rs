@@ -17,10 +17,11 @@
 //! | module | is |
 //! |---|---|
 //! | `engine` | opening, the commit path, what stops it |
-//! | `transaction`, `scan`, `row` | what a transaction reads and writes |
+//! | `transaction`, `row` | what a transaction reads and writes |
+//! | `view`, `scan`, `cursor` | reading at a snapshot, with or without a transaction's own writes |
 //! | `ordered` | a commit that has its place and waits for the disk |
 //! | `snapshot`, `tracker` | what is visible, and who still reads what |
-//! | `locks` | who may write a row, who waits, deadlocks |
+//! | `locks` | who may write a row or change a relation, who waits, deadlocks |
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
 //! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
@@ -34,6 +35,7 @@
 
 mod bytes;
 mod commits;
+mod cursor;
 mod engine;
 mod error;
 mod infos;
@@ -49,6 +51,7 @@ mod snapshot;
 mod sync;
 mod tracker;
 mod transaction;
+mod view;
 mod writeset;
 
 #[cfg(test)]
@@ -57,13 +60,17 @@ mod interleavings;
 mod tracker_tests;
 
 pub use bytes::Malformed;
+pub use cursor::{Cursor, KeyRange};
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
 pub use error::{EngineError, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
+pub use locks::{RelationLock, RowLock, TxnId};
+pub use log::Durability;
 pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
 pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};
 pub use row::Row;
 pub use scan::TxnScan;
 pub use snapshot::Snapshot;
-pub use transaction::{Isolation, KEY_BYTES_MAX, Locked, Savepoint, Transaction};
+pub use transaction::{Isolation, KEY_BYTES_MAX, Locked, Savepoint, Transaction, Wait};
+pub use view::View;

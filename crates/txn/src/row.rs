@@ -35,6 +35,11 @@ impl<'t> Row<'t> {
         }
     }
 
+    /// A row of which the transaction has written nothing.
+    pub(crate) fn of_store(stored: Versioned) -> Row<'t> {
+        Row { stored: Some(stored), own: None }
+    }
+
     /// The commit of the newest change, [`Csn::MAX`] where it is the transaction's own.
     pub fn csn(&self) -> Csn {
         match (&self.own, &self.stored) {

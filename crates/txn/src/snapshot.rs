@@ -17,6 +17,7 @@ use store::{Csn, Hold, Scan, StoreError, TableId, Version, Versioned};
 
 use crate::engine::Engine;
 use crate::error::TxnError;
+use crate::view::View;
 
 /// The database at one commit.
 pub struct Snapshot {
@@ -57,6 +58,11 @@ impl Snapshot {
         &self.engine
     }
 
+    /// The whole database at this snapshot, without anybody's own writes.
+    pub fn view(&self) -> View<'_> {
+        View::past(self)
+    }
+
     /// The state of `key`, unmerged; `None` where it was absent or deleted.
     pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Versioned>, StoreError> {
         self.engine.store.read(table, key, self.csn)
@@ -90,6 +96,20 @@ impl Snapshot {
         F: FnMut(Version<'_>) -> ControlFlow<()>,
     {
         self.engine.store.versions(table, key, from, self.csn, f)
+    }
+}
+
+impl Clone for Snapshot {
+    /// The same commit, held a second time.
+    fn clone(&self) -> Snapshot {
+        let pin = match self.pin {
+            Pin::Present { .. } => {
+                self.engine.tracker.rejoin(self.csn.0);
+                Pin::Present { serializable: false }
+            }
+            Pin::Past { .. } => Pin::Past { _hold: self.engine.store.hold(self.csn) },
+        };
+        Snapshot { engine: Arc::clone(&self.engine), csn: self.csn, pin }
     }
 }
 

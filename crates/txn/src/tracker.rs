@@ -64,6 +64,14 @@ impl<H> Readers<H> {
         }
     }
 
+    /// Adds a reader at a number that has one.
+    pub(crate) fn rejoin(&mut self, csn: u64) {
+        let at = self.queue.binary_search_by_key(&csn, |entry| entry.csn);
+        let entry = &mut self.queue[at.expect("a snapshot that is held is read")];
+        assert!(entry.count > 0, "whoever joins again has not left");
+        entry.count += 1;
+    }
+
     /// Takes one reader off; returns the hold where it was the last at its commit.
     pub(crate) fn leave(&mut self, csn: u64) -> Option<H> {
         let at = self
@@ -129,6 +137,11 @@ impl<H> Tracker<H> {
             inner.serializable.join(csn, || ());
         }
         csn
+    }
+
+    /// Joins as another reader of `csn`, which is being read.
+    pub(crate) fn rejoin(&self, csn: u64) {
+        self.inner.lock().readers.rejoin(csn);
     }
 
     /// Leaves `csn`. The hold, if it was the last reader's, is dropped outside the mutex.

@@ -8,7 +8,7 @@
 //!                                                                               not have been written
 //! ```
 //!
-//! Every written row is locked until the commit is visible or the transaction is rolled back, so two
+//! Every written row is locked until the commit is visible or the write is rolled back, so two
 //! writers of one row come one after the other. Under REPEATABLE READ the first to commit wins: the
 //! second finds a version newer than its snapshot and fails. Readers lock nothing and wait for nobody.
 //!
@@ -18,20 +18,28 @@
 //! and was not locked before is refused (40001) at every level, because it would be applied to
 //! something its author never saw.
 //!
+//! A layer that knows its rows better locks them with [`Transaction::lock_row`], as strongly as what it
+//! means to do asks for. That never moves the snapshot: of a row that changed, and of that alone, the
+//! newest committed version is read ([`Transaction::latest`]), which the lock keeps as it is. What it
+//! has locked, or what hangs on a row that it has locked, it writes with [`Transaction::write`], which
+//! locks nothing.
+//!
 //! # Invariants
-//! * A row with a write of this transaction is locked by it.
+//! * A row with a write of this transaction is locked by it, or hangs on one that is.
+//! * What was locked after a savepoint is let go of by the rollback to it, and not before.
 //! * The snapshot moves only under READ COMMITTED, and only forward.
 //! * A transaction that is dropped without commit leaves nothing behind.
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use store::{Csn, Loaded, Op, TableId, Write};
 
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
-use crate::locks::{Acquired, LockFailure, Patience, RowHash, TxnId};
+use crate::locks::{Acquired, Held, LockFailure, Modes, Patience, RelationLock, RowLock, TxnId};
 use crate::ordered::Ordered;
 use crate::publish::Hook;
 use crate::readset::ReadSet;
@@ -39,6 +47,7 @@ use crate::record::{Note, RECORD_BYTES_MAX};
 use crate::row::Row;
 use crate::scan::TxnScan;
 use crate::snapshot::Snapshot;
+use crate::view::View;
 use crate::writeset::{OPERATIONS_MAX, OwnBase, WriteSet};
 
 /// Longest key, in bytes.
@@ -60,9 +69,18 @@ pub enum Isolation {
 pub enum Locked {
     /// The row is as the transaction's snapshot has it.
     Unchanged,
-    /// Only under READ COMMITTED: the row was changed after the snapshot was taken. The snapshot has
-    /// moved on; read the row again.
+    /// The row was changed after the snapshot was taken. Read it again: after [`Transaction::lock`]
+    /// as ever, because the snapshot has moved on, after the others through [`Transaction::latest`].
     Changed,
+}
+
+/// What to do where another transaction has what is to be locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Wait for it, up to the lock timeout.
+    Allowed,
+    /// Fail at once with [`TxnError::LockNotAvailable`].
+    Never,
 }
 
 /// A position in a transaction, to roll back to.
@@ -70,6 +88,8 @@ pub enum Locked {
 pub struct Savepoint {
     operations: usize,
     hooks: usize,
+    rows: usize,
+    relations: usize,
 }
 
 /// A transaction. Dropping it rolls it back.
@@ -79,13 +99,16 @@ pub struct Transaction {
     isolation: Isolation,
     pub(crate) snapshot: Snapshot,
     pub(crate) writes: WriteSet,
-    held: Vec<RowHash>,
+    held: Vec<Held>,
+    /// Locks of relations, few, each with the relation's number.
+    relations: Vec<(u32, Held)>,
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
     /// A bulk load that is to become part of the commit.
     loaded: Option<Loaded>,
     lock_timeout_us: Option<u64>,
+    interrupt: Option<Arc<AtomicBool>>,
 }
 
 impl Transaction {
@@ -97,10 +120,12 @@ impl Transaction {
             snapshot,
             writes: WriteSet::default(),
             held: Vec::new(),
+            relations: Vec::new(),
             reads: Mutex::default(),
             hooks: Vec::new(),
             loaded: None,
             lock_timeout_us: engine.lock_timeout_us,
+            interrupt: None,
             engine,
         }
     }
@@ -134,9 +159,20 @@ impl Transaction {
         }
     }
 
-    /// How long to wait for row locks from now on, in microseconds; `None` for as long as it takes.
+    /// How long to wait for locks from now on, in microseconds; `None` for as long as it takes.
     pub fn set_lock_timeout(&mut self, us: Option<u64>) {
         self.lock_timeout_us = us;
+    }
+
+    /// A flag that ends a wait for a lock with [`TxnError::Interrupted`]: set it, then call
+    /// [`Engine::interrupt`] with the transaction's [`Transaction::id`].
+    pub fn set_interrupt(&mut self, flag: Option<Arc<AtomicBool>>) {
+        self.interrupt = flag;
+    }
+
+    /// Its identity among those that run on the engine.
+    pub fn id(&self) -> TxnId {
+        self.id
     }
 
     // --- reading ---------------------------------------------------------------------------------
@@ -145,15 +181,18 @@ impl Transaction {
         self.isolation == Isolation::Serializable
     }
 
+    pub(crate) fn note_read(&self, table: TableId, key: &[u8]) {
+        self.reads.lock().add_key(self.engine.hasher.hash(table, key));
+    }
+
+    pub(crate) fn note_range(&self, table: TableId, lower: Vec<u8>, upper: Option<Vec<u8>>) {
+        self.reads.lock().add_range(table, lower, upper);
+    }
+
     /// The state of `key` with the transaction's own writes, unmerged; `None` where it is absent or
     /// deleted.
     pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Row<'_>>, TxnError> {
-        Row::new(self.writes.own(table, key), || {
-            if self.is_serializable() {
-                self.reads.lock().add_key(self.engine.hasher.hash(table, key));
-            }
-            Ok(self.snapshot.read(table, key)?)
-        })
+        self.view().read(table, key)
     }
 
     /// Appends the merged value of `key`, with the transaction's own writes, to `out`. Returns the
@@ -183,6 +222,17 @@ impl Transaction {
         TxnScan::new(self, table, lower, upper, reverse)
     }
 
+    /// The transaction's own writes over its snapshot.
+    pub fn view(&self) -> View<'_> {
+        View::of(self, &self.snapshot)
+    }
+
+    /// What has been committed by now, as a snapshot of its own to lay the transaction's writes over
+    /// ([`View::of`]): for rows that are locked, and for whatever must hold whoever looks.
+    pub fn latest(&self) -> Snapshot {
+        Snapshot::now(Arc::clone(&self.engine), false)
+    }
+
     // --- locking and writing ---------------------------------------------------------------------
 
     /// Locks the row for update, waiting for whoever has it. Under READ COMMITTED a row that changed
@@ -190,18 +240,92 @@ impl Transaction {
     /// it fails with 40001. Fails with 40P01 where waiting would be a deadlock, with 55P03 where the
     /// lock timeout runs out.
     pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<Locked, TxnError> {
-        let patience = self.lock_timeout_us.map_or(Patience::Endless, Patience::Us);
-        let locked = self.acquire(table, key, patience)?;
-        self.refresh(locked)
+        let found = self.acquire(table, key, RowLock::Update, Wait::Allowed)?;
+        self.refresh(found)
     }
 
     /// As [`Transaction::lock`], but `None` at once where another transaction has the row.
     pub fn try_lock(&mut self, table: TableId, key: &[u8]) -> Result<Option<Locked>, TxnError> {
-        match self.acquire(table, key, Patience::None) {
-            Ok(locked) => self.refresh(locked).map(Some),
-            Err(TxnError::LockTimeout) => Ok(None),
+        match self.acquire(table, key, RowLock::Update, Wait::Never) {
+            Ok(found) => self.refresh(found).map(Some),
+            Err(TxnError::LockNotAvailable) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Locks the row as strongly as said. The snapshot stays where it is, under READ COMMITTED as
+    /// well: a row that changed since ([`Locked::Changed`]) is read through [`Transaction::latest`]. At
+    /// the other levels such a row fails with 40001. Errors besides: as [`Transaction::lock`].
+    pub fn lock_row(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        strength: RowLock,
+        wait: Wait,
+    ) -> Result<Locked, TxnError> {
+        match self.acquire(table, key, strength, wait)? {
+            Found::Unchanged => Ok(Locked::Unchanged),
+            Found::ChangedBy(_) if self.isolation == Isolation::ReadCommitted => {
+                Ok(Locked::Changed)
+            }
+            Found::ChangedBy(csn) => Err(updated(csn)),
+        }
+    }
+
+    /// Locks a key of which the newest committed state counts, whatever the snapshot: one that must be
+    /// unique, or that a foreign key names. As [`Transaction::lock_row`], but a change since the
+    /// snapshot is an answer at every level.
+    pub fn lock_latest(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        strength: RowLock,
+        wait: Wait,
+    ) -> Result<Locked, TxnError> {
+        Ok(match self.acquire(table, key, strength, wait)? {
+            Found::Unchanged => Locked::Unchanged,
+            Found::ChangedBy(_) => Locked::Changed,
+        })
+    }
+
+    /// Locks a relation, known by a number of the caller's, until the end of the transaction or the
+    /// rollback to a savepoint before. Fails as [`Transaction::lock`] does, but knows no 40001.
+    pub fn lock_relation(
+        &mut self,
+        relation: u32,
+        mode: RelationLock,
+        wait: Wait,
+    ) -> Result<(), TxnError> {
+        let modes = Modes::from(mode);
+        let own = self.relations.iter().filter(|(other, _)| *other == relation);
+        if own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes)).cover(modes) {
+            return Ok(());
+        }
+        let row = self.engine.hasher.hash_relation(relation);
+        let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
+        if self.granted(answer)? == Acquired::Now {
+            self.relations.push((relation, Held { row, modes }));
+        }
+        Ok(())
+    }
+
+    fn patience(&self, wait: Wait) -> Patience<'_> {
+        match wait {
+            Wait::Never => Patience::None,
+            Wait::Allowed => {
+                Patience::Waits { us: self.lock_timeout_us, interrupt: self.interrupt.as_deref() }
+            }
+        }
+    }
+
+    fn granted(&self, answer: Result<Acquired, LockFailure>) -> Result<Acquired, TxnError> {
+        answer.map_err(|failure| match failure {
+            LockFailure::Deadlock => TxnError::Deadlock,
+            LockFailure::Timeout => TxnError::LockTimeout,
+            LockFailure::Busy => TxnError::LockNotAvailable,
+            LockFailure::Interrupted => TxnError::Interrupted,
+            LockFailure::Poisoned => self.engine.stopped_error(),
+        })
     }
 
     fn refresh(&mut self, found: Found) -> Result<Locked, TxnError> {
@@ -216,19 +340,19 @@ impl Transaction {
     }
 
     /// Takes the row lock and finds out whether the row changed since the snapshot.
+    #[inline]
     fn acquire(
         &mut self,
         table: TableId,
         key: &[u8],
-        patience: Patience,
+        strength: RowLock,
+        wait: Wait,
     ) -> Result<Found, TxnError> {
         let row = self.engine.hasher.hash(table, key);
-        match self.engine.locks.lock(self.id, row, patience) {
-            Ok(Acquired::Already) => {}
-            Ok(Acquired::Now) => self.held.push(row),
-            Err(LockFailure::Deadlock) => return Err(TxnError::Deadlock),
-            Err(LockFailure::Timeout) => return Err(TxnError::LockTimeout),
-            Err(LockFailure::Poisoned) => return Err(self.engine.stopped_error()),
+        let modes = Modes::of_row(strength);
+        let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
+        if self.granted(answer)? == Acquired::Now {
+            self.held.push(Held { row, modes });
         }
         // Whoever had the row has let go of it only after its commit was visible: where nothing has
         // become visible since the snapshot, nothing can have changed.
@@ -260,8 +384,7 @@ impl Transaction {
     /// changed since the snapshot and was not locked before.
     pub fn delta(&mut self, table: TableId, key: &[u8], delta: Vec<u8>) -> Result<(), TxnError> {
         self.check_size(key, delta.len())?;
-        let patience = self.lock_timeout_us.map_or(Patience::Endless, Patience::Us);
-        if let Found::ChangedBy(csn) = self.acquire(table, key, patience)? {
+        if let Found::ChangedBy(csn) = self.acquire(table, key, RowLock::Update, Wait::Allowed)? {
             return Err(updated(csn));
         }
         let stands = match self.writes.own(table, key) {
@@ -276,6 +399,20 @@ impl Transaction {
         Ok(())
     }
 
+    /// Writes to a key that a lock of this transaction keeps others from writing: its own
+    /// ([`Transaction::lock_latest`], in mode NO KEY UPDATE or above), or that of a row which alone
+    /// decides about it, as it does about its entries in indexes. A delta stands on the newest state,
+    /// which the caller has read.
+    pub fn write(&mut self, table: TableId, key: Vec<u8>, op: Op) -> Result<(), TxnError> {
+        let bytes = match &op {
+            Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
+            Op::Delete => 0,
+        };
+        self.check_size(&key, bytes)?;
+        self.writes.push(Write { table, key, op });
+        Ok(())
+    }
+
     /// The lock that a whole value needs: under READ COMMITTED it may replace what nobody here read.
     fn lock_to_write(
         &mut self,
@@ -284,8 +421,7 @@ impl Transaction {
         value_bytes: usize,
     ) -> Result<(), TxnError> {
         self.check_size(key, value_bytes)?;
-        let patience = self.lock_timeout_us.map_or(Patience::Endless, Patience::Us);
-        match self.acquire(table, key, patience)? {
+        match self.acquire(table, key, RowLock::Update, Wait::Allowed)? {
             Found::ChangedBy(csn) if self.isolation != Isolation::ReadCommitted => {
                 Err(updated(csn))
             }
@@ -322,14 +458,31 @@ impl Transaction {
 
     /// Marks the present position.
     pub fn savepoint(&self) -> Savepoint {
-        Savepoint { operations: self.writes.len(), hooks: self.hooks.len() }
+        Savepoint {
+            operations: self.writes.len(),
+            hooks: self.hooks.len(),
+            rows: self.held.len(),
+            relations: self.relations.len(),
+        }
     }
 
-    /// Takes back what was written since the savepoint. Row locks stay until the end. The savepoint
-    /// can be used again; later ones are gone.
+    /// Takes back what was written since the savepoint, and lets go of what was locked since. The
+    /// savepoint can be used again; later ones are gone.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.writes.truncate(savepoint.operations);
         self.hooks.truncate(savepoint.hooks);
+        self.unlock(savepoint.rows, savepoint.relations);
+    }
+
+    /// Lets go of all locks but the first so many.
+    fn unlock(&mut self, rows: usize, relations: usize) {
+        self.engine.locks.unlock(self.id, &self.held[rows.min(self.held.len())..]);
+        self.held.truncate(rows);
+        while self.relations.len() > relations
+            && let Some((_, held)) = self.relations.pop()
+        {
+            self.engine.locks.unlock(self.id, &[held]);
+        }
     }
 
     /// Takes everything back and lets go of all locks; the same as dropping it.
@@ -374,7 +527,7 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.engine.locks.unlock(self.id, &self.held);
+        self.unlock(0, 0);
         if let Some(loaded) = self.loaded.take() {
             self.engine.store.discard(&loaded);
         }

@@ -78,6 +78,11 @@ impl WriteSet {
         self.bytes
     }
 
+    /// True where a key of `table` has been written.
+    pub(crate) fn touches(&self, table: TableId) -> bool {
+        self.table(table).is_some_and(|keys| !keys.is_empty())
+    }
+
     fn table(&self, table: TableId) -> Option<&BTreeMap<Vec<u8>, u32>> {
         self.index.iter().find(|(other, _)| *other == table).map(|(_, keys)| keys)
     }

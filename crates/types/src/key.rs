@@ -35,7 +35,8 @@ use crate::time::{Date, SECOND_US, Time, TimeTz, Timestamp, TimestampTz};
 use crate::{Datum, DatumRef, EnumOrder, Oid, Repr, Result};
 
 const NULL_FIRST: u8 = 0;
-const VALUE: u8 = 1;
+/// The byte in front of every value that is not NULL, in either direction.
+pub const VALUE: u8 = 1;
 const NULL_LAST: u8 = 2;
 
 /// The end of bytes, of an array's elements, of a record's fields.

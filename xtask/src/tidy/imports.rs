@@ -3,7 +3,8 @@
 //! ```text
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
-//!   sql ──> scalar ──> types ──┘
+//!   exec ──> sql ──> scalar ──> types ──┘
+//!    └────> table ──> txn
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here
@@ -22,6 +23,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
+    ("table", &["vfs", "store", "txn", "types", "scalar"]),
+    ("exec", &["types", "scalar", "numeric", "sql", "store", "txn", "table"]),
     ("document", &["vfs", "store", "txn", "json"]),
     ("anywhen", &["vfs", "log", "store", "txn", "json", "document"]),
 ];

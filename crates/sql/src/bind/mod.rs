@@ -32,7 +32,7 @@ mod select;
 mod subquery;
 mod types;
 mod updatable;
-mod walk;
+pub mod walk;
 mod window;
 
 pub use names::{

@@ -22,7 +22,8 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Keyword(_)
         | ExprKind::NextValue(_)
         | ExprKind::MergeAction
-        | ExprKind::CurrentOf(_) => {}
+        | ExprKind::CurrentOf(_)
+        | ExprKind::Slot(_) => {}
         ExprKind::Call(inner) | ExprKind::NullIf(inner) | ExprKind::AnyAll { call: inner, .. } => {
             call(inner, f);
         }
@@ -39,6 +40,7 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Least(list)
         | ExprKind::Array { elements: list, .. }
         | ExprKind::Row { fields: list, .. }
+        | ExprKind::Subplan { args: list, .. }
         | ExprKind::Grouping(list) => list.iter_mut().for_each(f),
         ExprKind::Case { operand, arms, otherwise } => {
             operand.iter_mut().for_each(|operand| f(operand));

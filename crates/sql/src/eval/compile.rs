@@ -7,7 +7,7 @@ use scalar::{Context, Function, registry};
 use types::{Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource};
 
 use super::array::Subscript;
-use super::{Invoke, Op, Program, SearchOp, Step};
+use super::{Invoke, Op, Program, SearchOp, SetProgram, Step};
 use crate::plan::{self, Cast, Expr, ExprKind};
 
 impl Program {
@@ -18,6 +18,21 @@ impl Program {
     /// sets, columns of rows further out.
     pub fn compile(expr: &Expr, types: &dyn TypeSource) -> Result<Self> {
         Ok(Program { root: Compiler { types }.op(expr)?, ty: expr.ty })
+    }
+}
+
+impl SetProgram {
+    /// The program of a call that gives a set; `None` where the expression is no such call.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compile(expr: &Expr, types: &dyn TypeSource) -> Result<Option<Self>> {
+        match &expr.kind {
+            ExprKind::Call(call) if call.set => {
+                Ok(Some(SetProgram { call: Compiler { types }.call(call, expr.ty)? }))
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -143,6 +158,8 @@ impl Compiler<'_> {
             },
             ExprKind::Keyword(word) => self.keyword(word, expr.ty)?,
             ExprKind::NextValue(sequence) => Op::NextValue(*sequence),
+            ExprKind::Slot(number) => Op::Slot(*number as usize),
+            ExprKind::Subplan { number, args } => Op::Subplan(*number as usize, self.ops(args)?),
             ExprKind::Subquery(_) => return Err(no_program("a subquery")),
             ExprKind::Aggregate(_) | ExprKind::Grouping(_) => {
                 return Err(no_program("an aggregate"));
@@ -161,6 +178,10 @@ impl Compiler<'_> {
         if call.set {
             return Err(no_program("a function that gives a set"));
         }
+        self.call(call, ret)
+    }
+
+    fn call(&self, call: &plan::Call, ret: Type) -> Result<Invoke> {
         let function = self.function(call.function)?;
         let types = call.args.iter().map(|arg| arg.ty).collect();
         Ok(Invoke { function, args: self.ops(&call.args)?, types, ret, spread: call.variadic })

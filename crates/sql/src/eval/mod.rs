@@ -7,8 +7,9 @@
 //!
 //! Defaults, checks, keys of indexes and programs for single statements are computed with it, and
 //! whatever the vectorised engine has no kernel for. A program holds what an evaluation would
-//! otherwise look up again for each row: functions, types, paths of casts. It has no subqueries, no
-//! aggregates and no columns of rows further out; who computes those puts their values into the row.
+//! otherwise look up again for each row: functions, types, paths of casts. Aggregates and columns of
+//! rows further out are not for it: who computes those puts their values into the row. Subqueries and
+//! values from outside of the row come from whoever runs the plan, through [`Around`].
 //!
 //! Values are borrowed from the row as long as they can be.
 
@@ -51,6 +52,123 @@ pub trait Host {
     /// # Errors
     /// What the function reports.
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum>;
+}
+
+/// The row that a program is run over.
+#[derive(Clone, Copy)]
+pub enum Row<'a> {
+    /// Values that are owned.
+    Values(&'a [Datum]),
+    /// Values that lie elsewhere.
+    Refs(&'a [DatumRef<'a>]),
+    /// Two rows side by side, as a join has them.
+    Pair(&'a [Datum], &'a [Datum]),
+}
+
+impl<'a> Row<'a> {
+    /// The row of no columns.
+    pub const NONE: Row<'static> = Row::Values(&[]);
+
+    /// The value of a column.
+    ///
+    /// # Panics
+    /// Where the row has no such column: the program is not for such rows.
+    #[inline]
+    pub fn get(self, index: usize) -> DatumRef<'a> {
+        match self {
+            Row::Values(values) => values[index].as_ref(),
+            Row::Refs(values) => values[index],
+            Row::Pair(left, right) => match index.checked_sub(left.len()) {
+                None => left[index].as_ref(),
+                Some(index) => right[index].as_ref(),
+            },
+        }
+    }
+}
+
+impl<'a> From<&'a [Datum]> for Row<'a> {
+    fn from(values: &'a [Datum]) -> Self {
+        Row::Values(values)
+    }
+}
+
+impl<'a> From<&'a Vec<Datum>> for Row<'a> {
+    fn from(values: &'a Vec<Datum>) -> Self {
+        Row::Values(values)
+    }
+}
+
+impl<'a> From<&'a [DatumRef<'a>]> for Row<'a> {
+    fn from(values: &'a [DatumRef<'a>]) -> Self {
+        Row::Refs(values)
+    }
+}
+
+impl<'a> From<&'a Vec<DatumRef<'a>>> for Row<'a> {
+    fn from(values: &'a Vec<DatumRef<'a>>) -> Self {
+        Row::Refs(values)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [DatumRef<'a>; N]> for Row<'a> {
+    fn from(values: &'a [DatumRef<'a>; N]) -> Self {
+        Row::Refs(values)
+    }
+}
+
+/// What is around the row: whoever runs the plan knows it.
+pub trait Around {
+    /// The value that is kept under this number.
+    fn slot(&self, number: usize) -> Datum;
+
+    /// What a subquery comes to for these arguments.
+    ///
+    /// # Errors
+    /// What its plan reports; `21000` where it has too many rows.
+    fn subplan(
+        &self,
+        number: usize,
+        args: &mut dyn Iterator<Item = Result<Datum>>,
+    ) -> Result<Datum>;
+}
+
+/// Nothing is around the row.
+struct Alone;
+
+impl Around for Alone {
+    fn slot(&self, _: usize) -> Datum {
+        Datum::Null
+    }
+
+    fn subplan(&self, _: usize, _: &mut dyn Iterator<Item = Result<Datum>>) -> Result<Datum> {
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery here"))
+    }
+}
+
+/// A call of a function that gives a set, ready to be computed.
+#[derive(Debug)]
+pub struct SetProgram {
+    call: Invoke,
+}
+
+impl SetProgram {
+    /// The rows for a row.
+    ///
+    /// # Errors
+    /// What the function and its arguments report.
+    pub fn rows<'r>(
+        &self,
+        row: impl Into<Row<'r>>,
+        frame: Frame<'_>,
+        around: &dyn Around,
+    ) -> Result<scalar::Rows> {
+        let run = Run { row: row.into(), frame, around };
+        let values = run.values(&self.call.args, DatumRef::Null)?;
+        let args: Vec<DatumRef<'_>> = values.iter().map(Value::get).collect();
+        let Invoke { function, types, ret, spread, .. } = &self.call;
+        let call = Call { context: frame.context, args: types, ret: *ret, spread: *spread };
+        function.rows(&call, &args)
+    }
 }
 
 /// An expression, ready to be computed.
@@ -172,6 +290,8 @@ enum Op {
     Now(Option<Step>),
     Name(fn(&Context<'_>) -> String),
     NextValue(Oid),
+    Slot(usize),
+    Subplan(usize, Vec<Op>),
 }
 
 impl Program {
@@ -179,8 +299,21 @@ impl Program {
     ///
     /// # Errors
     /// What the functions and casts in it report.
-    pub fn run(&self, row: &[DatumRef<'_>], frame: Frame<'_>) -> Result<Datum> {
-        let run = Run { row, frame };
+    pub fn run<'r>(&self, row: impl Into<Row<'r>>, frame: Frame<'_>) -> Result<Datum> {
+        self.run_in(row, frame, &Alone)
+    }
+
+    /// The value for a row, with what is around it.
+    ///
+    /// # Errors
+    /// As [`Program::run`], and what subqueries report.
+    pub fn run_in<'r>(
+        &self,
+        row: impl Into<Row<'r>>,
+        frame: Frame<'_>,
+        around: &dyn Around,
+    ) -> Result<Datum> {
+        let run = Run { row: row.into(), frame, around };
         Ok(run.value(&self.root, DatumRef::Null)?.into_datum())
     }
 
@@ -188,16 +321,38 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`].
-    pub fn test(&self, row: &[DatumRef<'_>], frame: Frame<'_>) -> Result<bool> {
-        let run = Run { row, frame };
+    pub fn test<'r>(&self, row: impl Into<Row<'r>>, frame: Frame<'_>) -> Result<bool> {
+        self.test_in(row, frame, &Alone)
+    }
+
+    /// As [`Program::test`], with what is around the row.
+    ///
+    /// # Errors
+    /// As [`Program::run_in`].
+    pub fn test_in<'r>(
+        &self,
+        row: impl Into<Row<'r>>,
+        frame: Frame<'_>,
+        around: &dyn Around,
+    ) -> Result<bool> {
+        let run = Run { row: row.into(), frame, around };
         Ok(matches!(run.value(&self.root, DatumRef::Null)?.get(), DatumRef::Bool(true)))
+    }
+
+    /// The column of the row that the value is, where it is no more than that.
+    pub fn column(&self) -> Option<usize> {
+        match self.root {
+            Op::Column(index) => Some(index),
+            _ => None,
+        }
     }
 }
 
 /// One evaluation.
 struct Run<'r> {
-    row: &'r [DatumRef<'r>],
+    row: Row<'r>,
     frame: Frame<'r>,
+    around: &'r dyn Around,
 }
 
 impl<'r> Run<'r> {
@@ -212,7 +367,7 @@ impl<'r> Run<'r> {
                     format!("there is no parameter ${}", index + 1),
                 )),
             },
-            Op::Column(index) => Ok(Value::Borrowed(self.row[*index])),
+            Op::Column(index) => Ok(Value::Borrowed(self.row.get(*index))),
             Op::Operand => Ok(Value::Borrowed(operand)),
             Op::Invoke(invoke) => self.invoke(invoke, operand).map(Value::Owned),
             Op::Cast(inner, step) => {
@@ -340,6 +495,11 @@ impl<'r> Run<'r> {
             }
             Op::Name(name) => owned(Datum::text(name(self.frame.context))),
             Op::NextValue(sequence) => owned(Datum::Int8(self.frame.host.next_value(*sequence)?)),
+            Op::Slot(number) => owned(self.around.slot(*number)),
+            Op::Subplan(number, args) => {
+                let mut args = args.iter().map(|arg| Ok(self.value(arg, operand)?.into_datum()));
+                owned(self.around.subplan(*number, &mut args)?)
+            }
         }
     }
 
@@ -400,9 +560,22 @@ impl<'r> Run<'r> {
     }
 
     fn invoke(&self, invoke: &Invoke, operand: DatumRef<'_>) -> Result<Datum> {
-        let values = self.values(&invoke.args, operand)?;
-        let args: Vec<DatumRef<'_>> = values.iter().map(Value::get).collect();
-        self.apply(invoke, &args)
+        // The usual calls need no memory of their own.
+        match &invoke.args[..] {
+            [arg] => {
+                let value = self.value(arg, operand)?;
+                self.apply(invoke, &[value.get()])
+            }
+            [left, right] => {
+                let (left, right) = (self.value(left, operand)?, self.value(right, operand)?);
+                self.apply(invoke, &[left.get(), right.get()])
+            }
+            args => {
+                let values = self.values(args, operand)?;
+                let args: Vec<DatumRef<'_>> = values.iter().map(Value::get).collect();
+                self.apply(invoke, &args)
+            }
+        }
     }
 
     fn apply(&self, invoke: &Invoke, args: &[DatumRef<'_>]) -> Result<Datum> {

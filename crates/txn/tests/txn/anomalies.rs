@@ -282,7 +282,8 @@ fn locks_and_deltas_at_read_committed() {
     .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
 }
 
-/// Rolling back to a savepoint undoes what came after it and keeps the locks.
+/// Rolling back to a savepoint undoes what came after it and lets go of what was locked after it;
+/// what was locked before stays locked.
 #[test]
 fn savepoints() {
     let schedule = "
@@ -296,6 +297,7 @@ fn savepoints() {
         T1 rollback
         T1 scan
         T2 put 2 99
+        T2 put 1 99
         T1 commit
         T2 commit";
     expect![[r#"
@@ -308,11 +310,97 @@ fn savepoints() {
         T1 scan -> 1=123 3=33
         T1 rollback -> ok
         T1 scan -> 1=11 2=20
-        T2 put 2 99 .. waits
+        T2 put 2 99 -> ok
+        T2 put 1 99 .. waits
         T1 commit -> ok
-           T2 put 2 99 -> ok
+           T2 put 1 99 -> ok
         T2 commit -> ok
-           end: 1=11 2=99
+           end: 1=99 2=99
+    "#]]
+    .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
+}
+
+/// A row that changed after the statement began is locked as it is now, and read alone; everything
+/// else is still seen as the statement found it.
+#[test]
+fn a_locked_row_is_read_as_it_is_now() {
+    let schedule = "
+        T1 get 1
+        T2 put 1 11
+        T2 put 2 21
+        T2 commit
+        T1 still for-update 1
+        T1 still latest 1
+        T1 still get 2
+        T1 commit";
+    expect![[r#"
+        T1 get 1 -> 10
+        T2 put 1 11 -> ok
+        T2 put 2 21 -> ok
+        T2 commit -> ok
+        T1 still for-update 1 -> changed
+        T1 still latest 1 -> 11
+        T1 still get 2 -> 20
+        T1 commit -> ok
+           end: 1=11 2=21
+    "#]]
+    .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
+    let answers = run(Isolation::RepeatableRead, schedule).answers;
+    assert_eq!(answers[4..], ["40001", "skipped", "skipped", "rolled back"]);
+}
+
+/// Strengths of row locks and modes of relation locks stand beside one another as in PostgreSQL, and
+/// a circle over both is found.
+#[test]
+fn rows_are_shared_and_relations_locked() {
+    let schedule = "
+        T1 for-key-share 1
+        T2 for-key-share 1
+        T2 for-no-key-update 1
+        T3 for-share 1
+        T2 relation row-exclusive
+        T1 relation row-exclusive
+        T4 relation share
+        T1 for-update 1
+        T2 commit
+        T3 commit
+        T1 commit
+        T4 commit";
+    expect![[r#"
+        T1 for-key-share 1 -> unchanged
+        T2 for-key-share 1 -> unchanged
+        T2 for-no-key-update 1 -> unchanged
+        T3 for-share 1 .. waits
+        T2 relation row-exclusive -> ok
+        T1 relation row-exclusive -> ok
+        T4 relation share .. waits
+        T1 for-update 1 .. waits
+        T2 commit -> ok
+           T3 for-share 1 -> unchanged
+        T3 commit -> ok
+           T1 for-update 1 -> unchanged
+        T1 commit -> ok
+           T4 relation share -> ok
+        T4 commit -> ok
+           end: 1=10 2=20
+    "#]]
+    .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
+    let schedule = "
+        T1 relation row-exclusive
+        T2 for-update 1
+        T2 relation share
+        T1 for-key-share 1
+        T1 abort
+        T2 commit";
+    expect![[r#"
+        T1 relation row-exclusive -> ok
+        T2 for-update 1 -> unchanged
+        T2 relation share .. waits
+        T1 for-key-share 1 -> 40P01
+           T2 relation share -> ok
+        T1 abort -> rolled back
+        T2 commit -> ok
+           end: 1=10 2=20
     "#]]
     .assert_eq(&run(Isolation::ReadCommitted, schedule).text);
 }

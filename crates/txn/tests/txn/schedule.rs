@@ -10,8 +10,9 @@
 //! row (the engine counts those), so that the same schedule gives the same text every time.
 //!
 //! Steps: `get K` · `scan` · `where N` (multiples of N) · `put K V` · `add K N` (lock, read, put) ·
-//! `append K V` (a delta) · `delete K` · `lock K` · `trylock K` · `savepoint` · `rollback` (to it) ·
-//! `commit` · `abort`.
+//! `append K V` (a delta) · `delete K` · `lock K` · `trylock K` · `for-update K` and the weaker ones ·
+//! `latest K` · `relation MODE` · `savepoint` · `rollback` (to it) · `commit` · `abort`. Each is a
+//! statement of its own, but for one that begins with `still`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use txn::{Engine, Isolation, Savepoint, Transaction, TxnError};
+use txn::{Engine, Isolation, RelationLock, RowLock, Savepoint, Transaction, TxnError, View, Wait};
 
 use crate::common::{Append, T, contents, engine, get, meta};
 
@@ -145,8 +146,11 @@ fn spawn(engine: &Arc<Engine>, isolation: Isolation, answers: Sender<(usize, Str
                 }
                 step => {
                     let open = txn.get_or_insert_with(|| engine.begin(isolation));
-                    open.statement();
-                    match perform(open, &mut savepoint, step) {
+                    let within = step.strip_prefix("still ");
+                    if within.is_none() {
+                        open.statement();
+                    }
+                    match perform(open, &mut savepoint, within.unwrap_or(step)) {
                         Ok(answer) => answer,
                         Err(error) => {
                             (txn, failed) = (None, true);
@@ -197,6 +201,29 @@ fn perform(
         ["trylock", key] => {
             let locked = txn.try_lock(T, key.as_bytes())?;
             Ok(locked.map_or("busy".into(), |locked| format!("{locked:?}").to_lowercase()))
+        }
+        [strength, key] if strength.starts_with("for-") => {
+            let strength = match *strength {
+                "for-key-share" => RowLock::KeyShare,
+                "for-share" => RowLock::Share,
+                "for-no-key-update" => RowLock::NoKeyUpdate,
+                _ => RowLock::Update,
+            };
+            let locked = txn.lock_row(T, key.as_bytes(), strength, Wait::Allowed)?;
+            Ok(format!("{locked:?}").to_lowercase())
+        }
+        ["latest", key] => {
+            let latest = txn.latest();
+            let row = View::of(txn, &latest).read(T, key.as_bytes())?;
+            Ok(row.map_or("none".into(), |row| String::from_utf8_lossy(row.base()).into_owned()))
+        }
+        ["relation", mode] => {
+            let mode = match *mode {
+                "row-exclusive" => RelationLock::RowExclusive,
+                "share" => RelationLock::Share,
+                _ => panic!("no such mode: {mode}"),
+            };
+            txn.lock_relation(1, mode, Wait::Allowed).and(ok)
         }
         ["savepoint"] => {
             *savepoint = Some(txn.savepoint());

@@ -1,0 +1,592 @@
+//! From plans to machines: every operator with its programs and buffers, ready to be run.
+
+use std::collections::BTreeSet;
+
+use scalar::facts::Facts;
+use scalar::function::Eval;
+use scalar::{registry, resolve};
+use sql::At;
+use sql::eval::{Program, SetProgram};
+use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
+use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
+
+use crate::ctx::Shared;
+use crate::op::aggregate::{Aggregate, AggregateCall};
+use crate::op::basic::{Filter, Project, ProjectSet, Values};
+use crate::op::distinct::{Distinct, DistinctOn};
+use crate::op::frame::{Bound, Frame};
+use crate::op::functions::{Function, Functions};
+use crate::op::hash_join::{HashJoin, Side};
+use crate::op::guard::{self, Guard};
+use crate::op::limit::Limit;
+use crate::op::lock::{Lock, LockRows};
+use crate::op::loop_join::LoopJoin;
+use crate::op::merge;
+use crate::op::modify::{self, Conflict, Modify, Target};
+use crate::op::rank::Rank;
+use crate::op::recheck::{Given, Recheck};
+use crate::op::scan::{Equal, Path, Sample, Scan, When};
+use crate::op::set::SetOperation;
+use crate::op::sort::{self, Sort, SortKey};
+use crate::op::subplan::{self, Subplan};
+use crate::op::window::{self, Ordering, Window, WindowCall};
+use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
+use crate::op::Input;
+use crate::plan::{self, Body, Join, Kind, Link, Node, Plan, Table, each_part, is_volatile};
+
+/// A plan with everything that is needed to run it, once at a time.
+pub(crate) struct Machine {
+    pub(crate) root: Input,
+    pub(crate) shared: Shared,
+}
+
+impl Machine {
+    /// The machine for a plan.
+    ///
+    /// # Errors
+    /// `0A000` for expressions that cannot be computed.
+    pub(crate) fn new(plan: &Plan, types: &dyn TypeSource) -> Result<Self> {
+        let mut builder = Builder { plan, types, sources: Vec::new() };
+        let root = builder.node(&plan.root)?;
+        let subplans = (0..plan.subplans.len())
+            .map(|number| builder.subplan(number))
+            .collect::<Result<_>>()?;
+        let shared = Shared::new(plan.slots, subplans, plan.tables);
+        for (table, source) in builder.sources {
+            shared.ctes[table as usize].borrow_mut().set(source);
+        }
+        Ok(Self { root, shared })
+    }
+}
+
+/// The machine of a part of a plan that has no subplans and tables of its own.
+///
+/// # Errors
+/// As [`Machine::new`].
+pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
+    let plan = Plan {
+        root: Node { kind: Kind::Given, types: Vec::new() },
+        subplans: Vec::new(),
+        slots: 0,
+        tables: 0,
+        columns: Vec::new(),
+    };
+    Builder { plan: &plan, types, sources: Vec::new() }.node(node)
+}
+
+struct Builder<'a> {
+    plan: &'a Plan,
+    types: &'a dyn TypeSource,
+    sources: Vec<(u32, Source)>,
+}
+
+fn internal(message: impl Into<String>) -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, message)
+}
+
+impl Builder<'_> {
+    fn program(&self, expr: &Expr) -> Result<Program> {
+        Program::compile(expr, self.types)
+    }
+
+    fn maybe(&self, expr: Option<&Expr>) -> Result<Option<Program>> {
+        expr.map(|expr| self.program(expr)).transpose()
+    }
+
+    fn programs(&self, exprs: &[Expr]) -> Result<Vec<Program>> {
+        exprs.iter().map(|expr| self.program(expr)).collect()
+    }
+
+    fn sort_keys(&self, keys: &[bound::SortKey]) -> Result<Vec<SortKey>> {
+        let key = |key: &bound::SortKey| {
+            let order =
+                KeyOrder { is_descending: key.descending, has_nulls_first: key.nulls_first };
+            Ok(SortKey { program: self.program(&key.expr)?, order })
+        };
+        keys.iter().map(key).collect()
+    }
+
+    fn node(&mut self, node: &Node) -> Result<Input> {
+        Ok(match &node.kind {
+            Kind::Values(rows) => {
+                let rows = rows.iter().map(|row| self.programs(row));
+                Box::new(Values::new(rows.collect::<Result<_>>()?))
+            }
+            Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
+            Kind::Given => Box::new(Given::default()),
+            Kind::Functions { functions, ordinality } => {
+                let functions = functions.iter().map(|(expr, width)| {
+                    Ok(match SetProgram::compile(expr, self.types)? {
+                        Some(set) => (Function::Set(set), *width),
+                        None => (Function::Value(self.program(expr)?), *width),
+                    })
+                });
+                Box::new(Functions::new(functions.collect::<Result<_>>()?, *ordinality))
+            }
+            Kind::Filter { input, condition } => {
+                Box::new(Filter::new(self.node(input)?, self.program(condition)?))
+            }
+            Kind::Project { input, exprs } => {
+                let programs = self.programs(exprs)?;
+                Box::new(Project::new(self.node(input)?, programs, input.width()))
+            }
+            Kind::ProjectSet { input, sets } => {
+                let sets = sets.iter().map(|set| {
+                    SetProgram::compile(set, self.types)?
+                        .ok_or_else(|| internal(format!("{set} gives no set")))
+                });
+                let sets = sets.collect::<Result<_>>()?;
+                Box::new(ProjectSet::new(self.node(input)?, sets))
+            }
+            Kind::Join(join) => self.join(join)?,
+            Kind::Aggregate(aggregate) => {
+                let keys = self.programs(&aggregate.keys)?;
+                let calls = aggregate.calls.iter().map(|call| self.aggregate_call(call));
+                let calls = calls.collect::<Result<_>>()?;
+                let (sets, masks) = (&aggregate.sets, aggregate.masks.clone());
+                let width = aggregate.input.width();
+                let input = self.node(&aggregate.input)?;
+                Box::new(Aggregate::new(input, keys, sets, calls, masks, width))
+            }
+            Kind::Window { input, calls } => {
+                let orderings = self.orderings(calls)?;
+                let width = input.width();
+                Box::new(Window::new(self.node(input)?, orderings, width, calls.len()))
+            }
+            Kind::Distinct(input) => Box::new(Distinct::new(self.node(input)?)),
+            Kind::DistinctOn { input, keys } => {
+                Box::new(DistinctOn::new(self.node(input)?, self.sort_keys(keys)?))
+            }
+            Kind::Sort { input, keys, .. } => {
+                Box::new(Sort::new(self.node(input)?, self.sort_keys(keys)?, None))
+            }
+            Kind::Limit { input, limit, offset, ties } => {
+                let ties = ties.as_ref().map(|keys| self.sort_keys(keys)).transpose()?;
+                let below = self.limited(input, limit.as_ref(), offset.as_ref())?;
+                let limit = self.maybe(limit.as_ref())?;
+                let offset = self.maybe(offset.as_ref())?;
+                Box::new(Limit::new(below, limit, offset, ties))
+            }
+            Kind::SetOperation { op, all, left, right } => {
+                let (left, right) = (self.node(left)?, self.node(right)?);
+                Box::new(SetOperation::new(*op, *all, left, right))
+            }
+            Kind::With { tables, input } => {
+                let mut runs = Vec::with_capacity(tables.len());
+                for table in tables {
+                    runs.push((table.number, self.table(table)?));
+                }
+                Box::new(With::new(runs, self.node(input)?))
+            }
+            Kind::CteScan { table, .. } => Box::new(CteScan::new(*table)),
+            Kind::WorkTable { table, .. } => Box::new(WorkTable::new(*table)),
+            Kind::Modify(modify) => {
+                let is_main = std::ptr::eq(self.plan.root.main(), node);
+                Box::new(self.modify(modify, is_main)?)
+            }
+            Kind::LockRows { input, locks } => {
+                let locks = locks.iter().map(|lock| {
+                    let scan = input.clone().scanned(lock.key);
+                    Lock {
+                        lock: lock.clone(),
+                        attnums: scan.map(|scan| scan.attnums).unwrap_or_default(),
+                        recheck: input.with_given(lock.key).map(Recheck::new),
+                    }
+                });
+                let locks = locks.collect();
+                Box::new(LockRows::new(self.node(input)?, locks))
+            }
+        })
+    }
+
+    fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {
+        let when = match &scan.moment {
+            bound::Moment::Now => When::Now,
+            bound::Moment::All => When::All,
+            bound::Moment::AsOf(at) => When::AsOf(self.program(at)?),
+            bound::Moment::AtVersion(version) => When::AtVersion(self.program(version)?),
+            bound::Moment::FromTo(from, to) => When::FromTo(self.program(from)?, self.program(to)?),
+            bound::Moment::Between(from, to) => {
+                When::Between(self.program(from)?, self.program(to)?)
+            }
+            bound::Moment::ContainedIn(from, to) => {
+                When::ContainedIn(self.program(from)?, self.program(to)?)
+            }
+        };
+        let end = |end: &Option<plan::End>| match end {
+            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
+            None => Ok(None),
+        };
+        let equal = scan.path.equal.iter().map(|equal| {
+            Ok(match equal {
+                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
+                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
+                plan::Equal::Null => Equal::Null,
+            })
+        });
+        let path = Path {
+            index: scan.path.index,
+            is_backward: scan.path.backward,
+            is_single: scan.path.is_single,
+            columns: scan.path.columns.clone(),
+            equal: equal.collect::<Result<_>>()?,
+            low: end(&scan.path.low)?,
+            high: end(&scan.path.high)?,
+        };
+        let sample = match &scan.sample {
+            None => None,
+            Some(sample) => Some(Sample {
+                percent: self.program(&sample.percent)?,
+                seed: self.maybe(sample.seed.as_ref())?,
+            }),
+        };
+        debug_assert_eq!(scan.attnums.len(), types.len());
+        let condition = self.maybe(scan.condition.as_ref())?;
+        let attnums = scan.attnums.clone();
+        Ok(Scan::new(scan.relation, scan.computed, attnums, when, path, sample, condition))
+    }
+
+    fn modify(&mut self, modify: &plan::Modify, is_main: bool) -> Result<Modify> {
+        let facts = modify.facts.as_ref().ok_or_else(|| internal("a table is not known"))?;
+        let relation = &facts.relation;
+        let set = |set: &[(usize, Expr)]| -> Result<Vec<(usize, Program)>> {
+            set.iter().map(|(place, expr)| Ok((*place, self.program(expr)?))).collect()
+        };
+        let generated = match &modify.action {
+            bound::Action::Insert { generated, .. }
+            | bound::Action::Update { generated, .. }
+            | bound::Action::Merge { generated, .. } => set(generated)?,
+            bound::Action::Delete | bound::Action::Erase => Vec::new(),
+        };
+        let columns = relation.columns.iter().map(|column| guard::Column {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+            not_null: column.not_null,
+        });
+        let checks = modify
+            .checks
+            .iter()
+            .map(|(name, check)| Ok((name.clone(), self.program(check)?)))
+            .collect::<Result<_>>()?;
+        let guard = Guard {
+            schema: relation.schema.clone(),
+            table: relation.name.clone(),
+            columns: columns.collect(),
+            checks,
+        };
+        let inserts = matches!(modify.action, bound::Action::Insert { .. });
+        let scan = if inserts { None } else { modify.input.clone().scanned(modify.width) };
+        let recheck = if inserts { None } else { modify.input.with_given(modify.width) };
+        let target = Target {
+            relation: modify.relation,
+            width: modify.width,
+            own_attnums: relation.columns.iter().map(|column| column.attnum).collect(),
+            attnums: scan.map(|scan| scan.attnums).unwrap_or_default(),
+            generated,
+            guard,
+            recheck: recheck.map(Recheck::new),
+        };
+        let action = match &modify.action {
+            bound::Action::Insert { conflict, .. } => {
+                modify::Action::Insert(match conflict.as_deref() {
+                    None => None,
+                    Some(conflict) => Some(Conflict {
+                        arbiters: conflict.arbiters.clone(),
+                        update: match &conflict.update {
+                            None => None,
+                            Some(update) => {
+                                Some((set(&update.set)?, self.maybe(update.filter.as_ref())?))
+                            }
+                        },
+                    }),
+                })
+            }
+            bound::Action::Update { set: list, .. } => modify::Action::Update(set(list)?),
+            bound::Action::Delete => modify::Action::Delete,
+            bound::Action::Erase => modify::Action::Erase,
+            bound::Action::Merge { clauses, matched, .. } => {
+                let clauses = clauses.iter().map(|clause| {
+                    Ok(merge::Clause {
+                        when: clause.when,
+                        filter: self.maybe(clause.filter.as_ref())?,
+                        action: match &clause.action {
+                            bound::MergeAction::Nothing => merge::Action::Nothing,
+                            bound::MergeAction::Delete => merge::Action::Delete,
+                            bound::MergeAction::Update(list) => merge::Action::Update(set(list)?),
+                            bound::MergeAction::Insert(row) => {
+                                merge::Action::Insert(self.programs(row)?)
+                            }
+                        },
+                    })
+                });
+                modify::Action::Merge(merge::Merge {
+                    clauses: clauses.collect::<Result<_>>()?,
+                    matched: *matched,
+                    merged: modify.merged,
+                })
+            }
+        };
+        let returning =
+            modify.returning.as_ref().map(|exprs| self.programs(exprs)).transpose()?;
+        let mut streams = inserts;
+        modify.input.clone().each(&mut |node| {
+            streams &= !matches!(node.kind, Kind::Scan(_) | Kind::CteScan { .. });
+            node.exprs(&mut |expr, _| {
+                each_part(expr, &mut |part| {
+                    streams &= !matches!(part.kind, ExprKind::Subplan { .. });
+                    streams
+                });
+            });
+        });
+        let input = self.node(&modify.input)?;
+        Ok(Modify::new(input, target, action, returning, streams, is_main))
+    }
+
+    /// The input of a limit: a sort below it, or below a projection, needs to keep only the rows
+    /// that it lets through.
+    fn limited(
+        &mut self,
+        node: &Node,
+        limit: Option<&Expr>,
+        offset: Option<&Expr>,
+    ) -> Result<Input> {
+        let Some(limit) = limit else { return self.node(node) };
+        Ok(match &node.kind {
+            Kind::Sort { input, keys, top: true } => {
+                let bound = sort::Bound {
+                    limit: self.program(limit)?,
+                    offset: self.maybe(offset)?,
+                };
+                Box::new(Sort::new(self.node(input)?, self.sort_keys(keys)?, Some(bound)))
+            }
+            Kind::Project { input, exprs } => {
+                let programs = self.programs(exprs)?;
+                let width = input.width();
+                let below = self.limited(input, Some(limit), offset)?;
+                Box::new(Project::new(below, programs, width))
+            }
+            _ => self.node(node)?,
+        })
+    }
+
+    fn join(&mut self, join: &Join) -> Result<Input> {
+        let condition = self.maybe(join.condition.as_ref())?;
+        let widths = (join.left.width(), join.right.width());
+        if join.keys.is_empty() {
+            let lateral = match &join.lateral {
+                None => None,
+                Some(args) => {
+                    let args =
+                        args.iter().map(|(expr, slot)| Ok((self.program(expr)?, *slot)));
+                    Some(args.collect::<Result<_>>()?)
+                }
+            };
+            let (left, right) = (self.node(&join.left)?, self.node(&join.right)?);
+            return Ok(Box::new(LoopJoin::new(
+                join.kind, left, right, condition, lateral, widths,
+            )));
+        }
+        let keys = |side: fn(&(Expr, Expr)) -> &Expr| {
+            join.keys.iter().map(|pair| self.program(side(pair))).collect::<Result<Vec<_>>>()
+        };
+        let (left_keys, right_keys) = (keys(|pair| &pair.0)?, keys(|pair| &pair.1)?);
+        let left = Side { input: self.node(&join.left)?, keys: left_keys, width: widths.0 };
+        let right = Side { input: self.node(&join.right)?, keys: right_keys, width: widths.1 };
+        Ok(Box::new(HashJoin::new(join.kind, left, right, condition, join.build_left)))
+    }
+
+    fn table(&mut self, table: &Table) -> Result<Run> {
+        let (source, run) = match &table.body {
+            Body::Plan(node) => {
+                let mut changes = false;
+                node.clone().each(&mut |node| changes |= matches!(node.kind, Kind::Modify(_)));
+                let run = if changes || table.at_start { Run::Whole } else { Run::AsRead };
+                (Source::Plan(self.node(node)?), run)
+            }
+            Body::Recursive { start, step, all } => {
+                let (start, step) = (self.node(start)?, self.node(step)?);
+                let recursive = Recursive::new(table.number, start, step, *all);
+                (Source::Recursive(recursive), Run::AsRead)
+            }
+        };
+        self.sources.push((table.number, source));
+        Ok(run)
+    }
+
+    fn aggregate_call(&self, call: &bound::AggregateCall) -> Result<AggregateCall> {
+        let kernel = match registry::function(call.function).map(|function| function.eval) {
+            Some(Eval::Aggregate(kernel)) => kernel,
+            _ => return Err(internal(format!("{} is no aggregate", call.name))),
+        };
+        let types = |exprs: &[Expr]| exprs.iter().map(|expr| expr.ty).collect();
+        Ok(AggregateCall {
+            kernel,
+            args: self.programs(&call.args)?,
+            types: types(&call.args),
+            direct: self.programs(&call.direct)?,
+            direct_types: types(&call.direct),
+            distinct: call.distinct,
+            order: self.sort_keys(&call.order)?,
+            filter: self.maybe(call.filter.as_ref())?,
+            ty: call.ty,
+        })
+    }
+
+    /// The calls of windows, those together that see the rows in the same order.
+    fn orderings(&self, calls: &[bound::WindowCall]) -> Result<Vec<Ordering>> {
+        let mut known: Vec<String> = Vec::new();
+        let mut orderings: Vec<Ordering> = Vec::new();
+        for (place, call) in calls.iter().enumerate() {
+            let partition = call.partition.iter().map(Expr::to_string);
+            let order = call.order.iter().map(|key| key.to_string());
+            let text: Vec<String> = partition.chain(["order".to_owned()]).chain(order).collect();
+            let text = text.join(", ");
+            let at = match known.iter().position(|known| *known == text) {
+                Some(at) => at,
+                None => {
+                    let partition = call.partition.iter().map(|expr| {
+                        Ok(SortKey { program: self.program(expr)?, order: KeyOrder::ASCENDING })
+                    });
+                    orderings.push(Ordering {
+                        partition: partition.collect::<Result<_>>()?,
+                        order: self.sort_keys(&call.order)?,
+                        calls: Vec::new(),
+                    });
+                    known.push(text);
+                    known.len() - 1
+                }
+            };
+            let call = WindowCall {
+                function: self.window_function(call)?,
+                frame: self.frame(call)?,
+                place,
+            };
+            orderings[at].calls.push(call);
+        }
+        Ok(orderings)
+    }
+
+    fn window_function(&self, call: &bound::WindowCall) -> Result<window::Function> {
+        let function = registry::function(call.function)
+            .ok_or_else(|| internal(format!("there is no function {}", call.function)))?;
+        if let Eval::Aggregate(kernel) = function.eval {
+            return Ok(window::Function::Aggregate(AggregateCall {
+                kernel,
+                args: self.programs(&call.args)?,
+                types: call.args.iter().map(|arg| arg.ty).collect(),
+                direct: Vec::new(),
+                direct_types: Vec::new(),
+                distinct: false,
+                order: Vec::new(),
+                filter: self.maybe(call.filter.as_ref())?,
+                ty: call.ty,
+            }));
+        }
+        let rank = Rank::named(function.name)
+            .ok_or_else(|| internal(format!("{} is no window function", call.name)))?;
+        Ok(window::Function::Rank(rank, self.programs(&call.args)?))
+    }
+
+    fn frame(&self, call: &bound::WindowCall) -> Result<Frame> {
+        let frame = &call.frame;
+        let bound = |bound: &bound::Bound| -> Result<Bound> {
+            Ok(match bound {
+                bound::Bound::UnboundedPreceding => Bound::UnboundedPreceding,
+                bound::Bound::Preceding(offset) => Bound::Preceding(self.program(offset)?),
+                bound::Bound::CurrentRow => Bound::CurrentRow,
+                bound::Bound::Following(offset) => Bound::Following(self.program(offset)?),
+                bound::Bound::UnboundedFollowing => Bound::UnboundedFollowing,
+            })
+        };
+        let offset = [&frame.start, &frame.end].into_iter().find_map(|bound| match bound {
+            bound::Bound::Preceding(offset) | bound::Bound::Following(offset) => Some(offset.ty),
+            _ => None,
+        });
+        let shift = match (frame.unit, &call.order[..], offset) {
+            (FrameUnit::Range, [key], Some(offset)) => Some(self.shift(key.expr.ty, offset)?),
+            _ => None,
+        };
+        Ok(Frame {
+            unit: frame.unit,
+            start: bound(&frame.start)?,
+            end: bound(&frame.end)?,
+            exclude: frame.exclude,
+            shift,
+        })
+    }
+
+    /// Programs for a value plus and minus an offset.
+    fn shift(&self, value: Type, offset: Type) -> Result<(Program, Program)> {
+        let value = match Facts(self.types).base(value) {
+            Type::INT2 | Type::INT4 => Type::INT8,
+            Type::FLOAT4 => Type::FLOAT8,
+            Type::DATE => Type::TIMESTAMP,
+            other => other,
+        };
+        let shift = |symbol: &str| {
+            let found = resolve::operator(self.types, symbol, Some(value), offset)?;
+            let column = |index, ty| {
+                let kind = ExprKind::Column { levels_up: 0, index };
+                Expr { kind, ty, modifier: Modifier::NONE, at: At::NONE }
+            };
+            let call = bound::Call {
+                function: found.operator.function,
+                name: symbol.to_owned(),
+                operator: true,
+                args: vec![column(0, value), column(1, offset)],
+                set: false,
+                variadic: false,
+            };
+            self.program(&Expr::of(ExprKind::Call(call), found.ret, At::NONE))
+        };
+        Ok((shift("+")?, shift("-")?))
+    }
+
+    fn subplan(&mut self, number: usize) -> Result<Subplan> {
+        let plan = self.plan;
+        let subplan = &plan.subplans[number];
+        let mut rows_read = BTreeSet::new();
+        let mut filled = BTreeSet::new();
+        let mut node = subplan.node.clone();
+        plan.slots_of_node(&mut node, &mut rows_read, &mut filled);
+        let rows_read = &rows_read - &filled;
+        let mut reads = plan.slots_read(number as u32);
+        reads.extend(&subplan.args);
+        let mut stays = true;
+        node.all_exprs(&mut |expr| stays &= !is_volatile(expr));
+        let root = self.node(&subplan.node)?;
+        let row_types = &subplan.node.types;
+        let link = match &subplan.link {
+            Link::Scalar => subplan::Link::Scalar,
+            Link::Exists => subplan::Link::Exists,
+            Link::Row => {
+                let types = row_types.iter().map(|ty| Ok((*ty, self.types.repr_of(*ty)?)));
+                subplan::Link::Row(types.collect::<Result<_>>()?)
+            }
+            Link::Array(array) => {
+                let element = Facts(self.types)
+                    .element(*array)
+                    .ok_or_else(|| internal(format!("{} is no array", array.oid())))?;
+                subplan::Link::Array(element, self.types.repr_of(element)?)
+            }
+            Link::Any(test) | Link::All(test) => {
+                let left = test.left.iter().map(|(expr, slot)| Ok((self.program(expr)?, *slot)));
+                let all = matches!(subplan.link, Link::All(_));
+                let keys = test.keys.as_ref().filter(|_| !all);
+                subplan::Link::Test(subplan::Test {
+                    all,
+                    left: left.collect::<Result<_>>()?,
+                    condition: self.program(&test.condition)?,
+                    keys: keys.map(|keys| self.programs(keys)).transpose()?,
+                })
+            }
+        };
+        // What reads nothing from outside is computed once, whatever it calls.
+        let once = reads.is_empty();
+        let reads = (stays || once).then(|| reads.into_iter().collect());
+        let once = rows_read.is_empty();
+        let rows_read = (stays || once).then(|| rows_read.into_iter().collect());
+        Ok(Subplan::new(root, link, subplan.args.clone(), reads, rows_read))
+    }
+}

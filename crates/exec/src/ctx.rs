@@ -1,0 +1,191 @@
+//! What a running statement needs: from outside the [`Ctx`], inside the shared state of its run.
+//!
+//! ```text
+//!   Ctx     session, parameters, transaction, cancel flag     one call of Run::next
+//!   Shared  slots, subplans, tables of WITH, bytes held        one execution
+//!   Env     both, as operators see them
+//! ```
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use foldhash::fast::FixedState;
+use sql::eval::{Around, Frame, Program, Row as EvalRow};
+use types::{Datum, Error, Oid, Result, SqlState, TypeSource};
+
+use crate::op::Row;
+use crate::op::subplan::Subplan;
+use crate::op::with::{CteState, Queue};
+use crate::tables::Tables;
+
+/// What a call of [`Run::next`](crate::Run::next) needs.
+#[derive(Clone, Copy)]
+pub struct Ctx<'a> {
+    /// Style, clock, session, parameters, and who knows the catalog.
+    pub frame: Frame<'a>,
+    /// The statement ends with `57014` where this becomes true.
+    pub cancel: &'a AtomicBool,
+    /// The tables, in the transaction of the statement.
+    pub tables: &'a dyn Tables,
+    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`.
+    pub memory_bytes_max: usize,
+}
+
+/// What the operators of one execution share.
+pub(crate) struct Shared {
+    pub(crate) slots: RefCell<Vec<Datum>>,
+    pub(crate) subplans: Vec<RefCell<Subplan>>,
+    pub(crate) ctes: Vec<RefCell<CteState>>,
+    /// The rows that the recursive tables found in the step before.
+    pub(crate) work: Vec<RefCell<Queue>>,
+    /// The row that is looked at again.
+    pub(crate) given: RefCell<Row>,
+    /// The rows that the statement has changed.
+    pub(crate) touched: RefCell<HashSet<(Oid, Vec<u8>), FixedState>>,
+    /// How many rows the outermost change has changed.
+    pub(crate) rows_changed: Cell<u64>,
+    held_bytes: Cell<usize>,
+    ticks: Cell<u32>,
+}
+
+impl Shared {
+    pub(crate) fn new(slots: u32, subplans: Vec<Subplan>, tables: u32) -> Self {
+        Self {
+            slots: RefCell::new(vec![Datum::Null; slots as usize]),
+            subplans: subplans.into_iter().map(RefCell::new).collect(),
+            ctes: (0..tables).map(|_| RefCell::default()).collect(),
+            work: (0..tables).map(|_| RefCell::default()).collect(),
+            given: RefCell::default(),
+            touched: RefCell::default(),
+            rows_changed: Cell::new(0),
+            held_bytes: Cell::new(0),
+            ticks: Cell::new(0),
+        }
+    }
+
+    /// Forgets everything, for the next execution.
+    pub(crate) fn clear(&self) {
+        self.slots.borrow_mut().fill(Datum::Null);
+        self.ctes.iter().for_each(|table| table.borrow_mut().rewind(self));
+        self.work.iter().for_each(|queue| queue.borrow_mut().rows.clear());
+        self.subplans.iter().for_each(|subplan| subplan.borrow_mut().forget(self));
+        self.touched.borrow_mut().clear();
+        self.rows_changed.set(0);
+        self.held_bytes.set(0);
+    }
+
+    pub(crate) fn set_slot(&self, slot: u32, value: Datum) {
+        self.slots.borrow_mut()[slot as usize] = value;
+    }
+}
+
+/// What operators see.
+#[derive(Clone, Copy)]
+pub(crate) struct Env<'a> {
+    pub(crate) ctx: Ctx<'a>,
+    pub(crate) shared: &'a Shared,
+}
+
+impl Env<'_> {
+    /// The value of a program for a row.
+    #[inline]
+    pub(crate) fn value<'r>(
+        &self,
+        program: &Program,
+        row: impl Into<EvalRow<'r>>,
+    ) -> Result<Datum> {
+        program.run_in(row, self.ctx.frame, self)
+    }
+
+    /// True where the value of a program for a row is true.
+    #[inline]
+    pub(crate) fn test<'r>(&self, program: &Program, row: impl Into<EvalRow<'r>>) -> Result<bool> {
+        program.test_in(row, self.ctx.frame, self)
+    }
+
+    /// The types that users made.
+    pub(crate) fn types(&self) -> &dyn TypeSource {
+        self.ctx.frame.context.types.types
+    }
+
+    /// To be called for each row: looks now and then whether the statement was canceled.
+    #[inline]
+    pub(crate) fn tick(&self) -> Result<()> {
+        let ticks = self.shared.ticks.get().wrapping_add(1);
+        self.shared.ticks.set(ticks);
+        if ticks % TICKS_MAX == 0 && self.ctx.cancel.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to user request",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// After how many rows the cancel flag is looked at.
+const TICKS_MAX: u32 = 256;
+
+impl Around for Env<'_> {
+    fn slot(&self, number: usize) -> Datum {
+        self.shared.slots.borrow()[number].clone()
+    }
+
+    fn subplan(
+        &self,
+        number: usize,
+        args: &mut dyn Iterator<Item = Result<Datum>>,
+    ) -> Result<Datum> {
+        self.shared.subplans[number].borrow_mut().value(self, args)
+    }
+}
+
+/// The bytes that an operator holds, counted against what the statement may.
+#[derive(Default)]
+pub(crate) struct Held {
+    bytes: usize,
+}
+
+impl Held {
+    /// Counts so many more bytes.
+    ///
+    /// # Errors
+    /// `53200` where the statement holds too many.
+    pub(crate) fn add(&mut self, env: &Env<'_>, bytes: usize) -> Result<()> {
+        let all = env.shared.held_bytes.get() + bytes;
+        if all > env.ctx.memory_bytes_max {
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory").with_detail(format!(
+                "The statement needs more than the {} bytes that it may hold.",
+                env.ctx.memory_bytes_max
+            )));
+        }
+        env.shared.held_bytes.set(all);
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Counts a row.
+    pub(crate) fn add_row(&mut self, env: &Env<'_>, row: &[Datum]) -> Result<()> {
+        self.add(env, row_bytes(row))
+    }
+
+    /// Nothing is held any more.
+    pub(crate) fn clear(&mut self, shared: &Shared) {
+        shared.held_bytes.set(shared.held_bytes.get().saturating_sub(self.bytes));
+        self.bytes = 0;
+    }
+}
+
+/// About how many bytes a row takes.
+fn row_bytes(row: &[Datum]) -> usize {
+    let heap = |datum: &Datum| match datum {
+        Datum::Text(text) => text.len(),
+        Datum::Bytea(bytes) => bytes.len(),
+        Datum::Array(array) => array.as_ref().as_bytes().len(),
+        Datum::Record(record) => record.as_ref().as_bytes().len(),
+        Datum::Jsonb(_) => 64,
+        _ => 0,
+    };
+    size_of::<Row>() + std::mem::size_of_val(row) + row.iter().map(heap).sum::<usize>()
+}

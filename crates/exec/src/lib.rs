@@ -1,0 +1,38 @@
+//! Bound plans, run row by row.
+//!
+//! ```text
+//!   sql::plan::Plan ──lower──> Plan ──rewrite──> Plan ──build──> operators ──next──> rows
+//!                              slots, subplans     access paths,   one for each      one at a time
+//!                              by number           joins, top-n    node
+//!
+//!     Prepared: the plan and machines that run it, shared by all who run the statement
+//!     Run:      one execution; it borrows nothing between calls, so that it can be put aside
+//!     Ctx:      what a call needs: transaction, parameters, session, the flag that cancels it
+//! ```
+//!
+//! Every plan can be run, with PostgreSQL's semantics; this is what small statements run on, and
+//! what an engine for large ones is compared with.
+//!
+//! # Rows
+//! A row between operators is a `Vec<Datum>` that is used again for the next one. A column of a row
+//! further out is a *slot*: a number under which its value is kept while the rows further in are
+//! computed. A subquery in an expression is a *subplan*, known by number, with the values that its
+//! slots take as arguments; so expressions can be moved without a look at what is around them.
+//!
+//! # Absent on purpose
+//! No SQL text, no sockets, no clock, no random numbers: they come in a [`Ctx`]. No spilling to
+//! disk: what does not fit into the memory that a statement may use is an error.
+
+mod build;
+mod ctx;
+pub mod explain;
+mod lower;
+mod op;
+pub mod plan;
+mod prepared;
+mod rewrite;
+pub mod stored;
+pub mod tables;
+
+pub use ctx::Ctx;
+pub use prepared::{Prepared, Run};

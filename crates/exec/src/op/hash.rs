@@ -1,0 +1,94 @@
+//! Keys in a hash table, numbered in the order in which they came.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use sql::eval::{Program, Row as EvalRow};
+use types::{Datum, Result};
+
+use super::Row;
+use crate::ctx::Env;
+
+/// The distinct keys so far.
+#[derive(Default)]
+pub(crate) struct KeyTable {
+    table: HashTable<u32>,
+    keys: Vec<Row>,
+    state: FixedState,
+}
+
+impl KeyTable {
+    fn hash(&self, key: &[Datum]) -> u64 {
+        let mut hasher = self.state.build_hasher();
+        key.iter().for_each(|value| value.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// The number of a key.
+    pub(crate) fn find(&self, key: &[Datum]) -> Option<usize> {
+        let found = self.table.find(self.hash(key), |at| self.keys[*at as usize][..] == *key);
+        found.map(|at| *at as usize)
+    }
+
+    /// The number of a key, and whether it is new. NULLs are equal to each other.
+    pub(crate) fn insert(&mut self, key: &[Datum]) -> (usize, bool) {
+        let hash = self.hash(key);
+        if let Some(at) = self.table.find(hash, |at| self.keys[*at as usize][..] == *key) {
+            return (*at as usize, false);
+        }
+        let at = self.keys.len();
+        self.keys.push(key.to_vec());
+        let (keys, state) = (&self.keys, &self.state);
+        self.table.insert_unique(hash, at as u32, |at| {
+            let mut hasher = state.build_hasher();
+            keys[*at as usize].iter().for_each(|value| value.hash(&mut hasher));
+            hasher.finish()
+        });
+        (at, true)
+    }
+
+    /// The key with this number.
+    pub(crate) fn key(&self, at: usize) -> &Row {
+        &self.keys[at]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+        self.keys.clear();
+    }
+}
+
+/// Puts the values that two sides are compared by into `out`, so that equal ones are held alike:
+/// integers as `int8`, floats as `float8`. False where one is NULL, which is equal to nothing.
+pub(crate) fn join_key<'r>(
+    env: &Env<'_>,
+    programs: &[Program],
+    row: impl Into<EvalRow<'r>>,
+    out: &mut Row,
+) -> Result<bool> {
+    let row = row.into();
+    out.clear();
+    for program in programs {
+        let value = canonical(env.value(program, row)?);
+        if value.is_null() {
+            return Ok(false);
+        }
+        out.push(value);
+    }
+    Ok(true)
+}
+
+/// A value as it is held in a table of keys of two types.
+pub(crate) fn canonical(value: Datum) -> Datum {
+    match value {
+        Datum::Int2(value) => Datum::Int8(value.into()),
+        Datum::Int4(value) => Datum::Int8(value.into()),
+        Datum::Float4(value) => Datum::Float8(value.into()),
+        other => other,
+    }
+}

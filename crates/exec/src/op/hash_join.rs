@@ -1,0 +1,242 @@
+//! Hash joins: one side is put into a hash table, the other looks its partners up in it.
+//!
+//! ```text
+//!   build side   key -> rows, in the order in which they came; a flag for each that found a partner
+//!   probe side   row after row: key -> partners -> condition
+//!   at the end   rows of the build side without a partner, where the kind of join keeps them
+//! ```
+
+use sql::eval::{Program, Row as EvalRow};
+use types::{Datum, Result};
+
+use super::hash::{KeyTable, join_key};
+use super::{Input, Operator, Row};
+use crate::ctx::{Env, Held, Shared};
+use crate::plan::JoinKind;
+
+/// The end of a chain of rows.
+const NONE: u32 = u32::MAX;
+
+/// A join by a hash table.
+pub(crate) struct HashJoin {
+    kind: JoinKind,
+    /// The side whose rows look for partners, and its keys.
+    probe: Input,
+    probe_keys: Vec<Program>,
+    build: Input,
+    build_keys: Vec<Program>,
+    /// True where the left side is the one in the table.
+    build_left: bool,
+    condition: Option<Program>,
+    probe_width: usize,
+    build_width: usize,
+    built: bool,
+    table: KeyTable,
+    /// The first and last row of each key.
+    chains: Vec<(u32, u32)>,
+    /// The row after each row with the same key.
+    following: Vec<u32>,
+    rows: Vec<Row>,
+    partners: Vec<bool>,
+    probe_row: Row,
+    key: Row,
+    /// The next partner to look at; `None` where the next probe row is to be taken.
+    at: Option<u32>,
+    matched: bool,
+    /// When the probe side is done, which row of the table is looked at next.
+    rest: Option<usize>,
+    held: Held,
+}
+
+/// One side of a hash join.
+pub(crate) struct Side {
+    pub(crate) input: Input,
+    pub(crate) keys: Vec<Program>,
+    pub(crate) width: usize,
+}
+
+impl HashJoin {
+    pub(crate) fn new(
+        kind: JoinKind,
+        left: Side,
+        right: Side,
+        condition: Option<Program>,
+        build_left: bool,
+    ) -> Self {
+        let (probe, build) = if build_left { (right, left) } else { (left, right) };
+        Self {
+            kind,
+            probe: probe.input,
+            probe_keys: probe.keys,
+            build: build.input,
+            build_keys: build.keys,
+            build_left,
+            condition,
+            probe_width: probe.width,
+            build_width: build.width,
+            built: false,
+            table: KeyTable::default(),
+            chains: Vec::new(),
+            following: Vec::new(),
+            rows: Vec::new(),
+            partners: Vec::new(),
+            probe_row: Row::new(),
+            key: Row::new(),
+            at: None,
+            matched: false,
+            rest: None,
+            held: Held::default(),
+        }
+    }
+
+    fn keeps_build(&self) -> bool {
+        if self.build_left { self.kind.keeps_left() } else { self.kind.keeps_right() }
+    }
+
+    fn keeps_probe(&self) -> bool {
+        if self.build_left { self.kind.keeps_right() } else { self.kind.keeps_left() }
+    }
+
+    fn fill(&mut self, env: &Env<'_>) -> Result<()> {
+        let keeps = self.keeps_build();
+        let mut row = Row::new();
+        while self.build.next(env, &mut row)? {
+            let keyed = join_key(env, &self.build_keys, &row, &mut self.key)?;
+            if !keyed && !keeps {
+                continue;
+            }
+            self.held.add_row(env, &row)?;
+            let at = self.rows.len() as u32;
+            self.rows.push(std::mem::take(&mut row));
+            self.following.push(NONE);
+            if keeps {
+                self.partners.push(false);
+            }
+            if keyed {
+                let (chain, new) = self.table.insert(&self.key);
+                if new {
+                    self.held.add_row(env, &self.key)?;
+                    self.chains.push((at, at));
+                } else {
+                    let last = &mut self.chains[chain].1;
+                    self.following[*last as usize] = at;
+                    *last = at;
+                }
+            }
+        }
+        self.built = true;
+        Ok(())
+    }
+
+    fn pair(&self, at: u32) -> EvalRow<'_> {
+        let build = &self.rows[at as usize];
+        match self.build_left {
+            true => EvalRow::Pair(build, &self.probe_row),
+            false => EvalRow::Pair(&self.probe_row, build),
+        }
+    }
+
+    /// Puts both sides into `out`, in their places.
+    fn put(build_left: bool, probe: &[Datum], build: &[Datum], out: &mut Row) {
+        let (left, right) = if build_left { (build, probe) } else { (probe, build) };
+        out.clear();
+        out.extend_from_slice(left);
+        out.extend_from_slice(right);
+    }
+
+    /// The next partner of the probe row.
+    fn next_partner(&mut self, env: &Env<'_>) -> Result<Option<u32>> {
+        while let Some(at) = self.at.filter(|at| *at != NONE) {
+            env.tick()?;
+            self.at = Some(self.following[at as usize]);
+            if let Some(condition) = &self.condition
+                && !env.test(condition, self.pair(at))?
+            {
+                continue;
+            }
+            self.matched = true;
+            if let Some(partner) = self.partners.get_mut(at as usize) {
+                *partner = true;
+            }
+            return Ok(Some(at));
+        }
+        Ok(None)
+    }
+
+    /// The rows of the table without a partner.
+    fn next_rest(&mut self, out: &mut Row, mut at: usize) -> bool {
+        while let Some(partner) = self.partners.get(at) {
+            at += 1;
+            if !partner {
+                let nulls = vec![Datum::Null; self.probe_width];
+                Self::put(self.build_left, &nulls, &self.rows[at - 1], out);
+                self.rest = Some(at);
+                return true;
+            }
+        }
+        self.rest = Some(at);
+        false
+    }
+}
+
+impl Operator for HashJoin {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        if !self.built {
+            self.fill(env)?;
+        }
+        loop {
+            if let Some(at) = self.rest {
+                return Ok(self.next_rest(out, at));
+            }
+            if self.at.is_none() {
+                if !self.probe.next(env, &mut self.probe_row)? {
+                    self.rest = Some(0);
+                    continue;
+                }
+                self.matched = false;
+                let keyed = join_key(env, &self.probe_keys, &self.probe_row, &mut self.key)?;
+                let chain = if keyed { self.table.find(&self.key) } else { None };
+                self.at = Some(chain.map_or(NONE, |chain| self.chains[chain].0));
+            }
+            let partner = self.next_partner(env)?;
+            match self.kind {
+                JoinKind::Semi | JoinKind::Anti => {
+                    self.at = None;
+                    if partner.is_some() == (self.kind == JoinKind::Semi) {
+                        std::mem::swap(out, &mut self.probe_row);
+                        return Ok(true);
+                    }
+                }
+                _ => match partner {
+                    Some(at) => {
+                        let build = &self.rows[at as usize];
+                        Self::put(self.build_left, &self.probe_row, build, out);
+                        return Ok(true);
+                    }
+                    None => {
+                        self.at = None;
+                        if !self.matched && self.keeps_probe() {
+                            let nulls = vec![Datum::Null; self.build_width];
+                            Self::put(self.build_left, &self.probe_row, &nulls, out);
+                            return Ok(true);
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    fn rewind(&mut self, shared: &Shared) {
+        self.built = false;
+        self.table.clear();
+        self.chains.clear();
+        self.following.clear();
+        self.rows.clear();
+        self.partners.clear();
+        self.at = None;
+        self.rest = None;
+        self.held.clear(shared);
+        self.probe.rewind(shared);
+        self.build.rewind(shared);
+    }
+}

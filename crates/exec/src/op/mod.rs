@@ -1,0 +1,51 @@
+//! Operators: each gives its rows one by one.
+//!
+//! ```text
+//!   next(env, out)  puts the next row into out; false where there is none
+//!   rewind(shared)  from the beginning: for another execution, or for another row around
+//! ```
+//!
+//! An operator owns the ones below it, its programs and its buffers, and is used again and again,
+//! so that running a statement that was prepared allocates little.
+
+pub(crate) mod aggregate;
+pub(crate) mod basic;
+pub(crate) mod distinct;
+pub(crate) mod frame;
+pub(crate) mod functions;
+pub(crate) mod guard;
+pub(crate) mod hash;
+pub(crate) mod hash_join;
+pub(crate) mod limit;
+pub(crate) mod lock;
+pub(crate) mod loop_join;
+pub(crate) mod merge;
+pub(crate) mod modify;
+pub(crate) mod rank;
+pub(crate) mod recheck;
+pub(crate) mod scan;
+pub(crate) mod set;
+pub(crate) mod sort;
+pub(crate) mod subplan;
+pub(crate) mod window;
+pub(crate) mod with;
+
+use types::{Datum, Result};
+
+use crate::ctx::{Env, Shared};
+
+/// A row: the values of its columns.
+pub(crate) type Row = Vec<Datum>;
+
+/// A relational operator that is being run.
+pub(crate) trait Operator: Send {
+    /// Puts the next row into `out`, whose contents before mean nothing; false at the end, after
+    /// which it is not called again before a rewind.
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool>;
+
+    /// Starts again from the beginning.
+    fn rewind(&mut self, shared: &Shared);
+}
+
+/// An operator below another.
+pub(crate) type Input = Box<dyn Operator>;

@@ -1,0 +1,292 @@
+//! Subqueries in expressions.
+//!
+//! ```text
+//!   args ──> slots ──> were they the same the last time? the result then
+//!                  ──> else: rewind, run as far as it decides, keep the result
+//!   x IN (...)     the rows once in a hash table, as long as the slots that they depend on stay
+//! ```
+//!
+//! A subquery that reads no slots is so computed once in an execution, as PostgreSQL does with its
+//! initial plans.
+
+use sql::eval::{Program, Row as EvalRow};
+use types::{Array, Datum, Error, Record, Repr, Result, SqlState, Type};
+
+use super::hash::{KeyTable, canonical};
+use super::{Input, Row};
+use crate::ctx::{Env, Held, Shared};
+
+/// How the rows of a subquery are used.
+pub(crate) enum Link {
+    Scalar,
+    /// The types of the columns of the record.
+    Row(Vec<(Type, Repr)>),
+    Exists,
+    /// The type of the elements.
+    Array(Type, Repr),
+    Test(Test),
+}
+
+/// A test against the rows of a subquery.
+pub(crate) struct Test {
+    pub(crate) all: bool,
+    pub(crate) left: Vec<(Program, u32)>,
+    pub(crate) condition: Program,
+    /// What the rows are hashed by, where the test is equality.
+    pub(crate) keys: Option<Vec<Program>>,
+}
+
+/// A subquery that is run for one row after the other.
+pub(crate) struct Subplan {
+    root: Input,
+    link: Link,
+    args: Vec<u32>,
+    /// The slots that the result depends on; `None` where it may differ in spite of them.
+    reads: Option<Vec<u32>>,
+    /// The slots that its rows depend on.
+    rows_read: Option<Vec<u32>>,
+    last: Option<(Row, Datum)>,
+    hashed: Option<(Row, Hashed)>,
+    row: Row,
+}
+
+impl Subplan {
+    pub(crate) fn new(
+        root: Input,
+        link: Link,
+        args: Vec<u32>,
+        reads: Option<Vec<u32>>,
+        rows_read: Option<Vec<u32>>,
+    ) -> Self {
+        Self { root, link, args, reads, rows_read, last: None, hashed: None, row: Row::new() }
+    }
+
+    /// Forgets all results.
+    pub(crate) fn forget(&mut self, shared: &Shared) {
+        self.last = None;
+        if let Some((_, mut hashed)) = self.hashed.take() {
+            hashed.held.clear(shared);
+        }
+        self.root.rewind(shared);
+    }
+
+    /// The result for these arguments.
+    pub(crate) fn value(
+        &mut self,
+        env: &Env<'_>,
+        args: &mut dyn Iterator<Item = Result<Datum>>,
+    ) -> Result<Datum> {
+        for (slot, value) in self.args.iter().zip(args) {
+            env.shared.set_slot(*slot, value?);
+        }
+        let same = |slots: &[u32], values: &[Datum]| {
+            let now = env.shared.slots.borrow();
+            slots.iter().zip(values).all(|(slot, value)| is_same(&now[*slot as usize], value))
+        };
+        if let (Some(slots), Some((values, result))) = (&self.reads, &self.last)
+            && same(slots, values)
+        {
+            return Ok(result.clone());
+        }
+        let hashes = matches!(&self.link, Link::Test(Test { keys: Some(_), .. }));
+        let result = match &self.rows_read {
+            Some(slots) if hashes => {
+                let known = self.hashed.as_ref().is_some_and(|(values, _)| same(slots, values));
+                if !known {
+                    let values = values_of(slots, env);
+                    self.hash(env, values)?;
+                }
+                self.look_up(env)?
+            }
+            _ => {
+                self.root.rewind(env.shared);
+                let result = self.run(env)?;
+                self.root.rewind(env.shared);
+                result
+            }
+        };
+        if let Some(slots) = &self.reads {
+            self.last = Some((values_of(slots, env), result.clone()));
+        }
+        Ok(result)
+    }
+
+    fn run(&mut self, env: &Env<'_>) -> Result<Datum> {
+        let Self { root, row, .. } = self;
+        match &self.link {
+            Link::Exists => Ok(Datum::Bool(root.next(env, row)?)),
+            Link::Scalar => {
+                if !root.next(env, row)? {
+                    return Ok(Datum::Null);
+                }
+                let value = std::mem::take(&mut row[0]);
+                if root.next(env, row)? {
+                    return Err(too_many());
+                }
+                Ok(value)
+            }
+            Link::Row(types) => {
+                if !root.next(env, row)? {
+                    return Ok(Datum::Null);
+                }
+                let fields = types.iter().zip(&*row);
+                let record =
+                    Record::new(fields.map(|((ty, repr), value)| (*ty, *repr, value.as_ref())));
+                if root.next(env, row)? {
+                    return Err(too_many());
+                }
+                Ok(record.into())
+            }
+            Link::Array(element, repr) => {
+                let mut values = Vec::new();
+                let mut held = Held::default();
+                while root.next(env, row)? {
+                    held.add_row(env, row)?;
+                    values.push(std::mem::take(&mut row[0]));
+                }
+                held.clear(env.shared);
+                array_of(&values, *element, *repr)
+            }
+            Link::Test(test) => {
+                for (program, slot) in &test.left {
+                    let value = env.value(program, EvalRow::NONE)?;
+                    env.shared.set_slot(*slot, value);
+                }
+                let mut unknown = false;
+                while root.next(env, row)? {
+                    match env.value(&test.condition, &*row)? {
+                        Datum::Bool(value) if value != test.all => {
+                            return Ok(Datum::Bool(!test.all));
+                        }
+                        Datum::Bool(_) => {}
+                        _ => unknown = true,
+                    }
+                }
+                Ok(if unknown { Datum::Null } else { Datum::Bool(test.all) })
+            }
+        }
+    }
+
+    /// Puts the rows into a hash table.
+    fn hash(&mut self, env: &Env<'_>, values: Row) -> Result<()> {
+        if let Some((_, mut old)) = self.hashed.take() {
+            old.held.clear(env.shared);
+        }
+        let Link::Test(Test { keys: Some(keys), .. }) = &self.link else { return Ok(()) };
+        let mut hashed = Hashed::default();
+        let mut key = Row::new();
+        self.root.rewind(env.shared);
+        while self.root.next(env, &mut self.row)? {
+            key.clear();
+            for program in keys {
+                key.push(canonical(env.value(program, &self.row)?));
+            }
+            if hashed.keys.insert(&key).1 {
+                hashed.held.add_row(env, &key)?;
+                if key.iter().any(Datum::is_null) {
+                    hashed.with_nulls.push(key.clone());
+                }
+            }
+        }
+        self.root.rewind(env.shared);
+        self.hashed = Some((values, hashed));
+        Ok(())
+    }
+
+    fn look_up(&mut self, env: &Env<'_>) -> Result<Datum> {
+        let (Link::Test(test), Some((_, hashed))) = (&self.link, &self.hashed) else {
+            return Ok(Datum::Null);
+        };
+        let mut key = Row::new();
+        for (program, _) in &test.left {
+            key.push(canonical(env.value(program, EvalRow::NONE)?));
+        }
+        Ok(match hashed.finds(&key) {
+            Some(found) => Datum::Bool(found),
+            None => Datum::Null,
+        })
+    }
+}
+
+/// The rows of a subquery that `IN` looks into.
+#[derive(Default)]
+struct Hashed {
+    keys: KeyTable,
+    /// Those of them that have a NULL.
+    with_nulls: Vec<Row>,
+    held: Held,
+}
+
+impl Hashed {
+    /// Whether the key is among the rows; `None` where that is not known because of a NULL.
+    fn finds(&self, key: &[Datum]) -> Option<bool> {
+        let may_equal = |row: &Row| {
+            let mut pairs = row.iter().zip(key);
+            pairs.all(|(a, b)| a.is_null() || b.is_null() || a == b)
+        };
+        if key.iter().any(Datum::is_null) {
+            let may = (0..self.keys.len()).any(|at| may_equal(self.keys.key(at)));
+            return if may { None } else { Some(false) };
+        }
+        if self.keys.find(key).is_some() {
+            return Some(true);
+        }
+        if self.with_nulls.iter().any(may_equal) { None } else { Some(false) }
+    }
+}
+
+/// True where two values are the same to the last digit, not only equal.
+fn is_same(a: &Datum, b: &Datum) -> bool {
+    match (a, b) {
+        (Datum::Text(a), Datum::Text(b)) => a == b,
+        (Datum::Bytea(a), Datum::Bytea(b)) => a == b,
+        // Values that are equal may look different: they count as the same only where that cannot be.
+        _ => {
+            let exact = |datum: &Datum| datum.repr().is_none_or(types::key::is_reversible);
+            exact(a) && exact(b) && a.repr() == b.repr() && a == b
+        }
+    }
+}
+
+fn values_of(slots: &[u32], env: &Env<'_>) -> Row {
+    let now = env.shared.slots.borrow();
+    slots.iter().map(|slot| now[*slot as usize].clone()).collect()
+}
+
+fn too_many() -> Error {
+    Error::new(
+        SqlState::CARDINALITY_VIOLATION,
+        "more than one row returned by a subquery used as an expression",
+    )
+}
+
+/// The array of these values; where they are arrays, of one dimension more.
+fn array_of(values: &[Datum], element: Type, repr: Repr) -> Result<Datum> {
+    let Some(Datum::Array(_)) = values.iter().find(|value| !value.is_null()) else {
+        let elements = values.iter().map(Datum::as_ref);
+        return Ok(Array::from_elements(element, repr, elements)?.into());
+    };
+    let mismatch = |message: &str| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
+    let mut dimensions: Option<Vec<types::Dimension>> = None;
+    let mut elements = Vec::new();
+    for value in values {
+        let Datum::Array(array) = value else {
+            return Err(Error::new(
+                SqlState::NULL_VALUE_NOT_ALLOWED,
+                "cannot accumulate null arrays",
+            ));
+        };
+        let inner = array.as_ref().dimensions();
+        if inner.is_empty() {
+            return Err(mismatch("cannot accumulate empty arrays"));
+        }
+        if *dimensions.get_or_insert_with(|| inner.clone()) != inner {
+            return Err(mismatch("cannot accumulate arrays of different dimensionality"));
+        }
+        elements.extend(array.as_ref().to_vec());
+    }
+    let length = i32::try_from(values.len()).unwrap_or(i32::MAX);
+    let mut all = vec![types::Dimension { length, lower: 1 }];
+    all.extend(dimensions.unwrap_or_default());
+    Ok(Array::new(element, repr, &all, elements.iter().map(Datum::as_ref))?.into())
+}

@@ -1,0 +1,250 @@
+//! Tables of `WITH`: computed as far as they are read, and kept.
+//!
+//! ```text
+//!   With ── puts its tables into the shared state    CteScan ── reads them there, each at its own
+//!                                                               place, and has more computed
+//!   recursive    start ──> rows of the table, and the first work table
+//!                step  ──> the rows of the next work table ... until there are none
+//! ```
+
+use types::Result;
+
+use super::hash::KeyTable;
+use super::{Input, Operator, Row};
+use crate::ctx::{Env, Held, Shared};
+
+/// What a table is made of.
+pub(crate) enum Source {
+    Plan(Input),
+    Recursive(Recursive),
+}
+
+/// The rows of a recursive table.
+pub(crate) struct Recursive {
+    table: u32,
+    start: Input,
+    step: Input,
+    /// The rows so far, where repetitions are left out.
+    seen: Option<KeyTable>,
+    started: bool,
+    /// What the step that runs has found.
+    found: Vec<Row>,
+    held: Held,
+}
+
+/// The work table of a recursive table.
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Recursive {
+    pub(crate) fn new(table: u32, start: Input, step: Input, all: bool) -> Self {
+        Self {
+            table,
+            start,
+            step,
+            seen: (!all).then(KeyTable::default),
+            started: false,
+            found: Vec::new(),
+            held: Held::default(),
+        }
+    }
+
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        loop {
+            env.tick()?;
+            let more = match self.started {
+                false => self.start.next(env, out)?,
+                true => self.step.next(env, out)?,
+            };
+            if more {
+                if self.seen.as_mut().is_some_and(|seen| !seen.insert(out).1) {
+                    continue;
+                }
+                self.held.add_row(env, out)?;
+                self.found.push(out.clone());
+                return Ok(true);
+            }
+            if self.found.is_empty() {
+                return Ok(false);
+            }
+            self.started = true;
+            env.shared.work[self.table as usize].borrow_mut().rows =
+                std::mem::take(&mut self.found);
+            self.step.rewind(env.shared);
+        }
+    }
+
+    fn rewind(&mut self, shared: &Shared) {
+        self.started = false;
+        self.found.clear();
+        self.seen.iter_mut().for_each(KeyTable::clear);
+        self.held.clear(shared);
+        self.start.rewind(shared);
+        self.step.rewind(shared);
+    }
+}
+
+impl Source {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        match self {
+            Source::Plan(input) => input.next(env, out),
+            Source::Recursive(recursive) => recursive.next(env, out),
+        }
+    }
+
+    fn rewind(&mut self, shared: &Shared) {
+        match self {
+            Source::Plan(input) => input.rewind(shared),
+            Source::Recursive(recursive) => recursive.rewind(shared),
+        }
+    }
+}
+
+/// A table of `WITH`, as far as it was computed.
+#[derive(Default)]
+pub(crate) struct CteState {
+    source: Option<Source>,
+    rows: Vec<Row>,
+    done: bool,
+    held: Held,
+}
+
+impl CteState {
+    /// What the table is made of.
+    pub(crate) fn set(&mut self, source: Source) {
+        self.source = Some(source);
+    }
+
+    pub(crate) fn rewind(&mut self, shared: &Shared) {
+        self.rows.clear();
+        self.done = false;
+        self.held.clear(shared);
+        self.source.iter_mut().for_each(|source| source.rewind(shared));
+    }
+}
+
+/// Puts the row at a place of a table into `out`, computing it where that was not done before.
+fn read(env: &Env<'_>, table: u32, at: usize, out: &mut Row) -> Result<bool> {
+    let cell = &env.shared.ctes[table as usize];
+    {
+        let state = cell.borrow();
+        if let Some(row) = state.rows.get(at) {
+            out.clone_from(row);
+            return Ok(true);
+        }
+        if state.done {
+            return Ok(false);
+        }
+    }
+    // The table is not held while it is computed: it may read other tables of the same statement.
+    let mut source = cell.borrow_mut().source.take();
+    let more = source.as_mut().map_or(Ok(false), |source| source.next(env, out));
+    let mut state = cell.borrow_mut();
+    state.source = source;
+    if !more? {
+        state.done = true;
+        return Ok(false);
+    }
+    state.held.add_row(env, out)?;
+    state.rows.push(out.clone());
+    Ok(true)
+}
+
+/// The tables that are there for the input.
+pub(crate) struct With {
+    tables: Vec<(u32, Run)>,
+    input: Input,
+    started: bool,
+}
+
+/// When a table is computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// As far as it is read.
+    AsRead,
+    /// To its end, because it changes rows or must be read before that is done.
+    Whole,
+}
+
+impl With {
+    pub(crate) fn new(tables: Vec<(u32, Run)>, input: Input) -> Self {
+        Self { tables, input, started: false }
+    }
+}
+
+impl Operator for With {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        if !self.started {
+            self.started = true;
+            for (table, run) in &self.tables {
+                let mut at = 0;
+                while *run == Run::Whole && read(env, *table, at, out)? {
+                    at += 1;
+                }
+            }
+        }
+        self.input.next(env, out)
+    }
+
+    fn rewind(&mut self, shared: &Shared) {
+        self.started = false;
+        for (table, _) in &self.tables {
+            shared.ctes[*table as usize].borrow_mut().rewind(shared);
+        }
+        self.input.rewind(shared);
+    }
+}
+
+/// The rows of a table of `WITH`.
+pub(crate) struct CteScan {
+    table: u32,
+    at: usize,
+}
+
+impl CteScan {
+    pub(crate) fn new(table: u32) -> Self {
+        Self { table, at: 0 }
+    }
+}
+
+impl Operator for CteScan {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        env.tick()?;
+        let more = read(env, self.table, self.at, out)?;
+        self.at += 1;
+        Ok(more)
+    }
+
+    fn rewind(&mut self, _: &Shared) {
+        self.at = 0;
+    }
+}
+
+/// The rows that the step before has found.
+pub(crate) struct WorkTable {
+    table: u32,
+    at: usize,
+}
+
+impl WorkTable {
+    pub(crate) fn new(table: u32) -> Self {
+        Self { table, at: 0 }
+    }
+}
+
+impl Operator for WorkTable {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        env.tick()?;
+        let queue = env.shared.work[self.table as usize].borrow();
+        let Some(row) = queue.rows.get(self.at) else { return Ok(false) };
+        out.clone_from(row);
+        self.at += 1;
+        Ok(true)
+    }
+
+    fn rewind(&mut self, _: &Shared) {
+        self.at = 0;
+    }
+}

@@ -1,0 +1,276 @@
+//! Walking over plans: to each expression of an operator, to each part of an expression.
+
+use std::collections::BTreeSet;
+
+use scalar::{Volatility, registry};
+use sql::bind::walk;
+use sql::plan::{Action, Bound, Call, Expr, ExprKind, MergeAction, Moment, SortKey};
+
+use super::{Equal, Kind, Link, Node, Path, Plan};
+
+/// The row that an expression of an operator sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sees {
+    /// None.
+    Nothing,
+    /// That of the input; for a join, those of both sides; for a scan, that of the table.
+    Input,
+    /// That of the left side of a join.
+    Left,
+    /// That of the right side of a join.
+    Right,
+    /// A row of the table that is changed, and what stands beside it.
+    Changed,
+}
+
+impl Node {
+    /// Calls `f` for each expression of the operator, and tells which row it sees.
+    pub fn exprs(&mut self, f: &mut dyn FnMut(&mut Expr, Sees)) {
+        match &mut self.kind {
+            Kind::Values(rows) => {
+                rows.iter_mut().flatten().for_each(|expr| f(expr, Sees::Nothing));
+            }
+            Kind::Scan(scan) => {
+                match &mut scan.moment {
+                    Moment::Now | Moment::All => {}
+                    Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
+                    Moment::FromTo(from, to)
+                    | Moment::Between(from, to)
+                    | Moment::ContainedIn(from, to) => {
+                        f(from, Sees::Nothing);
+                        f(to, Sees::Nothing);
+                    }
+                }
+                if let Some(sample) = &mut scan.sample {
+                    f(&mut sample.percent, Sees::Nothing);
+                    sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
+                }
+                path(&mut scan.path, f);
+                scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+            }
+            Kind::Functions { functions, .. } => {
+                functions.iter_mut().for_each(|(expr, _)| f(expr, Sees::Nothing));
+            }
+            Kind::Filter { condition, .. } => f(condition, Sees::Input),
+            Kind::Project { exprs: list, .. } | Kind::ProjectSet { sets: list, .. } => {
+                list.iter_mut().for_each(|expr| f(expr, Sees::Input));
+            }
+            Kind::Join(join) => {
+                for (left, right) in &mut join.keys {
+                    f(left, Sees::Left);
+                    f(right, Sees::Right);
+                }
+                join.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                join.lateral.iter_mut().flatten().for_each(|(expr, _)| f(expr, Sees::Left));
+            }
+            Kind::Aggregate(aggregate) => {
+                aggregate.keys.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                for call in &mut aggregate.calls {
+                    call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    call.direct.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    keys(&mut call.order, f);
+                    call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                }
+            }
+            Kind::Window { calls, .. } => {
+                for call in calls {
+                    call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    call.partition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    keys(&mut call.order, f);
+                    bound(&mut call.frame.start, f);
+                    bound(&mut call.frame.end, f);
+                }
+            }
+            Kind::DistinctOn { keys: list, .. } | Kind::Sort { keys: list, .. } => keys(list, f),
+            Kind::Limit { limit, offset, ties, .. } => {
+                limit.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+                offset.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+                ties.iter_mut().for_each(|list| keys(list, f));
+            }
+            Kind::Modify(modify) => {
+                action(&mut modify.action, f);
+                modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Changed));
+                modify.checks.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
+            }
+            Kind::Distinct(_)
+            | Kind::SetOperation { .. }
+            | Kind::With { .. }
+            | Kind::CteScan { .. }
+            | Kind::Given
+            | Kind::WorkTable { .. }
+            | Kind::LockRows { .. } => {}
+        }
+    }
+
+    /// Calls `f` for each expression of the operator and of those below it, but not for those of
+    /// subplans.
+    pub fn all_exprs(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.exprs(&mut |expr, _| f(expr));
+        self.inputs(&mut |input| input.all_exprs(f));
+    }
+
+    /// Calls `f` for the operator and each below it, from the top.
+    pub fn each(&mut self, f: &mut dyn FnMut(&mut Node)) {
+        f(self);
+        self.inputs(&mut |input| input.each(f));
+    }
+}
+
+impl Link {
+    /// Calls `f` for each expression of the test.
+    pub fn exprs(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        if let Link::Any(test) | Link::All(test) = self {
+            test.left.iter_mut().for_each(|(expr, _)| f(expr));
+            f(&mut test.condition);
+            test.keys.iter_mut().flatten().for_each(f);
+        }
+    }
+}
+
+fn keys(keys: &mut [SortKey], f: &mut dyn FnMut(&mut Expr, Sees)) {
+    keys.iter_mut().for_each(|key| f(&mut key.expr, Sees::Input));
+}
+
+fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, Sees)) {
+    for equal in &mut path.equal {
+        match equal {
+            Equal::One(expr) | Equal::AnyOf(expr) => f(expr, Sees::Nothing),
+            Equal::Null => {}
+        }
+    }
+    path.low.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
+    path.high.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
+}
+
+fn bound(bound: &mut Bound, f: &mut dyn FnMut(&mut Expr, Sees)) {
+    if let Bound::Preceding(offset) | Bound::Following(offset) = bound {
+        f(offset, Sees::Nothing);
+    }
+}
+
+fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
+    match action {
+        Action::Delete | Action::Erase => {}
+        Action::Insert { generated, conflict } => {
+            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
+            if let Some(update) = conflict.as_mut().and_then(|conflict| conflict.update.as_mut()) {
+                update.set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
+                update.filter.iter_mut().for_each(|expr| f(expr, Sees::Changed));
+            }
+        }
+        Action::Update { set, generated } => {
+            set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Input));
+            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
+        }
+        Action::Merge { clauses, generated, .. } => {
+            for clause in clauses {
+                clause.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                match &mut clause.action {
+                    MergeAction::Nothing | MergeAction::Delete => {}
+                    MergeAction::Update(set) => {
+                        set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Input));
+                    }
+                    MergeAction::Insert(row) => {
+                        row.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    }
+                }
+            }
+            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
+        }
+    }
+}
+
+/// Calls `f` for an expression and each part of it, from the outside in; parts of those for which
+/// `f` is false are left out.
+pub fn each_part(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) {
+    if f(expr) {
+        walk::parts(expr, &mut |part| each_part(part, f));
+    }
+}
+
+/// True where computing an expression twice, never or in another place could be noticed.
+pub fn is_volatile(expr: &Expr) -> bool {
+    let mut found = false;
+    let of_call = |call: &Call| {
+        registry::function(call.function)
+            .is_none_or(|function| function.volatility == Volatility::Volatile)
+    };
+    each_part(&mut expr.clone(), &mut |part| {
+        found |= match &part.kind {
+            ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::AnyAll { call, .. } => {
+                of_call(call)
+            }
+            ExprKind::NextValue(_) | ExprKind::MergeAction | ExprKind::CurrentOf(_) => true,
+            _ => false,
+        };
+        !found
+    });
+    found
+}
+
+/// The slots that an expression reads, those that its subplans read included.
+pub fn slots_of(expr: &Expr, plan: &Plan, found: &mut BTreeSet<u32>) {
+    each_part(&mut expr.clone(), &mut |part| {
+        match &part.kind {
+            ExprKind::Slot(slot) => {
+                found.insert(*slot);
+            }
+            ExprKind::Subplan { number, .. } => found.extend(plan.slots_read(*number)),
+            _ => {}
+        }
+        true
+    });
+}
+
+impl Plan {
+    /// True where an expression uses a subplan.
+    pub fn uses_subplan(&self, number: u32) -> bool {
+        let mut used = false;
+        let mut look = |expr: &mut Expr| {
+            each_part(expr, &mut |part| {
+                used |= matches!(part.kind, ExprKind::Subplan { number: of, .. } if of == number);
+                !used
+            });
+        };
+        let mut plan = self.clone();
+        plan.root.all_exprs(&mut look);
+        for subplan in &mut plan.subplans {
+            subplan.node.all_exprs(&mut look);
+            subplan.link.exprs(&mut look);
+        }
+        used
+    }
+
+    /// The slots that a subplan reads and does not fill itself, its arguments left out.
+    pub fn slots_read(&self, number: u32) -> BTreeSet<u32> {
+        let mut subplan = self.subplans[number as usize].clone();
+        let (mut read, mut filled) = (BTreeSet::new(), BTreeSet::new());
+        filled.extend(&subplan.args);
+        if let Link::Any(test) | Link::All(test) = &subplan.link {
+            filled.extend(test.left.iter().map(|(_, slot)| *slot));
+        }
+        subplan.link.exprs(&mut |expr| slots_of(expr, self, &mut read));
+        self.slots_of_node(&mut subplan.node, &mut read, &mut filled);
+        &read - &filled
+    }
+
+    /// The slots that the operators read, and those that they fill.
+    pub fn slots_of_node(
+        &self,
+        node: &mut Node,
+        read: &mut BTreeSet<u32>,
+        filled: &mut BTreeSet<u32>,
+    ) {
+        node.each(&mut |node| {
+            if let Kind::Join(join) = &node.kind {
+                filled.extend(join.lateral.iter().flatten().map(|(_, slot)| *slot));
+            }
+            if let Kind::Modify(modify) = &node.kind {
+                filled.extend(modify.merged);
+            }
+        });
+        node.all_exprs(&mut |expr| slots_of(expr, self, read));
+    }
+}

@@ -1,0 +1,123 @@
+//! A prepared plan and its executions.
+//!
+//! ```text
+//!   Prepared ── plan
+//!            ── machines that rest      Prepared::start ──> Run takes one, or has one built
+//!                                       the end of a Run  ──> it goes back
+//! ```
+//!
+//! A machine belongs to one execution at a time, so nothing in it is locked or shared; sessions that
+//! run the same statement at the same time have one each.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sql::bind::Names;
+use sql::plan::{self as bound, Column};
+use types::{Context, Datum, Result};
+
+use crate::build::Machine;
+use crate::ctx::{Ctx, Env};
+use crate::plan::Plan;
+use crate::tables::Schema;
+use crate::{explain, lower, rewrite};
+
+/// How many machines rest.
+const RESTING_MAX: usize = 16;
+
+/// A plan that can be run any number of times, by any number of sessions at once.
+pub struct Prepared {
+    plan: Plan,
+    resting: Mutex<Vec<Machine>>,
+}
+
+impl Prepared {
+    /// Prepares a bound plan. Parameters stay open; the plan holds as long as the catalog that it
+    /// was bound with.
+    ///
+    /// # Errors
+    /// `0A000` for what cannot be run.
+    pub fn new(
+        plan: bound::Plan,
+        names: &dyn Names,
+        context: Context<'_>,
+        schema: &dyn Schema,
+    ) -> Result<Arc<Self>> {
+        let mut plan = lower::lower(plan, names, context, schema)?;
+        rewrite::rewrite(&mut plan, names, schema);
+        let machine = Machine::new(&plan, names)?;
+        Ok(Arc::new(Self { plan, resting: Mutex::new(vec![machine]) }))
+    }
+
+    /// The columns of the rows.
+    pub fn columns(&self) -> &[Column] {
+        &self.plan.columns
+    }
+
+    /// The plan as it is run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan as indented text.
+    pub fn explain(&self) -> String {
+        explain::explain(&self.plan)
+    }
+
+    /// Begins an execution.
+    pub fn start(self: &Arc<Self>) -> Run {
+        let machine = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Run { prepared: self.clone(), machine, is_sound: true, rows_changed: 0 }
+    }
+}
+
+/// One execution of a plan.
+pub struct Run {
+    prepared: Arc<Prepared>,
+    /// None before the first row, where none was resting, and after an error.
+    machine: Option<Machine>,
+    is_sound: bool,
+    rows_changed: u64,
+}
+
+impl Run {
+    /// Puts the next row into `out`; false where there is none, after which it is not called again.
+    ///
+    /// # Errors
+    /// What the expressions report; `57014` where the statement is canceled, `53200` where it needs
+    /// too much memory. The execution is over then.
+    pub fn next(&mut self, ctx: &mut Ctx<'_>, out: &mut Vec<Datum>) -> Result<bool> {
+        if self.machine.is_none() {
+            self.machine =
+                Some(Machine::new(&self.prepared.plan, ctx.frame.context.types.types)?);
+        }
+        let Some(machine) = &mut self.machine else { return Ok(false) };
+        let env = Env { ctx: *ctx, shared: &machine.shared };
+        let more = machine.root.next(&env, out);
+        self.is_sound &= more.is_ok();
+        self.rows_changed = machine.shared.rows_changed.get();
+        more
+    }
+
+    /// How many rows of tables have been changed by the outermost change so far.
+    pub fn rows_changed(&self) -> u64 {
+        self.rows_changed
+    }
+
+    /// The plan that is run.
+    pub fn prepared(&self) -> &Arc<Prepared> {
+        &self.prepared
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // A machine that failed may be left in any state: it is not used again.
+        let Some(mut machine) = self.machine.take().filter(|_| self.is_sound) else { return };
+        machine.root.rewind(&machine.shared);
+        machine.shared.clear();
+        let mut resting = self.prepared.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        if resting.len() < RESTING_MAX {
+            resting.push(machine);
+        }
+    }
+}

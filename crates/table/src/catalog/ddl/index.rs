@@ -1,0 +1,350 @@
+//! Indexes: their keys, and the columns that they show.
+
+use std::sync::Arc;
+
+use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
+
+use super::name::{NAME_BYTES_MAX, choose, clip};
+use super::{Address, Ddl, Relation, RelationKind, TableDef};
+use crate::catalog::{
+    Catalog, Column, Index, IndexKey, IndexMethod, IndexPart, SqlText, UserTypeKind,
+};
+use crate::{Error, Result};
+
+/// Columns of an index at most.
+const KEYS_MAX: usize = 32;
+
+/// An index to be made. In its expressions, the relation with OID 0 is the table.
+#[derive(Clone, Debug)]
+pub struct NewIndex {
+    /// Its name; one is chosen where there is none.
+    pub name: Option<Arc<str>>,
+    /// How it is searched.
+    pub method: IndexMethod,
+    /// What it orders by.
+    pub keys: Vec<NewIndexKey>,
+    /// Columns whose values are kept beside.
+    pub include: Vec<Arc<str>>,
+    /// Which rows are in it; none for all.
+    pub predicate: Option<SqlText>,
+    /// True where two rows may not have equal keys.
+    pub is_unique: bool,
+    /// True where NULLs are different from one another.
+    pub nulls_distinct: bool,
+    /// False while it has to be filled.
+    pub is_valid: bool,
+    /// Storage parameters.
+    pub options: Vec<(Arc<str>, Arc<str>)>,
+}
+
+/// A key of an index to be made.
+#[derive(Clone, Debug)]
+pub struct NewIndexKey {
+    /// What it is of the row.
+    pub part: IndexPart,
+    /// The type of an expression; that of a column is known.
+    pub ty: Type,
+    /// True for `DESC`.
+    pub is_descending: bool,
+    /// `NULLS FIRST` or `NULLS LAST`; NULLs count as larger than all others where neither is said.
+    pub nulls_first: Option<bool>,
+    /// The operator class, where one was named.
+    pub class: Option<Arc<str>>,
+}
+
+impl NewIndexKey {
+    /// A column, in ascending order.
+    pub fn column(attnum: i16) -> Self {
+        NewIndexKey {
+            part: IndexPart::Column(attnum),
+            ty: Type::NONE,
+            is_descending: false,
+            nulls_first: None,
+            class: None,
+        }
+    }
+}
+
+/// What an index stands for, beside itself.
+#[derive(Clone, Copy, Default)]
+pub(super) struct IndexRole {
+    pub constraint: Option<Oid>,
+    pub is_primary: bool,
+    pub is_deferrable: bool,
+}
+
+impl Ddl<'_> {
+    /// Makes an index on a table. Filling it is up to the caller.
+    ///
+    /// # Errors
+    /// 42P07 where the name is taken, 42704 for types that cannot be searched like that.
+    pub fn create_index(&mut self, table: Oid, new: NewIndex) -> Result<Arc<Relation>> {
+        self.whole(|ddl| {
+            ddl.check_owner(Address::relation(table))?;
+            ddl.relation_to_change(table)?;
+            ddl.make_index(table, new, IndexRole::default())
+        })
+    }
+
+    pub(super) fn make_index(
+        &mut self,
+        table: Oid,
+        new: NewIndex,
+        role: IndexRole,
+    ) -> Result<Arc<Relation>> {
+        let table = self.table(table)?;
+        let relation = &table.relation;
+        if new.keys.len() + new.include.len() > KEYS_MAX {
+            let message = format!("cannot use more than {KEYS_MAX} columns in an index");
+            return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message));
+        }
+        check_method(&new)?;
+        let include = self.numbers_of(relation, &new.include)?;
+        let (mut keys, mut columns) = (Vec::new(), Vec::new());
+        for key in &new.keys {
+            let key = self.make_key(relation, key, new.method)?;
+            columns.push(self.key_column(relation, &key, &columns));
+            keys.push(key);
+        }
+        for attnum in &include {
+            let key = IndexKey {
+                part: IndexPart::Column(*attnum),
+                ty: Type::NONE,
+                repr: ::types::Repr::Bool,
+                is_descending: false,
+                nulls_first: false,
+                class: None,
+            };
+            columns.push(self.key_column(relation, &key, &columns));
+        }
+        let predicate = new.predicate.map(|text| text.of_relation(relation.oid));
+        if let Some(predicate) = &predicate {
+            self.rely_on_others(predicate, relation.oid)?;
+        }
+        let name = match new.name {
+            Some(name) => name,
+            None => self.choose_index_name(&table, &columns, new.is_unique, role).into(),
+        };
+        self.take_relation_name(relation.schema, &name, false)?;
+        // The primary key by which a table's rows are keyed is the table itself.
+        let key_columns: Vec<i16> = keys.iter().filter_map(IndexKey::column).collect();
+        let is_table = role.is_primary
+            && relation.table().is_some_and(|data| {
+                data.keyed_by == key_columns && !key_columns.is_empty() && !role.is_deferrable
+            });
+        let index = Index {
+            table: relation.oid,
+            storage: if is_table { None } else { Some(self.new_storage()?) },
+            method: new.method,
+            keys,
+            include,
+            predicate,
+            is_unique: new.is_unique,
+            nulls_distinct: new.nulls_distinct,
+            is_primary: role.is_primary,
+            is_immediate: !role.is_deferrable,
+            is_valid: new.is_valid,
+            constraint: role.constraint,
+        };
+        let oid = self.new_oid()?;
+        self.put_relation(Relation {
+            oid,
+            schema: relation.schema,
+            name,
+            owner: relation.owner,
+            acl: None,
+            persistence: relation.persistence,
+            row_type: None,
+            columns,
+            options: new.options,
+            kind: RelationKind::Index(index),
+        })
+    }
+
+    /// An index has been filled: it can be read.
+    ///
+    /// # Errors
+    /// 42809 where it is no index.
+    pub fn validate_index(&mut self, index: Oid) -> Result<()> {
+        self.whole(|ddl| {
+            let mut relation = Relation::clone(&*ddl.relation_to_change(index)?);
+            let RelationKind::Index(data) = &mut relation.kind else {
+                let message = format!("\"{}\" is not an index", relation.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            };
+            data.is_valid = true;
+            ddl.put_relation(relation).map(drop)
+        })
+    }
+
+    fn make_key(
+        &mut self,
+        relation: &Relation,
+        new: &NewIndexKey,
+        method: IndexMethod,
+    ) -> Result<IndexKey> {
+        let (part, ty) = match &new.part {
+            IndexPart::Column(attnum) => match relation.column(*attnum) {
+                Some(column) => (new.part.clone(), column.ty),
+                None => return Err(super::no_column(&attnum.to_string(), &relation.name)),
+            },
+            IndexPart::Expr(expr) => {
+                let expr = expr.clone().of_relation(relation.oid);
+                self.rely_on_others(&expr, relation.oid)?;
+                self.rely_on_type(new.ty)?;
+                (IndexPart::Expr(expr), new.ty)
+            }
+        };
+        if new.class.is_none() && !self.catalog().has_operators(ty, method) {
+            let method = method.name();
+            let name = self.scope().type_name(ty, Modifier::NONE);
+            let message = format!(
+                "data type {name} has no default operator class for access method \"{method}\""
+            );
+            let hint = "You must specify an operator class for the index or define a default \
+                        operator class for the data type.";
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint).into());
+        }
+        Ok(IndexKey {
+            part,
+            ty,
+            repr: self.repr_of(ty)?,
+            is_descending: new.is_descending,
+            nulls_first: new.nulls_first.unwrap_or(new.is_descending),
+            class: new.class.clone(),
+        })
+    }
+
+    /// The column that an index shows for a key: named as the table's, or `expr`.
+    fn key_column(&self, table: &Relation, key: &IndexKey, before: &[Column]) -> Column {
+        let of = key.column().and_then(|attnum| table.column(attnum));
+        let base = of.map_or("expr", |column| &*column.name);
+        let is_free = |name: &str| before.iter().all(|column| *column.name != *name);
+        let name = std::iter::once(base.to_owned())
+            .chain((1u32..).map(|number| {
+                let number = number.to_string();
+                format!("{}{number}", clip(base, NAME_BYTES_MAX - number.len()))
+            }))
+            .find(|name| is_free(name))
+            .unwrap_or_default();
+        let (ty, modifier) = of.map_or((key.ty, Modifier::NONE), |of| (of.ty, of.modifier));
+        Column {
+            attnum: before.len() as i16 + 1,
+            name: name.into(),
+            ty,
+            modifier,
+            repr: of.map_or(key.repr, |of| of.repr),
+            collation: self.catalog().collation_of(ty),
+            not_null: false,
+            is_dropped: false,
+            default: None,
+            identity: None,
+            missing: None::<Datum>,
+            acl: None,
+        }
+    }
+
+    fn choose_index_name(
+        &self,
+        table: &TableDef,
+        columns: &[Column],
+        is_unique: bool,
+        role: IndexRole,
+    ) -> String {
+        let TableDef { relation, .. } = table;
+        let is_free = |name: &str| self.catalog().relation_named(relation.schema, name).is_none();
+        if role.is_primary {
+            return choose(&relation.name, None, "pkey", is_free);
+        }
+        let label = if role.constraint.is_some() && is_unique { "key" } else { "idx" };
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        // No more than a name takes is ever used.
+        let joined = names.join("_");
+        choose(&relation.name, Some(clip(&joined, 2 * NAME_BYTES_MAX)), label, is_free)
+    }
+
+    /// The numbers of the columns with these names.
+    pub(super) fn numbers_of(&self, relation: &Relation, names: &[Arc<str>]) -> Result<Vec<i16>> {
+        let number = |name: &Arc<str>| match relation.column_named(name) {
+            Some(column) => Ok(column.attnum),
+            None => Err(super::no_column(name, &relation.name)),
+        };
+        names.iter().map(number).collect()
+    }
+}
+
+/// The method can do what is asked of it.
+fn check_method(new: &NewIndex) -> Result<()> {
+    let method = new.method.name();
+    let refuse = |what: &str| {
+        let message = format!("access method \"{method}\" does not support {what}");
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+    };
+    if new.method == IndexMethod::Btree {
+        return Ok(());
+    }
+    if new.is_unique {
+        return refuse("unique indexes");
+    }
+    if !new.include.is_empty() {
+        return refuse("included columns");
+    }
+    if new.method == IndexMethod::Hash && new.keys.len() > 1 {
+        return refuse("multicolumn indexes");
+    }
+    if new.keys.iter().any(|key| key.is_descending) {
+        return refuse("ASC/DESC options");
+    }
+    if new.keys.iter().any(|key| key.nulls_first.is_some()) {
+        return refuse("NULLS FIRST/LAST options");
+    }
+    Ok(())
+}
+
+impl IndexMethod {
+    /// The name: `btree`, `hash`, `gin`.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexMethod::Btree => "btree",
+            IndexMethod::Hash => "hash",
+            IndexMethod::Gin => "gin",
+        }
+    }
+}
+
+impl IndexKey {
+    /// The column, where the key is one.
+    pub fn column(&self) -> Option<i16> {
+        if let IndexPart::Column(attnum) = self.part { Some(attnum) } else { None }
+    }
+}
+
+impl Catalog {
+    /// True where values of a type can be searched by a method without an operator class being named.
+    fn has_operators(&self, ty: Type, method: IndexMethod) -> bool {
+        if let Some(facts) = builtin::facts(ty) {
+            return match method {
+                IndexMethod::Gin => facts.is_array() || ty == Type::JSONB,
+                _ => {
+                    let element = if facts.is_array() { facts.element } else { ty };
+                    !matches!(
+                        element,
+                        Type::JSON
+                            | Type::JSONPATH
+                            | Type::PG_NODE_TREE
+                            | Type::REFCURSOR
+                            | Type::ACLITEM
+                            | Type::UNKNOWN
+                            | Type::INT2VECTOR
+                            | Type::XID
+                    )
+                }
+            };
+        }
+        let Some(entry) = self.type_entry(ty) else { return false };
+        if let Some(UserTypeKind::Domain(domain)) = self.user_type(ty).map(|user| &user.kind) {
+            return self.has_operators(domain.base, method);
+        }
+        method != IndexMethod::Gin || entry.element().is_some()
+    }
+}

@@ -1,0 +1,325 @@
+//! [`Ddl`]: the statements that change the catalog, each whole or not at all.
+//!
+//! ```text
+//!   session            Ddl                                        Draft, Transaction
+//!   CREATE TABLE ──>   may I?  is the name free?  which types?    locks, entries, records
+//!                      OIDs, row type, storage                    name "t", relation 16390
+//! ```
+//!
+//! What a statement says comes in as values; what it means for other objects is found here, with
+//! PostgreSQL's answers where it cannot be done. Expressions come in as texts with the objects that
+//! they name; rows are not touched: where rows must be written anew, [`Ddl::take_rewrites`] says so.
+//!
+//! | module | has |
+//! |---|---|
+//! | `table`, `column` | tables, views, composite types; their columns |
+//! | `index`, `constraint`, `sequence` | what belongs to tables |
+//! | `user_type` | enums and domains |
+//! | `schema`, `role`, `grant` | schemas and databases, roles and memberships, privileges |
+//! | `alter` | renaming, moving, owners, comments: what all objects have |
+//! | `drop` | dropping, with all that depends |
+//! | `name` | names: which are free, which are chosen |
+
+mod alter;
+mod column;
+mod constraint;
+mod drop;
+mod grant;
+mod index;
+mod name;
+mod role;
+mod schema;
+mod sequence;
+mod table;
+mod user_type;
+
+use std::sync::Arc;
+
+use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource};
+use store::TableId;
+use txn::{RowLock, Transaction};
+
+pub use column::ColumnChange;
+pub use constraint::{NewConstraint, NewConstraintKind};
+pub use drop::{Behavior, Notice};
+pub use grant::Grant;
+pub use index::{NewIndex, NewIndexKey};
+pub use role::{MembershipChange, RoleChange};
+pub use schema::DatabaseChange;
+pub use sequence::SequenceOptions;
+pub use table::{NewColumn, NewIdentity, NewTable, NewView};
+pub use user_type::{DomainChange, LabelPlace};
+
+use super::cache::table_of;
+use super::draft::{Change, Draft};
+use super::version::Key;
+use super::{
+    Address, Catalog, Class, Entry, Privileges, Relation, RelationKind, Schema, Scope, TableDef,
+};
+use crate::{Error, Result};
+
+/// On whose behalf a statement runs, and what it sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Acting<'a> {
+    /// The role.
+    pub role: Oid,
+    /// The database that the session is connected to.
+    pub database: Oid,
+    /// The schemas of the search path, as in [`Scope`].
+    pub path: &'a [Oid],
+}
+
+/// Rows that must be written anew: read as `before` says, written as the catalog says now.
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    /// The table as it was.
+    pub before: Arc<TableDef>,
+}
+
+/// A statement that changes the catalog of a transaction. Each method is done whole, or fails and
+/// changes nothing.
+pub struct Ddl<'a> {
+    draft: &'a mut Draft,
+    txn: &'a mut Transaction,
+    acting: Acting<'a>,
+    rewrites: Vec<Rewrite>,
+}
+
+impl<'a> Ddl<'a> {
+    pub(crate) fn new(draft: &'a mut Draft, txn: &'a mut Transaction, acting: Acting<'a>) -> Self {
+        Ddl { draft, txn, acting, rewrites: Vec::new() }
+    }
+
+    /// The catalog as it is now for the transaction.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.draft.catalog()
+    }
+
+    /// The catalog along the search path of the session.
+    pub fn scope(&self) -> Scope<'_> {
+        let Acting { database, path, .. } = self.acting;
+        Scope { catalog: self.catalog(), database, path }
+    }
+
+    /// The tables whose rows must be written anew before the statement ends: each has another
+    /// storage now, which is empty.
+    pub fn take_rewrites(&mut self) -> Vec<Rewrite> {
+        std::mem::take(&mut self.rewrites)
+    }
+
+    /// The transaction that all is written through.
+    pub fn transaction(&mut self) -> &mut Transaction {
+        self.txn
+    }
+
+    // --- what statements are made of -------------------------------------------------------------
+
+    /// Does all of `f`, or nothing.
+    fn whole<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let (mark, saved) = (self.txn.savepoint(), self.draft.savepoint());
+        let rewrites = self.rewrites.len();
+        let done = f(self);
+        if done.is_err() {
+            self.txn.rollback_to(mark);
+            self.draft.rollback_to(&saved);
+            self.rewrites.truncate(rewrites);
+        }
+        done
+    }
+
+    fn new_oid(&mut self) -> Result<Oid> {
+        self.draft.cache().allocate()
+    }
+
+    fn new_storage(&mut self) -> Result<TableId> {
+        self.new_oid().map(table_of)
+    }
+
+    /// Makes an object, or puts another version in the place of one.
+    fn put(&mut self, entry: Entry) -> Result<()> {
+        if self.catalog().entry(entry.key()).is_some() {
+            self.draft.lock(self.txn, entry.key(), RowLock::NoKeyUpdate)?;
+        }
+        self.draft.change(self.txn, Change::Put(entry))
+    }
+
+    fn put_relation(&mut self, relation: Relation) -> Result<Arc<Relation>> {
+        let relation = Arc::new(relation);
+        self.put(Entry::Relation(relation.clone()))?;
+        Ok(relation)
+    }
+
+    fn remove(&mut self, key: Key) -> Result<()> {
+        self.draft.lock(self.txn, key, RowLock::Update)?;
+        self.draft.change(self.txn, Change::Remove(key))
+    }
+
+    /// Gives up a table of the store.
+    fn retire(&mut self, relation: &Relation) -> Result<()> {
+        let Some(table) = relation.storage() else { return Ok(()) };
+        let history = self.catalog().retention_of(relation);
+        self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, history })
+    }
+
+    /// Keeps an object from being dropped until the transaction ends.
+    fn rely_on(&mut self, key: Key) -> Result<()> {
+        self.draft.lock(self.txn, key, RowLock::KeyShare)
+    }
+
+    /// Locks an object to change it, and gives it as it is then.
+    fn relation_to_change(&mut self, oid: Oid) -> Result<Arc<Relation>> {
+        let name = self.relation(oid)?.name.clone();
+        self.draft.lock(self.txn, Key::Relation(oid), RowLock::NoKeyUpdate)?;
+        let found = self.catalog().relation(oid).cloned();
+        found.ok_or_else(|| no_relation(&name))
+    }
+
+    fn relation(&self, oid: Oid) -> Result<Arc<Relation>> {
+        let found = self.catalog().relation(oid).cloned();
+        found.ok_or_else(|| no_relation(&oid.to_string()))
+    }
+
+    fn table(&self, oid: Oid) -> Result<Arc<TableDef>> {
+        let relation = self.relation(oid)?;
+        let found = self.catalog().table(oid).cloned();
+        found.ok_or_else(|| {
+            Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", relation.name))
+        })
+    }
+
+    /// How values of a type are held.
+    fn repr_of(&self, ty: Type) -> Result<Repr> {
+        let scope = self.scope();
+        Ok((&scope as &dyn TypeSource).repr_of(ty)?)
+    }
+
+    /// Checks that a type can be that of a column, and keeps it from being dropped.
+    fn rely_on_type(&mut self, ty: Type) -> Result<()> {
+        use super::TypeEntry;
+        match self.catalog().type_entry(ty) {
+            Some(TypeEntry::User(of) | TypeEntry::UserArray(of)) => {
+                let key = Key::Type(of.ty.oid());
+                self.rely_on(key)
+            }
+            Some(TypeEntry::Row(of) | TypeEntry::RowArray(of)) => {
+                let key = Key::Relation(of.oid);
+                self.rely_on(key)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps all that a text names from being dropped.
+    fn rely_on_text(&mut self, text: &super::SqlText) -> Result<()> {
+        let objects: Vec<Address> = text.references().collect();
+        for object in objects {
+            if object.oid.is_builtin() {
+                continue;
+            }
+            match object.class {
+                Class::Relation => self.rely_on(Key::Relation(object.oid))?,
+                Class::Type => self.rely_on_type(Type(object.oid))?,
+                Class::Schema => self.rely_on(Key::Schema(object.oid))?,
+                _ => {}
+            }
+            if !self.catalog().exists(object) {
+                return Err(Error::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("{} does not exist", self.scope().describe(object)),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    // --- permission ------------------------------------------------------------------------------
+
+    /// Fails with 42501 where the role does not own the object.
+    fn check_owner(&self, object: Address) -> Result<()> {
+        let Acting { role, database, .. } = self.acting;
+        if self.catalog().is_superuser(role) || self.catalog().is_owner(role, object, database) {
+            return Ok(());
+        }
+        Err(Error::new(
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            format!("must be owner of {}", { self.bare(object) }),
+        ))
+    }
+
+    /// Fails with 42501 where the role has not the privileges on the object.
+    fn check_privilege(&self, object: Address, wanted: Privileges) -> Result<()> {
+        let Acting { role, database, .. } = self.acting;
+        if self.catalog().privileges_on(role, object, wanted, database) == wanted {
+            return Ok(());
+        }
+        Err(Error::new(
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            format!("permission denied for {}", self.bare(object)),
+        ))
+    }
+
+    fn check_superuser(&self, message: &str) -> Result<()> {
+        match self.catalog().is_superuser(self.acting.role) {
+            true => Ok(()),
+            false => Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)),
+        }
+    }
+
+    /// Kind and bare name of an object, as messages about permission have it.
+    fn bare(&self, object: Address) -> String {
+        let catalog = self.catalog();
+        match object.class {
+            Class::Relation => match catalog.relation(object.oid) {
+                Some(relation) => match relation.kind {
+                    RelationKind::Composite => format!("type {}", relation.name),
+                    _ => format!("{} {}", relation.kind_name(), relation.name),
+                },
+                None => format!("relation {}", object.oid),
+            },
+            Class::Type => {
+                format!("type {}", self.scope().type_name(Type(object.oid), Modifier::NONE))
+            }
+            Class::Constraint => match catalog.constraint(object.oid).and_then(|c| c.table()) {
+                Some(table) => self.bare(Address::relation(table)),
+                None => self.scope().describe(object),
+            },
+            _ => self.scope().describe(object),
+        }
+    }
+
+    /// The schema, where objects may be made in it by the acting role; kept from being dropped.
+    fn schema_to_create_in(&mut self, schema: Oid, name: &str) -> Result<Arc<Schema>> {
+        self.rely_on(Key::Schema(schema))?;
+        let Some(schema) = self.catalog().schema(schema).cloned() else {
+            return Err(Error::new(
+                SqlState::INVALID_SCHEMA_NAME,
+                "no schema has been selected to create in",
+            ));
+        };
+        if schema.database == Oid::NONE {
+            let message = format!("permission denied to create \"{}.{name}\"", schema.name);
+            let detail = "System catalog modifications are currently disallowed.";
+            let error = SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+            return Err(error.with_detail(detail).into());
+        }
+        self.check_privilege(Address::of(Class::Schema, schema.oid), Privileges::CREATE)?;
+        Ok(schema)
+    }
+}
+
+fn no_relation(name: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+}
+
+/// The error for a column that is not there.
+fn no_column(column: &str, relation: &str) -> Error {
+    Error::new(
+        SqlState::UNDEFINED_COLUMN,
+        format!("column \"{column}\" of relation \"{relation}\" does not exist"),
+    )
+}
+
+/// The error for something that this database does not do.
+fn not_supported(what: impl Into<String>) -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, what)
+}

@@ -1,0 +1,181 @@
+//! Dependencies: what would be left without meaning if an object went.
+//!
+//! ```text
+//!   default of b.id ──normal──> sequence b_id_seq ──auto──> column id of table b
+//!   constraint b_a_fkey ──normal──> column id of table a
+//!          └──auto──> column a of table b
+//! ```
+//!
+//! They are not stored: each entry says what it refers to, and a [`Catalog`](super::Catalog) keeps
+//! the other direction. Schemas, databases and roles are not in it, because thousands of objects may
+//! hang on each; who drops one of these looks through all entries.
+
+use types::{Oid, Type};
+
+use super::{
+    Address, Class, ColumnDefault, Constraint, ConstraintKind, ConstraintOn, Entry, Index,
+    IndexPart, Relation, RelationKind, SqlText, UserType, UserTypeKind,
+};
+
+/// What happens to an object when another goes that it depends on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Dependence {
+    /// It keeps the other from going, unless that is dropped with `CASCADE`.
+    Normal,
+    /// It goes too.
+    Auto,
+    /// It goes too, and cannot go alone: it is a part of the other.
+    Internal,
+}
+
+/// That one object depends on another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// What depends.
+    pub from: Address,
+    /// On what.
+    pub to: Address,
+    /// How.
+    pub how: Dependence,
+}
+
+/// Calls `each` for everything that an entry refers to and that the catalog keeps dependents of.
+pub(crate) fn references(entry: &Entry, each: &mut dyn FnMut(Reference)) {
+    let each = &mut |reference: Reference| {
+        if !reference.to.oid.is_builtin() && reference.from.oid != Oid::NONE {
+            each(reference);
+        }
+    };
+    match entry {
+        Entry::Relation(relation) => of_relation(relation, each),
+        Entry::Constraint(constraint) => of_constraint(constraint, each),
+        Entry::Type(ty) => of_type(ty, each),
+        Entry::Database(_)
+        | Entry::Schema(_)
+        | Entry::Role(_)
+        | Entry::Membership(_)
+        | Entry::Settings(_)
+        | Entry::DefaultAcl(_)
+        | Entry::Comment(_) => {}
+    }
+}
+
+type Each<'a> = &'a mut dyn FnMut(Reference);
+
+fn on_type(from: Address, ty: Type, each: Each<'_>) {
+    each(Reference { from, to: Address::of(Class::Type, ty.oid()), how: Dependence::Normal });
+}
+
+/// What a text names: parts of the relation `own` by `how`, the rest normally.
+fn on_text(from: Address, text: &SqlText, own: Oid, how: Dependence, each: Each<'_>) {
+    for to in text.references() {
+        let how = if to.oid == own { how } else { Dependence::Normal };
+        each(Reference { from, to, how });
+    }
+}
+
+fn of_relation(relation: &Relation, each: Each<'_>) {
+    let own = Address::relation(relation.oid);
+    for column in relation.live_columns() {
+        let of_column = Address::column(relation.oid, column.attnum);
+        if relation.index().is_none() {
+            on_type(of_column, column.ty, each);
+        }
+        match &column.default {
+            Some(ColumnDefault { expr, is_generated: true, .. }) => {
+                on_text(of_column, expr, relation.oid, Dependence::Normal, each);
+            }
+            Some(ColumnDefault { oid, expr, .. }) => {
+                let from = Address::of(Class::Default, *oid);
+                each(Reference { from, to: of_column, how: Dependence::Auto });
+                on_text(from, expr, relation.oid, Dependence::Normal, each);
+            }
+            None => {}
+        }
+    }
+    match &relation.kind {
+        RelationKind::Table(_) | RelationKind::Composite => {}
+        RelationKind::View(view) => {
+            on_text(own, &view.query, relation.oid, Dependence::Normal, each)
+        }
+        RelationKind::Sequence(sequence) => {
+            if let Some(owner) = sequence.owned_by {
+                let how = if owner.is_identity { Dependence::Internal } else { Dependence::Auto };
+                let to = Address::column(owner.table, owner.attnum);
+                each(Reference { from: own, to, how });
+            }
+        }
+        RelationKind::Index(index) => of_index(own, index, each),
+    }
+}
+
+fn of_index(own: Address, index: &Index, each: Each<'_>) {
+    if let Some(constraint) = index.constraint {
+        let to = Address::of(Class::Constraint, constraint);
+        return each(Reference { from: own, to, how: Dependence::Internal });
+    }
+    let mut has_column = false;
+    let mut on_column = |attnum: i16, each: Each<'_>| {
+        has_column = true;
+        let to = Address::column(index.table, attnum);
+        each(Reference { from: own, to, how: Dependence::Auto });
+    };
+    for key in &index.keys {
+        match &key.part {
+            IndexPart::Column(attnum) => on_column(*attnum, each),
+            IndexPart::Expr(expr) => on_text(own, expr, index.table, Dependence::Auto, each),
+        }
+    }
+    index.include.iter().for_each(|attnum| on_column(*attnum, each));
+    if let Some(predicate) = &index.predicate {
+        on_text(own, predicate, index.table, Dependence::Auto, each);
+    }
+    if !has_column {
+        let to = Address::relation(index.table);
+        each(Reference { from: own, to, how: Dependence::Auto });
+    }
+}
+
+fn of_constraint(constraint: &Constraint, each: Each<'_>) {
+    let from = Address::of(Class::Constraint, constraint.oid);
+    let own = match constraint.on {
+        ConstraintOn::Table(table) => {
+            if constraint.columns().is_empty() {
+                let to = Address::relation(table);
+                each(Reference { from, to, how: Dependence::Auto });
+            }
+            for attnum in constraint.columns() {
+                let to = Address::column(table, *attnum);
+                each(Reference { from, to, how: Dependence::Auto });
+            }
+            table
+        }
+        ConstraintOn::Domain(ty) => {
+            let to = Address::of(Class::Type, ty.oid());
+            each(Reference { from, to, how: Dependence::Auto });
+            ty.oid()
+        }
+    };
+    match &constraint.kind {
+        ConstraintKind::Check { expr, .. } => on_text(from, expr, own, Dependence::Auto, each),
+        ConstraintKind::Key { .. } => {}
+        ConstraintKind::Foreign(key) => {
+            for attnum in &key.referenced {
+                let to = Address::column(key.references, *attnum);
+                each(Reference { from, to, how: Dependence::Normal });
+            }
+            let to = Address::relation(key.index);
+            each(Reference { from, to, how: Dependence::Normal });
+        }
+    }
+}
+
+fn of_type(ty: &UserType, each: Each<'_>) {
+    if let UserTypeKind::Domain(domain) = &ty.kind {
+        let from = Address::of(Class::Type, ty.ty.oid());
+        on_type(from, domain.base, each);
+        if let Some(default) = &domain.default {
+            on_text(from, default, ty.ty.oid(), Dependence::Normal, each);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! [`Draft`]: the catalog of a transaction that changes it.
+//!
+//! ```text
+//!   newest    A ───────────────────────> B = A + other's changes ──────> B + own changes
+//!   draft     A + own changes            B + own changes                 published
+//!                                  refresh ┘                      commit ┘
+//! ```
+//!
+//! A draft is the newest catalog and a list of changes. Its entries are in the transaction's writes as
+//! well, so that the commit stores what the draft shows. Others may commit changes meanwhile: with each
+//! statement, and whenever something was locked, the draft is made anew from the newest catalog and its
+//! own changes. They do not get into each other's way, because everything that is changed, and every
+//! name that is taken, is locked until the transaction ends, and whatever a change relies on (the
+//! schema that a table is put into, the type of a column) is locked in share mode, so that it stays.
+//!
+//! Two transactions that change different tables wait for each other only for the time of a commit:
+//! the record `v` is locked last.
+//!
+//! # Invariants
+//! * The draft is `base` with `changes` applied in their order.
+//! * The transaction has written exactly the records that `changes` leave behind.
+
+use std::sync::Arc;
+
+use store::{Op, Retention, TableId};
+use txn::{RowLock, Transaction, Wait};
+use types::Oid;
+
+use super::Entry;
+use super::cache::CatalogCache;
+use super::ddl::{Acting, Ddl};
+use super::record::{
+    CATALOG, VERSION_KEY, name_key_of, next_oid_value_of, retired_key_of, retired_value_of,
+    value_of,
+};
+use super::version::{Catalog, Key};
+use crate::Result;
+
+/// A change of the catalog.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// An entry is made, or takes the place of another.
+    Put(Entry),
+    /// An entry is dropped.
+    Remove(Key),
+    /// A table of the store is given up.
+    Retire { table: TableId, relation: Oid, history: Retention },
+}
+
+impl Change {
+    pub fn apply(&self, catalog: &mut Catalog) {
+        match self {
+            Change::Put(entry) => catalog.put(entry.clone()),
+            Change::Remove(key) => catalog.remove(*key),
+            Change::Retire { .. } => {}
+        }
+    }
+}
+
+/// The catalog as a transaction has changed it.
+pub struct Draft {
+    cache: Arc<CatalogCache>,
+    base: Arc<Catalog>,
+    catalog: Arc<Catalog>,
+    changes: Vec<Change>,
+}
+
+/// A state of a draft, to roll back to.
+#[derive(Clone)]
+pub struct DraftSavepoint {
+    base: Arc<Catalog>,
+    catalog: Arc<Catalog>,
+    changes: usize,
+}
+
+impl Draft {
+    /// A draft without changes.
+    pub fn new(cache: &Arc<CatalogCache>) -> Draft {
+        let base = cache.newest();
+        Draft { cache: cache.clone(), catalog: base.clone(), base, changes: Vec::new() }
+    }
+
+    /// The catalog as it is for the transaction.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// True where nothing was changed, or all of it was rolled back.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Takes in what others have committed since. To be called as a statement begins.
+    pub fn refresh(&mut self) {
+        let newest = self.cache.newest();
+        if Arc::ptr_eq(&newest, &self.base) {
+            return;
+        }
+        self.catalog = if self.changes.is_empty() {
+            newest.clone()
+        } else {
+            let mut catalog = (*newest).clone();
+            self.changes.iter().for_each(|change| change.apply(&mut catalog));
+            Arc::new(catalog)
+        };
+        self.base = newest;
+    }
+
+    /// Marks the present state; to be taken together with a savepoint of the transaction.
+    pub fn savepoint(&self) -> DraftSavepoint {
+        DraftSavepoint {
+            base: self.base.clone(),
+            catalog: self.catalog.clone(),
+            changes: self.changes.len(),
+        }
+    }
+
+    /// Takes back what was changed since the savepoint, which can be used again; to be called together
+    /// with [`Transaction::rollback_to`].
+    pub fn rollback_to(&mut self, savepoint: &DraftSavepoint) {
+        self.base = savepoint.base.clone();
+        self.catalog = savepoint.catalog.clone();
+        self.changes.truncate(savepoint.changes);
+        self.refresh();
+    }
+
+    /// Begins a statement that changes the catalog, on behalf of `acting`. `txn` is the transaction
+    /// that all changes of this draft are written through.
+    pub fn ddl<'a>(&'a mut self, txn: &'a mut Transaction, acting: Acting<'a>) -> Ddl<'a> {
+        self.refresh();
+        Ddl::new(self, txn, acting)
+    }
+
+    /// Has the changes published by the commit of `txn`, which follows. Where there are none, nothing
+    /// happens. Afterwards, [`Tables::settle`](crate::Tables::settle) is to be called.
+    ///
+    /// # Errors
+    /// What the transaction reports: another that changes the catalog is waited for.
+    pub fn publish(self, txn: &mut Transaction) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        // Locked before the number is read: so that it never falls.
+        txn.lock_latest(CATALOG, VERSION_KEY, RowLock::Update, Wait::Allowed)?;
+        let next = next_oid_value_of(self.cache.next_oid());
+        txn.write(CATALOG, VERSION_KEY.to_vec(), Op::Put(next))?;
+        let Draft { cache, base, catalog, changes } = self;
+        txn.on_publish(move |commit| cache.publish(&base, catalog, changes, commit.csn));
+        Ok(())
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<CatalogCache> {
+        &self.cache
+    }
+
+    /// Locks an entry as strongly as said, and takes in what others have made of it.
+    pub(crate) fn lock(
+        &mut self,
+        txn: &mut Transaction,
+        key: Key,
+        strength: RowLock,
+    ) -> Result<()> {
+        txn.lock_latest(CATALOG, &key.bytes(), strength, Wait::Allowed)?;
+        self.refresh();
+        Ok(())
+    }
+
+    /// Locks a name, and takes in what others have called by it.
+    pub(crate) fn lock_name(
+        &mut self,
+        txn: &mut Transaction,
+        within: Oid,
+        name: &str,
+    ) -> Result<()> {
+        txn.lock_latest(CATALOG, &name_key_of(within, name), RowLock::Update, Wait::Allowed)?;
+        self.refresh();
+        Ok(())
+    }
+
+    /// Makes a change, which is locked, and writes it through the transaction.
+    pub(crate) fn change(&mut self, txn: &mut Transaction, change: Change) -> Result<()> {
+        let (key, op) = match &change {
+            Change::Put(entry) => (entry.key().bytes(), Op::Put(value_of(entry))),
+            Change::Remove(key) => (key.bytes(), Op::Delete),
+            Change::Retire { table, relation, history } => {
+                (retired_key_of(*table), Op::Put(retired_value_of(*relation, *history)))
+            }
+        };
+        txn.write(CATALOG, key, op)?;
+        change.apply(Arc::make_mut(&mut self.catalog));
+        self.changes.push(change);
+        Ok(())
+    }
+}

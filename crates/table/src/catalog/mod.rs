@@ -1,0 +1,71 @@
+//! The catalog: which databases, schemas, tables, types, roles there are and were, at any commit.
+//!
+//! ```text
+//!   table 0x4000_0000   "r" oid -> a relation    "c" oid -> a constraint    ...    "v" -> next OID
+//!
+//!   csn          10              20              30              40
+//!   "v"          put             put                             put
+//!   Catalog      ├── of 10 ──────┼── of 20 ──────────────────────┼── of 40        one for each "v"
+//!   reads at        15 ↑              25 ↑            35 ↑
+//! ```
+//!
+//! Entries are rows of a table like any other, so DDL is transactional and has a past. What is read
+//! is never those rows but a [`Catalog`]: all entries as of one commit, in memory, found by number and
+//! by name, shared and never changed. The newest one is kept by the [`CatalogCache`], which makes those
+//! of the past when somebody reads there.
+//!
+//! A transaction that changes the catalog has a [`Draft`]: a catalog of its own, which shares with the
+//! newest one what it has not touched. Every change goes into the transaction's writes at once, and
+//! the commit's hook makes the draft's changes part of the newest catalog just before the commit
+//! becomes visible. A savepoint of a draft is a copy of its catalog, which costs next to nothing.
+//!
+//! | module | is |
+//! |---|---|
+//! | `relation`, `entry`, `acl`, `object` | what the entries say |
+//! | `record` | entries as bytes |
+//! | `version` | [`Catalog`]: entries by number and name as of one commit |
+//! | `map` | the maps that it is made of |
+//! | `depend` | what depends on what |
+//! | `cache` | the newest catalog, and some of the past |
+//! | `draft` | [`Draft`]: the catalog of a transaction that changes it |
+//! | `ddl` | [`Ddl`](ddl::Ddl): the statements that change it |
+//! | `scope` | names along a search path, and in messages |
+//! | `privilege` | who may do what |
+//! | `bootstrap` | what a new database comes with |
+
+mod acl;
+mod bootstrap;
+mod cache;
+pub mod ddl;
+mod depend;
+mod draft;
+mod entry;
+mod map;
+mod object;
+mod privilege;
+mod record;
+mod relation;
+mod scope;
+mod version;
+
+pub use acl::{Acl, AclItem, Privileges};
+pub use bootstrap::{
+    DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, PG_CATALOG, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC,
+};
+pub use cache::CatalogCache;
+pub use depend::{Dependence, Reference};
+pub use draft::{Draft, DraftSavepoint};
+pub use entry::{
+    Action, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Entry,
+    Enum, ForeignKey, MatchType, Membership, Role, RoleFlags, Schema, Settings, UserType,
+    UserTypeKind,
+};
+pub use object::{Address, Class, NamePlace, SqlText};
+pub(crate) use record::CATALOG;
+pub use relation::{
+    CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart, OwnedBy,
+    Persistence, Relation, RelationKind, RowType, Sequence, TableData, View,
+};
+pub use scope::Scope;
+pub(crate) use version::Key;
+pub use version::{Catalog, TableDef, TypeEntry};

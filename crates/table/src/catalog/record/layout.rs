@@ -1,0 +1,418 @@
+//! What each entry is made of, field by field, and what must hold of it.
+
+use std::sync::Arc;
+
+use store::Retention;
+use types::{Datum, EnumOrder, Oid, Repr, RowView, row};
+
+use super::damaged;
+use super::field::{Field, Input, choices, fields, put_varint, shared};
+use crate::Result;
+use crate::catalog::{
+    Acl, AclItem, Action, Address, CheckOption, Class, Column, ColumnDefault, Comment, Constraint,
+    ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Enum, ForeignKey, Identity, Index,
+    IndexKey, IndexMethod, IndexPart, MatchType, Membership, NamePlace, OwnedBy, Persistence,
+    Privileges, Relation, RelationKind, Role, RoleFlags, RowType, Schema, Sequence, Settings,
+    SqlText, TableData, UserType, UserTypeKind, View,
+};
+
+shared!(Database Role Membership Settings Schema DefaultAcl Relation UserType Constraint Comment);
+
+fields! {
+    Database {
+        oid, name, owner, acl, is_template, allows_connections, connection_limit,
+    }
+    Role { oid, name, may, connection_limit, password, valid_until_us }
+    RoleFlags { superuser, inherit, create_role, create_db, login, replication, bypass_rls }
+    Membership { oid, role, member, grantor, admin, inherit, set }
+    Settings { database, role, values }
+    Schema { oid, database, name, owner, acl }
+    UserType { ty, schema, name, owner, acl, array, array_name, kind }
+    Domain { base, modifier, repr, collation, not_null, default }
+    Constraint { oid, name, on, is_deferrable, is_deferred, is_validated, kind }
+    ForeignKey {
+        columns, references, referenced, index, match_type, on_update, on_delete, on_delete_columns,
+    }
+    Comment { object, text }
+    AclItem { grantee, grantor, privileges, grantable }
+    RowType { ty, array, array_name }
+    ColumnDefault { oid, expr, is_generated }
+    Identity { sequence, is_always }
+    NamePlace { at, len, object }
+    Address { class, oid, sub }
+    TableData { storage, row_version, keyed_by, history }
+    View { query, check }
+    Index {
+        table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,
+        is_immediate, is_valid, constraint,
+    }
+    IndexKey { part, ty, repr, is_descending, nulls_first, class }
+    Sequence {
+        storage, data_type, start, increment, min, max, cache, cycle, owned_by,
+    }
+    OwnedBy { table, attnum, is_identity }
+}
+
+choices! {
+    Persistence { Permanent, Unlogged, Temporary }
+    CheckOption { None, Local, Cascaded }
+    IndexMethod { Btree, Hash, Gin }
+    MatchType { Simple, Full }
+    Action { NoAction, Restrict, Cascade, SetNull, SetDefault }
+}
+
+impl Field for Class {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(*self as u8);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Class::from_number(input.u8()?).map_or_else(|| damaged("a class that is unknown"), Ok)
+    }
+}
+
+impl Field for Privileges {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        u16::take(input).map(Privileges)
+    }
+}
+
+impl Field for Acl {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Field::take(input).map(Acl)
+    }
+}
+
+impl Field for DefaultAcl {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.oid, self.role, self.schema).put(out);
+        out.push(self.kind as u8);
+        self.acl.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (oid, role, schema) = Field::take(input)?;
+        let kind = match input.u8()? {
+            kind @ (b'r' | b'S' | b'T' | b'n' | b'f') => kind as char,
+            _ => return damaged("default privileges of an unknown kind"),
+        };
+        Ok(DefaultAcl { oid, role, schema, kind, acl: Field::take(input)? })
+    }
+}
+
+impl Field for Retention {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            // What is unsettled is a state of the store, and never that of an entry.
+            Retention::Forever | Retention::Unsettled => out.push(0),
+            Retention::Since(us) => {
+                out.push(1);
+                us.put(out);
+            }
+            Retention::None => out.push(2),
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Ok(match input.u8()? {
+            0 => Retention::Forever,
+            1 => Retention::Since(Field::take(input)?),
+            2 => Retention::None,
+            _ => return damaged("a history of an unknown kind"),
+        })
+    }
+}
+
+impl Field for SqlText {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.text.put(out);
+        self.names.put(out);
+        self.depends.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let text: Arc<str> = Field::take(input)?;
+        let names: Vec<NamePlace> = Field::take(input)?;
+        let mut done = 0u64;
+        for place in &names {
+            let (from, to) = (u64::from(place.at), u64::from(place.at) + u64::from(place.len));
+            if from < done || text.get(from as usize..to as usize).is_none() {
+                return damaged("a name that is not in its text");
+            }
+            done = to;
+        }
+        Ok(SqlText { text, names, depends: Field::take(input)? })
+    }
+}
+
+/// The default of a column in rows that are older, as a row of one column.
+struct Value(Datum);
+
+impl Field for Value {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.0.repr().map_or(0, |repr| repr as u8));
+        let mut bytes = Vec::new();
+        row::write(0, [self.0.as_ref()], &mut bytes);
+        put_varint(out, bytes.len() as u64);
+        out.extend_from_slice(&bytes);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let Some(repr) = Repr::from_number(input.u8()?) else {
+            return damaged("a value of an unknown representation");
+        };
+        let len = input.varint()?;
+        let bytes = input.bytes(usize::try_from(len).unwrap_or(usize::MAX))?;
+        let columns = [repr];
+        match RowView::new(bytes, &columns)?.get(0)? {
+            Some(value) if !value.is_null() => Ok(Value(value.to_owned())),
+            _ => damaged("a value that is none"),
+        }
+    }
+}
+
+impl Field for Column {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.attnum, self.name.clone(), self.ty).put(out);
+        (self.modifier, self.repr, self.collation).put(out);
+        (self.not_null, self.is_dropped).put(out);
+        self.default.put(out);
+        self.identity.put(out);
+        let missing = self.missing.clone().filter(|value| !value.is_null());
+        missing.map(Value).put(out);
+        self.acl.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (attnum, name, ty) = Field::take(input)?;
+        let (modifier, repr, collation) = Field::take(input)?;
+        let (not_null, is_dropped) = Field::take(input)?;
+        let (default, identity) = Field::take(input)?;
+        let missing: Option<Value> = Field::take(input)?;
+        if missing.as_ref().is_some_and(|value| value.0.repr() != Some(repr)) {
+            return damaged("a value of another representation than its column");
+        }
+        Ok(Column {
+            attnum,
+            name,
+            ty,
+            modifier,
+            repr,
+            collation,
+            not_null,
+            is_dropped,
+            default,
+            identity,
+            missing: missing.map(|value| value.0),
+            acl: Field::take(input)?,
+        })
+    }
+}
+
+impl Field for Relation {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.oid, self.schema, self.name.clone()).put(out);
+        self.owner.put(out);
+        self.acl.put(out);
+        self.persistence.put(out);
+        self.row_type.put(out);
+        self.columns.put(out);
+        self.options.put(out);
+        self.kind.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (oid, schema, name) = Field::take(input)?;
+        let (owner, acl, persistence) = Field::take(input)?;
+        let row_type = Field::take(input)?;
+        let columns: Vec<Column> = Field::take(input)?;
+        let numbered = |(at, column): (usize, &Column)| {
+            i16::try_from(at + 1).is_ok_and(|attnum| attnum == column.attnum)
+        };
+        if !columns.iter().enumerate().all(numbered) {
+            return damaged("a column with the wrong number");
+        }
+        let (options, kind) = Field::take(input)?;
+        Ok(Relation {
+            oid,
+            schema,
+            name,
+            owner,
+            acl,
+            persistence,
+            row_type,
+            columns,
+            options,
+            kind,
+        })
+    }
+}
+
+impl Field for RelationKind {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            RelationKind::Table(table) => {
+                out.push(1);
+                table.put(out);
+            }
+            RelationKind::View(view) => {
+                out.push(2);
+                view.put(out);
+            }
+            RelationKind::Index(index) => {
+                out.push(3);
+                index.put(out);
+            }
+            RelationKind::Sequence(sequence) => {
+                out.push(4);
+                sequence.put(out);
+            }
+            RelationKind::Composite => out.push(5),
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Ok(match input.u8()? {
+            1 => RelationKind::Table(Field::take(input)?),
+            2 => RelationKind::View(Field::take(input)?),
+            3 => RelationKind::Index(Field::take(input)?),
+            4 => RelationKind::Sequence(Field::take(input)?),
+            5 => RelationKind::Composite,
+            _ => return damaged("a relation of an unknown kind"),
+        })
+    }
+}
+
+impl Field for IndexPart {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            IndexPart::Column(attnum) => {
+                out.push(1);
+                attnum.put(out);
+            }
+            IndexPart::Expr(expr) => {
+                out.push(2);
+                expr.put(out);
+            }
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Ok(match input.u8()? {
+            1 => IndexPart::Column(Field::take(input)?),
+            2 => IndexPart::Expr(Field::take(input)?),
+            _ => return damaged("a key of an index of an unknown kind"),
+        })
+    }
+}
+
+impl Field for UserTypeKind {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            UserTypeKind::Enum(of) => {
+                out.push(1);
+                of.put(out);
+            }
+            UserTypeKind::Domain(domain) => {
+                out.push(2);
+                domain.put(out);
+            }
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Ok(match input.u8()? {
+            1 => UserTypeKind::Enum(Field::take(input)?),
+            2 => UserTypeKind::Domain(Field::take(input)?),
+            _ => return damaged("a type of an unknown kind"),
+        })
+    }
+}
+
+impl Field for Enum {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.labels.len() as u64);
+        for (oid, order, label) in &self.labels {
+            (*oid, order.get(), label.clone()).put(out);
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let read: Vec<(Oid, f64, Arc<str>)> = Field::take(input)?;
+        let mut labels: Vec<(Oid, EnumOrder, Arc<str>)> = Vec::with_capacity(read.len());
+        for (oid, order, label) in read {
+            match EnumOrder::new(order) {
+                Some(order) if labels.last().is_none_or(|(_, last, _)| *last < order) => {
+                    labels.push((oid, order, label));
+                }
+                _ => return damaged("labels of an enum that are not in order"),
+            }
+        }
+        Ok(Enum::new(labels))
+    }
+}
+
+impl Field for ConstraintOn {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            ConstraintOn::Table(oid) => {
+                out.push(1);
+                oid.put(out);
+            }
+            ConstraintOn::Domain(ty) => {
+                out.push(2);
+                ty.put(out);
+            }
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Ok(match input.u8()? {
+            1 => ConstraintOn::Table(Field::take(input)?),
+            2 => ConstraintOn::Domain(Field::take(input)?),
+            _ => return damaged("a constraint on something unknown"),
+        })
+    }
+}
+
+impl Field for ConstraintKind {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            ConstraintKind::Check { expr, columns } => {
+                out.push(1);
+                expr.put(out);
+                columns.put(out);
+            }
+            ConstraintKind::Key { index, columns, is_primary } => {
+                out.push(2);
+                index.put(out);
+                columns.put(out);
+                is_primary.put(out);
+            }
+            ConstraintKind::Foreign(key) => {
+                out.push(3);
+                key.put(out);
+            }
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        Ok(match input.u8()? {
+            1 => ConstraintKind::Check { expr: Field::take(input)?, columns: Field::take(input)? },
+            2 => {
+                let (index, columns, is_primary) = Field::take(input)?;
+                ConstraintKind::Key { index, columns, is_primary }
+            }
+            3 => ConstraintKind::Foreign(Field::take(input)?),
+            _ => return damaged("a constraint of an unknown kind"),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Entries as bytes, and back: the records of the catalog's table.
+//!
+//! ```text
+//!   key    72 00 00 40 06                     r, 16390
+//!   value  01 86 80 01 98 11 01 74 0a ...     version 1, 16390, schema 2200, "t", owner 10
+//! ```
+//!
+//! `docs/format-table.md` has every byte. Each entry is listed once, field by field, and both
+//! directions are made from that list ([`field`]). Bytes that are read are not trusted: whatever they
+//! are, the answer is an entry that a catalog can hold, or an error.
+
+mod field;
+mod layout;
+
+use store::{Csn, Retention, TableId};
+use types::Oid;
+
+use super::version::Key;
+use super::{Address, Class, Entry};
+use crate::{Error, Result};
+use field::{Field, Input};
+
+/// The catalog's own table.
+pub(crate) const CATALOG: TableId = TableId(0x4000_0000);
+/// The version of the records that are written.
+const VERSION: u8 = 1;
+/// The key that every commit puts which changes the catalog.
+pub(crate) const VERSION_KEY: &[u8] = b"v";
+/// The largest OID: numbers of tables are OIDs above that of the catalog.
+pub(crate) const OID_MAX: u32 = u32::MAX - CATALOG.0;
+
+/// A table of the store that was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Retired {
+    pub table: TableId,
+    /// The relation that it belonged to.
+    pub relation: Oid,
+    pub history: Retention,
+    /// The commit that gave it up.
+    pub csn: Csn,
+}
+
+/// A record that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Record {
+    Entry(Entry),
+    Retired(Retired),
+    NextOid(Oid),
+}
+
+pub(crate) fn damaged<T>(what: &'static str) -> Result<T> {
+    Err(Error::Damaged { what })
+}
+
+/// The key of an entry's record.
+pub(crate) fn key_of(key: Key) -> Vec<u8> {
+    let oids = |letter: u8, oids: &[Oid]| {
+        let mut bytes = vec![letter];
+        oids.iter().for_each(|oid| bytes.extend_from_slice(&oid.0.to_be_bytes()));
+        bytes
+    };
+    match key {
+        Key::Database(oid) => oids(b'b', &[oid]),
+        Key::Role(oid) => oids(b'u', &[oid]),
+        Key::Membership(oid) => oids(b'm', &[oid]),
+        Key::Settings { database, role } => oids(b'g', &[database, role]),
+        Key::Schema(oid) => oids(b's', &[oid]),
+        Key::DefaultAcl(oid) => oids(b'a', &[oid]),
+        Key::Relation(oid) => oids(b'r', &[oid]),
+        Key::Type(oid) => oids(b't', &[oid]),
+        Key::Constraint(oid) => oids(b'c', &[oid]),
+        Key::Comment(Address { class, oid, sub }) => {
+            let mut bytes = vec![b'k', class as u8];
+            bytes.extend_from_slice(&oid.0.to_be_bytes());
+            bytes.extend_from_slice(&sub.to_be_bytes());
+            bytes
+        }
+    }
+}
+
+/// The key that is locked by who takes a name within a schema or a database, or, within nothing, that
+/// of a role or a database.
+pub(crate) fn name_key_of(within: Oid, name: &str) -> Vec<u8> {
+    [b"n", &within.0.to_be_bytes()[..], name.as_bytes()].concat()
+}
+
+/// The key of the record of a table of the store that was given up.
+pub(crate) fn retired_key_of(table: TableId) -> Vec<u8> {
+    [b"x", &table.0.to_be_bytes()[..]].concat()
+}
+
+/// The value of an entry's record.
+pub(crate) fn value_of(entry: &Entry) -> Vec<u8> {
+    let mut out = vec![VERSION];
+    match entry {
+        Entry::Database(entry) => entry.put(&mut out),
+        Entry::Role(entry) => entry.put(&mut out),
+        Entry::Membership(entry) => entry.put(&mut out),
+        Entry::Settings(entry) => entry.put(&mut out),
+        Entry::Schema(entry) => entry.put(&mut out),
+        Entry::DefaultAcl(entry) => entry.put(&mut out),
+        Entry::Relation(entry) => entry.put(&mut out),
+        Entry::Type(entry) => entry.put(&mut out),
+        Entry::Constraint(entry) => entry.put(&mut out),
+        Entry::Comment(entry) => entry.put(&mut out),
+    }
+    out
+}
+
+/// The value of the record of a table that this commit gives up.
+pub(crate) fn retired_value_of(relation: Oid, history: Retention) -> Vec<u8> {
+    let mut out = vec![VERSION];
+    (relation, history, 0u64).put(&mut out);
+    out
+}
+
+/// The value under [`VERSION_KEY`].
+pub(crate) fn next_oid_value_of(next: Oid) -> Vec<u8> {
+    let mut out = vec![VERSION];
+    next.put(&mut out);
+    out
+}
+
+/// The record with this key and value, which commit `written` wrote.
+///
+/// # Errors
+/// Damaged where it is none.
+pub(crate) fn decode(key: &[u8], value: &[u8], written: Csn) -> Result<Record> {
+    let Some((VERSION, fields)) = value.split_first().map(|(version, rest)| (*version, rest))
+    else {
+        return damaged("a record of the catalog of an unknown version");
+    };
+    let Some(letter) = key.first() else { return damaged("an empty key in the catalog") };
+    let mut input = Input(fields);
+    let record = match letter {
+        b'v' if key == VERSION_KEY => Record::NextOid(Field::take(&mut input)?),
+        b'x' => {
+            let (relation, history, csn): (Oid, Retention, u64) = Field::take(&mut input)?;
+            let table = match key[1..].try_into() {
+                Ok(number) => TableId(u32::from_be_bytes(number)),
+                Err(_) => return damaged("a key of the catalog of the wrong length"),
+            };
+            let csn = if csn == 0 { written } else { Csn(csn) };
+            Record::Retired(Retired { table, relation, history, csn })
+        }
+        letter => {
+            let entry = take_entry(*letter, &mut input)?;
+            if key_of(entry.key()) != key {
+                return damaged("an entry of the catalog under another key");
+            }
+            Record::Entry(entry)
+        }
+    };
+    input.end()?;
+    Ok(record)
+}
+
+fn take_entry(letter: u8, input: &mut Input<'_>) -> Result<Entry> {
+    Ok(match letter {
+        b'b' => Entry::Database(Field::take(input)?),
+        b'u' => Entry::Role(Field::take(input)?),
+        b'm' => Entry::Membership(Field::take(input)?),
+        b'g' => Entry::Settings(Field::take(input)?),
+        b's' => Entry::Schema(Field::take(input)?),
+        b'a' => Entry::DefaultAcl(Field::take(input)?),
+        b'r' => Entry::Relation(Field::take(input)?),
+        b't' => Entry::Type(Field::take(input)?),
+        b'c' => Entry::Constraint(Field::take(input)?),
+        b'k' => Entry::Comment(Field::take(input)?),
+        _ => return damaged("a key of the catalog of an unknown kind"),
+    })
+}
+
+impl Class {
+    fn from_number(number: u8) -> Option<Class> {
+        Class::ALL.into_iter().find(|class| *class as u8 == number)
+    }
+}

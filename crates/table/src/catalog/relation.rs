@@ -1,0 +1,339 @@
+//! Relations: tables, views, indexes, sequences and composite types. They share one space of names in
+//! a schema, as in PostgreSQL's `pg_class`.
+
+use std::sync::Arc;
+
+use store::{Retention, TableId};
+use types::{Datum, Field, Modifier, Oid, Repr, Type};
+
+use super::{Acl, SqlText};
+
+/// A relation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relation {
+    /// Its OID.
+    pub oid: Oid,
+    /// The schema that it is in.
+    pub schema: Oid,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// Who may do what; `None` for what the owner's defaults are.
+    pub acl: Option<Acl>,
+    /// How long it lives.
+    pub persistence: Persistence,
+    /// The types of its rows and of arrays of them; none for indexes and sequences.
+    pub row_type: Option<RowType>,
+    /// Its columns, the dropped ones too: the column with number n is at n - 1. An index has those
+    /// of its keys and then those that it includes.
+    pub columns: Vec<Column>,
+    /// Storage parameters as they were given, such as `fillfactor`.
+    pub options: Vec<(Arc<str>, Arc<str>)>,
+    /// What it is, and what only that kind has.
+    pub kind: RelationKind,
+}
+
+/// How long a relation lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Persistence {
+    /// Until it is dropped.
+    #[default]
+    Permanent = b'p',
+    /// As permanent: nothing is written twice that could be left out.
+    Unlogged = b'u',
+    /// Until the session that made it ends.
+    Temporary = b't',
+}
+
+/// What a relation is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RelationKind {
+    /// A table.
+    Table(TableData),
+    /// A view.
+    View(View),
+    /// An index.
+    Index(Index),
+    /// A sequence.
+    Sequence(Sequence),
+    /// A composite type made by `CREATE TYPE ... AS (...)`.
+    Composite,
+}
+
+/// The type of a relation's rows, and that of arrays of them. The former has the relation's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowType {
+    /// The type of the rows.
+    pub ty: Type,
+    /// The type of arrays of them.
+    pub array: Type,
+    /// The name of the array type: `_` and the relation's name, unless that was taken.
+    pub array_name: Arc<str>,
+}
+
+/// A column of a relation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its number, from 1, which it keeps for ever.
+    pub attnum: i16,
+    /// Its name; of a dropped column `........pg.dropped.N........`.
+    pub name: Arc<str>,
+    /// Its type.
+    pub ty: Type,
+    /// The modifier of the type.
+    pub modifier: Modifier,
+    /// How values lie in rows. It stays what it is when the column is dropped and its type with it.
+    pub repr: Repr,
+    /// The collation; none for types that have none.
+    pub collation: Oid,
+    /// True where NULL is refused.
+    pub not_null: bool,
+    /// True where it was dropped: it keeps its place, and new rows have NULL there.
+    pub is_dropped: bool,
+    /// The value where none is given.
+    pub default: Option<ColumnDefault>,
+    /// Values come from a sequence.
+    pub identity: Option<Identity>,
+    /// The value that it has in rows that were written before it was added; NULL where there is none.
+    pub missing: Option<Datum>,
+    /// Privileges on this column alone.
+    pub acl: Option<Acl>,
+}
+
+/// The default of a column, or the expression that generates it: a row of `pg_attrdef`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnDefault {
+    /// Its OID.
+    pub oid: Oid,
+    /// The expression.
+    pub expr: SqlText,
+    /// True for `GENERATED ALWAYS AS (...) STORED`: no other value is taken.
+    pub is_generated: bool,
+}
+
+/// `GENERATED ... AS IDENTITY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The sequence that gives the values.
+    pub sequence: Oid,
+    /// True for `ALWAYS`, false for `BY DEFAULT`.
+    pub is_always: bool,
+}
+
+/// What only a table has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableData {
+    /// Where its rows lie. Another one after `TRUNCATE` and whatever writes all rows anew.
+    pub storage: TableId,
+    /// The version that rows are written with: it goes up with every column that is added.
+    pub row_version: u32,
+    /// The columns by whose values rows are keyed; empty where they have hidden row ids.
+    pub keyed_by: Vec<i16>,
+    /// How much of its past is kept.
+    pub history: Retention,
+}
+
+/// What only a view has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The query. Its columns are taken by position; their names are those of the relation.
+    pub query: SqlText,
+    /// What must hold of rows that are written through it.
+    pub check: CheckOption,
+}
+
+/// `WITH CHECK OPTION` of a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum CheckOption {
+    /// Nothing.
+    #[default]
+    None = 0,
+    /// They are visible through this view.
+    Local = 1,
+    /// They are visible through this view and those that it stands on.
+    Cascaded = 2,
+}
+
+/// What only an index has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The table.
+    pub table: Oid,
+    /// Where its entries lie; none for the primary key by which the table's rows are keyed.
+    pub storage: Option<TableId>,
+    /// How it is searched.
+    pub method: IndexMethod,
+    /// What it orders by.
+    pub keys: Vec<IndexKey>,
+    /// Columns of the table whose values are kept beside.
+    pub include: Vec<i16>,
+    /// Which rows are in it; none for all.
+    pub predicate: Option<SqlText>,
+    /// True where two rows may not have equal keys.
+    pub is_unique: bool,
+    /// True where NULLs are different from one another.
+    pub nulls_distinct: bool,
+    /// True for the primary key.
+    pub is_primary: bool,
+    /// False where uniqueness is checked at the end of the statement or later (deferrable).
+    pub is_immediate: bool,
+    /// False while it is being built: it is written to, and not read.
+    pub is_valid: bool,
+    /// The constraint that it stands for.
+    pub constraint: Option<Oid>,
+}
+
+/// How an index is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum IndexMethod {
+    /// By order: equality, ranges, sorting. What `hash` indexes are, too.
+    Btree = 1,
+    /// What was asked for as `USING hash`: kept in order, searched by equality.
+    Hash = 2,
+    /// By the items that values are made of: elements of arrays, keys and values of `jsonb`.
+    Gin = 3,
+}
+
+/// A key of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexKey {
+    /// What it is of the row.
+    pub part: IndexPart,
+    /// The type of its values.
+    pub ty: Type,
+    /// How its values are held.
+    pub repr: Repr,
+    /// True for `DESC`.
+    pub is_descending: bool,
+    /// True for `NULLS FIRST`.
+    pub nulls_first: bool,
+    /// The operator class, where not the default one: `jsonb_path_ops`, `text_pattern_ops`.
+    pub class: Option<Arc<str>>,
+}
+
+/// What a key of an index is of the row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexPart {
+    /// A column, by its number.
+    Column(i16),
+    /// An expression over the row.
+    Expr(SqlText),
+}
+
+/// What only a sequence has. Where it stands is a row of its storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// Where its state lies.
+    pub storage: TableId,
+    /// `smallint`, `integer` or `bigint`.
+    pub data_type: Type,
+    /// The first value.
+    pub start: i64,
+    /// From one value to the next; may be negative.
+    pub increment: i64,
+    /// The smallest value.
+    pub min: i64,
+    /// The largest value.
+    pub max: i64,
+    /// How many values a session takes at once.
+    pub cache: i64,
+    /// True where it begins again at its other end.
+    pub cycle: bool,
+    /// The column that it goes with when that is dropped.
+    pub owned_by: Option<OwnedBy>,
+}
+
+/// The column that a sequence belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnedBy {
+    /// The table.
+    pub table: Oid,
+    /// The number of the column.
+    pub attnum: i16,
+    /// True where it is the column's identity: it cannot be dropped alone.
+    pub is_identity: bool,
+}
+
+impl Relation {
+    /// What the relation is called in messages: `table`, `view`, `index`.
+    pub fn kind_name(&self) -> &'static str {
+        match self.kind {
+            RelationKind::Table(_) => "table",
+            RelationKind::View(_) => "view",
+            RelationKind::Index(_) => "index",
+            RelationKind::Sequence(_) => "sequence",
+            RelationKind::Composite => "composite type",
+        }
+    }
+
+    /// The letter of the kind: `relkind` of `pg_class`.
+    pub fn kind_letter(&self) -> char {
+        match self.kind {
+            RelationKind::Table(_) => 'r',
+            RelationKind::View(_) => 'v',
+            RelationKind::Index(_) => 'i',
+            RelationKind::Sequence(_) => 'S',
+            RelationKind::Composite => 'c',
+        }
+    }
+
+    /// What only a table has, where it is one.
+    pub fn table(&self) -> Option<&TableData> {
+        if let RelationKind::Table(table) = &self.kind { Some(table) } else { None }
+    }
+
+    /// What only a view has, where it is one.
+    pub fn view(&self) -> Option<&View> {
+        if let RelationKind::View(view) = &self.kind { Some(view) } else { None }
+    }
+
+    /// What only an index has, where it is one.
+    pub fn index(&self) -> Option<&Index> {
+        if let RelationKind::Index(index) = &self.kind { Some(index) } else { None }
+    }
+
+    /// What only a sequence has, where it is one.
+    pub fn sequence(&self) -> Option<&Sequence> {
+        if let RelationKind::Sequence(sequence) = &self.kind { Some(sequence) } else { None }
+    }
+
+    /// Where its rows, entries or state lie.
+    pub fn storage(&self) -> Option<TableId> {
+        match &self.kind {
+            RelationKind::Table(table) => Some(table.storage),
+            RelationKind::Index(index) => index.storage,
+            RelationKind::Sequence(sequence) => Some(sequence.storage),
+            RelationKind::View(_) | RelationKind::Composite => None,
+        }
+    }
+
+    /// The columns that are there.
+    pub fn live_columns(&self) -> impl DoubleEndedIterator<Item = &Column> {
+        self.columns.iter().filter(|column| !column.is_dropped)
+    }
+
+    /// The column with this number, where it is there.
+    pub fn column(&self, attnum: i16) -> Option<&Column> {
+        let at = usize::try_from(attnum).ok()?.checked_sub(1)?;
+        self.columns.get(at).filter(|column| !column.is_dropped)
+    }
+
+    /// The column with this name, where it is there.
+    pub fn column_named(&self, name: &str) -> Option<&Column> {
+        self.live_columns().find(|column| *column.name == *name)
+    }
+
+    /// The columns that are there, as those of a composite type.
+    pub fn fields(&self) -> Arc<[Field]> {
+        let field = |column: &Column| Field {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+        };
+        self.live_columns().map(field).collect()
+    }
+}

@@ -1,0 +1,51 @@
+//! What can go wrong with a table: what the user did, or what the engine below reports.
+
+use store::StoreError;
+use txn::TxnError;
+use types::SqlState;
+
+/// The result of an operation on tables or the catalog.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation on tables or the catalog failed. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What was asked for cannot be done: PostgreSQL's code, message, detail and hint.
+    #[error(transparent)]
+    Sql(#[from] types::Error),
+    /// The transaction could not do it: a conflict, a deadlock, a failure below.
+    #[error(transparent)]
+    Txn(#[from] TxnError),
+    /// Stored bytes do not decode: the file was damaged in a way that its checksum did not catch, or
+    /// was written by something else. Restore it from a backup.
+    #[error("a stored record of a table does not decode: {what}")]
+    Damaged {
+        /// What was found wrong.
+        what: &'static str,
+    },
+}
+
+impl Error {
+    /// An error that the user made, with its code and its primary message.
+    pub fn new(state: SqlState, message: impl Into<String>) -> Error {
+        Error::Sql(types::Error::new(state, message))
+    }
+
+    /// The five characters by which SQL clients know this error.
+    pub fn sqlstate(&self) -> SqlState {
+        match self {
+            Error::Sql(error) => error.state(),
+            Error::Txn(error) => {
+                SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR)
+            }
+            Error::Damaged { .. } => SqlState::DATA_CORRUPTED,
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Error::Txn(error.into())
+    }
+}

@@ -1,0 +1,122 @@
+//! What happens to rows that refer to one that is gone, or has another key now.
+//!
+//! | action | where it was deleted | where its key changed |
+//! |---|---|---|
+//! | NO ACTION | 23503, unless another row has the key by now | the same |
+//! | RESTRICT | 23503 | the same |
+//! | CASCADE | they are deleted | they refer to the new key |
+//! | SET NULL | they refer to nothing (all columns, or those listed) | the same, all columns |
+//! | SET DEFAULT | they refer to what the columns' defaults say | the same, all columns |
+//!
+//! Rows that are changed so are locked, looked at again, and changed like any others: indexes, checks
+//! and foreign keys of their own follow.
+
+use txn::{RowLock, Wait};
+use types::{Datum, Object, SqlState};
+
+use super::lookup::{converted, describe};
+use super::{gone_table, pick};
+use crate::catalog::{Action, Constraint, ForeignKey};
+use crate::rows::{Change, Table, position};
+use crate::{Error, Result};
+
+/// Does what the foreign key asks for now that the row with key `old` is gone, or has key `new`.
+pub(super) fn follow(
+    change: &mut Change<'_>,
+    constraint: &Constraint,
+    key: &ForeignKey,
+    old: &[Datum],
+    new: Option<&[Datum]>,
+) -> Result<()> {
+    let action = if new.is_some() { key.on_update } else { key.on_delete };
+    if matches!(action, Action::NoAction | Action::Restrict) {
+        if action == Action::NoAction && change.checks.is_back(change.txn, key, old)? {
+            return Ok(());
+        }
+        let left = change.checks.referring(change.txn, constraint, key, old, 1)?;
+        return if left.is_empty() {
+            Ok(())
+        } else {
+            Err(still_referenced(change, constraint, key, old))
+        };
+    }
+    let checks = &change.checks;
+    let table = constraint.table().and_then(|oid| checks.handles.table(&checks.catalog, oid));
+    let table = table.ok_or_else(gone_table)?;
+    for (row_key, _) in checks.referring(change.txn, constraint, key, old, usize::MAX)? {
+        let strength = match action {
+            Action::Cascade if new.is_none() => RowLock::Update,
+            _ => table.update_lock(|at| key.columns.iter().any(|attnum| position(*attnum) == at)),
+        };
+        table.lock(change.txn, &row_key, strength, Wait::Allowed)?;
+        let Some(row) = table.latest(change.txn, &row_key)? else { continue };
+        let row = row.to_datums()?;
+        if !refers(&table, key, &row, old) {
+            continue;
+        }
+        if action == Action::Cascade && new.is_none() {
+            table.delete(change, &row_key, &row)?;
+            continue;
+        }
+        let mut after = row.clone();
+        for (at, attnum) in key.columns.iter().enumerate() {
+            let column = position(*attnum);
+            let is_listed = new.is_some()
+                || key.on_delete_columns.is_empty()
+                || key.on_delete_columns.contains(attnum);
+            match (action, new) {
+                (Action::Cascade, Some(new)) => {
+                    let repr = table.relation().columns[column].repr;
+                    after[column] = converted(&new[at], repr).ok_or_else(out_of_range)?;
+                }
+                (Action::SetNull, _) if is_listed => after[column] = Datum::Null,
+                (Action::SetDefault, _) if is_listed => {
+                    after[column] = change.values.default(table.relation(), column)?;
+                }
+                _ => {}
+            }
+        }
+        change.values.complete(table.relation(), &mut after)?;
+        table.update(change, &row_key, &row, &after)?;
+        if action == Action::SetDefault && pick(&after, &key.columns) == pick(&row, &key.columns) {
+            // It refers to what it did, and that is gone: nothing has changed that would be checked.
+            change.checks.inserted(&table, change.txn, &after)?;
+        }
+    }
+    Ok(())
+}
+
+fn refers(table: &Table, key: &ForeignKey, row: &[Datum], old: &[Datum]) -> bool {
+    key.columns.iter().zip(old).all(|(attnum, old)| {
+        let at = position(*attnum);
+        converted(old, table.relation().columns[at].repr).is_some_and(|old| old == row[at])
+    })
+}
+
+/// 23503: rows still refer to one that is gone.
+fn still_referenced(
+    change: &Change<'_>,
+    constraint: &Constraint,
+    key: &ForeignKey,
+    old: &[Datum],
+) -> Error {
+    let checks = &change.checks;
+    let child = constraint.table().and_then(|oid| checks.handles.table(&checks.catalog, oid));
+    let parent = checks.catalog.relation(key.references);
+    let (Some(child), Some(parent)) = (child, parent) else { return gone_table() };
+    let message = format!(
+        "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+        parent.name,
+        constraint.name,
+        child.relation().name
+    );
+    let shown = describe(parent, &key.referenced, old, &*change.values);
+    let detail =
+        format!("Key {shown} is still referenced from table \"{}\".", child.relation().name);
+    let error = types::Error::new(SqlState::FOREIGN_KEY_VIOLATION, message).with_detail(detail);
+    child.about(error).about(Object::Constraint, &*constraint.name).into()
+}
+
+fn out_of_range() -> Error {
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")
+}

@@ -1,0 +1,191 @@
+//! Finding the row that others refer to, and the rows that refer to it.
+//!
+//! The columns of the two sides may be of different types (`int` refers to `bigint`), and stand in
+//! another order than in the unique index; values are made into those of the index first. Rows that
+//! refer are found by an index over their columns where there is one; else all rows are looked at, as
+//! in PostgreSQL.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use txn::{KeyRange, Locked, RowLock, Transaction, View, Wait};
+use types::{Datum, Modifier, Repr, text};
+
+use super::{Checks, gone_table};
+use crate::Result;
+use crate::catalog::{Constraint, ForeignKey, Relation};
+use crate::index::Entry;
+use crate::rows::{Batch, Cursor, RowValues, Table, position};
+
+/// Rows looked at together.
+const ROWS_AT_ONCE: usize = 256;
+
+impl Checks {
+    /// True where a row has this key; then it is locked (KEY SHARE) and stays.
+    pub(super) fn is_there(
+        &self,
+        txn: &mut Transaction,
+        key: &ForeignKey,
+        values: &[Datum],
+    ) -> Result<bool> {
+        let parent = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
+        let index = parent.indexes().iter().find(|index| index.relation().oid == key.index);
+        let index = index.ok_or_else(gone_table)?;
+        let mut ordered = Vec::with_capacity(values.len());
+        for (column, (repr, _)) in index.columns().zip(index.shape().columns()) {
+            let at = key.referenced.iter().position(|attnum| position(*attnum) == column);
+            let value = at.map(|at| &values[at]).ok_or_else(gone_table)?;
+            match converted(value, *repr) {
+                Some(value) => ordered.push(value),
+                None => return Ok(false),
+            }
+        }
+        let refs: Vec<_> = ordered.iter().map(Datum::as_ref).collect();
+        let prefix = match index.shape().range(&refs, Bound::Unbounded, Bound::Unbounded).lower {
+            Bound::Included(prefix) => prefix,
+            _ => return Ok(false),
+        };
+        let Some(storage) = index.storage() else {
+            let locked =
+                txn.lock_latest(parent.storage(), &prefix, RowLock::KeyShare, Wait::Allowed)?;
+            return Ok(match locked {
+                Locked::Unchanged => parent.get(txn.view(), &prefix)?.is_some(),
+                Locked::Changed => parent.latest(txn, &prefix)?.is_some(),
+            });
+        };
+        // The entry leads to a row; what counts is that it still does once the row is locked.
+        let entry = |txn: &Transaction| -> Result<Option<Vec<u8>>> {
+            let latest = txn.latest();
+            let found = View::of(txn, &latest).read(storage, &prefix)?;
+            found.map(|row| Ok(Entry::row_key(&prefix, row.base())?.to_vec())).transpose()
+        };
+        let Some(row_key) = entry(txn)? else { return Ok(false) };
+        txn.lock_latest(parent.storage(), &row_key, RowLock::KeyShare, Wait::Allowed)?;
+        Ok(entry(txn)?.is_some_and(|now| now == row_key))
+    }
+
+    /// The rows that refer by these values (of the referring columns), up to so many: their keys and
+    /// values.
+    pub(super) fn referring(
+        &self,
+        txn: &Transaction,
+        constraint: &Constraint,
+        key: &ForeignKey,
+        values: &[Datum],
+        rows_max: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<Datum>)>> {
+        let table = constraint.table().and_then(|oid| self.handles.table(&self.catalog, oid));
+        let table = table.ok_or_else(gone_table)?;
+        let columns: Vec<usize> = key.columns.iter().map(|attnum| position(*attnum)).collect();
+        let mut wanted = Vec::with_capacity(values.len());
+        for (value, at) in values.iter().zip(&columns) {
+            match converted(value, table.relation().columns[*at].repr) {
+                Some(value) => wanted.push(value),
+                None => return Ok(Vec::new()),
+            }
+        }
+        let latest = txn.latest();
+        let view = View::of(txn, &latest);
+        let mut cursor = cursor(&table, &columns, &wanted);
+        let mut batch = Batch::new();
+        let mut found = Vec::new();
+        while !cursor.is_at_end() && found.len() < rows_max {
+            batch.clear();
+            cursor.fill(view, &mut batch, ROWS_AT_ONCE.min(rows_max.max(8)))?;
+            for row in batch.iter() {
+                let fits = columns.iter().zip(&wanted).try_fold(true, |fits, (at, wanted)| {
+                    Ok::<_, crate::Error>(fits && row.column(*at)?.to_owned() == *wanted)
+                })?;
+                if fits && found.len() < rows_max {
+                    found.push((row.key().to_vec(), row.to_datums()?));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// True where a row with the key is there, whoever made it: no lock is taken.
+    pub(super) fn is_back(
+        &self,
+        txn: &mut Transaction,
+        key: &ForeignKey,
+        values: &[Datum],
+    ) -> Result<bool> {
+        let savepoint = txn.savepoint();
+        let is_there = self.is_there(txn, key, values);
+        txn.rollback_to(savepoint);
+        is_there
+    }
+}
+
+/// A cursor over the rows that have these values in these columns, and perhaps over others.
+fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Cursor {
+    let fits = |keys: &[usize]| {
+        keys.len() >= columns.len() && columns.iter().all(|at| keys[..columns.len()].contains(at))
+    };
+    let equal = |keys: &[usize]| -> Vec<Datum> {
+        let value = |at: &usize| columns.iter().position(|column| column == at).map(|i| &values[i]);
+        keys.iter().map_while(|at| value(at).cloned()).collect()
+    };
+    if fits(table.keyed_by()) {
+        let equal = equal(table.keyed_by());
+        let refs: Vec<_> = equal.iter().map(Datum::as_ref).collect();
+        let range = table.shape().range(&refs, Bound::Unbounded, Bound::Unbounded);
+        return Cursor::over(table, range, false);
+    }
+    for index in table.indexes() {
+        let keys: Vec<usize> = index.columns().collect();
+        if index.is_plain_search() && fits(&keys) {
+            let equal = equal(&keys);
+            let refs: Vec<_> = equal.iter().map(Datum::as_ref).collect();
+            let range = index.shape().range(&refs, Bound::Unbounded, Bound::Unbounded);
+            return Cursor::by_index(table, index, range, false);
+        }
+    }
+    Cursor::over(table, KeyRange::ALL, false)
+}
+
+/// A value as a column holds it that is compared with it; `None` where none there is equal to it.
+pub(super) fn converted(value: &Datum, repr: Repr) -> Option<Datum> {
+    if value.repr().is_none_or(|own| own == repr) {
+        return Some(value.clone());
+    }
+    let integer = match value {
+        Datum::Int2(value) => i64::from(*value),
+        Datum::Int4(value) => i64::from(*value),
+        Datum::Int8(value) => *value,
+        Datum::Numeric(value) => value.to_string().parse().ok()?,
+        _ => return None,
+    };
+    Some(match repr {
+        Repr::Int2 => Datum::Int2(integer.try_into().ok()?),
+        Repr::Int4 => Datum::Int4(integer.try_into().ok()?),
+        Repr::Int8 => Datum::Int8(integer),
+        Repr::Numeric => {
+            text::parse(&integer.to_string(), types::Type::NUMERIC, Modifier::NONE, &plain())
+                .ok()?
+        }
+        _ => return None,
+    })
+}
+
+fn plain() -> types::Context<'static> {
+    crate::rows::NoValues.context()
+}
+
+/// Columns and values as messages show them: `(a, b)=(1, x)`.
+pub(super) fn describe(
+    table: &Relation,
+    columns: &[i16],
+    values: &[Datum],
+    show: &dyn RowValues,
+) -> String {
+    let columns = || columns.iter().map(|attnum| &table.columns[position(*attnum)]);
+    let names: Vec<&str> = columns().map(|column| &*column.name).collect();
+    let context = show.context();
+    let shown = columns().zip(values).map(|(column, value)| {
+        let shown = text::to_string(value.as_ref(), column.ty, column.modifier, &context);
+        shown.unwrap_or_else(|| "null".to_owned())
+    });
+    format!("({})=({})", names.join(", "), shown.collect::<Vec<_>>().join(", "))
+}

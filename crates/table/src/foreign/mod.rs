@@ -1,0 +1,405 @@
+//! [`Checks`]: what is left to be checked, and done, after the rows of a statement have changed: foreign
+//! keys with their actions, and uniqueness that may be checked late.
+//!
+//! ```text
+//!   statement                              its end                            the commit
+//!   insert child ── parent there? ──yes─ nothing left
+//!                        └──no──> now ──> there now? 23503
+//!                             or later (deferred) ─────────────────────────> there now? 23503
+//!   delete parent ──────────────> now ──> CASCADE, SET NULL, SET DEFAULT: change the children,
+//!                                         which leaves more to be checked
+//!                                         RESTRICT, NO ACTION: children left? 23503
+//! ```
+//!
+//! Whoever refers to a row holds it by a KEY SHARE lock until the commit, which gets along with other
+//! such locks and with changes that leave the keys alone. Whoever deletes a row, or changes its keys,
+//! has it locked for update, and so finds everything committed that refers to it, at whatever level of
+//! isolation: checks read what is committed *now*, with the transaction's own writes.
+//!
+//! # Invariants
+//! * A change of rows never returns with a check forgotten: what cannot be decided at once is in
+//!   `now` or in `later`.
+//! * Nothing is left in `now` between statements, and nothing in `later` when a commit is ordered.
+
+mod action;
+mod lookup;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use txn::{KeyRange, RowLock, Transaction, View, Wait};
+use types::{Datum, Object, Oid, SqlState};
+
+use crate::catalog::{Action, Catalog, Constraint, ForeignKey, MatchType};
+use crate::index::{Entry, Index};
+use crate::rows::{Change, Handles, RowValues, Table, position};
+use crate::{Error, Result};
+
+/// Something to be checked.
+#[derive(Clone, Debug)]
+struct Event {
+    constraint: Arc<Constraint>,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// Rows of the table have equal keys in the index, perhaps: entries that begin with `prefix`.
+    Unique { table: Oid, index: Oid, prefix: Vec<u8> },
+    /// A row refers to a row with this key.
+    Refers { values: Vec<Datum> },
+    /// A row with this key is gone, or has another key now.
+    Gone { old: Vec<Datum>, new: Option<Vec<Datum>> },
+}
+
+/// How far the lists had come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    now: usize,
+    later: usize,
+}
+
+/// The state of a transaction's checks at a savepoint.
+#[derive(Clone, Debug)]
+pub struct SavedChecks {
+    later: Vec<Event>,
+    modes: Modes,
+}
+
+/// What `SET CONSTRAINTS` has said.
+#[derive(Clone, Debug, Default)]
+struct Modes {
+    all: Option<bool>,
+    each: HashMap<Oid, bool, FixedState>,
+}
+
+/// What a transaction has left to be checked.
+#[derive(Debug)]
+pub struct Checks {
+    handles: Arc<Handles>,
+    catalog: Arc<Catalog>,
+    now: Vec<Event>,
+    later: Vec<Event>,
+    modes: Modes,
+}
+
+impl Checks {
+    /// Nothing yet; tables are found in `catalog`.
+    pub fn new(handles: Arc<Handles>, catalog: Arc<Catalog>) -> Checks {
+        Checks { handles, catalog, now: Vec::new(), later: Vec::new(), modes: Modes::default() }
+    }
+
+    /// Tables are found in this catalog from now on: at each statement, the one that it was bound with.
+    pub fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.catalog = catalog;
+    }
+
+    /// True where the commit has nothing to check.
+    pub fn is_empty(&self) -> bool {
+        self.now.is_empty() && self.later.is_empty()
+    }
+
+    /// Checks what is due at the end of a statement, and does what foreign keys ask for.
+    ///
+    /// # Errors
+    /// 23503 and 23505; what changes of rows report. The statement is then to be rolled back.
+    pub fn end_statement(
+        &mut self,
+        txn: &mut Transaction,
+        values: &mut dyn RowValues,
+    ) -> Result<()> {
+        while !self.now.is_empty() {
+            for event in std::mem::take(&mut self.now) {
+                if let Err(error) = self.run(txn, values, &event) {
+                    self.now.clear();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what the statement had left to be checked: it is rolled back.
+    pub fn abandon_statement(&mut self) {
+        self.now.clear();
+    }
+
+    /// Checks everything that was put off: before the commit.
+    ///
+    /// # Errors
+    /// As [`Checks::end_statement`]; the transaction is then to be rolled back.
+    pub fn end_transaction(
+        &mut self,
+        txn: &mut Transaction,
+        values: &mut dyn RowValues,
+    ) -> Result<()> {
+        self.now.append(&mut self.later);
+        self.modes = Modes { all: Some(false), each: HashMap::default() };
+        self.end_statement(txn, values)
+    }
+
+    /// `SET CONSTRAINTS`: those with these OIDs, or all that are deferrable, are checked at the commit
+    /// from now on, or at the end of each statement. What was put off and should not be any more is
+    /// checked at once.
+    ///
+    /// # Errors
+    /// As [`Checks::end_statement`].
+    pub fn set(
+        &mut self,
+        txn: &mut Transaction,
+        values: &mut dyn RowValues,
+        constraints: Option<&[Oid]>,
+        deferred: bool,
+    ) -> Result<()> {
+        match constraints {
+            None => self.modes = Modes { all: Some(deferred), each: HashMap::default() },
+            Some(oids) => self.modes.each.extend(oids.iter().map(|oid| (*oid, deferred))),
+        }
+        let (later, now) = std::mem::take(&mut self.later)
+            .into_iter()
+            .partition(|event| self.modes.is_deferred(&event.constraint));
+        (self.later, self.now) = (later, now);
+        self.end_statement(txn, values)
+    }
+
+    /// The state to go back to with a savepoint.
+    pub fn save(&self) -> SavedChecks {
+        SavedChecks { later: self.later.clone(), modes: self.modes.clone() }
+    }
+
+    /// Goes back to what [`Checks::save`] gave, as the transaction goes back to its savepoint.
+    pub fn restore(&mut self, saved: &SavedChecks) {
+        self.now.clear();
+        self.later.clone_from(&saved.later);
+        self.modes.clone_from(&saved.modes);
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { now: self.now.len(), later: self.later.len() }
+    }
+
+    pub(crate) fn rollback_to(&mut self, mark: Mark) {
+        self.now.truncate(mark.now);
+        self.later.truncate(mark.later);
+    }
+
+    fn push(&mut self, constraint: &Arc<Constraint>, what: What) {
+        // What foreign keys do to other rows is never put off.
+        let is_check = match (&what, constraint.foreign_key()) {
+            (What::Gone { new: None, .. }, Some(key)) => key.on_delete == Action::NoAction,
+            (What::Gone { new: Some(_), .. }, Some(key)) => key.on_update == Action::NoAction,
+            _ => true,
+        };
+        let event = Event { constraint: Arc::clone(constraint), what };
+        if is_check && self.modes.is_deferred(constraint) {
+            self.later.push(event);
+        } else {
+            self.now.push(event);
+        }
+    }
+
+    // --- what changes of rows tell ---------------------------------------------------------------
+
+    /// An entry was added to an index that is checked late.
+    pub(crate) fn unique(&mut self, table: &Table, index: &Index, prefix: Vec<u8>) {
+        let oid = index.relation().index().and_then(|index| index.constraint);
+        let constraint = table.def().constraints.iter().find(|one| Some(one.oid) == oid);
+        if let Some(constraint) = constraint.map(Arc::clone) {
+            let (table, index) = (table.relation().oid, index.relation().oid);
+            self.push(&constraint, What::Unique { table, index, prefix });
+        }
+    }
+
+    /// A row was added.
+    pub(crate) fn inserted(
+        &mut self,
+        table: &Table,
+        txn: &mut Transaction,
+        row: &[Datum],
+    ) -> Result<()> {
+        for constraint in &table.def().constraints {
+            if let Some(key) = constraint.foreign_key() {
+                self.refers(table, txn, constraint, key, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row was changed.
+    pub(crate) fn updated(
+        &mut self,
+        table: &Table,
+        txn: &mut Transaction,
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<()> {
+        let differs = |columns: &[i16]| {
+            columns.iter().any(|attnum| old[position(*attnum)] != new[position(*attnum)])
+        };
+        for constraint in &table.def().constraints {
+            if let Some(key) = constraint.foreign_key().filter(|key| differs(&key.columns)) {
+                self.refers(table, txn, constraint, key, new)?;
+            }
+        }
+        for constraint in &table.def().referenced_by {
+            if let Some(key) = constraint.foreign_key().filter(|key| differs(&key.referenced)) {
+                self.gone(constraint, key, old, Some(new));
+            }
+        }
+        Ok(())
+    }
+
+    /// A row was ended.
+    pub(crate) fn deleted(&mut self, table: &Table, old: &[Datum]) {
+        for constraint in &table.def().referenced_by {
+            if let Some(key) = constraint.foreign_key() {
+                self.gone(constraint, key, old, None);
+            }
+        }
+    }
+
+    fn refers(
+        &mut self,
+        table: &Table,
+        txn: &mut Transaction,
+        constraint: &Arc<Constraint>,
+        key: &ForeignKey,
+        row: &[Datum],
+    ) -> Result<()> {
+        let values = pick(row, &key.columns);
+        let nulls = values.iter().filter(|value| value.is_null()).count();
+        if nulls > 0 {
+            return match key.match_type {
+                MatchType::Full if nulls < values.len() => Err(not_full(table, constraint)),
+                _ => Ok(()),
+            };
+        }
+        if !self.is_there(txn, key, &values)? {
+            self.push(constraint, What::Refers { values });
+        }
+        Ok(())
+    }
+
+    fn gone(
+        &mut self,
+        constraint: &Arc<Constraint>,
+        key: &ForeignKey,
+        old: &[Datum],
+        new: Option<&[Datum]>,
+    ) {
+        let old = pick(old, &key.referenced);
+        if old.iter().any(Datum::is_null) {
+            return; // Nobody refers to it.
+        }
+        let new = new.map(|new| pick(new, &key.referenced));
+        self.push(constraint, What::Gone { old, new });
+    }
+
+    // --- checking --------------------------------------------------------------------------------
+
+    fn run(
+        &mut self,
+        txn: &mut Transaction,
+        values: &mut dyn RowValues,
+        event: &Event,
+    ) -> Result<()> {
+        let Event { constraint, what } = event;
+        match (what, constraint.foreign_key()) {
+            (What::Unique { table, index, prefix }, _) => {
+                self.check_unique(txn, values, *table, *index, prefix)
+            }
+            (What::Refers { values: refers }, Some(key)) => {
+                // It may be that no row refers to this any more: then nothing is missing.
+                if self.is_there(txn, key, refers)?
+                    || self.referring(txn, constraint, key, refers, 1)?.is_empty()
+                {
+                    return Ok(());
+                }
+                Err(self.not_present(constraint, key, refers, values))
+            }
+            (What::Gone { old, new }, Some(key)) => {
+                let mut change = Change { txn, values, checks: self };
+                action::follow(&mut change, constraint, key, old, new.as_deref())
+            }
+            (_, None) => Ok(()),
+        }
+    }
+
+    fn check_unique(
+        &mut self,
+        txn: &mut Transaction,
+        values: &mut dyn RowValues,
+        table: Oid,
+        index: Oid,
+        prefix: &[u8],
+    ) -> Result<()> {
+        let Some(table) = self.handles.table(&self.catalog, table) else { return Ok(()) };
+        let index = table.indexes().iter().find(|one| one.relation().oid == index);
+        let Some((index, storage)) = index.and_then(|index| Some((index, index.storage()?))) else {
+            return Ok(());
+        };
+        txn.lock_latest(storage, prefix, RowLock::Update, Wait::Allowed)?;
+        let latest = txn.latest();
+        let view = View::of(txn, &latest);
+        let mut found: Vec<Vec<u8>> = Vec::new();
+        let mut cursor = txn::Cursor::new(storage, KeyRange::prefix(prefix.to_vec()), false);
+        cursor.fill::<Error>(view, |key, row| {
+            found.push(Entry::row_key(key, row.base())?.to_vec());
+            Ok(match found.len() {
+                0 | 1 => std::ops::ControlFlow::Continue(()),
+                _ => std::ops::ControlFlow::Break(()),
+            })
+        })?;
+        let Some(second) = found.get(1) else { return Ok(()) };
+        let row = table.get(view, second)?.ok_or(Error::Damaged { what: "an index entry" })?;
+        Err(table.duplicate(values, Some(index), &row.to_datums()?))
+    }
+
+    /// 23503: there is no row to refer to.
+    fn not_present(
+        &self,
+        constraint: &Constraint,
+        key: &ForeignKey,
+        refers: &[Datum],
+        values: &dyn RowValues,
+    ) -> Error {
+        let table = constraint.table().and_then(|oid| self.handles.table(&self.catalog, oid));
+        let Some(table) = table else { return gone_table() };
+        let parent = self.catalog.relation(key.references);
+        let parent = parent.map_or("", |parent| &*parent.name);
+        let shown = lookup::describe(table.relation(), &key.columns, refers, values);
+        violation(&table, constraint, format!("Key {shown} is not present in table \"{parent}\"."))
+    }
+}
+
+impl Modes {
+    fn is_deferred(&self, constraint: &Constraint) -> bool {
+        let said = self.each.get(&constraint.oid).copied().or(self.all);
+        constraint.is_deferrable && said.unwrap_or(constraint.is_deferred)
+    }
+}
+
+fn pick(row: &[Datum], columns: &[i16]) -> Vec<Datum> {
+    columns.iter().map(|attnum| row[position(*attnum)].clone()).collect()
+}
+
+fn not_full(table: &Table, constraint: &Constraint) -> Error {
+    let detail = "MATCH FULL does not allow mixing of null and nonnull key values.";
+    violation(table, constraint, detail.to_owned())
+}
+
+fn violation(table: &Table, constraint: &Constraint, detail: String) -> Error {
+    let message = format!(
+        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+        table.relation().name,
+        constraint.name
+    );
+    let error = types::Error::new(SqlState::FOREIGN_KEY_VIOLATION, message).with_detail(detail);
+    table.about(error).about(Object::Constraint, &*constraint.name).into()
+}
+
+/// The catalog that checks were given does not have a table that rows were changed in.
+fn gone_table() -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, "a table is not in the catalog that its checks go by")
+}

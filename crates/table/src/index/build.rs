@@ -1,0 +1,111 @@
+//! Filling an index of a table that has rows: `CREATE INDEX`, `ADD PRIMARY KEY`, `ADD UNIQUE`.
+//!
+//! ```text
+//!   SHARE lock on the table (the caller's): nobody writes
+//!   rows of the transaction's view ──> entries ──sort──> a bulk load, where all is fresh and large
+//!                                                  └──> writes of the transaction otherwise
+//! ```
+//!
+//! The entries become part of the commit that makes the index. Of a large table they go to the store's
+//! files at once and the log only names them. Keys that must be unique are seen to here, where all
+//! entries lie sorted: equal ones are neighbours.
+
+use std::sync::Arc;
+
+use store::Op;
+use txn::View;
+use types::{Datum, Object, SqlState};
+
+use super::{Entry, Index, Kind};
+use crate::rows::{Batch, Change, Cursor, RowValues, Table};
+use crate::{Error, Result};
+
+/// Entries written through the transaction at most; more are loaded.
+const WRITTEN_MAX: usize = 10_000;
+const ROWS_AT_ONCE: usize = 1_000;
+
+impl Table {
+    /// Fills the index at a position of [`Table::indexes`], which has no entries. The caller keeps
+    /// others from writing to the table, and sees all that is committed. With `bulk` a large index is
+    /// loaded, which a transaction can do once, and only for a table of entries that it has itself made
+    /// and not written to.
+    ///
+    /// # Errors
+    /// 23505 where two rows have equal keys.
+    pub fn build_index(
+        self: &Arc<Self>,
+        change: &mut Change<'_>,
+        at: usize,
+        bulk: bool,
+    ) -> Result<()> {
+        let index = &self.indexes()[at];
+        let Some(storage) = index.storage() else { return Ok(()) };
+        let latest = change.txn.latest();
+        let view = View::of(change.txn, &latest);
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
+        let mut batch = Batch::new();
+        while !cursor.is_at_end() {
+            batch.clear();
+            cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
+            for row in batch.iter() {
+                entries.extend(index.entries(&row.to_datums()?, row.key(), change.values)?);
+            }
+        }
+        entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        if let Some(twice) = first_twice(index, &entries) {
+            return Err(self.not_unique(view, index, twice, change.values));
+        }
+        if bulk && entries.len() > WRITTEN_MAX {
+            let engine = Arc::clone(change.txn.engine());
+            let mut load = engine.store().bulk();
+            for entry in &entries {
+                load.put(storage, &entry.key, &entry.value)?;
+            }
+            change.txn.attach(load.finish()?);
+            return Ok(());
+        }
+        for entry in entries {
+            change.txn.write(storage, entry.key, Op::Put(entry.value))?;
+        }
+        Ok(())
+    }
+
+    /// 23505 of an index that cannot be made.
+    fn not_unique(
+        self: &Arc<Self>,
+        view: View<'_>,
+        index: &Index,
+        entry: &Entry,
+        values: &mut dyn RowValues,
+    ) -> Error {
+        let mut describe = || -> Result<String> {
+            let key = Entry::row_key(&entry.key, &entry.value)?;
+            let row = self.get(view, key)?.ok_or(Error::Damaged { what: "an index entry" })?;
+            let row: Vec<Datum> = row.to_datums()?;
+            index.describe(self.relation(), &row, values)
+        };
+        let key = match describe() {
+            Ok(key) => key,
+            Err(error) => return error,
+        };
+        let name = &*index.relation().name;
+        let message = format!("could not create unique index \"{name}\"");
+        let error = types::Error::new(SqlState::UNIQUE_VIOLATION, message)
+            .with_detail(format!("Key {key} is duplicated."));
+        self.about(error).about(Object::Constraint, name).into()
+    }
+}
+
+/// The first of two neighbours that must not be equal.
+fn first_twice<'e>(index: &Index, entries: &'e [Entry]) -> Option<&'e Entry> {
+    let is_twice = |pair: &&[Entry]| match index.kind {
+        Kind::Unique { .. } => pair[0].is_exclusive && pair[0].key == pair[1].key,
+        Kind::Deferrable { .. } => {
+            let prefix = index.deferred_prefix(&pair[0]);
+            prefix.is_some() && prefix == index.deferred_prefix(&pair[1])
+        }
+        Kind::Plain | Kind::Gin(_) => false,
+    };
+    entries.windows(2).find(is_twice).map(|pair| &pair[0])
+}

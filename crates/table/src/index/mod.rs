@@ -1,0 +1,299 @@
+//! Indexes: entries of their own tables that lead to rows.
+//!
+//! ```text
+//!   kind                 key of the entry                      value
+//!   not unique           columns │ row's key                   length of the row's key, INCLUDE
+//!   unique               columns                               0, the row's key, INCLUDE
+//!   unique, with a NULL  columns │ row's key                   length of the row's key, INCLUDE
+//!   unique, deferrable   columns │ row's key                   length of the row's key, INCLUDE
+//!   GIN                  item │ row's key                      length of the row's key
+//! ```
+//!
+//! Entries are versions under the same commits as their rows: a look into the past finds the entries
+//! of then, at the price of a look at the present.
+//!
+//! That keys are unique is seen to by the key itself. Whoever writes or ends an entry of a unique index
+//! holds a lock on its key till the commit; whoever comes second waits for the outcome, and then finds
+//! the entry there or not. A NULL is different from every other (unless `NULLS NOT DISTINCT` says that
+//! it is not), so an entry with one goes by the row's key as well. Where the check may come later
+//! (deferrable constraints), entries with equal columns may stand beside each other until it does.
+//!
+//! The index of the primary key by which rows are keyed has no table of its own: it is the rows.
+
+mod build;
+mod gin;
+mod shape;
+
+use std::sync::Arc;
+
+use store::TableId;
+use types::{Datum, DatumRef, KeyOrder, key, row, text};
+
+pub use gin::{GinClass, item_of, items};
+pub use shape::KeyShape;
+
+use crate::catalog::{IndexKey, IndexMethod, IndexPart, Relation};
+use crate::rows::patch::{put_varint, take_varint};
+use crate::rows::{RowValues, position};
+use crate::{Error, Result};
+
+/// A key of an index: a column of the row, by position, or one that is computed of it.
+#[derive(Clone, Debug)]
+enum Part {
+    Column(usize),
+    Expr(Arc<str>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Unique {
+        nulls_distinct: bool,
+    },
+    Deferrable {
+        nulls_distinct: bool,
+    },
+    /// How the values of each key are taken apart.
+    Gin(Vec<GinClass>),
+}
+
+/// An index of a table.
+#[derive(Debug)]
+pub struct Index {
+    relation: Arc<Relation>,
+    storage: Option<TableId>,
+    parts: Vec<Part>,
+    shape: KeyShape,
+    include: Vec<usize>,
+    kind: Kind,
+    is_valid: bool,
+    /// It has expressions or a predicate.
+    is_computed: bool,
+}
+
+/// What an index says of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// No other row may have the key.
+    pub is_exclusive: bool,
+    /// How much of the key is that of the row.
+    row_key_bytes: usize,
+}
+
+impl Entry {
+    /// The key of the row that an entry leads to.
+    pub(crate) fn row_key<'a>(key: &'a [u8], mut value: &'a [u8]) -> Result<&'a [u8]> {
+        let damaged = || Error::Damaged { what: "an index entry" };
+        match take_varint(&mut value).ok_or_else(damaged)? {
+            0 => {
+                let bytes = take_varint(&mut value).ok_or_else(damaged)?;
+                value.get(..bytes).ok_or_else(damaged)
+            }
+            bytes => key.get(key.len().wrapping_sub(bytes)..).ok_or_else(damaged),
+        }
+    }
+}
+
+impl Index {
+    /// The index that a relation is; `None` where it is none.
+    pub(crate) fn new(relation: &Arc<Relation>) -> Option<Index> {
+        let index = relation.index()?;
+        let nulls_distinct = index.nulls_distinct;
+        let gin = |key: &IndexKey| GinClass::of(key.repr, key.class.as_deref());
+        let kind = match (index.method, index.is_unique, index.is_immediate) {
+            (IndexMethod::Gin, ..) => Kind::Gin(index.keys.iter().map(gin).collect()),
+            (_, false, _) => Kind::Plain,
+            (_, true, true) => Kind::Unique { nulls_distinct },
+            (_, true, false) => Kind::Deferrable { nulls_distinct },
+        };
+        let part = |part: &IndexPart| match part {
+            IndexPart::Column(attnum) => Part::Column(position(*attnum)),
+            IndexPart::Expr(expr) => Part::Expr(expr.text.clone()),
+        };
+        let parts: Vec<Part> = index.keys.iter().map(|key| part(&key.part)).collect();
+        let columns = index.keys.iter().map(|key| {
+            let order =
+                KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
+            (key.repr, order)
+        });
+        Some(Index {
+            storage: index.storage,
+            shape: KeyShape::new(columns.collect()),
+            include: index.include.iter().map(|attnum| position(*attnum)).collect(),
+            kind,
+            is_valid: index.is_valid,
+            is_computed: index.predicate.is_some()
+                || parts.iter().any(|part| matches!(part, Part::Expr(_))),
+            parts,
+            relation: Arc::clone(relation),
+        })
+    }
+
+    /// What the catalog says of it.
+    pub fn relation(&self) -> &Arc<Relation> {
+        &self.relation
+    }
+
+    /// Where its entries lie; none where it is the rows themselves.
+    pub fn storage(&self) -> Option<TableId> {
+        self.storage
+    }
+
+    /// How its keys are made: for ranges of entries.
+    pub fn shape(&self) -> &KeyShape {
+        &self.shape
+    }
+
+    /// True where it may be read.
+    pub fn is_valid(&self) -> bool {
+        self.is_valid
+    }
+
+    /// True where a row with a key that is there is refused at once: what `ON CONFLICT` can ask.
+    pub fn is_arbiter(&self) -> bool {
+        matches!(self.kind, Kind::Unique { .. })
+    }
+
+    /// True where all rows are in it, in the order of its columns.
+    pub(crate) fn is_plain_search(&self) -> bool {
+        self.is_valid && !self.is_computed && !matches!(self.kind, Kind::Gin(_))
+    }
+
+    /// How a GIN takes the values of its keys apart, one for each key; `None` of other indexes.
+    pub fn gin(&self) -> Option<&[GinClass]> {
+        if let Kind::Gin(classes) = &self.kind { Some(classes) } else { None }
+    }
+
+    /// True where a foreign key can refer to its columns.
+    pub(crate) fn can_be_referred_to(&self) -> bool {
+        matches!(self.kind, Kind::Unique { .. }) && !self.is_computed
+    }
+
+    /// The columns of the row that it has as keys, by position.
+    pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Column(at) => Some(*at),
+            Part::Expr(_) => None,
+        })
+    }
+
+    /// True where it may say something else of a row of which these columns change.
+    pub(crate) fn may_change(&self, changes: impl Fn(usize) -> bool) -> bool {
+        self.is_computed || self.columns().chain(self.include.iter().copied()).any(changes)
+    }
+
+    /// The values of its keys of a row; `None` where the row is not in it.
+    fn keys(&self, row: &[Datum], values: &mut dyn RowValues) -> Result<Option<Vec<Datum>>> {
+        let mut computed = Vec::new();
+        if self.is_computed && !values.index(&self.relation, row, &mut computed)? {
+            return Ok(None);
+        }
+        let mut computed = computed.into_iter();
+        let keys = self.parts.iter().map(|part| match part {
+            Part::Column(at) => row[*at].clone(),
+            Part::Expr(_) => computed.next().unwrap_or_default(),
+        });
+        Ok(Some(keys.collect()))
+    }
+
+    /// What it says of a row: nothing, one entry, or, where it is a GIN, one for each item.
+    pub(crate) fn entries(
+        &self,
+        row: &[Datum],
+        row_key: &[u8],
+        values: &mut dyn RowValues,
+    ) -> Result<Vec<Entry>> {
+        if !self.is_computed && !matches!(self.kind, Kind::Gin(_)) {
+            let keys = self.parts.iter().map(|part| match part {
+                Part::Column(at) => row[*at].as_ref(),
+                Part::Expr(_) => DatumRef::Null,
+            });
+            return Ok(vec![self.entry(keys, row, row_key)]);
+        }
+        let Some(keys) = self.keys(row, values)? else { return Ok(Vec::new()) };
+        let Kind::Gin(classes) = &self.kind else {
+            return Ok(vec![self.entry(keys.iter().map(Datum::as_ref), row, row_key)]);
+        };
+        let mut items = Vec::new();
+        for (column, (value, class)) in keys.iter().zip(classes).enumerate() {
+            gin::items(*class, column, value.as_ref(), &mut items);
+        }
+        items.sort_unstable();
+        items.dedup();
+        let entry = |mut key: Vec<u8>| {
+            key.extend_from_slice(row_key);
+            let mut value = Vec::with_capacity(1);
+            put_varint(&mut value, row_key.len());
+            Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
+        };
+        Ok(items.into_iter().map(entry).collect())
+    }
+
+    fn entry<'a>(
+        &self,
+        keys: impl Iterator<Item = DatumRef<'a>>,
+        row: &[Datum],
+        row_key: &[u8],
+    ) -> Entry {
+        let mut key = Vec::with_capacity(24 + row_key.len());
+        let mut has_null = false;
+        for (value, (_, order)) in keys.zip(self.shape.columns()) {
+            has_null |= value.is_null();
+            key::write(value, *order, &mut key);
+        }
+        let is_exclusive =
+            matches!(self.kind, Kind::Unique { nulls_distinct } if !(nulls_distinct && has_null));
+        let mut value = Vec::with_capacity(2 + row_key.len());
+        let row_key_bytes = if is_exclusive { 0 } else { row_key.len() };
+        put_varint(&mut value, row_key_bytes);
+        if is_exclusive {
+            put_varint(&mut value, row_key.len());
+            value.extend_from_slice(row_key);
+        } else {
+            key.extend_from_slice(row_key);
+        }
+        if !self.include.is_empty() {
+            let included = self.include.iter().map(|at| row[*at].as_ref());
+            row::write(0, included, &mut value);
+        }
+        Entry { key, value, is_exclusive, row_key_bytes }
+    }
+
+    /// The part of an entry's key of which there must be one at most when the constraint is checked,
+    /// where that is later.
+    pub(crate) fn deferred_prefix(&self, entry: &Entry) -> Option<Vec<u8>> {
+        let Kind::Deferrable { nulls_distinct } = self.kind else { return None };
+        let prefix = &entry.key[..entry.key.len() - entry.row_key_bytes];
+        let mut rest = prefix;
+        let mut has_null = false;
+        for (repr, order) in self.shape.columns() {
+            has_null |= rest.first().is_some_and(|byte| *byte != key::VALUE);
+            key::skip(&mut rest, *repr, *order).ok()?;
+        }
+        (!(nulls_distinct && has_null)).then(|| prefix.to_vec())
+    }
+
+    /// The keys of a row as messages show them: `(a, lower(b))=(1, x)`.
+    pub(crate) fn describe(
+        &self,
+        table: &Relation,
+        row: &[Datum],
+        values: &mut dyn RowValues,
+    ) -> Result<String> {
+        let keys = self.keys(row, values)?.unwrap_or_default();
+        let Some(index) = self.relation.index() else { return Ok(String::new()) };
+        let names = self.parts.iter().map(|part| match part {
+            Part::Column(at) => scalar::quote::identifier(&table.columns[*at].name),
+            Part::Expr(text) => text.to_string(),
+        });
+        let context = values.context();
+        let shown = keys.iter().zip(&index.keys).map(|(value, key)| {
+            let shown = text::to_string(value.as_ref(), key.ty, types::Modifier::NONE, &context);
+            shown.unwrap_or_else(|| "null".to_owned())
+        });
+        let (names, shown): (Vec<String>, Vec<String>) = (names.collect(), shown.collect());
+        Ok(format!("({})=({})", names.join(", "), shown.join(", ")))
+    }
+}

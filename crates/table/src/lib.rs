@@ -1,0 +1,29 @@
+//! SQL's tables over versioned keys: the catalog, rows, indexes, constraints, sequences.
+//!
+//! ```text
+//!   catalog    which tables, types and roles there are, at any commit; DDL in transactions
+//!   rows       rows by key, their indexes and constraints, their past
+//!   stored     what the store asks of a table: how deltas merge, how much of the past is kept
+//!      └── txn, store        versions of keys, commits, locks
+//!      └── types, scalar     values, and how names are quoted
+//! ```
+//!
+//! Nothing here reads SQL. Expressions (defaults, checks, views) are kept as texts together with the
+//! objects that they name; whoever can read SQL computes them, and hands in the values.
+//!
+//! # Invariants
+//! * Reads take rows and the catalog at one snapshot, so that the past is read with the tables of then.
+//! * A row is laid out as the catalog of its commit says; a table number has one layout, which only
+//!   grows at its end.
+
+pub mod catalog;
+mod error;
+pub mod foreign;
+pub mod index;
+pub mod rows;
+pub mod sequence;
+mod stored;
+
+pub use catalog::{Catalog, CatalogCache, Draft};
+pub use error::{Error, Result};
+pub use stored::{PastStorage, StoredTable, Tables};

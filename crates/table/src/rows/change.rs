@@ -1,0 +1,70 @@
+//! [`Change`]: what a change of rows needs beside the rows; and [`RowValues`], what only SQL can say.
+
+use std::sync::LazyLock;
+
+use txn::Transaction;
+use types::{Context, Datum, Style};
+
+use crate::catalog::Relation;
+use crate::foreign::Checks;
+use crate::{Error, Result};
+
+/// What of a row only the one who reads SQL can compute. Asked for expressions alone: of a table
+/// without any, [`NoValues`] says enough.
+pub trait RowValues {
+    /// Whether a row is in a partial index; where it is, appends the values of the index's keys that
+    /// are expressions, in their order. Asked of indexes that have a predicate or expressions.
+    fn index(&mut self, index: &Relation, row: &[Datum], keys: &mut Vec<Datum>) -> Result<bool>;
+
+    /// The default of the column at `position`, for `SET DEFAULT` of a foreign key.
+    fn default(&mut self, table: &Relation, position: usize) -> Result<Datum>;
+
+    /// Computes the generated columns of a row that a foreign key's action has changed, and checks its
+    /// CHECK constraints.
+    fn complete(&mut self, table: &Relation, row: &mut [Datum]) -> Result<()>;
+
+    /// How values are written in messages.
+    fn context(&self) -> Context<'_>;
+}
+
+/// Nothing to compute: for tables without expressions, whose values all are of built-in types.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoValues;
+
+static STYLE: LazyLock<Style> = LazyLock::new(Style::default);
+
+impl RowValues for NoValues {
+    fn index(&mut self, index: &Relation, _: &[Datum], _: &mut Vec<Datum>) -> Result<bool> {
+        Err(no_values(index))
+    }
+
+    fn default(&mut self, table: &Relation, position: usize) -> Result<Datum> {
+        match table.columns[position].default {
+            None => Ok(Datum::Null),
+            Some(_) => Err(no_values(table)),
+        }
+    }
+
+    fn complete(&mut self, _: &Relation, _: &mut [Datum]) -> Result<()> {
+        Ok(())
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context::new(&STYLE)
+    }
+}
+
+fn no_values(relation: &Relation) -> Error {
+    let message = format!("expressions of \"{}\" cannot be computed here", relation.name);
+    Error::new(types::SqlState::INTERNAL_ERROR, message)
+}
+
+/// A transaction that changes rows.
+pub struct Change<'a> {
+    /// The transaction.
+    pub txn: &'a mut Transaction,
+    /// What only SQL can say of its rows.
+    pub values: &'a mut dyn RowValues,
+    /// What is left to be checked at the end of the statement, or later.
+    pub checks: &'a mut Checks,
+}

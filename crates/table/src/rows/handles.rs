@@ -1,0 +1,86 @@
+//! [`Handles`]: the handles of all tables of an engine, each made once for a state of its definition.
+//!
+//! What a table has that no catalog tells of, because it is of the moment, hangs here as well: the next
+//! row ids, and how many rows there are. It goes by the number of the table in the store, so that a
+//! table that was emptied begins anew.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use parking_lot::{Mutex, RwLock};
+use store::TableId;
+use txn::{Engine, Transaction};
+use types::Oid;
+
+use super::count::RowCounts;
+use super::ids::RowIds;
+use super::table::Table;
+use crate::Result;
+use crate::catalog::Catalog;
+
+/// States of one definition kept at most: of the present, of drafts, of the past.
+const STATES_MAX: usize = 4;
+
+/// The handles of all tables.
+#[derive(Debug, Default)]
+pub struct Handles {
+    known: RwLock<HashMap<Oid, Vec<Arc<Table>>, FixedState>>,
+    ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
+    counts: Arc<RowCounts>,
+}
+
+impl Handles {
+    /// No handles yet.
+    pub fn new() -> Handles {
+        Handles::default()
+    }
+
+    /// The handle of the table with this OID as `catalog` defines it; `None` for other relations.
+    pub fn table(&self, catalog: &Catalog, oid: Oid) -> Option<Arc<Table>> {
+        let def = catalog.table(oid)?;
+        let same = |table: &&Arc<Table>| Arc::ptr_eq(table.def(), def);
+        if let Some(table) = self.known.read().get(&oid).and_then(|known| known.iter().find(same)) {
+            return Some(Arc::clone(table));
+        }
+        let data = def.relation.table()?;
+        let schema =
+            catalog.schema(def.relation.schema).map_or_else(|| "".into(), |s| s.name.clone());
+        let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
+        let table = Arc::new(Table::new(def, data, schema, ids));
+        let mut known = self.known.write();
+        let states = known.entry(oid).or_default();
+        if states.len() == STATES_MAX {
+            states.remove(0);
+        }
+        states.push(Arc::clone(&table));
+        Some(table)
+    }
+
+    /// Forgets the handles of a relation that is gone.
+    pub fn forget(&self, oid: Oid) {
+        self.known.write().remove(&oid);
+    }
+
+    /// About how many rows there are in a table of the store.
+    pub fn row_count(&self, storage: TableId) -> u64 {
+        self.counts.get(storage)
+    }
+
+    /// Has the commit of `txn` count so many rows more (or fewer) in a table. Once for a statement;
+    /// what is rolled back is not counted.
+    pub fn count(&self, txn: &mut Transaction, storage: TableId, rows: i64) {
+        RowCounts::add(&self.counts, txn, storage, rows);
+    }
+
+    /// Reads the counts that [`Handles::save_counts`] wrote.
+    pub fn load_counts(&self, engine: &Arc<Engine>) -> Result<()> {
+        self.counts.load(engine)
+    }
+
+    /// Writes the counts that have changed by a commit of their own: at the end, and now and then.
+    /// After a crash those count that were written last.
+    pub fn save_counts(&self, engine: &Arc<Engine>) -> Result<()> {
+        self.counts.save(engine)
+    }
+}

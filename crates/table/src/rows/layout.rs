@@ -1,0 +1,222 @@
+//! [`Layout`], [`Row`], [`RowRef`], [`Batch`]: rows as they are read.
+//!
+//! ```text
+//!   Batch   bytes  key value key value key value ...        one allocation for many rows
+//!           rows   [0, 5, 31] [31, 36, 60] ...              where key and value of each begin, and its end
+//!              │
+//!              └── row(i) ──> RowRef ── column(3) ──> DatumRef        decodes that column, no other
+//! ```
+//!
+//! A row has a value for each column of its relation by position, dropped columns included: the
+//! column with attribute number n is at n - 1. A row that was written before a column was added has
+//! nothing there; the value that the column was given for such rows stands in.
+
+use std::sync::Arc;
+
+use types::{Datum, DatumRef, Repr, RowView};
+
+use crate::Result;
+use crate::catalog::Relation;
+
+/// How the values of a table's columns lie in its rows.
+#[derive(Debug)]
+pub struct Layout {
+    pub(super) version: u32,
+    pub(super) reprs: Box<[Repr]>,
+    missing: Box<[Datum]>,
+}
+
+impl Layout {
+    pub(super) fn new(relation: &Relation, version: u32) -> Layout {
+        let columns = &relation.columns;
+        Layout {
+            version,
+            reprs: columns.iter().map(|column| column.repr).collect(),
+            missing: columns.iter().map(|c| c.missing.clone().unwrap_or_default()).collect(),
+        }
+    }
+
+    /// How many columns there are, dropped ones included.
+    pub fn width(&self) -> usize {
+        self.reprs.len()
+    }
+}
+
+/// A row that lies elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct RowRef<'a> {
+    key: &'a [u8],
+    bytes: &'a [u8],
+    layout: &'a Layout,
+}
+
+impl<'a> RowRef<'a> {
+    /// The key under which it is stored.
+    pub fn key(self) -> &'a [u8] {
+        self.key
+    }
+
+    pub(super) fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The value of the column at `position` (its attribute number less one).
+    ///
+    /// # Errors
+    /// XX001 where the stored bytes are damaged.
+    pub fn column(self, position: usize) -> Result<DatumRef<'a>> {
+        let value = RowView::new(self.bytes, &self.layout.reprs)?.get(position)?;
+        Ok(value.unwrap_or_else(|| self.layout.missing[position].as_ref()))
+    }
+
+    /// Appends the values of the columns at `positions`, which ascend, to `out`. One pass over the
+    /// row, however many are asked for.
+    ///
+    /// # Errors
+    /// As [`RowRef::column`].
+    pub fn columns(self, positions: &[usize], out: &mut Vec<Datum>) -> Result<()> {
+        let mut values = RowView::new(self.bytes, &self.layout.reprs)?.iter();
+        let mut at = 0;
+        for &position in positions {
+            values.step_over(position - at)?;
+            match values.next() {
+                Some(value) => out.push(value?.to_owned()),
+                None => out.push(self.layout.missing[position].clone()),
+            }
+            at = position + 1;
+        }
+        Ok(())
+    }
+
+    /// The values of all columns.
+    ///
+    /// # Errors
+    /// As [`RowRef::column`].
+    pub fn to_datums(self) -> Result<Vec<Datum>> {
+        let mut out = Vec::with_capacity(self.layout.width());
+        for value in RowView::new(self.bytes, &self.layout.reprs)?.iter() {
+            out.push(value?.to_owned());
+        }
+        out.extend(self.layout.missing[out.len()..].iter().cloned());
+        Ok(out)
+    }
+}
+
+/// A row that is owned.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The key and then the value.
+    bytes: Vec<u8>,
+    key_bytes: usize,
+    layout: Arc<Layout>,
+}
+
+impl Row {
+    /// A row of `key`, whose value is still to be appended to its bytes.
+    pub(super) fn of(key: &[u8], layout: &Arc<Layout>, value_bytes: usize) -> Row {
+        let mut bytes = Vec::with_capacity(key.len() + value_bytes);
+        bytes.extend_from_slice(key);
+        Row { bytes, key_bytes: key.len(), layout: Arc::clone(layout) }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// A look at it.
+    pub fn as_ref(&self) -> RowRef<'_> {
+        let (key, bytes) = self.bytes.split_at(self.key_bytes);
+        RowRef { key, bytes, layout: &self.layout }
+    }
+
+    /// As [`RowRef::key`].
+    pub fn key(&self) -> &[u8] {
+        self.as_ref().key
+    }
+
+    /// As [`RowRef::column`].
+    pub fn column(&self, position: usize) -> Result<DatumRef<'_>> {
+        self.as_ref().column(position)
+    }
+
+    /// As [`RowRef::to_datums`].
+    pub fn to_datums(&self) -> Result<Vec<Datum>> {
+        self.as_ref().to_datums()
+    }
+}
+
+/// Rows of one table, read together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    /// Of each row where its key, its value, and what comes after it begin.
+    rows: Vec<[usize; 3]>,
+    layout: Option<Arc<Layout>>,
+}
+
+impl Batch {
+    /// A batch without rows.
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes all rows out, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+    }
+
+    /// The row at a position.
+    pub fn row(&self, at: usize) -> RowRef<'_> {
+        let [key, value, end] = self.rows[at];
+        let layout = self.layout.as_deref().expect("whoever adds rows says how they lie");
+        RowRef { key: &self.bytes[key..value], bytes: &self.bytes[value..end], layout }
+    }
+
+    /// The rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = RowRef<'_>> {
+        (0..self.len()).map(|at| self.row(at))
+    }
+
+    /// Bytes of the rows that are there.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn lay_out(&mut self, layout: &Arc<Layout>) {
+        match &self.layout {
+            Some(known) if Arc::ptr_eq(known, layout) => {}
+            _ => {
+                assert!(self.is_empty(), "the rows of a batch are of one table");
+                self.layout = Some(Arc::clone(layout));
+            }
+        }
+    }
+
+    /// Adds a row whose value `write` appends; none where that fails.
+    pub(super) fn push<E>(
+        &mut self,
+        key: &[u8],
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let value = self.bytes.len();
+        let written = write(&mut self.bytes);
+        match &written {
+            Ok(()) => self.rows.push([start, value, self.bytes.len()]),
+            Err(_) => self.bytes.truncate(start),
+        }
+        written
+    }
+}

@@ -1,0 +1,518 @@
+//! [`Table`]: the handle of a table, made once for each state of its definition, through which its
+//! rows are read and changed.
+//!
+//! ```text
+//!   insert   lock the key ── is it there? ── put the row ── entries of the indexes ── foreign keys
+//!   update   (the caller has locked the row, looked at it, and computed what comes in its place)
+//!            same key: put or patch, entries that differ      another key: delete, insert
+//!   delete   end the row, end its entries ── whoever refers to it, at the end of the statement
+//! ```
+//!
+//! # Invariants
+//! * Each operation happens whole or not at all: where it fails, its writes and locks are taken back.
+//! * An entry of an index that must be unique is written under a lock of its own, all other entries
+//!   under that of their row.
+
+use std::sync::Arc;
+
+use store::{Op, TableId};
+use txn::{Locked, RowLock, Transaction, View, Wait};
+use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
+
+use super::change::{Change, RowValues};
+use super::ids::RowIds;
+use super::layout::{Layout, Row, RowRef};
+use super::patch;
+use crate::catalog::{Relation, TableData, TableDef};
+use crate::index::{Entry, Index, KeyShape};
+use crate::{Error, Result};
+
+/// A table: its rows, their indexes and constraints.
+#[derive(Debug)]
+pub struct Table {
+    def: Arc<TableDef>,
+    schema: Arc<str>,
+    storage: TableId,
+    layout: Arc<Layout>,
+    /// Positions of the columns by which rows are keyed; none where they have row ids.
+    keyed_by: Vec<usize>,
+    shape: KeyShape,
+    indexes: Vec<Index>,
+    ids: Arc<RowIds>,
+}
+
+impl Table {
+    /// The handle of a table in a schema of that name.
+    pub(super) fn new(
+        def: &Arc<TableDef>,
+        data: &TableData,
+        schema: Arc<str>,
+        ids: Arc<RowIds>,
+    ) -> Table {
+        let relation = &def.relation;
+        let keyed_by: Vec<usize> = data.keyed_by.iter().map(|at| position(*at)).collect();
+        let columns =
+            keyed_by.iter().map(|at| (relation.columns[*at].repr, KeyOrder::ASCENDING)).collect();
+        Table {
+            schema,
+            storage: data.storage,
+            layout: Arc::new(Layout::new(relation, data.row_version)),
+            shape: KeyShape::new(columns),
+            indexes: def.indexes.iter().filter_map(Index::new).collect(),
+            keyed_by,
+            ids,
+            def: Arc::clone(def),
+        }
+    }
+
+    /// What the catalog says of it.
+    pub fn def(&self) -> &Arc<TableDef> {
+        &self.def
+    }
+
+    /// The relation.
+    pub fn relation(&self) -> &Relation {
+        &self.def.relation
+    }
+
+    /// The name of the schema that it is in.
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Where its rows lie.
+    pub fn storage(&self) -> TableId {
+        self.storage
+    }
+
+    /// How they lie there.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The columns by whose values rows are keyed, by position; none where rows have hidden ids.
+    pub fn keyed_by(&self) -> &[usize] {
+        &self.keyed_by
+    }
+
+    /// How the key is made of these columns: for ranges of rows.
+    pub fn shape(&self) -> &KeyShape {
+        &self.shape
+    }
+
+    /// Its indexes in the order of their OIDs, the one that the rows themselves are among them.
+    pub fn indexes(&self) -> &[Index] {
+        &self.indexes
+    }
+
+    // --- reading ---------------------------------------------------------------------------------
+
+    /// The key of the row with these values of the columns that it is keyed by.
+    pub fn key_of<'a>(&self, values: impl IntoIterator<Item = &'a Datum>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(16);
+        for value in values {
+            key::write(value.as_ref(), KeyOrder::ASCENDING, &mut out);
+        }
+        out
+    }
+
+    /// The row with this key.
+    pub fn get(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
+        let Some(found) = view.read(self.storage, key)? else { return Ok(None) };
+        let mut row = Row::of(key, &self.layout, found.base().len());
+        image(&found, row.bytes_mut())?;
+        Ok(Some(row))
+    }
+
+    /// The row with this key as it was last committed, or as the transaction itself has made it: what
+    /// is to be looked at again where a row that was locked has changed ([`Locked::Changed`]).
+    pub fn latest(&self, txn: &Transaction, key: &[u8]) -> Result<Option<Row>> {
+        let latest = txn.latest();
+        self.get(View::of(txn, &latest), key)
+    }
+
+    /// Locks a row of which a view has told. Under READ COMMITTED a row that has changed since is no
+    /// failure ([`Locked::Changed`]): look at [`Table::latest`], which may have none any more.
+    pub fn lock(
+        &self,
+        txn: &mut Transaction,
+        key: &[u8],
+        strength: RowLock,
+        wait: Wait,
+    ) -> Result<Locked> {
+        Ok(txn.lock_row(self.storage, key, strength, wait)?)
+    }
+
+    /// How strongly a row is to be locked of which the columns at these positions change: whoever
+    /// changes no key gets along with foreign keys that refer to the row.
+    pub fn update_lock(&self, changes: impl Fn(usize) -> bool) -> RowLock {
+        let is_key = |index: &Index| index.can_be_referred_to() && index.columns().any(&changes);
+        if self.keyed_by.iter().any(|at| changes(*at)) || self.indexes.iter().any(is_key) {
+            RowLock::Update
+        } else {
+            RowLock::NoKeyUpdate
+        }
+    }
+
+    // --- changing --------------------------------------------------------------------------------
+
+    /// Adds a row: a value for each column by position. Returns its key. The row ids of tables without
+    /// a primary key ascend in the order of insertion.
+    ///
+    /// # Errors
+    /// 23502 where a value is NULL that may not be; 23505 where a key is there already, after waiting
+    /// for transactions that are about to write or delete it; what the transaction reports.
+    pub fn insert(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
+        self.whole(change, |change| self.do_insert(change, row))
+    }
+
+    /// Puts `new` in the place of `old`, the newest state of the row at `key`, which the caller has
+    /// locked (see [`Table::update_lock`]). Returns the key, which is another one where columns that
+    /// the row is keyed by have changed.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn update(
+        &self,
+        change: &mut Change<'_>,
+        key: &[u8],
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<Vec<u8>> {
+        self.whole(change, |change| self.do_update(change, key, old, new))
+    }
+
+    /// Ends the row at `key`, whose newest state is `old`, which the caller has locked for update.
+    pub fn delete(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
+        self.whole(change, |change| {
+            self.end(change, key, old)?;
+            change.checks.deleted(self, old);
+            Ok(())
+        })
+    }
+
+    fn whole<R>(
+        &self,
+        change: &mut Change<'_>,
+        f: impl FnOnce(&mut Change<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let (savepoint, mark) = (change.txn.savepoint(), change.checks.mark());
+        let done = f(change);
+        if done.is_err() {
+            change.txn.rollback_to(savepoint);
+            change.checks.rollback_to(mark);
+        }
+        done
+    }
+
+    fn do_insert(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
+        self.check(row, change.values)?;
+        let key = self.add(change, row)?;
+        change.checks.inserted(self, change.txn, row)?;
+        Ok(key)
+    }
+
+    /// Writes a new row and its entries.
+    fn add(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
+        let key = if self.keyed_by.is_empty() {
+            self.ids.next(change.txn.engine(), self.storage)?.to_vec()
+        } else {
+            let key = self.key_of(self.keyed_by.iter().map(|at| &row[*at]));
+            if is_taken(change.txn, self.storage, &key)? {
+                return Err(self.duplicate(change.values, None, row));
+            }
+            key
+        };
+        change.txn.write(self.storage, key.clone(), Op::Put(self.encode(row)))?;
+        for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
+            for entry in index.entries(row, &key, change.values)? {
+                self.add_entry(change, index, entry, row)?;
+            }
+        }
+        Ok(key)
+    }
+
+    fn do_update(
+        &self,
+        change: &mut Change<'_>,
+        key: &[u8],
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<Vec<u8>> {
+        self.check(new, change.values)?;
+        if self.keyed_by.iter().any(|at| old[*at] != new[*at]) {
+            self.end(change, key, old)?;
+            let key = self.add(change, new)?;
+            change.checks.updated(self, change.txn, old, new)?;
+            return Ok(key);
+        }
+        let changes = |at: usize| !same(&old[at], &new[at]);
+        let strength = self.update_lock(changes);
+        let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
+        let op = self.written(change.txn, locked, key, new)?;
+        change.txn.write(self.storage, key.to_vec(), op)?;
+        for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
+            if !index.may_change(&changes) {
+                continue;
+            }
+            let mut before = index.entries(old, key, change.values)?;
+            let mut after = index.entries(new, key, change.values)?;
+            after.retain(|entry| match before.iter().position(|other| other == entry) {
+                Some(at) => {
+                    before.swap_remove(at);
+                    false
+                }
+                None => true,
+            });
+            for entry in before {
+                end_entry(change, index, entry)?;
+            }
+            for entry in after {
+                self.add_entry(change, index, entry, new)?;
+            }
+        }
+        change.checks.updated(self, change.txn, old, new)?;
+        Ok(key.to_vec())
+    }
+
+    /// How the new state of a row is written: as a patch where little of a large row changes.
+    fn written(&self, txn: &Transaction, locked: Locked, key: &[u8], new: &[Datum]) -> Result<Op> {
+        let bytes = self.encode(new);
+        if locked == Locked::Unchanged
+            && bytes.len() >= patch::ROW_BYTES_MIN
+            && let Some(found) = txn.read(self.storage, key)?
+        {
+            let mut before = Vec::with_capacity(bytes.len());
+            image(&found, &mut before)?;
+            if let Some(patch) = patch::diff(&before, &bytes, &self.layout)? {
+                return Ok(Op::Delta(patch));
+            }
+        }
+        Ok(Op::Put(bytes))
+    }
+
+    /// Ends a row and its entries.
+    fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
+        change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
+        change.txn.write(self.storage, key.to_vec(), Op::Delete)?;
+        for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
+            for entry in index.entries(old, key, change.values)? {
+                end_entry(change, index, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_entry(
+        &self,
+        change: &mut Change<'_>,
+        index: &Index,
+        entry: Entry,
+        row: &[Datum],
+    ) -> Result<()> {
+        let Some(storage) = index.storage() else { return Ok(()) };
+        if entry.is_exclusive && is_taken(change.txn, storage, &entry.key)? {
+            return Err(self.duplicate(change.values, Some(index), row));
+        }
+        if let Some(prefix) = index.deferred_prefix(&entry) {
+            change.checks.unique(self, index, prefix);
+        }
+        change.txn.write(storage, entry.key, Op::Put(entry.value))?;
+        Ok(())
+    }
+
+    fn encode(&self, values: &[Datum]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(8 + 8 * values.len());
+        row::write(self.layout.version, values.iter().map(Datum::as_ref), &mut out);
+        out
+    }
+
+    // --- what a row must be ----------------------------------------------------------------------
+
+    /// Refuses a row that the columns do not take.
+    fn check(&self, row: &[Datum], values: &dyn RowValues) -> Result<()> {
+        let columns = &self.relation().columns;
+        if row.len() != columns.len() {
+            return Err(wrong_row("a value for each column"));
+        }
+        for (column, value) in columns.iter().zip(row) {
+            match value.as_ref().repr() {
+                None if column.not_null && !column.is_dropped => {
+                    let message = format!(
+                        "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                        column.name,
+                        self.relation().name
+                    );
+                    let error = types::Error::new(SqlState::NOT_NULL_VIOLATION, message)
+                        .with_detail(self.failing_row(row, values));
+                    let error = self.about(error).about(Object::Column, &*column.name);
+                    return Err(error.into());
+                }
+                Some(repr) if repr != column.repr => {
+                    return Err(wrong_row("values as their columns hold them"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The sentence in which PostgreSQL shows a row that breaks a constraint.
+    pub fn failing_row(&self, row: &[Datum], values: &dyn RowValues) -> String {
+        const BYTES_MAX: usize = 64;
+        let shown = self.relation().live_columns().map(|column| {
+            let value = row[position(column.attnum)].as_ref();
+            match text::to_string(value, column.ty, column.modifier, &values.context()) {
+                None => "null".to_owned(),
+                Some(text) if text.len() > BYTES_MAX => {
+                    let end = (0..=BYTES_MAX).rev().find(|at| text.is_char_boundary(*at));
+                    format!("{}...", &text[..end.unwrap_or(0)])
+                }
+                Some(text) => text,
+            }
+        });
+        format!("Failing row contains ({}).", shown.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The error about this table.
+    pub(crate) fn about(&self, error: types::Error) -> types::Error {
+        error.about(Object::Schema, &*self.schema).about(Object::Table, &*self.relation().name)
+    }
+
+    /// 23505: `row` has the key of another row. `index` is the one that found it, none where that is
+    /// the key that rows are stored by.
+    pub(crate) fn duplicate(
+        &self,
+        values: &mut dyn RowValues,
+        index: Option<&Index>,
+        row: &[Datum],
+    ) -> Error {
+        let by_key = || self.indexes.iter().find(|index| index.storage().is_none());
+        let Some(index) = index.or_else(by_key) else {
+            return wrong_row("a key that no other row has");
+        };
+        let key = match index.describe(self.relation(), row, values) {
+            Ok(key) => key,
+            Err(error) => return error,
+        };
+        let name = &*index.relation().name;
+        let message = format!("duplicate key value violates unique constraint \"{name}\"");
+        let error = types::Error::new(SqlState::UNIQUE_VIOLATION, message)
+            .with_detail(format!("Key {key} already exists."));
+        self.about(error).about(Object::Constraint, name).into()
+    }
+
+    // --- ON CONFLICT -----------------------------------------------------------------------------
+
+    /// The key of a row that stands in the way of inserting `row`, by the indexes at these positions
+    /// of [`Table::indexes`], which must be unique and immediate. Where there is none, nobody else can
+    /// put one there any more: the insertion will not fail for these indexes. Waits for transactions
+    /// that are about to write such a row, or to delete one.
+    pub fn conflict(
+        &self,
+        change: &mut Change<'_>,
+        row: &[Datum],
+        arbiters: &[usize],
+    ) -> Result<Option<Vec<u8>>> {
+        for &at in arbiters {
+            let index = &self.indexes[at];
+            let Some(storage) = index.storage() else {
+                let key = self.key_of(self.keyed_by.iter().map(|at| &row[*at]));
+                if occupant(change.txn, self.storage, &key)?.is_some() {
+                    return Ok(Some(key));
+                }
+                continue;
+            };
+            for entry in index.entries(row, &[], change.values)? {
+                if entry.is_exclusive
+                    && let Some(value) = occupant(change.txn, storage, &entry.key)?
+                {
+                    return Ok(Some(Entry::row_key(&entry.key, &value)?.to_vec()));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Appends the merged value of a row.
+pub(crate) fn image(found: &txn::Row<'_>, out: &mut Vec<u8>) -> Result<()> {
+    if found.is_image() {
+        out.extend_from_slice(found.base());
+        return Ok(());
+    }
+    let merged = patch::merge(found.base(), found.deltas().map(|(_, patch)| patch), out);
+    merged.map_err(|_| Error::Damaged { what: "a patch of a row" })
+}
+
+/// Locks `key` for ever (until the end, that is) and tells whether there is something.
+fn is_taken(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<bool> {
+    match txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)? {
+        Locked::Unchanged => Ok(txn.read(table, key)?.is_some()),
+        Locked::Changed => {
+            let latest = txn.latest();
+            Ok(View::of(txn, &latest).read(table, key)?.is_some())
+        }
+    }
+}
+
+/// What is at `key`; where there is nothing, nobody else can put anything there any more.
+fn occupant(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    let look = |txn: &Transaction| -> Result<Option<Vec<u8>>> {
+        let latest = txn.latest();
+        let found = View::of(txn, &latest).read(table, key)?;
+        Ok(found.map(|row| row.base().to_vec()))
+    };
+    // A row that is there needs no lock, unless somebody is about to delete it.
+    if let Some(found) = look(txn)? {
+        let savepoint = txn.savepoint();
+        txn.lock_latest(table, key, RowLock::KeyShare, Wait::Allowed)?;
+        let still = look(txn)?;
+        if still.is_some() {
+            txn.rollback_to(savepoint);
+            return Ok(Some(found));
+        }
+    }
+    txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)?;
+    look(txn)
+}
+
+fn end_entry(change: &mut Change<'_>, index: &Index, entry: Entry) -> Result<()> {
+    let Some(storage) = index.storage() else { return Ok(()) };
+    if entry.is_exclusive {
+        change.txn.lock_latest(storage, &entry.key, RowLock::Update, Wait::Allowed)?;
+    }
+    change.txn.write(storage, entry.key, Op::Delete)?;
+    Ok(())
+}
+
+/// The position of the column with an attribute number.
+pub(crate) fn position(attnum: i16) -> usize {
+    usize::try_from(attnum - 1).expect("columns are numbered from 1")
+}
+
+/// True where two values are stored alike, which is more than being equal.
+fn same(one: &Datum, other: &Datum) -> bool {
+    if one != other {
+        return false;
+    }
+    let bytes = |value: &Datum| {
+        let mut out = Vec::new();
+        row::write(0, [value.as_ref()], &mut out);
+        out
+    };
+    one.as_ref().repr().is_none_or(key::is_reversible) || bytes(one) == bytes(other)
+}
+
+fn wrong_row(what: &str) -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, format!("a row must have {what}"))
+}
+
+impl RowRef<'_> {
+    /// The row as one that is owned.
+    pub fn to_row(self, table: &Table) -> Row {
+        let mut row = Row::of(self.key(), &table.layout, self.bytes().len());
+        row.bytes_mut().extend_from_slice(self.bytes());
+        row
+    }
+}

@@ -1,0 +1,205 @@
+//! What the store asks of SQL's tables: how changes of a row merge into it, how much of the past to
+//! keep, and when a table was given up.
+//!
+//! ```text
+//!   csn        10                    30                  50
+//!   t          storage 7 ──────────> TRUNCATE  storage 9 ─────> DROP TABLE
+//!   storage 7  written, read         ended 30: read at 10..29 as long as its history is kept
+//! ```
+//!
+//! There is one [`StoredTable`] for a table number, whoever asks. Numbers that are not known, because
+//! the catalog has not been read yet or the commit that makes them is on its way, keep everything.
+//!
+//! # Invariants
+//! * A table is known before anybody reads at or above the commit that made it.
+//! * Nothing is written to a table at or above the commit that gave it up: who writes holds a lock on
+//!   the relation that keeps it from being dropped.
+//! * The store hears of a shorter history only once no flush is on its way that did not know of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use store::{Csn, MergeError, Retention, Store, Table, TableId};
+use txn::TableResolver;
+use types::Oid;
+
+use crate::catalog::CATALOG;
+use crate::rows::{COUNTS, patch};
+
+/// One of SQL's tables, as the store knows it.
+#[derive(Debug)]
+pub struct StoredTable {
+    /// The relation that it belongs to, or belonged to.
+    relation: Oid,
+    retention: RwLock<Retention>,
+    /// The commit that gave it up; none did as long as this is the largest number.
+    ended: AtomicU64,
+}
+
+impl StoredTable {
+    fn new(relation: Oid, retention: Retention, ended: Option<Csn>) -> Arc<StoredTable> {
+        let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
+        Arc::new(StoredTable { relation, retention: RwLock::new(retention), ended })
+    }
+}
+
+impl Table for StoredTable {
+    fn merge(
+        &self,
+        _key: &[u8],
+        _base_csn: Csn,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        patch::merge(base, deltas.map(|(_, delta)| delta), out)
+    }
+
+    fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
+        delta_bytes * 4 > image_bytes
+    }
+
+    fn retention(&self) -> Retention {
+        *self.retention.read()
+    }
+
+    fn ended(&self) -> Option<Csn> {
+        let csn = self.ended.load(Ordering::Acquire);
+        (csn != u64::MAX).then_some(Csn(csn))
+    }
+}
+
+/// A table of the store that a relation has given up: its rows before `ended` are there as long as
+/// its history is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PastStorage {
+    /// The table.
+    pub table: TableId,
+    /// The commit that gave it up.
+    pub ended: Csn,
+}
+
+/// All of SQL's tables, as the store knows them. Cheap to clone; the clones are one.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    known: Arc<RwLock<HashMap<TableId, Arc<StoredTable>>>>,
+    unknown: Arc<StoredTable>,
+    /// Histories that became shorter, and of which the store is to be told.
+    shortened: Arc<Mutex<BTreeMap<TableId, Retention>>>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let unknown = StoredTable::new(Oid::NONE, Retention::Unsettled, None);
+        let catalog = StoredTable::new(Oid::NONE, Retention::Forever, None);
+        let counts = StoredTable::new(Oid::NONE, Retention::None, None);
+        let known = RwLock::new(HashMap::from([(CATALOG, catalog), (COUNTS, counts)]));
+        Tables { known: Arc::new(known), unknown, shortened: Arc::default() }
+    }
+}
+
+impl Tables {
+    /// No tables: those of a database are known once its catalog has been read.
+    pub fn new() -> Tables {
+        Tables::default()
+    }
+
+    /// The table of a number; `None` for those that are not SQL's.
+    pub fn find(&self, table: TableId) -> Option<Arc<StoredTable>> {
+        if table < CATALOG {
+            return None;
+        }
+        Some(self.known.read().get(&table).unwrap_or(&self.unknown).clone())
+    }
+
+    /// What an engine needs to know tables by their numbers: SQL's from here, all others from
+    /// `others`.
+    pub fn resolver(&self, others: TableResolver) -> TableResolver {
+        let tables = self.clone();
+        Arc::new(move |table| match tables.find(table) {
+            Some(table) => table,
+            None => others(table),
+        })
+    }
+
+    /// The tables that a relation has given up, oldest first.
+    pub fn past_of(&self, relation: Oid) -> Vec<PastStorage> {
+        let known = self.known.read();
+        let of = known.iter().filter(|(_, stored)| stored.relation == relation);
+        let mut past: Vec<PastStorage> = of
+            .filter_map(|(table, stored)| {
+                Some(PastStorage { table: *table, ended: stored.ended()? })
+            })
+            .collect();
+        past.sort_unstable_by_key(|storage| (storage.ended, storage.table));
+        past
+    }
+
+    pub(crate) fn add(
+        &self,
+        table: TableId,
+        relation: Oid,
+        retention: Retention,
+        ended: Option<Csn>,
+    ) {
+        self.known.write().insert(table, StoredTable::new(relation, retention, ended));
+    }
+
+    /// There is such a table, of which so much is kept.
+    pub(crate) fn know(&self, table: TableId, relation: Oid, retention: Retention) {
+        if self.known.read().contains_key(&table) {
+            self.keep(table, retention);
+        } else {
+            self.add(table, relation, retention, None);
+        }
+    }
+
+    /// The table was given up by this commit.
+    pub(crate) fn end(&self, table: TableId, relation: Oid, retention: Retention, csn: Csn) {
+        self.know(table, relation, retention);
+        if let Some(stored) = self.known.read().get(&table) {
+            stored.ended.store(csn.0, Ordering::Release);
+        }
+    }
+
+    /// Keeps another part of a table's past: more at once, less after [`Tables::settle`].
+    pub(crate) fn keep(&self, table: TableId, retention: Retention) {
+        let known = self.known.read();
+        let Some(stored) = known.get(&table) else { return };
+        let mut shortened = self.shortened.lock();
+        if *stored.retention.read() == retention && !shortened.contains_key(&table) {
+            return;
+        }
+        // A merge that drops something may be on its way: what is kept for ever is so for certain
+        // only once the store has been opened again.
+        *stored.retention.write() = Retention::Unsettled;
+        if retention == Retention::Forever {
+            shortened.remove(&table);
+        } else {
+            shortened.insert(table, retention);
+        }
+    }
+
+    /// Tells the store of histories that became shorter. To be called after a commit that changed
+    /// the catalog; waits for a flush that is on its way, where there is something to tell.
+    pub fn settle(&self, store: &Store) {
+        if self.shortened.lock().is_empty() {
+            return;
+        }
+        // What is shortened after this has another flush to wait for.
+        let asked = self.shortened.lock().clone();
+        store.after_flush();
+        let known = self.known.read();
+        let mut shortened = self.shortened.lock();
+        for (table, retention) in asked {
+            if shortened.get(&table) == Some(&retention) {
+                shortened.remove(&table);
+                if let Some(stored) = known.get(&table) {
+                    *stored.retention.write() = retention;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! Locks: who may write a row or change a relation now, who waits, and who would wait for ever.
+//!
+//! A row is known here by a 64-bit hash of (table, key), seeded at random when the engine opens; a
+//! relation by one of its number. Two that share a hash share a lock: they wait for one another
+//! needlessly, about once in 2^32 held at once, and nothing else goes wrong. In exchange a lock costs
+//! no copy of the key.
+//!
+//! ```text
+//!   shard[hash % 64]    row 7f..3a   T4 UPDATE                  queue T9 UPDATE, T2 KEY SHARE
+//!                       row 02..c1   T9 UPDATE                  queue -
+//!                       row 55..10   T4 KEY SHARE, T7 KEY SHARE queue T8 UPDATE
+//!                                                                  waits   T9 -> 7f..3a   T8 -> 55..10
+//!   would T4 -> 02..c1 close a circle?
+//!   02..c1 is T9's · T9 waits for 7f..3a · that is T4's · yes
+//! ```
+//!
+//! Each lock has owners, each with the modes that it holds ([`mode`]), nearly always one; and those
+//! who wait, in order. A transaction waits for one lock at a time, so a circle is found by walking
+//! from waits to owners. The transaction whose wait would close the circle is the one that fails
+//! (40P01); nobody else is disturbed.
+//!
+//! # Invariants
+//! * A lock that nobody owns is not in the table.
+//! * Locks are handed over at the moment an owner lets go, to all at the front who get along; those
+//!   who own some of it already (and want more) stand at the front.
+//! * `waits` is changed and walked under one mutex, so of the waits that form a circle the last one
+//!   sees all others. A walk looks up owners shard by shard and still never finds a circle that is
+//!   none. Whoever it passes has been waiting since before it began, hence has let go of nothing. The
+//!   walk ends at what the walker owns, which it keeps meanwhile: so the one who waits for that
+//!   cannot move; so who waits for that one cannot; and so on back. Whoever was given what it waited
+//!   for and has not yet woken is in no queue any more, and passed by.
+//! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
+
+mod mode;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use foldhash::fast::FixedState;
+use parking_lot::{Condvar, Mutex};
+use store::TableId;
+
+pub(crate) use mode::Modes;
+pub use mode::{RelationLock, RowLock};
+
+/// Identity of a running transaction; never reused while the engine is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TxnId(pub u64);
+
+/// The hash under which a row is locked, and by which read sets know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RowHash(pub u64);
+
+/// Hashes rows alike in the lock table, the read sets and their validation.
+#[derive(Clone)]
+pub(crate) struct RowHasher(FixedState);
+
+/// Stands for the table where it is not a row that is locked but a relation.
+const RELATIONS: u32 = u32::MAX;
+
+impl RowHasher {
+    pub(crate) fn new(seed: u64) -> Self {
+        RowHasher(FixedState::with_seed(seed))
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self, table: TableId, key: &[u8]) -> RowHash {
+        let mut hasher = self.0.build_hasher();
+        hasher.write_u32(table.0);
+        hasher.write(key);
+        RowHash(hasher.finish())
+    }
+
+    pub(crate) fn hash_relation(&self, relation: u32) -> RowHash {
+        let mut hasher = self.0.build_hasher();
+        hasher.write_u32(RELATIONS);
+        hasher.write_u32(relation);
+        RowHash(hasher.finish())
+    }
+}
+
+/// How a lock was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acquired {
+    /// The transaction held it before, or more.
+    Already,
+    /// It holds it now, and must give it back.
+    Now,
+}
+
+/// What a transaction has to give back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub row: RowHash,
+    pub modes: Modes,
+}
+
+/// Why a lock was not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockFailure {
+    /// Waiting would have closed a circle.
+    Deadlock,
+    /// The time to wait ran out.
+    Timeout,
+    /// Others have it, and there was to be no waiting.
+    Busy,
+    /// Somebody called the waiter back.
+    Interrupted,
+    /// The engine takes no more writes.
+    Poisoned,
+}
+
+/// How long to wait for what other transactions own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Patience<'a> {
+    /// Fail at once.
+    None,
+    /// Fail after so many microseconds (`None`: never), or when called back.
+    Waits { us: Option<u64>, interrupt: Option<&'a AtomicBool> },
+}
+
+impl Patience<'_> {
+    #[cfg(test)]
+    pub(crate) const ENDLESS: Patience<'static> = Patience::Waits { us: None, interrupt: None };
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WaitState {
+    Waiting,
+    Granted,
+    Interrupted,
+    Refused,
+}
+
+struct Waiter {
+    txn: TxnId,
+    modes: Modes,
+    state: Mutex<WaitState>,
+    wake: Condvar,
+}
+
+impl Waiter {
+    fn settle(&self, state: WaitState) {
+        *self.state.lock() = state;
+        self.wake.notify_one();
+    }
+}
+
+/// A lock that is held: by its first owner, and where it is shared or waited for by more.
+struct Lock {
+    owner: TxnId,
+    modes: Modes,
+    crowd: Option<Box<Crowd>>,
+}
+
+#[derive(Default)]
+struct Crowd {
+    /// The owners beside the first.
+    others: Vec<(TxnId, Modes)>,
+    queue: VecDeque<Arc<Waiter>>,
+}
+
+impl Lock {
+    fn owners(&self) -> impl Iterator<Item = (TxnId, Modes)> + '_ {
+        let others = self.crowd.iter().flat_map(|crowd| crowd.others.iter().copied());
+        std::iter::once((self.owner, self.modes))
+            .chain(others)
+            .filter(|(_, modes)| !modes.is_empty())
+    }
+
+    fn queue(&self) -> impl Iterator<Item = &Arc<Waiter>> {
+        self.crowd.iter().flat_map(|crowd| &crowd.queue)
+    }
+
+    fn waiter(&self, at: usize) -> Option<Arc<Waiter>> {
+        self.crowd.as_ref()?.queue.get(at).map(Arc::clone)
+    }
+
+    fn owned_by(&self, txn: TxnId) -> Modes {
+        self.owners().find(|(owner, _)| *owner == txn).map_or(Modes::NONE, |(_, modes)| modes)
+    }
+
+    /// The owners that `txn` would have to wait for.
+    fn against(&self, txn: TxnId, modes: Modes) -> impl Iterator<Item = TxnId> + '_ {
+        let conflicts = modes.conflicts();
+        let against = move |(owner, held): &(TxnId, Modes)| *owner != txn && held.meets(conflicts);
+        self.owners().filter(against).map(|(owner, _)| owner)
+    }
+
+    /// Gives `modes` to `txn` if nobody is in the way; the bits that it had not.
+    fn try_give(&mut self, txn: TxnId, modes: Modes) -> Option<Acquired> {
+        if self.owner == txn && self.modes.cover(modes) {
+            return Some(Acquired::Already);
+        }
+        let own = self.owned_by(txn);
+        if own.cover(modes) {
+            return Some(Acquired::Already);
+        }
+        if self.against(txn, modes).next().is_some() {
+            return None;
+        }
+        let overtakes = own.is_empty()
+            && modes.queues_fairly()
+            && self.queue().any(|waiter| waiter.modes.conflicts().meets(modes));
+        if overtakes {
+            return None;
+        }
+        self.add(txn, modes);
+        Some(Acquired::Now)
+    }
+
+    fn add(&mut self, txn: TxnId, modes: Modes) {
+        if self.modes.is_empty() {
+            (self.owner, self.modes) = (txn, modes);
+        } else if self.owner == txn {
+            self.modes = self.modes.with(modes);
+        } else {
+            let others = &mut self.crowd.get_or_insert_default().others;
+            match others.iter_mut().find(|(owner, _)| *owner == txn) {
+                Some((_, held)) => *held = held.with(modes),
+                None => others.push((txn, modes)),
+            }
+        }
+    }
+
+    fn take(&mut self, txn: TxnId, modes: Modes) {
+        if self.owner == txn && !self.modes.is_empty() {
+            assert!(self.modes.without(modes) != self.modes, "only what is held is let go of");
+            self.modes = self.modes.without(modes);
+            if self.modes.is_empty()
+                && let Some((owner, modes)) =
+                    self.crowd.as_mut().and_then(|crowd| crowd.others.pop())
+            {
+                (self.owner, self.modes) = (owner, modes);
+            }
+            return;
+        }
+        let others = self.crowd.as_mut().map(|crowd| &mut crowd.others);
+        let others = others.expect("only the owner lets go of a lock");
+        let at = others.iter().position(|(owner, _)| *owner == txn);
+        let at = at.expect("only the owner lets go of a lock");
+        others[at].1 = others[at].1.without(modes);
+        if others[at].1.is_empty() {
+            others.swap_remove(at);
+        }
+    }
+
+    /// Lets in whoever waits and need not any more; false where nobody owns the lock then.
+    fn hand_over(&mut self) -> bool {
+        let mut at = 0;
+        let mut ahead = Modes::NONE;
+        while let Some(waiter) = self.waiter(at) {
+            let Waiter { txn, modes, .. } = *waiter;
+            let behind = modes.queues_fairly() && modes.conflicts().meets(ahead);
+            if behind || self.against(txn, modes).next().is_some() {
+                ahead = ahead.with(modes);
+                at += 1;
+                continue;
+            }
+            if let Some(crowd) = &mut self.crowd {
+                crowd.queue.remove(at);
+            }
+            self.add(txn, modes);
+            waiter.settle(WaitState::Granted);
+        }
+        self.crowd.take_if(|crowd| crowd.others.is_empty() && crowd.queue.is_empty());
+        !self.modes.is_empty()
+    }
+}
+
+type Shard = Mutex<HashMap<RowHash, Lock, FixedState>>;
+
+const SHARD_COUNT: usize = 64;
+
+type Waits = HashMap<TxnId, RowHash, FixedState>;
+
+/// The table of locks.
+pub(crate) struct LockManager {
+    shards: Box<[Shard]>,
+    waits: Mutex<Waits>,
+    poisoned: AtomicBool,
+}
+
+impl LockManager {
+    pub(crate) fn new() -> Self {
+        let shard = || Mutex::new(HashMap::with_hasher(FixedState::default()));
+        LockManager {
+            shards: (0..SHARD_COUNT).map(|_| shard()).collect(),
+            waits: Mutex::new(HashMap::with_hasher(FixedState::default())),
+            poisoned: AtomicBool::new(false),
+        }
+    }
+
+    fn shard(&self, row: RowHash) -> &Shard {
+        &self.shards[row.0 as usize % SHARD_COUNT]
+    }
+
+    /// Gives `row` to `txn` in these modes, waiting as long as `patience` says where others are in
+    /// the way.
+    #[inline]
+    pub(crate) fn lock(
+        &self,
+        txn: TxnId,
+        row: RowHash,
+        modes: Modes,
+        patience: Patience<'_>,
+    ) -> Result<Acquired, LockFailure> {
+        match (self.try_lock(txn, row, modes), patience) {
+            (Some(acquired), _) => Ok(acquired),
+            (None, Patience::None) => Err(LockFailure::Busy),
+            (None, Patience::Waits { us, interrupt }) => self.wait(txn, row, modes, us, interrupt),
+        }
+    }
+
+    fn try_lock(&self, txn: TxnId, row: RowHash, modes: Modes) -> Option<Acquired> {
+        use std::collections::hash_map::Entry;
+        match self.shard(row).lock().entry(row) {
+            Entry::Vacant(slot) => {
+                slot.insert(Lock { owner: txn, modes, crowd: None });
+                Some(Acquired::Now)
+            }
+            Entry::Occupied(mut held) => held.get_mut().try_give(txn, modes),
+        }
+    }
+
+    #[cold]
+    fn wait(
+        &self,
+        txn: TxnId,
+        row: RowHash,
+        modes: Modes,
+        us: Option<u64>,
+        interrupt: Option<&AtomicBool>,
+    ) -> Result<Acquired, LockFailure> {
+        let state = Mutex::new(WaitState::Waiting);
+        let waiter = Arc::new(Waiter { txn, modes, state, wake: Condvar::new() });
+        {
+            let mut waits = self.waits.lock();
+            if self.poisoned.load(Ordering::Acquire) {
+                return Err(LockFailure::Poisoned);
+            }
+            if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
+                return Err(LockFailure::Interrupted);
+            }
+            if let Some(acquired) = self.enqueue(row, &waiter) {
+                return Ok(acquired);
+            }
+            waits.insert(txn, row);
+            if self.closes_circle(&waits, txn, row) {
+                waits.remove(&txn);
+                // Not in the queue any more: the owner has let go since we joined it.
+                let given = !self.leave(row, &waiter);
+                return if given { Ok(Acquired::Now) } else { Err(LockFailure::Deadlock) };
+            }
+        }
+        let timed_out = self.sleep(&waiter, us);
+        self.waits.lock().remove(&txn);
+        if timed_out && self.leave(row, &waiter) {
+            return Err(LockFailure::Timeout);
+        }
+        let state = *waiter.state.lock();
+        match state {
+            WaitState::Granted => Ok(Acquired::Now),
+            WaitState::Interrupted => Err(LockFailure::Interrupted),
+            WaitState::Refused => Err(LockFailure::Poisoned),
+            WaitState::Waiting => unreachable!("a waiter wakes settled, or has left the queue"),
+        }
+    }
+
+    /// Joins the queue of `row`, unless the way came free.
+    fn enqueue(&self, row: RowHash, waiter: &Arc<Waiter>) -> Option<Acquired> {
+        let mut shard = self.shard(row).lock();
+        let Some(lock) = shard.get_mut(&row) else {
+            shard.insert(row, Lock { owner: waiter.txn, modes: waiter.modes, crowd: None });
+            return Some(Acquired::Now);
+        };
+        if let Some(acquired) = lock.try_give(waiter.txn, waiter.modes) {
+            return Some(acquired);
+        }
+        let wants_more = !lock.owned_by(waiter.txn).is_empty();
+        let queue = &mut lock.crowd.get_or_insert_default().queue;
+        if wants_more {
+            queue.push_front(Arc::clone(waiter));
+        } else {
+            queue.push_back(Arc::clone(waiter));
+        }
+        None
+    }
+
+    /// Whom `txn` waits for in the queue of `row`: nobody where it is not there any more.
+    fn blockers(&self, txn: TxnId, row: RowHash) -> Vec<TxnId> {
+        let shard = self.shard(row).lock();
+        let Some(lock) = shard.get(&row) else { return Vec::new() };
+        let Some(waiter) = lock.queue().find(|waiter| waiter.txn == txn) else { return Vec::new() };
+        let mut blockers: Vec<TxnId> = lock.against(txn, waiter.modes).collect();
+        if waiter.modes.queues_fairly() {
+            let conflicts = waiter.modes.conflicts();
+            let ahead = lock.queue().take_while(|other| other.txn != txn);
+            blockers.extend(ahead.filter(|other| other.modes.meets(conflicts)).map(|w| w.txn));
+        }
+        blockers
+    }
+
+    /// True where `txn`, waiting for `row`, waits in the end for itself.
+    fn closes_circle(&self, waits: &Waits, txn: TxnId, row: RowHash) -> bool {
+        let mut passed: HashSet<TxnId, FixedState> = HashSet::default();
+        let mut ways = vec![(txn, row)];
+        while let Some((waiter, row)) = ways.pop() {
+            for blocker in self.blockers(waiter, row) {
+                if blocker == txn {
+                    return true;
+                }
+                if passed.insert(blocker)
+                    && let Some(row) = waits.get(&blocker)
+                {
+                    ways.push((blocker, *row));
+                }
+            }
+        }
+        false
+    }
+
+    fn sleep(&self, waiter: &Waiter, us: Option<u64>) -> bool {
+        let mut state = waiter.state.lock();
+        let waits = |state: &mut WaitState| *state == WaitState::Waiting;
+        match us.map(Duration::from_micros) {
+            Some(limit) => waiter.wake.wait_while_for(&mut state, waits, limit).timed_out(),
+            None => {
+                waiter.wake.wait_while(&mut state, waits);
+                false
+            }
+        }
+    }
+
+    /// Takes a waiter out of the queue of `row`, and lets in those whom only it kept waiting; false
+    /// where it is not there (it was given the lock).
+    fn leave(&self, row: RowHash, waiter: &Arc<Waiter>) -> bool {
+        let mut shard = self.shard(row).lock();
+        let Some(lock) = shard.get_mut(&row) else { return false };
+        let Some(crowd) = &mut lock.crowd else { return false };
+        let before = crowd.queue.len();
+        crowd.queue.retain(|other| !Arc::ptr_eq(other, waiter));
+        let was_there = crowd.queue.len() < before;
+        lock.hand_over();
+        was_there
+    }
+
+    /// Lets go of what `txn` holds, and hands each lock to those who waited for that.
+    pub(crate) fn unlock(&self, txn: TxnId, held: &[Held]) {
+        for Held { row, modes } in held.iter().rev() {
+            let mut shard = self.shard(*row).lock();
+            let lock = shard.get_mut(row).expect("a lock that is held is in the table");
+            lock.take(txn, *modes);
+            let is_owned = match lock.crowd {
+                Some(_) => lock.hand_over(),
+                None => !lock.modes.is_empty(),
+            };
+            if !is_owned {
+                shard.remove(row);
+            }
+        }
+    }
+
+    /// Calls `txn` back from where it waits, if it does.
+    pub(crate) fn interrupt(&self, txn: TxnId) {
+        let waits = self.waits.lock();
+        let Some(row) = waits.get(&txn) else { return };
+        let mut shard = self.shard(*row).lock();
+        let Some(lock) = shard.get_mut(row) else { return };
+        let Some(crowd) = &mut lock.crowd else { return };
+        if let Some(at) = crowd.queue.iter().position(|waiter| waiter.txn == txn)
+            && let Some(waiter) = crowd.queue.remove(at)
+        {
+            waiter.settle(WaitState::Interrupted);
+            lock.hand_over();
+        }
+    }
+
+    /// Refuses everyone who waits now or later. Owners keep what they have until they let go.
+    pub(crate) fn poison(&self) {
+        let waits = self.waits.lock();
+        self.poisoned.store(true, Ordering::Release);
+        for row in waits.values() {
+            let mut shard = self.shard(*row).lock();
+            if let Some(crowd) = shard.get_mut(row).and_then(|lock| lock.crowd.as_mut()) {
+                for waiter in crowd.queue.drain(..) {
+                    waiter.settle(WaitState::Refused);
+                }
+            }
+        }
+    }
+
+    /// How many rows and relations are locked, and how many transactions wait for one.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let mut counts = (0, 0);
+        for shard in &self.shards {
+            let shard = shard.lock();
+            counts.0 += shard.len();
+            counts.1 += shard.values().map(|lock| lock.queue().count()).sum::<usize>();
+        }
+        counts
+    }
+}

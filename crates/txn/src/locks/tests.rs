@@ -1,0 +1,323 @@
+//! Locks by themselves: owners, queues, circles, and threads that take them at random.
+
+use super::*;
+use std::sync::mpsc;
+use std::thread;
+
+const A: RowHash = RowHash(1);
+const B: RowHash = RowHash(2);
+const C: RowHash = RowHash(65); // in the shard of A
+
+const UPDATE: Modes = Modes::of_row(RowLock::Update);
+const KEY_SHARE: Modes = Modes::of_row(RowLock::KeyShare);
+
+fn held(row: RowHash) -> Held {
+    Held { row, modes: UPDATE }
+}
+
+fn within(us: u64) -> Patience<'static> {
+    Patience::Waits { us: Some(us), interrupt: None }
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+/// A row has one owner; taking it again is free; without patience others are turned away.
+#[test]
+fn a_row_has_one_owner() {
+    let locks = LockManager::new();
+    assert_eq!(locks.lock(TxnId(1), A, UPDATE, Patience::None), Ok(Acquired::Now));
+    assert_eq!(locks.lock(TxnId(1), A, UPDATE, Patience::None), Ok(Acquired::Already));
+    assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::None), Err(LockFailure::Busy));
+    assert_eq!(locks.lock(TxnId(2), C, UPDATE, Patience::None), Ok(Acquired::Now));
+    locks.unlock(TxnId(1), &[held(A)]);
+    assert_eq!(locks.lock(TxnId(2), A, UPDATE, within(1)), Ok(Acquired::Now));
+    locks.unlock(TxnId(2), &[held(A), held(C)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Those who wait are served in the order in which they came.
+#[test]
+fn waiters_are_served_in_order() {
+    let locks = Arc::new(LockManager::new());
+    locks.lock(TxnId(0), A, UPDATE, Patience::None).unwrap();
+    let (served, order) = mpsc::channel();
+    let mut threads = Vec::new();
+    for id in 1..=5 {
+        let (theirs, served) = (Arc::clone(&locks), served.clone());
+        threads.push(thread::spawn(move || {
+            theirs.lock(TxnId(id), A, UPDATE, Patience::ENDLESS).unwrap();
+            served.send(id).unwrap();
+            theirs.unlock(TxnId(id), &[held(A)]);
+        }));
+        wait_until(|| locks.counts().1 == id as usize);
+    }
+    locks.unlock(TxnId(0), &[held(A)]);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(order.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// A circle of three is found by the one who closes it; when that one gives up, the rest go on.
+#[test]
+fn a_circle_is_found_and_broken() {
+    let locks = Arc::new(LockManager::new());
+    for (id, row) in [(1, A), (2, B), (3, C)] {
+        locks.lock(TxnId(id), row, UPDATE, Patience::None).unwrap();
+    }
+    let wait = |id, row, own: RowHash| {
+        let locks = Arc::clone(&locks);
+        thread::spawn(move || {
+            let got = locks.lock(TxnId(id), row, UPDATE, Patience::ENDLESS);
+            locks.unlock(TxnId(id), &[held(own)]);
+            if got == Ok(Acquired::Now) {
+                locks.unlock(TxnId(id), &[held(row)]);
+            }
+            got
+        })
+    };
+    let first = wait(1, B, A);
+    wait_until(|| locks.counts().1 == 1);
+    let second = wait(2, C, B);
+    wait_until(|| locks.counts().1 == 2);
+    assert_eq!(locks.lock(TxnId(3), A, UPDATE, Patience::ENDLESS), Err(LockFailure::Deadlock));
+    locks.unlock(TxnId(3), &[held(C)]);
+    assert_eq!(first.join().unwrap(), Ok(Acquired::Now));
+    assert_eq!(second.join().unwrap(), Ok(Acquired::Now));
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// A long queue for one row is no circle.
+#[test]
+fn a_queue_is_no_circle() {
+    let locks = Arc::new(LockManager::new());
+    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(2), B, UPDATE, Patience::None).unwrap();
+    let theirs = Arc::clone(&locks);
+    let waiting = thread::spawn(move || theirs.lock(TxnId(2), A, UPDATE, Patience::ENDLESS));
+    wait_until(|| locks.counts().1 == 1);
+    assert_eq!(locks.lock(TxnId(3), A, UPDATE, within(1_000)), Err(LockFailure::Timeout));
+    locks.unlock(TxnId(1), &[held(A)]);
+    assert_eq!(waiting.join().unwrap(), Ok(Acquired::Now));
+    locks.unlock(TxnId(2), &[held(A), held(B)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Poisoning wakes everyone who waits, and turns away whoever would wait later.
+#[test]
+fn poison_wakes_all() {
+    let locks = Arc::new(LockManager::new());
+    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    let threads: Vec<_> = (2..6)
+        .map(|id| {
+            let locks = Arc::clone(&locks);
+            thread::spawn(move || locks.lock(TxnId(id), A, UPDATE, Patience::ENDLESS))
+        })
+        .collect();
+    wait_until(|| locks.counts().1 == 4);
+    locks.poison();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), Err(LockFailure::Poisoned));
+    }
+    assert_eq!(locks.lock(TxnId(9), A, UPDATE, Patience::ENDLESS), Err(LockFailure::Poisoned));
+    locks.unlock(TxnId(1), &[held(A)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Threads that take random rows in random order never hang: each circle is found.
+#[test]
+fn no_hang_under_random_locking() {
+    let locks = Arc::new(LockManager::new());
+    let deadlocks: usize = thread::scope(|scope| {
+        let run = |thread: u64| {
+            let locks = Arc::clone(&locks);
+            move || {
+                let mut random = thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                let mut deadlocks = 0;
+                for round in 0..2_000 {
+                    let txn = TxnId(round * 8 + thread);
+                    let mut taken = Vec::new();
+                    for _ in 0..4 {
+                        random ^= random << 13;
+                        random ^= random >> 7;
+                        random ^= random << 17;
+                        let row = RowHash(random % 6);
+                        match locks.lock(txn, row, UPDATE, Patience::ENDLESS) {
+                            Ok(Acquired::Now) => taken.push(held(row)),
+                            Ok(Acquired::Already) => {}
+                            Err(failure) => {
+                                assert_eq!(failure, LockFailure::Deadlock);
+                                deadlocks += 1;
+                                break;
+                            }
+                        }
+                        thread::yield_now();
+                    }
+                    locks.unlock(txn, &taken);
+                }
+                deadlocks
+            }
+        };
+        let threads: Vec<_> = (0..8).map(|id| scope.spawn(run(id))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert!(deadlocks > 0, "six rows and eight threads must meet");
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Those who share a row hold it together; who would change it waits for all of them; and who wants
+/// no more than the others goes in past whoever waits.
+#[test]
+fn a_row_is_shared() {
+    let locks = Arc::new(LockManager::new());
+    let shared = |txn| locks.lock(TxnId(txn), A, KEY_SHARE, Patience::None);
+    for txn in 1..=3 {
+        assert_eq!(shared(txn), Ok(Acquired::Now));
+        assert_eq!(shared(txn), Ok(Acquired::Already));
+    }
+    let no_key_update = Modes::of_row(RowLock::NoKeyUpdate);
+    assert_eq!(locks.lock(TxnId(4), A, no_key_update, Patience::None), Ok(Acquired::Now));
+    let theirs = Arc::clone(&locks);
+    let waiting = thread::spawn(move || theirs.lock(TxnId(5), A, UPDATE, Patience::ENDLESS));
+    wait_until(|| locks.counts().1 == 1);
+    assert_eq!(shared(6), Ok(Acquired::Now));
+    for txn in [2, 6, 1, 3] {
+        locks.unlock(TxnId(txn), &[Held { row: A, modes: KEY_SHARE }]);
+    }
+    assert_eq!(locks.counts(), (1, 1));
+    locks.unlock(TxnId(4), &[Held { row: A, modes: no_key_update }]);
+    assert_eq!(waiting.join().unwrap(), Ok(Acquired::Now));
+    assert_eq!(shared(7), Err(LockFailure::Busy));
+    locks.unlock(TxnId(5), &[held(A)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Two that share a row and both want it for themselves: the second is told, the first gets it.
+#[test]
+fn wanting_more_can_be_a_deadlock() {
+    let locks = Arc::new(LockManager::new());
+    for txn in [1, 2] {
+        locks.lock(TxnId(txn), A, KEY_SHARE, Patience::None).unwrap();
+    }
+    let theirs = Arc::clone(&locks);
+    let waiting = thread::spawn(move || theirs.lock(TxnId(1), A, UPDATE, Patience::ENDLESS));
+    wait_until(|| locks.counts().1 == 1);
+    assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::ENDLESS), Err(LockFailure::Deadlock));
+    locks.unlock(TxnId(2), &[Held { row: A, modes: KEY_SHARE }]);
+    assert_eq!(waiting.join().unwrap(), Ok(Acquired::Now));
+    locks.unlock(TxnId(1), &[Held { row: A, modes: KEY_SHARE }, held(A)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// On a relation nobody overtakes a stronger lock that waits; once that gives up, those behind go on.
+/// A circle that leads over the place in such a queue is found as well.
+#[test]
+fn relations_are_waited_for_in_line() {
+    let locks = Arc::new(LockManager::new());
+    let (share, exclusive) =
+        (Modes::from(RelationLock::AccessShare), Modes::from(RelationLock::AccessExclusive));
+    locks.lock(TxnId(1), A, share, Patience::None).unwrap();
+    locks.lock(TxnId(3), B, UPDATE, Patience::None).unwrap();
+    let theirs = Arc::clone(&locks);
+    let strong = thread::spawn(move || theirs.lock(TxnId(2), A, exclusive, within(200_000)));
+    wait_until(|| locks.counts().1 == 1);
+    assert_eq!(locks.lock(TxnId(4), A, share, Patience::None), Err(LockFailure::Busy));
+    assert_eq!(locks.lock(TxnId(1), A, share, Patience::None), Ok(Acquired::Already));
+    let theirs = Arc::clone(&locks);
+    let behind = thread::spawn(move || theirs.lock(TxnId(3), A, share, Patience::ENDLESS));
+    wait_until(|| locks.counts().1 == 2);
+    // 1 waits for 3, which stands behind 2, which waits for 1.
+    assert_eq!(locks.lock(TxnId(1), B, UPDATE, Patience::ENDLESS), Err(LockFailure::Deadlock));
+    assert_eq!(strong.join().unwrap(), Err(LockFailure::Timeout));
+    assert_eq!(behind.join().unwrap(), Ok(Acquired::Now));
+    locks.unlock(TxnId(1), &[Held { row: A, modes: share }]);
+    locks.unlock(TxnId(3), &[held(B), Held { row: A, modes: share }]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Whoever is called back stops waiting at once, also where the call came before the wait.
+#[test]
+fn a_wait_can_be_interrupted() {
+    let locks = Arc::new(LockManager::new());
+    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    let flag = Arc::new(AtomicBool::new(false));
+    let (theirs, seen) = (Arc::clone(&locks), Arc::clone(&flag));
+    let wait = move || {
+        let patience = Patience::Waits { us: None, interrupt: Some(&seen) };
+        theirs.lock(TxnId(2), A, UPDATE, patience)
+    };
+    let first = thread::spawn(wait.clone());
+    wait_until(|| locks.counts().1 == 1);
+    flag.store(true, Ordering::Release);
+    locks.interrupt(TxnId(2));
+    assert_eq!(first.join().unwrap(), Err(LockFailure::Interrupted));
+    assert_eq!(wait(), Err(LockFailure::Interrupted));
+    locks.unlock(TxnId(1), &[held(A)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Threads that take random locks in random modes, and give some back: whatever two of them hold at
+/// once gets along, nobody hangs, and nothing is left in the end.
+#[test]
+fn no_two_hold_what_conflicts() {
+    let all: Vec<Modes> =
+        [RowLock::KeyShare, RowLock::Share, RowLock::NoKeyUpdate, RowLock::Update]
+            .map(Modes::from)
+            .into_iter()
+            .chain([RelationLock::RowExclusive, RelationLock::Share].map(Modes::from))
+            .chain([RelationLock::AccessExclusive].map(Modes::from))
+            .collect();
+    let locks = LockManager::new();
+    let board: Mutex<Vec<(TxnId, Held)>> = Mutex::new(Vec::new());
+    let run = |thread: u64| {
+        let mut random = thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random as usize % below
+        };
+        let release = |txn, taken: &mut Vec<Held>, keep: usize| {
+            board.lock().retain(|(owner, held)| *owner != txn || !taken[keep..].contains(held));
+            locks.unlock(txn, &taken[keep..]);
+            taken.truncate(keep);
+        };
+        for round in 0..3_000 {
+            let txn = TxnId(round * 8 + thread);
+            let mut taken: Vec<Held> = Vec::new();
+            for _ in 0..5 {
+                let (row, modes) = (RowHash(next(5) as u64), all[next(all.len())]);
+                match locks.lock(txn, row, modes, Patience::ENDLESS) {
+                    Ok(Acquired::Already) => {}
+                    Ok(Acquired::Now) => {
+                        let held = Held { row, modes };
+                        let mut board = board.lock();
+                        let clash = board.iter().find(|(owner, other)| {
+                            *owner != txn
+                                && other.row == row
+                                && other.modes.conflicts().meets(modes)
+                        });
+                        assert!(clash.is_none(), "{txn:?} has {held:?} beside {clash:?}");
+                        board.push((txn, held));
+                        taken.push(held);
+                    }
+                    Err(failure) => {
+                        assert_eq!(failure, LockFailure::Deadlock);
+                        break;
+                    }
+                }
+                if next(6) == 0 {
+                    let keep = next(taken.len() + 1);
+                    release(txn, &mut taken, keep);
+                }
+                thread::yield_now();
+            }
+            release(txn, &mut taken, 0);
+        }
+    };
+    thread::scope(|scope| (0..8).for_each(|id| drop(scope.spawn(move || run(id)))));
+    assert_eq!(locks.counts(), (0, 0));
+}

@@ -1,0 +1,73 @@
+//! [`View`]: what a reader sees, be it a transaction or somebody who looks at the past.
+//!
+//! ```text
+//!                       snapshot                own writes
+//!   txn.view()          the transaction's       yes
+//!   View::of(txn, s)    another, newer one      yes          rows that it has locked, checks
+//!   snapshot.view()     any commit              none         AS OF
+//! ```
+//!
+//! A view is two references and is copied. Under SERIALIZABLE what is read through a view of a
+//! transaction counts as read by it, whichever the snapshot.
+
+use store::{Csn, TableId};
+
+use crate::error::TxnError;
+use crate::row::Row;
+use crate::snapshot::Snapshot;
+use crate::transaction::Transaction;
+
+/// The database at a snapshot, with a transaction's own writes over it or without.
+#[derive(Clone, Copy)]
+pub struct View<'t> {
+    snapshot: &'t Snapshot,
+    transaction: Option<&'t Transaction>,
+}
+
+impl<'t> View<'t> {
+    /// `snapshot`, which is that of the transaction or a newer one, with the transaction's own writes.
+    pub fn of(transaction: &'t Transaction, snapshot: &'t Snapshot) -> View<'t> {
+        View { snapshot, transaction: Some(transaction) }
+    }
+
+    /// `snapshot` and nothing else.
+    pub fn past(snapshot: &'t Snapshot) -> View<'t> {
+        View { snapshot, transaction: None }
+    }
+
+    /// The same view, at another snapshot.
+    pub fn at<'s>(self, snapshot: &'s Snapshot) -> View<'s>
+    where
+        't: 's,
+    {
+        View { snapshot, transaction: self.transaction }
+    }
+
+    /// The snapshot below.
+    pub fn snapshot(&self) -> &'t Snapshot {
+        self.snapshot
+    }
+
+    /// The transaction whose own writes are seen.
+    pub fn transaction(&self) -> Option<&'t Transaction> {
+        self.transaction
+    }
+
+    /// The newest commit that it sees.
+    pub fn csn(&self) -> Csn {
+        self.snapshot.csn()
+    }
+
+    /// The state of `key`, unmerged; `None` where it is absent or deleted.
+    pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Row<'t>>, TxnError> {
+        let Some(transaction) = self.transaction else {
+            return Ok(self.snapshot.read(table, key)?.map(Row::of_store));
+        };
+        Row::new(transaction.writes.own(table, key), || {
+            if transaction.is_serializable() {
+                transaction.note_read(table, key);
+            }
+            Ok(self.snapshot.read(table, key)?)
+        })
+    }
+}
