@@ -20,6 +20,7 @@ pub mod ast;
 mod cursor;
 mod dml;
 mod expr;
+mod json;
 mod keywords;
 mod lexer;
 mod query;

@@ -11,6 +11,7 @@
 
 mod change;
 mod expr;
+mod json;
 mod query;
 
 pub use change::{
@@ -21,6 +22,7 @@ pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
     Window,
 };
+pub use json::{Json, JsonBehavior, JsonSearch};
 pub use query::{
     Alias, Body, ColumnDef, Cte, Distinct, Join, JoinCondition, JoinKind, Lock, LockStrength,
     LockWait, Moment, Output, Query, Sample, Select, SetOp, Source, TableRef, With,
