@@ -60,11 +60,20 @@ pub(crate) struct Mark {
     later: usize,
 }
 
-/// The state of a transaction's checks at a savepoint.
+/// The state of a transaction's checks at a savepoint: two positions, whatever is left to be checked.
 #[derive(Clone, Debug)]
 pub struct SavedChecks {
-    later: Vec<Event>,
+    later: usize,
+    finished: usize,
     modes: Modes,
+}
+
+/// An event that was put off. It keeps its place when it has been checked, so that a rollback to a
+/// savepoint before can put it off again.
+#[derive(Debug)]
+struct Later {
+    event: Event,
+    is_finished: bool,
 }
 
 /// What `SET CONSTRAINTS` has said.
@@ -80,14 +89,23 @@ pub struct Checks {
     handles: Arc<Handles>,
     catalog: Arc<Catalog>,
     now: Vec<Event>,
-    later: Vec<Event>,
+    later: Vec<Later>,
+    /// Positions in `later` of those that `SET CONSTRAINTS` has had checked, in the order of that.
+    finished: Vec<usize>,
     modes: Modes,
 }
 
 impl Checks {
     /// Nothing yet; tables are found in `catalog`.
     pub fn new(handles: Arc<Handles>, catalog: Arc<Catalog>) -> Checks {
-        Checks { handles, catalog, now: Vec::new(), later: Vec::new(), modes: Modes::default() }
+        Checks {
+            handles,
+            catalog,
+            now: Vec::new(),
+            later: Vec::new(),
+            finished: Vec::new(),
+            modes: Modes::default(),
+        }
     }
 
     /// Tables are found in this catalog from now on: at each statement, the one that it was bound with.
@@ -97,7 +115,7 @@ impl Checks {
 
     /// True where the commit has nothing to check.
     pub fn is_empty(&self) -> bool {
-        self.now.is_empty() && self.later.is_empty()
+        self.now.is_empty() && self.later.iter().all(|later| later.is_finished)
     }
 
     /// Checks what is due at the end of a statement, and does what foreign keys ask for.
@@ -134,7 +152,9 @@ impl Checks {
         txn: &mut Transaction,
         values: &mut dyn RowValues,
     ) -> Result<()> {
-        self.now.append(&mut self.later);
+        let left = self.later.drain(..).filter(|later| !later.is_finished);
+        self.now.extend(left.map(|later| later.event));
+        self.finished.clear();
         self.modes = Modes { all: Some(false), each: HashMap::default() };
         self.end_statement(txn, values)
     }
@@ -156,22 +176,32 @@ impl Checks {
             None => self.modes = Modes { all: Some(deferred), each: HashMap::default() },
             Some(oids) => self.modes.each.extend(oids.iter().map(|oid| (*oid, deferred))),
         }
-        let (later, now) = std::mem::take(&mut self.later)
-            .into_iter()
-            .partition(|event| self.modes.is_deferred(&event.constraint));
-        (self.later, self.now) = (later, now);
+        for (at, later) in self.later.iter_mut().enumerate() {
+            if !later.is_finished && !self.modes.is_deferred(&later.event.constraint) {
+                later.is_finished = true;
+                self.finished.push(at);
+                self.now.push(later.event.clone());
+            }
+        }
         self.end_statement(txn, values)
     }
 
     /// The state to go back to with a savepoint.
     pub fn save(&self) -> SavedChecks {
-        SavedChecks { later: self.later.clone(), modes: self.modes.clone() }
+        SavedChecks {
+            later: self.later.len(),
+            finished: self.finished.len(),
+            modes: self.modes.clone(),
+        }
     }
 
     /// Goes back to what [`Checks::save`] gave, as the transaction goes back to its savepoint.
     pub fn restore(&mut self, saved: &SavedChecks) {
         self.now.clear();
-        self.later.clone_from(&saved.later);
+        for at in self.finished.drain(saved.finished..) {
+            self.later[at].is_finished = false;
+        }
+        self.later.truncate(saved.later);
         self.modes.clone_from(&saved.modes);
     }
 
@@ -193,7 +223,7 @@ impl Checks {
         };
         let event = Event { constraint: Arc::clone(constraint), what };
         if is_check && self.modes.is_deferred(constraint) {
-            self.later.push(event);
+            self.later.push(Later { event, is_finished: false });
         } else {
             self.now.push(event);
         }

@@ -252,7 +252,7 @@ impl Table {
         let op = self.written(change.txn, locked, key, new)?;
         change.txn.write(self.storage, key.to_vec(), op)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
-            if !index.may_change(&changes) {
+            if !index.may_change(changes) {
                 continue;
             }
             let mut before = index.entries(old, key, change.values)?;

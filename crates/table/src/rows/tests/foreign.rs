@@ -231,5 +231,13 @@ fn uniqueness_is_checked_late() {
     .assert_eq(&told(session.insert(&t, &[int(3)])));
     session.defer(true).unwrap();
     session.insert(&t, &[int(3)]).unwrap();
+    // What was checked after a savepoint is to be checked again after the rollback to it.
+    let (savepoint, saved) = (session.txn().savepoint(), session.checks.save());
+    let twice = session.insert(&t, &[int(4)]).unwrap();
+    assert!(told(session.defer(false)).starts_with("23505"));
+    session.checks.restore(&saved);
+    session.txn().rollback_to(savepoint);
+    assert!(session.txn().view().read(t.storage(), &twice).unwrap().is_none());
+    assert!(!session.checks.is_empty());
     assert!(told(session.commit()).starts_with("23505"));
 }
