@@ -6,6 +6,8 @@
 //! On a disk in memory and without a commit: what is measured is a prepared plan being run, its
 //! transaction begun before. Each figure is the best of three rounds.
 
+#[path = "../tests/run/define.rs"]
+mod define;
 #[allow(dead_code)]
 #[path = "../tests/run/session.rs"]
 mod session;

@@ -18,6 +18,7 @@
 //! exec` asks a server for them, in a database of its own, and writes them into the files. Blocks
 //! whose comment has `(own)` are about what PostgreSQL does not have, and are left as they are.
 
+mod define;
 mod script;
 mod session;
 mod sessions;

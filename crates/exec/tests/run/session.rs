@@ -135,11 +135,11 @@ impl Session {
             }
             _ => {}
         }
+        if statement.starts_with("create") {
+            return self.world.define(statement).map(|()| Vec::new());
+        }
         let parsed = sql::parse::statements(statement).map_err(|error| error.cause)?;
         let parsed = &parsed[0].statement;
-        if let Statement::Utility(utility) = parsed {
-            return self.world.define(utility).map(|()| Vec::new());
-        }
         let view = View::new(&self.world);
         let prepared = prepare(parsed, &view)?;
         let explicit = self.txn.is_some();

@@ -8,21 +8,17 @@ use exec::tables::{Schema, TableFacts};
 use sql::bind::{
     ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
-use sqlparser::ast::{self, ColumnOption, DataType, GeneratedAs, Statement, TableConstraint};
-use store::Retention;
-use table::catalog::ddl::{
-    Acting, NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey,
-    NewTable,
-};
+use table::catalog::ddl::Acting;
 use table::catalog::{
-    self, Catalog, CatalogCache, Draft, IndexMethod, IndexPart, POSTGRES_DATABASE, POSTGRES_ROLE,
-    PUBLIC, Persistence, SqlText,
+    self, Catalog, CatalogCache, Draft, IndexPart, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC,
 };
 use table::rows::Handles;
 use table::sequence::Sequences;
 use txn::{CommitMeta, Durability, Engine, EngineOptions, Isolation};
 use types::{Context, Error, Oid, Result, Shape, SqlState, Style, Type, TypeSource};
 use vfs::{Env, SimVfs};
+
+use crate::define;
 
 /// A database.
 pub struct World {
@@ -47,7 +43,7 @@ impl World {
     }
 
     /// Runs a statement that defines something.
-    pub fn define(&self, statement: &Statement) -> Result<()> {
+    pub fn define(&self, statement: &str) -> Result<()> {
         let names = View::new(self);
         let mut txn = self.engine.begin(Isolation::ReadCommitted);
         let mut draft = Draft::new(&self.cache);
@@ -58,141 +54,17 @@ impl World {
         };
         {
             let mut ddl = draft.ddl(&mut txn, acting);
-            match statement {
-                Statement::CreateTable(create) => {
-                    ddl.create_table(new_table(create, &names)?).map_err(plain)?;
-                }
-                Statement::CreateIndex(create) => {
-                    let table = create.table_name.to_string();
-                    let relation = names.find(&table).expect("the table is there").clone();
-                    ddl.create_index(relation.oid, new_index(create, &relation, &names)?)
-                        .map_err(plain)?;
-                }
-                other => panic!("{other} defines nothing"),
+            if statement.starts_with("create table") {
+                ddl.create_table(define::table(statement, &names)?).map_err(plain)?;
+            } else {
+                let (table, index) = define::index(statement, &names)?;
+                ddl.create_index(table, index).map_err(plain)?;
             }
         }
         draft.publish(&mut txn).map_err(plain)?;
         txn.commit(CommitMeta::default()).map_err(|error| plain(error.into()))?;
         Ok(())
     }
-}
-
-fn new_table(create: &ast::CreateTable, names: &View) -> Result<NewTable> {
-    let (mut columns, mut constraints) = (Vec::new(), Vec::new());
-    let key = |columns: Vec<Arc<str>>, is_primary| {
-        NewConstraint::new(NewConstraintKind::Key {
-            columns,
-            include: Vec::new(),
-            is_primary,
-            nulls_distinct: true,
-            options: Vec::new(),
-        })
-    };
-    let named = |mut constraint: NewConstraint, name: &Option<ast::Ident>| {
-        constraint.name = name.as_ref().map(|name| name.value.as_str().into());
-        constraint
-    };
-    for definition in &create.columns {
-        let name = definition.name.value.as_str();
-        let (ty, modifier) = names.type_of(&definition.data_type)?;
-        let mut column = NewColumn { modifier, ..NewColumn::new(name, ty) };
-        for option in &definition.options {
-            match &option.option {
-                ColumnOption::NotNull => column.not_null = true,
-                ColumnOption::Null => {}
-                ColumnOption::Default(expr) => {
-                    column.default = Some(SqlText::plain(&expr.to_string()));
-                }
-                ColumnOption::PrimaryKey(_) => constraints.push(key(vec![name.into()], true)),
-                ColumnOption::Unique(_) => {
-                    constraints.push(named(key(vec![name.into()], false), &option.name));
-                }
-                ColumnOption::Check(check) => {
-                    let text = SqlText::plain(&check.expr.to_string());
-                    let check = NewConstraint::new(NewConstraintKind::Check(text));
-                    constraints.push(named(check, &option.name));
-                }
-                ColumnOption::Generated { generation_expr: Some(expr), .. } => {
-                    column.default = Some(SqlText::plain(&expr.to_string()));
-                    column.is_generated = true;
-                }
-                ColumnOption::Generated { generated_as, .. } => {
-                    let is_always = *generated_as == GeneratedAs::Always;
-                    column.identity = Some(NewIdentity { is_always, ..NewIdentity::default() });
-                }
-                other => panic!("{other} is not for tests"),
-            }
-        }
-        columns.push(column);
-    }
-    let names_of = |columns: &[ast::IndexColumn]| -> Vec<Arc<str>> {
-        columns.iter().map(|column| column.column.expr.to_string().into()).collect()
-    };
-    for constraint in &create.constraints {
-        constraints.push(match constraint {
-            TableConstraint::PrimaryKey(primary) => key(names_of(&primary.columns), true),
-            TableConstraint::Unique(unique) => {
-                named(key(names_of(&unique.columns), false), &unique.name)
-            }
-            TableConstraint::Check(check) => {
-                let text = SqlText::plain(&check.expr.to_string());
-                named(NewConstraint::new(NewConstraintKind::Check(text)), &check.name)
-            }
-            other => panic!("{other} is not for tests"),
-        });
-    }
-    Ok(NewTable {
-        schema: PUBLIC,
-        name: create.name.to_string().into(),
-        persistence: Persistence::Permanent,
-        columns,
-        constraints,
-        options: Vec::new(),
-        history: Retention::Forever,
-    })
-}
-
-fn new_index(
-    create: &ast::CreateIndex,
-    relation: &catalog::Relation,
-    names: &View,
-) -> Result<NewIndex> {
-    let mut keys = Vec::new();
-    for column in &create.columns {
-        let text = column.column.expr.to_string();
-        let mut key = match relation.column_named(&text) {
-            Some(column) => NewIndexKey::column(column.attnum),
-            None => {
-                let over = names.make(relation);
-                let expr = sql::bind::expression(
-                    &text,
-                    Some(&over),
-                    names,
-                    Context::new(&Style::default()),
-                )
-                .map_err(|error| error.cause)?;
-                NewIndexKey {
-                    part: IndexPart::Expr(SqlText::plain(&text)),
-                    ty: expr.ty,
-                    ..NewIndexKey::column(0)
-                }
-            }
-        };
-        key.is_descending = column.column.options.asc == Some(false);
-        key.nulls_first = column.column.options.nulls_first;
-        keys.push(key);
-    }
-    Ok(NewIndex {
-        name: create.name.as_ref().map(|name| name.to_string().into()),
-        method: IndexMethod::Btree,
-        keys,
-        include: Vec::new(),
-        predicate: create.predicate.as_ref().map(|expr| SqlText::plain(&expr.to_string())),
-        is_unique: create.unique,
-        nulls_distinct: true,
-        is_valid: true,
-        options: Vec::new(),
-    })
 }
 
 /// The names of the newest catalog.
@@ -208,12 +80,12 @@ impl View {
         View { catalog: world.cache.newest(), handles, facts: Mutex::default() }
     }
 
-    fn find(&self, name: &str) -> Option<&Arc<catalog::Relation>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<catalog::Relation>> {
         self.catalog.relation_named(PUBLIC, name)
     }
 
     /// A type by its name in SQL, and its modifier.
-    fn type_of(&self, ty: &DataType) -> Result<(Type, types::Modifier)> {
+    pub fn type_of(&self, ty: &str) -> Result<(Type, types::Modifier)> {
         let style = Style::default();
         let expr = sql::bind::expression(&format!("null::{ty}"), None, self, Context::new(&style))
             .map_err(|error| error.cause)?;
@@ -221,7 +93,7 @@ impl View {
     }
 
     /// A relation as the binder sees it.
-    fn make(&self, relation: &catalog::Relation) -> Relation {
+    pub fn make(&self, relation: &catalog::Relation) -> Relation {
         let default = |column: &catalog::Column| match (&column.identity, &column.default) {
             (Some(identity), _) => {
                 ColumnDefault::Identity { sequence: identity.sequence, always: identity.is_always }
