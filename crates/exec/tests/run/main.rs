@@ -14,10 +14,11 @@
 //!
 //! Rows are compared in their order where the statement has an `order by`, and as a set else.
 //!
-//! The answers are PostgreSQL's own: `ANYWHEN_PSQL='psql -h /tmp -p 5432 -U postgres' cargo test -p
+//! The answers are PostgreSQL's own: `ANYWHEN_PSQL='psql -h localhost -U postgres' cargo test -p
 //! exec` asks a server for them, in a database of its own, and writes them into the files. Blocks
 //! whose comment has `(own)` are about what PostgreSQL does not have, and are left as they are.
 
+mod cost;
 mod define;
 mod script;
 mod session;

@@ -1,28 +1,24 @@
-//! What small statements cost in the executor: a row by its key, a change of it, a range, a join.
+//! What small statements cost: a row by its key, a change of it, a range, a join.
 //!
 //! ```text
-//! cargo run --release -p exec --example statements [rows]
+//! ANYWHEN_MEASURE=1 cargo test --release -p exec cost -- --nocapture
 //! ```
-//! On a disk in memory and without a commit: what is measured is a prepared plan being run, its
-//! transaction begun before. Each figure is the best of three rounds.
-
-#[path = "../tests/run/define.rs"]
-mod define;
-#[allow(dead_code)]
-#[path = "../tests/run/session.rs"]
-mod session;
-#[path = "../tests/run/world.rs"]
-mod world;
+//! On a disk in memory and without a commit: what is measured is a prepared plan being run, in a
+//! transaction begun before. Without the variable the statements are run a few times only, to see
+//! that they can be.
 
 use std::time::Instant;
 
-use session::Session;
 use types::Datum;
 
-fn main() {
-    let rows: i32 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(100_000);
-    let world = world::World::new();
-    let mut session = Session::new(&world);
+use crate::session::Session;
+use crate::world::World;
+
+#[test]
+fn cost() {
+    let is_measured = std::env::var_os("ANYWHEN_MEASURE").is_some();
+    let rows = if is_measured { 100_000 } else { 1_000 };
+    let mut session = Session::new(&World::new());
     for statement in [
         "create table t (id int primary key, v int, c text)".to_owned(),
         "create index t_v on t (v)".to_owned(),
@@ -41,6 +37,7 @@ fn main() {
         ("select count(*) from t where $1 > 0", 3),
         ("select v, count(*) from t where $1 > 0 group by v", 3),
     ] {
+        let count = if is_measured { count } else { 3 };
         let best = (0..3)
             .map(|_| {
                 let start = Instant::now();
