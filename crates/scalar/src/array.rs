@@ -239,6 +239,21 @@ fn trim(array: ArrayRef<'_>, count: i32) -> Result<Array> {
     Array::new(array.element_type(), array.element_repr(), &kept, array.iter().take(number))
 }
 
+/// How many of sorted thresholds a value has reached.
+fn width_bucket(value: DatumRef<'_>, thresholds: ArrayRef<'_>) -> Result<i32> {
+    if thresholds.dimensions().len() > 1 {
+        return Err(refuse("thresholds must be one-dimensional array"));
+    }
+    if thresholds.has_nulls() {
+        return Err(Error::new(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "thresholds array must not contain NULLs",
+        ));
+    }
+    let thresholds: Vec<_> = thresholds.iter().collect();
+    Ok(thresholds.partition_point(|threshold| *threshold <= value) as i32)
+}
+
 /// True where each element of one is an element of the other; NULLs are in none.
 fn contains(whole: ArrayRef<'_>, part: ArrayRef<'_>) -> bool {
     part.iter().all(|wanted| !wanted.is_null() && whole.iter().any(|element| element == wanted))
@@ -309,6 +324,8 @@ pub(crate) const TABLE: &[Function] = functions! {
     1286 array_fill(ANYELEMENT, INT4_ARRAY, INT4_ARRAY) -> ANYARRAY [nullable] =
         (call; value: DatumRef<'_>, lengths: Option<ArrayRef<'_>>, lowers: Option<ArrayRef<'_>>)
         fill(call, value, lengths, lowers);
+    3218 width_bucket(ANYCOMPATIBLE, ANYCOMPATIBLEARRAY) -> INT4 =
+        (value: DatumRef<'_>, thresholds: ArrayRef<'_>) width_bucket(value, thresholds);
     6172 trim_array(ANYARRAY, INT4) -> ANYARRAY = (a: ArrayRef<'_>, n: i32) trim(a, n);
     2748 arraycontains(ANYARRAY, ANYARRAY) -> BOOL = (a: ArrayRef<'_>, b: ArrayRef<'_>)
         contains(a, b);

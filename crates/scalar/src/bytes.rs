@@ -23,6 +23,57 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
+/// The encodings that PostgreSQL knows, by their numbers.
+const ENCODINGS: [&str; 42] = [
+    "SQL_ASCII",
+    "EUC_JP",
+    "EUC_CN",
+    "EUC_KR",
+    "EUC_TW",
+    "EUC_JIS_2004",
+    "UTF8",
+    "MULE_INTERNAL",
+    "LATIN1",
+    "LATIN2",
+    "LATIN3",
+    "LATIN4",
+    "LATIN5",
+    "LATIN6",
+    "LATIN7",
+    "LATIN8",
+    "LATIN9",
+    "LATIN10",
+    "WIN1256",
+    "WIN1258",
+    "WIN866",
+    "WIN874",
+    "KOI8R",
+    "WIN1251",
+    "WIN1252",
+    "ISO_8859_5",
+    "ISO_8859_6",
+    "ISO_8859_7",
+    "ISO_8859_8",
+    "WIN1250",
+    "WIN1253",
+    "WIN1254",
+    "WIN1255",
+    "WIN1257",
+    "KOI8U",
+    "SJIS",
+    "BIG5",
+    "GBK",
+    "UHC",
+    "GB18030",
+    "JOHAB",
+    "SHIFT_JIS_2004",
+];
+
+/// The letters and digits of an encoding's name, which alone count.
+fn plain(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase())
+}
+
 fn unknown_encoding(name: &str) -> Error {
     invalid(format!("unrecognized encoding: \"{name}\""))
 }
@@ -330,6 +381,14 @@ pub(crate) const TABLE: &[Function] = functions! {
     1946 encode(BYTEA, TEXT) -> TEXT = (a: &[u8], encoding: &str) encode(a, encoding);
     1947 decode(TEXT, TEXT) -> BYTEA = (a: &str, encoding: &str) decode(a, encoding);
     1714 convert_from(BYTEA, NAME) -> TEXT [stable] = (a: &[u8], name: &str) convert_from(a, name);
+    1264 pg_char_to_encoding(NAME) -> INT4 [stable] = (name: &str)
+        ENCODINGS.iter().position(|known| plain(known).eq(plain(name))).map_or(-1, |at| at as i32);
+    1597 pg_encoding_to_char(INT4) -> NAME [stable] = (number: i32)
+        usize::try_from(number).ok().and_then(|at| ENCODINGS.get(at)).copied().unwrap_or("");
+    1713 length(BYTEA, NAME) -> INT4 [stable] = (a: &[u8], name: &str)
+        convert_from(a, name)?.chars().count() as i32;
+    1813 convert(BYTEA, NAME, NAME) -> BYTEA [stable] = (a: &[u8], from: &str, to: &str)
+        convert_to(&convert_from(a, from)?, to);
     1717 convert_to(TEXT, NAME) -> BYTEA [stable] = (a: &str, name: &str) convert_to(a, name);
     2311 md5(TEXT) -> TEXT = (a: &str) md5(a.as_bytes());
     2321 md5(BYTEA) -> TEXT = (a: &[u8]) md5(a);

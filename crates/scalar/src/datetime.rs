@@ -14,7 +14,7 @@ use types::{Coercion, Datum, Error, Modifier, Result, SqlState, Type};
 use crate::function::{Call, Default, Function, Rows, functions, sets};
 
 /// The time zone of the session.
-fn zone<'a>(call: &Call<'a>) -> &'a TimeZone {
+pub(crate) fn zone<'a>(call: &Call<'a>) -> &'a TimeZone {
     &call.context.types.style.time_zone
 }
 
@@ -38,7 +38,7 @@ fn out_of_range() -> Error {
 }
 
 /// The order of a local time and a moment; a local time that is no moment is beyond all of them.
-fn local(call: &Call<'_>, local: Timestamp, moment: TimestampTz) -> Ordering {
+pub(crate) fn local(call: &Call<'_>, local: Timestamp, moment: TimestampTz) -> Ordering {
     match local.in_zone(zone(call)) {
         Some(at) => at.cmp(&moment),
         None if local.0 < 0 => Ordering::Less,
@@ -233,6 +233,8 @@ pub(crate) const TABLE: &[Function] = functions! {
         a.at_zone(&ZoneName::parse(name)?, call.context.types.now);
     2038 timezone(INTERVAL, TIMETZ) -> TIMETZ = (call; east: Interval, a: TimeTz)
         a.at_zone(&zone_of(call, east)?, call.context.types.now);
+    6336 timezone(TIMETZ) -> TIMETZ [stable] = (call; a: TimeTz)
+        a.at_zone(&ZoneName::Zone(zone(call).clone()), call.context.types.now);
     6334 timezone(TIMESTAMPTZ) -> TIMESTAMP [stable] = (call; a: TimestampTz) to_local(call, a);
     6335 timezone(TIMESTAMP) -> TIMESTAMPTZ [stable] = (call; a: Timestamp) to_moment(call, a);
 

@@ -37,9 +37,9 @@ impl Facts<'_> {
     /// The type of the elements of an array type, also under a domain.
     pub fn element(self, ty: Type) -> Option<Type> {
         match builtin::facts(ty) {
-            Some(facts) => {
-                (facts.element != Type::NONE && facts.category == 'A').then_some(facts.element)
-            }
+            Some(facts) => (facts.is_array()
+                || facts.element != Type::NONE && facts.category == 'A')
+                .then_some(facts.element),
             None => match self.0.shape(ty) {
                 Some(Shape::Array(element)) => Some(element),
                 Some(Shape::Domain(base, _)) => self.element(base),

@@ -64,6 +64,8 @@ pub enum Default {
     Int(i32),
     /// A floating point number.
     Float(f64),
+    /// The `jsonb` object without fields.
+    EmptyObject,
 }
 
 impl Default {
@@ -75,6 +77,9 @@ impl Default {
             Self::Text(value) => Datum::text(value),
             Self::Int(value) => Datum::Int4(value),
             Self::Float(value) => Datum::Float8(value),
+            Self::EmptyObject => {
+                Datum::Jsonb(::json::jsonb::build_object(&[], &[]).unwrap_or_default())
+            }
         }
     }
 }
@@ -400,6 +405,9 @@ macro_rules! body {
     };
     (($($arg:ident: $type:ty),*) $body:expr) => {
         $crate::function::body!((_call; $($arg: $type),*) $body)
+    };
+    (rows [$call:ident, $args:ident] $body:expr) => {
+        |$call, $args| $body
     };
     (rows ($call:ident; $($arg:ident: $type:ty),*) $body:expr) => {
         |$call, args| {

@@ -1,13 +1,13 @@
 //! `jsonb`: its operators and functions under their SQL names.
 
-use ::json::jsonb::{Jsonb, JsonbRef};
+use ::json::jsonb::{Jsonb, JsonbRef, NullTreatment};
 use types::{ArrayRef, Datum, DatumRef, Error, Record, Repr, Result, SqlState, Type};
 
 use crate::function::{Default, Function, Rows, functions, sets};
 use crate::integer::Integer;
 
 /// The texts of an array.
-fn texts<'a>(array: ArrayRef<'a>) -> Vec<Option<&'a str>> {
+pub(crate) fn texts<'a>(array: ArrayRef<'a>) -> Vec<Option<&'a str>> {
     array
         .iter()
         .map(|text| match text {
@@ -130,6 +130,21 @@ pub(crate) const TABLE: &[Function] = functions! {
         [defaults = &[Default::Bool(false)]] =
         (a: JsonbRef<'_>, steps: ArrayRef<'_>, new: JsonbRef<'_>, after: bool)
         a.insert(&texts(steps), new, after);
+    5054 jsonb_set_lax(JSONB, TEXT_ARRAY, JSONB, BOOL, TEXT) -> JSONB
+        [nullable, defaults = &[Default::Bool(true), Default::Text("use_json_null")]] =
+        (a: Option<JsonbRef<'_>>, steps: Option<ArrayRef<'_>>, new: Option<JsonbRef<'_>>,
+         create: Option<bool>, nulls: Option<&str>)
+        match (a, steps, create) {
+            (Some(a), Some(steps), Some(create)) => {
+                // What is done with NULL matters only where there is one.
+                let nulls = match (new, nulls) {
+                    (Some(_), Some(_)) => NullTreatment::UseJsonNull,
+                    (_, nulls) => NullTreatment::named(nulls)?,
+                };
+                Some(a.set_lax(&texts(steps), new, create, nulls)?)
+            }
+            _ => None,
+        };
     3262 jsonb_strip_nulls(JSONB) -> JSONB = (a: JsonbRef<'_>) a.strip_nulls();
     3306 jsonb_pretty(JSONB) -> TEXT = (a: JsonbRef<'_>) a.pretty();
     3210 jsonb_typeof(JSONB) -> TEXT = (a: JsonbRef<'_>) a.type_name();

@@ -595,6 +595,12 @@ operators! {
         773 NONE INT4 -> INT4 = 1251;
         1763 NONE NUMERIC -> NUMERIC = 1704;
     }
+    "@?" {
+        4012 JSONB JSONPATH -> BOOL = 4010;
+    }
+    "@@" {
+        4013 JSONB JSONPATH -> BOOL = 4011;
+    }
     "@>" {
         2751 ANYARRAY ANYARRAY -> BOOL = 2748;
         3246 JSONB JSONB -> BOOL = 4046;

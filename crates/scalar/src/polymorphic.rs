@@ -91,10 +91,9 @@ fn concrete(facts: Facts<'_>, declared: Type, bound: Bound) -> Result<Type> {
 fn bind(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> Result<Bound> {
     let mut exact = None;
     let mut candidates = Vec::new();
-    let (mut has_exact, mut has_compatible) = (false, false);
+    let mut has_compatible = false;
     let (mut scalar_only, mut enum_only) = (false, false);
     for (&actual, &declared) in actual.iter().zip(declared) {
-        has_exact |= is_exact(declared);
         has_compatible |= is_compatible(declared);
         enum_only |= declared == Type::ANYENUM;
         let wants_array = matches!(declared, Type::ANYARRAY | Type::ANYCOMPATIBLEARRAY);
@@ -127,10 +126,6 @@ fn bind(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> Result<Bound> {
         } else {
             exact = Some(element);
         }
-    }
-    // Where nothing but unknown literals stands in their places they are text.
-    if has_exact && exact.is_none() && !declared.contains(&Type::ANYARRAY) {
-        exact = Some(Type::TEXT);
     }
     let compatible = if !has_compatible {
         None

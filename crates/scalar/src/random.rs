@@ -1,7 +1,7 @@
 //! Random numbers, from the source that the context gives.
 
 use numeric::Numeric;
-use types::{Error, Result, SqlState};
+use types::{Array, ArrayRef, Dimension, Error, Result, SqlState};
 
 use crate::function::{Call, Default, Function, functions, internal};
 
@@ -98,7 +98,54 @@ fn narrow<T: TryFrom<i128>>(value: i128) -> Result<T> {
     value.try_into().map_err(|_| internal("a random number left its range"))
 }
 
+/// An array with so many of the values of its first dimension, each at most once, in random order.
+fn drawn(
+    call: &Call<'_>,
+    array: ArrayRef<'_>,
+    count: i32,
+    mut dimensions: Vec<Dimension>,
+) -> Result<Array> {
+    let Some(outer) = dimensions.first_mut() else { return Ok(array.to_owned()) };
+    let length = outer.length;
+    outer.length = count;
+    let items: Vec<_> = array.iter().collect();
+    let each = items.len() / length.max(1) as usize;
+    let mut places: Vec<usize> = (0..length as usize).collect();
+    for at in 0..count as usize {
+        let other = between(call, at as i128, i128::from(length) - 1)? as usize;
+        places.swap(at, other);
+    }
+    let kept = places.iter().take(count as usize);
+    let elements = kept.flat_map(|place| items[place * each..][..each].iter().copied());
+    Array::new(array.element_type(), array.element_repr(), &dimensions, elements)
+}
+
+fn shuffle(call: &Call<'_>, array: ArrayRef<'_>) -> Result<Array> {
+    let dimensions = array.dimensions();
+    let length = dimensions.first().map_or(0, |outer| outer.length);
+    drawn(call, array, length, dimensions)
+}
+
+fn sample(call: &Call<'_>, array: ArrayRef<'_>, count: i32) -> Result<Array> {
+    let mut dimensions = array.dimensions();
+    let length = dimensions.first().map_or(0, |outer| outer.length);
+    if !(0..=length).contains(&count) {
+        return Err(Error::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("sample size must be between 0 and {length}"),
+        ));
+    }
+    if let Some(outer) = dimensions.first_mut() {
+        outer.lower = 1;
+    }
+    drawn(call, array, count, dimensions)
+}
+
 pub(crate) const TABLE: &[Function] = functions! {
+    6215 array_shuffle(ANYARRAY) -> ANYARRAY [volatile] = (call; array: ArrayRef<'_>)
+        shuffle(call, array);
+    6216 array_sample(ANYARRAY, INT4) -> ANYARRAY [volatile] =
+        (call; array: ArrayRef<'_>, count: i32) sample(call, array, count);
     1598 random() -> FLOAT8 [volatile] = (call;) uniform(call);
     6339 random(INT4, INT4) -> INT4 [volatile] = (call; low: i32, high: i32)
         between(call, low.into(), high.into()).and_then(narrow::<i32>);

@@ -7,8 +7,9 @@ use types::Oid;
 
 use crate::function::Function;
 use crate::{
-    aggregate, array, bytes, comparison, datetime, decimal, float, integer, json, jsonb, pattern,
-    quote, random, regex, series, server, session, string, trigonometry, window,
+    aggregate, array, bytes, comparison, datetime, decimal, enums, float, hash, input, integer,
+    json, jsonb, order, overlap, pattern, quote, random, regex, series, server, session, size,
+    string, template, trigonometry, unicode, uuid, window,
 };
 
 /// The tables, one for each subject.
@@ -20,12 +21,22 @@ const TABLES: &[&[Function]] = &[
     datetime::TABLE,
     datetime::SETS,
     decimal::TABLE,
+    enums::TABLE,
     float::TABLE,
+    hash::TABLE,
+    input::TABLE,
     integer::TABLE,
     json::TABLE,
     json::SETS,
+    json::make::TABLE,
+    json::path::TABLE,
+    json::path::SETS,
+    json::populate::TABLE,
+    json::populate::SETS,
     jsonb::TABLE,
     jsonb::SETS,
+    order::TABLE,
+    overlap::TABLE,
     pattern::TABLE,
     quote::TABLE,
     random::TABLE,
@@ -34,9 +45,13 @@ const TABLES: &[&[Function]] = &[
     series::TABLE,
     server::TABLE,
     session::TABLE,
+    size::TABLE,
     string::TABLE,
     string::SETS,
+    template::TABLE,
     trigonometry::TABLE,
+    unicode::TABLE,
+    uuid::TABLE,
     window::TABLE,
 ];
 

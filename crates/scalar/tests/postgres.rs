@@ -10,8 +10,8 @@ use scalar::resolve::{self, Called};
 use scalar::{Clock, Context, Eval, Random, Session, registry};
 use types::time::TimestampTz;
 use types::{
-    DateFormat, DateOrder, Datum, DatumRef, Error, IntervalStyle, Modifier, Result, Style, Type,
-    builtin,
+    DateFormat, DateOrder, Datum, DatumRef, Error, IntervalStyle, Modifier, Record, Result, Style,
+    Type, builtin,
 };
 
 /// A session in which nothing ever happens.
@@ -143,7 +143,12 @@ fn type_named(name: &str) -> Type {
 
 fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -> Result<String> {
     let (mut types, mut values) = (Vec::new(), Vec::new());
+    let mut wanted = None;
     for argument in arguments {
+        if let Some(columns) = argument.strip_prefix("as:") {
+            wanted = Some(columns.to_owned());
+            continue;
+        }
         let (ty, text) = argument.split_once(':').unwrap();
         let ty = type_named(ty);
         types.push(ty);
@@ -194,6 +199,9 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
     if kind == "a" || kind == "w" {
         return aggregate(&call, function, &values).map(|value| show(&value, ret));
     }
+    if kind == "r" {
+        return rows_of(&call, function, &values, wanted.as_deref().unwrap_or_default());
+    }
     if kind == "s" {
         let rows = function.rows(&call, &values)?.collect::<Result<Vec<_>>>()?;
         let shown: Vec<_> = rows.iter().map(|row| show(row, ret)).collect();
@@ -202,9 +210,46 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
     let value = function.call(&call, &values)?;
     if !value.is_null() {
         assert_eq!(value.repr(), Some(source.repr_of(ret)?), "{name}");
-        assert!(Facts(source).category(ret) != 'P', "{name} gives {ret:?}");
+        assert!(ret == Type::RECORD || Facts(source).category(ret) != 'P', "{name} gives {ret:?}");
     }
     Ok(show(&value, ret))
+}
+
+/// The rows of a function that gives records of these columns: `a int4, b text[]`.
+fn rows_of(
+    call: &Call<'_>,
+    function: &Function,
+    values: &[DatumRef<'_>],
+    columns: &str,
+) -> Result<String> {
+    let types = &call.context.types;
+    let columns: Vec<(&str, Type, Modifier)> = columns
+        .split(", ")
+        .map(|column| {
+            let (name, ty) = column.split_once(' ').unwrap();
+            match ty.strip_prefix("varchar(") {
+                Some(length) => {
+                    let length = length.trim_end_matches(')').parse().unwrap();
+                    (name, Type::VARCHAR, Modifier::parse(Type::VARCHAR, &[length]).unwrap())
+                }
+                None => (name, type_named(ty), Modifier::NONE),
+            }
+        })
+        .collect();
+    let fields: Vec<_> = columns
+        .iter()
+        .map(|(_, ty, _)| Ok((*ty, types.types.repr_of(*ty)?, DatumRef::Null)))
+        .collect::<Result<_>>()?;
+    let names = columns.iter().map(|(name, _, modifier)| (*name, *modifier));
+    let described: Datum = Record::new(fields).named(names).into();
+    let args: Vec<_> = values.iter().copied().chain([described.as_ref()]).collect();
+    let rows = match function.set {
+        true => function.rows(call, &args)?.collect::<Result<Vec<_>>>()?,
+        false => vec![function.call(call, &args)?],
+    };
+    let show =
+        |row: &Datum| types::text::to_string(row.as_ref(), Type::RECORD, Modifier::NONE, types);
+    Ok(rows.iter().map(|row| show(row).unwrap_or_default()).collect::<Vec<_>>().join("|"))
 }
 
 /// The aggregate over the elements of arrays: the first elements are the first row.

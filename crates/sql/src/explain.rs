@@ -7,8 +7,8 @@ use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
     Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit,
-    JoinKind, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan, RowLock, SetOp,
-    SortKey, Subscript, Test, WindowCall,
+    JoinKind, Json, JsonSearch, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node,
+    Plan, RowLock, SetOp, SortKey, Subscript, Test, WindowCall,
 };
 
 /// The plan as text: one operator a line, inputs indented below.
@@ -182,10 +182,7 @@ fn head(plan: &Plan) -> String {
             line
         }
         Node::LockRows { locks, .. } => {
-            let locks: Vec<String> = locks
-                .iter()
-                .map(row_lock)
-                .collect();
+            let locks: Vec<String> = locks.iter().map(row_lock).collect();
             format!("LockRows {}", List(&locks, ", "))
         }
     }
@@ -456,7 +453,7 @@ impl Display for Expr {
                 write!(f, "({} {} {word} {})", call.args[0], call.name, call.args[1])
             }
             ExprKind::Array { elements, .. } => write!(f, "array[{}]", List(elements, ", ")),
-            ExprKind::Row(fields) => write!(f, "row({})", List(fields, ", ")),
+            ExprKind::Row { fields, .. } => write!(f, "row({})", List(fields, ", ")),
             ExprKind::RowCompare { symbol, pairs } => {
                 let side =
                     |at: usize| -> Vec<&Expr> { pairs.iter().map(|pair| &pair.args[at]).collect() };
@@ -485,13 +482,36 @@ impl Display for Expr {
             }
             ExprKind::Aggregate(call) => call.fmt(f),
             ExprKind::Window(call) => call.fmt(f),
+            ExprKind::Json(json) => match json {
+                Json::Construct { construct, args } => {
+                    write!(f, "{construct:?}({})", List(args, ", "))
+                }
+                Json::Search(boxed) => {
+                    let JsonSearch { search, document, path, passing, on_empty, on_error } =
+                        &**boxed;
+                    let name = search.what.name().to_lowercase();
+                    write!(f, "{name}({document}, {path}")?;
+                    for (name, value) in search.names.iter().zip(passing) {
+                        write!(f, ", {name} = {value}")?;
+                    }
+                    for (given, word) in [(on_empty, "empty"), (on_error, "error")] {
+                        match given {
+                            Some(value) => write!(f, ", {value} on {word}")?,
+                            None => write!(f, ", error on {word}")?,
+                        }
+                    }
+                    f.write_str(")")
+                }
+            },
             ExprKind::Grouping(list) => write!(f, "grouping({})", List(list, ", ")),
             ExprKind::Keyword(word) => f.write_str(word),
             ExprKind::NextValue(sequence) => write!(f, "nextval({sequence})"),
             ExprKind::MergeAction => f.write_str("merge_action()"),
             ExprKind::CurrentOf(cursor) => write!(f, "current of {cursor}"),
             ExprKind::Slot(number) => write!(f, "@{number}"),
-            ExprKind::Subplan { number, args } => write!(f, "subplan {number}({})", List(args, ", ")),
+            ExprKind::Subplan { number, args } => {
+                write!(f, "subplan {number}({})", List(args, ", "))
+            }
         }
     }
 }

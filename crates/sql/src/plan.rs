@@ -16,7 +16,10 @@
 //!
 //! Nothing here is optimised. The order of the operators is that of the clauses.
 
+use std::sync::Arc;
+
 use scalar::cast::{Circumstance, How};
+use scalar::standard::{Construct, Search};
 use types::{Datum, Modifier, Oid, Type};
 
 use crate::error::At;
@@ -593,8 +596,14 @@ pub enum ExprKind {
         /// True where the elements are arrays of the same type.
         nested: bool,
     },
-    /// A row of these fields.
-    Row(Vec<Expr>),
+    /// A row of these fields. The rows of a subquery or a function have a type without a name, and
+    /// bring the names of their fields along; `names` is empty for all others.
+    Row {
+        /// The fields.
+        fields: Vec<Expr>,
+        /// Their names, as many as there are fields or none.
+        names: Arc<[String]>,
+    },
     /// Whether one row comes before, after or with another: `<`, `<=`, `>=` or `>`. The pairs are
     /// calls of `=` where the operator is about equality, and of the operator itself else.
     RowCompare {
@@ -641,6 +650,8 @@ pub enum ExprKind {
     Aggregate(Box<AggregateCall>),
     /// A window function; the binder turns it into a column of a [`Node::Window`].
     Window(Box<WindowCall>),
+    /// A construct of SQL/JSON: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
+    Json(Json),
     /// `GROUPING`; the binder turns it into a column of a [`Node::Aggregate`].
     Grouping(Vec<Expr>),
     /// `CURRENT_DATE` and its kin, by the word in lower case.
@@ -661,6 +672,37 @@ pub enum ExprKind {
         /// What it is given of the row.
         args: Vec<Expr>,
     },
+}
+
+/// A construct of SQL/JSON.
+#[derive(Clone, Debug)]
+pub enum Json {
+    /// JSON of values, or a test of one.
+    Construct {
+        /// What is made or tested.
+        construct: Construct,
+        /// Of what.
+        args: Vec<Expr>,
+    },
+    /// A search by path.
+    Search(Box<JsonSearch>),
+}
+
+/// A search in JSON by path.
+#[derive(Clone, Debug)]
+pub struct JsonSearch {
+    /// What is looked for.
+    pub search: Search,
+    /// Where, a `jsonb`.
+    pub document: Expr,
+    /// The path, a `jsonpath`.
+    pub path: Expr,
+    /// The values of the variables.
+    pub passing: Vec<Expr>,
+    /// What is given where nothing is found; none for an error.
+    pub on_empty: Option<Expr>,
+    /// What is given instead of an error; none for the error.
+    pub on_error: Option<Expr>,
 }
 
 /// A call of a function.
@@ -760,6 +802,11 @@ impl Expr {
     /// A truth value.
     pub fn bool(value: bool) -> Self {
         Expr::of(ExprKind::Const(Datum::Bool(value)), Type::BOOL, At::NONE)
+    }
+
+    /// A row of fields that have no names of their own.
+    pub fn row(fields: Vec<Expr>, ty: Type, at: At) -> Self {
+        Expr::of(ExprKind::Row { fields, names: [].into() }, ty, at)
     }
 
     /// An expression of a type without a modifier.

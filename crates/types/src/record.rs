@@ -1,19 +1,23 @@
 //! Records: a row of values, each with a type of its own.
 //!
 //! ```text
-//!   count     one (repr, type) for each field             values
-//!   02        03 17 00 00 00   08 19 00 00 00             flag [nulls] value value
+//!   count     one (repr, type) for each field             values                       names
+//!   02        03 17 00 00 00   08 19 00 00 00             flag [nulls] value value     [...]
 //!             int4             text
 //! ```
 //!
-//! As with arrays the bytes are the value: [`Record`] shares them, [`RecordRef`] looks at them. The
-//! names of the fields belong to the type of the record, not to the value.
+//! As with arrays the bytes are the value: [`Record`] shares them, [`RecordRef`] looks at them.
+//!
+//! The names of the fields belong to the type of the record. Only the rows of a subquery have a type
+//! without a name, and nobody to ask for theirs: such a record brings them along, behind its values,
+//! each after the modifier of its field (4 bytes) and its length (a varint). They mean nothing to
+//! order and equality.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::packed::{self, DEPTH_MAX, Sequence, damaged};
-use crate::{Datum, DatumRef, Oid, Repr, Result, Type};
+use crate::{Datum, DatumRef, Modifier, Oid, Repr, Result, Type};
 
 /// The bytes of a field's representation and type.
 const FIELD_BYTES: usize = 5;
@@ -44,6 +48,28 @@ impl Record {
         Self(bytes.into())
     }
 
+    /// The same record with names for its fields, and the modifiers of their types.
+    ///
+    /// # Panics
+    /// Where there are not as many names as fields.
+    #[must_use]
+    pub fn named<'n>(
+        &self,
+        names: impl IntoIterator<Item = (&'n str, Modifier), IntoIter: ExactSizeIterator>,
+    ) -> Self {
+        let names = names.into_iter();
+        let fields = self.as_ref().iter();
+        assert_eq!(names.len(), fields.len(), "a name for each field");
+        let values = self.0.len() - fields.behind().len();
+        let mut bytes = self.0[..values].to_vec();
+        for (name, modifier) in names {
+            bytes.extend_from_slice(&modifier.0.to_le_bytes());
+            packed::put_varint(&mut bytes, name.len() as u64);
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        Self(bytes.into())
+    }
+
     /// A look at the record.
     pub fn as_ref(&self) -> RecordRef<'_> {
         RecordRef(&self.0)
@@ -70,6 +96,11 @@ impl<'a> RecordRef<'a> {
             let (_, repr) = field(head)?;
             if !sequence.is_null(at) {
                 packed::take(&mut values, repr, depth)?;
+            }
+        }
+        if !values.is_empty() {
+            for _ in heads.chunks_exact(FIELD_BYTES) {
+                take_name(&mut values)?;
             }
         }
         if !values.is_empty() {
@@ -122,6 +153,17 @@ impl<'a> RecordRef<'a> {
         Fields { heads, sequence, values: sequence.values, at: 0 }
     }
 
+    /// The names that the record brings along, and the modifiers of its fields; `None` where they
+    /// are those of its type.
+    pub fn names(self) -> Option<Vec<(&'a str, Modifier)>> {
+        let mut rest = self.iter().behind();
+        if rest.is_empty() {
+            return None;
+        }
+        let name = |_| take_name(&mut rest).expect("checked when the record was read or made");
+        Some((0..self.len()).map(name).collect())
+    }
+
     /// The values of the fields as values of their own.
     pub fn to_vec(self) -> Vec<Datum> {
         self.iter().map(|(_, _, value)| value.to_owned()).collect()
@@ -134,6 +176,13 @@ fn field(head: &[u8]) -> Result<(Type, Repr)> {
     Ok((Type(Oid(oid)), repr))
 }
 
+fn take_name<'a>(bytes: &mut &'a [u8]) -> Result<(&'a str, Modifier)> {
+    let modifier = Modifier(i32::from_le_bytes(packed::take_array(bytes)?));
+    let length = usize::try_from(packed::take_varint(bytes)?).unwrap_or(usize::MAX);
+    let name = std::str::from_utf8(packed::take_bytes(bytes, length)?);
+    Ok((name.map_err(|_| damaged("the name of a field is not valid UTF-8"))?, modifier))
+}
+
 /// The fields of a record: for each its type, how it is held, and the value.
 #[derive(Clone)]
 pub struct Fields<'a> {
@@ -141,6 +190,14 @@ pub struct Fields<'a> {
     sequence: Sequence<'a>,
     values: &'a [u8],
     at: usize,
+}
+
+impl<'a> Fields<'a> {
+    /// What stands behind the values.
+    fn behind(mut self) -> &'a [u8] {
+        self.by_ref().for_each(drop);
+        self.values
+    }
 }
 
 impl<'a> Iterator for Fields<'a> {

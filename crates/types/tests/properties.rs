@@ -307,6 +307,27 @@ proptest! {
         }
     }
 
+    /// The names that a record brings along come back, from its bytes too, and neither order nor
+    /// the values know of them.
+    #[test]
+    fn records_keep_the_names_of_their_fields(
+        values in prop::collection::vec(nullable(value_of(Repr::Text)), 1..5),
+        names in prop::collection::vec((".{0,9}", any::<i32>()), 4),
+    ) {
+        let plain = Record::new(values.iter().map(|value| (Type::TEXT, Repr::Text, value.as_ref())));
+        let names: Vec<_> = names[..values.len().min(4)]
+            .iter()
+            .map(|(name, modifier)| (name.as_str(), Modifier(*modifier)))
+            .collect();
+        prop_assume!(names.len() == values.len());
+        let named = plain.named(names.iter().copied()).named(names.iter().copied());
+        let again = RecordRef::from_bytes(named.as_ref().as_bytes()).expect("its own bytes");
+        prop_assert_eq!(again.names(), Some(names));
+        prop_assert_eq!(again.to_vec(), values);
+        prop_assert_eq!(&named, &plain);
+        prop_assert_eq!(plain.as_ref().names(), None);
+    }
+
     /// Any bytes at all as a row, an array, a record, a key and a value from the wire.
     #[test]
     fn any_bytes_are_answered(
@@ -319,6 +340,9 @@ proptest! {
         }
         if let Ok(record) = RecordRef::from_bytes(&bytes) {
             use_up(DatumRef::Record(record));
+            if let Some(names) = record.names() {
+                prop_assert_eq!(names.len(), record.len());
+            }
         }
         if let Ok(value) = key::read(&mut &bytes[..], repr, order) {
             use_up(value.as_ref());

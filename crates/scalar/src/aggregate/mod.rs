@@ -8,6 +8,7 @@
 //! `FILTER` and `ORDER BY` are the caller's business.
 
 mod collect;
+mod json;
 mod number;
 mod ordered;
 mod regression;
@@ -19,6 +20,7 @@ use crate::function::{Call, Function};
 /// The tables of aggregates, one for each kind of result.
 pub(crate) const TABLES: &[&[Function]] = &[
     collect::TABLE,
+    json::TABLE,
     number::TABLE,
     ordered::PERCENTILES,
     ordered::MODE,

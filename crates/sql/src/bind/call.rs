@@ -79,6 +79,26 @@ impl Binder<'_> {
         }
     }
 
+    /// A call of a function of `pg_catalog` for bound arguments.
+    pub(super) fn call_of(&mut self, name: &str, args: Vec<Expr>, at: At) -> Result<Expr> {
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        let found = resolve::function(self.names, name, &types, false)
+            .map_err(|error| Error::from(error).at(at))?;
+        let Called::Function(resolved) = found else {
+            let message = format!("{name} is not a function");
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(at));
+        };
+        let kind = ExprKind::Call(Call {
+            function: resolved.function.oid,
+            name: resolved.function.name.to_owned(),
+            operator: false,
+            args: self.arguments(&resolved, args)?,
+            set: resolved.function.set,
+            variadic: resolved.gathered,
+        });
+        Ok(Expr::of(kind, resolved.ret, at))
+    }
+
     /// Puts named arguments into the places that the function has for them, with the defaults of
     /// those between that were left out.
     fn put_named(&self, call: &ast::Call, args: &mut Vec<Expr>, at: At) -> Result<()> {
@@ -161,6 +181,8 @@ impl Binder<'_> {
         let verb = match state {
             SqlState::UNDEFINED_FUNCTION => "does not exist",
             SqlState::AMBIGUOUS_FUNCTION => "is not unique",
+            // Types that do not go together are about no place.
+            SqlState::DATATYPE_MISMATCH => return Error { at: At::NONE, ..error },
             _ => return error,
         };
         if call.name.parts.len() == 1 && call.within_group.is_empty() {
@@ -456,6 +478,7 @@ fn default_value(default: &Default) -> Expr {
         Default::Text(text) => (Datum::text(*text), Type::UNKNOWN),
         Default::Int(value) => (Datum::Int4(*value), Type::INT4),
         Default::Float(value) => (Datum::Float8(*value), Type::FLOAT8),
+        Default::EmptyObject => (default.value(), Type::JSONB),
     };
     Expr::of(ExprKind::Const(value), ty, At::NONE)
 }

@@ -31,7 +31,7 @@ impl Binder<'_> {
         if expr.ty == Type::UNKNOWN {
             return self.coerce_unknown(expr, target).map(Some);
         }
-        if let (ExprKind::Row(_), Type::RECORD) = (&expr.kind, expr.ty)
+        if let (ExprKind::Row { .. }, Type::RECORD) = (&expr.kind, expr.ty)
             && self.facts().is_composite(target)
         {
             return self.coerce_row(expr, target, when);
@@ -118,7 +118,7 @@ impl Binder<'_> {
         let at = expr.at;
         let base = self.facts().base(target);
         let Some(Shape::Composite(wanted)) = self.names.shape(base) else { return Ok(None) };
-        let ExprKind::Row(fields) = expr.kind else { return Ok(None) };
+        let ExprKind::Row { fields, .. } = expr.kind else { return Ok(None) };
         let mismatch = |self_: &Self, detail: String| {
             Error::new(
                 SqlState::CANNOT_COERCE,
@@ -149,7 +149,7 @@ impl Binder<'_> {
             };
             row.push(self.fit(cast, wanted.modifier, when == Circumstance::Explicit));
         }
-        let row = Expr::of(ExprKind::Row(row), base, at);
+        let row = Expr::row(row, base, at);
         Ok(Some(self.domain_value(row, target)))
     }
 
@@ -181,7 +181,7 @@ impl Binder<'_> {
         at: At,
     ) -> Result<Expr> {
         let source = expr.ty;
-        let row = matches!(expr.kind, ExprKind::Row(_));
+        let row = matches!(expr.kind, ExprKind::Row { .. });
         let cast = self.coerce(expr, target, Circumstance::Explicit).map_err(|error| {
             match row && error.cause.state() == SqlState::CANNOT_COERCE {
                 true => Error { at, ..error },

@@ -8,11 +8,12 @@ use super::names::{ColumnDefault, Relation, RelationColumn};
 use super::query::with_tables;
 use super::scope::{Clause, Item, reference};
 use super::select::filtered;
+use super::updatable::Shown;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     self, Assignment, Delete, ExprKind as Ast, JoinKind, Source, Step, Target, Update,
 };
-use crate::plan::{Action, Column, Expr, ExprKind, Link, Plan, Subquery};
+use crate::plan::{Action, Column, Expr, ExprKind, Link, Moment, Node, Plan, Subquery};
 use types::Type;
 
 impl Binder<'_> {
@@ -26,8 +27,13 @@ impl Binder<'_> {
 
     fn update_in_scope(&mut self, update: &Update) -> Result<Plan> {
         let tables = self.with(update.with.as_ref())?;
-        let relation = self.changed(&update.table, "update")?;
-        let (plan, target) = self.target_and_sources(&update.table, &update.from)?;
+        let shown = self.shown(&update.table, "update")?;
+        let relation = match &shown {
+            Some(shown) => shown.relation.clone(),
+            None => self.changed(&update.table, "update")?,
+        };
+        let (plan, target) =
+            self.target_and_sources(&update.table, shown.as_ref(), &update.from)?;
         let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
         let mut plan = match filter {
             Some(condition) => filtered(plan, condition),
@@ -37,10 +43,11 @@ impl Binder<'_> {
         let set = self.assignments(&update.set, &relation, &target, &mut added)?;
         plan = append(plan, added);
         let row = self.relation_columns(&relation);
-        let generated = self.generated(&relation, &row)?;
-        self.show_changed(&row);
+        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
+        let generated = self.generated(base, &row)?;
+        self.show_changed(&target, &row);
         let action = Action::Update { set, generated };
-        let plan = self.modify(&relation, plan, action, row, &update.returning)?;
+        let plan = self.modify(base, plan, action, row, &update.returning)?;
         Ok(with_tables(tables, plan))
     }
 
@@ -54,33 +61,54 @@ impl Binder<'_> {
 
     fn delete_in_scope(&mut self, delete: &Delete, erase: bool) -> Result<Plan> {
         let tables = self.with(delete.with.as_ref())?;
-        let relation = self.changed(&delete.table, "delete from")?;
-        let (plan, _) = self.target_and_sources(&delete.table, &delete.using)?;
+        let shown = self.shown(&delete.table, "delete from")?;
+        let relation = match &shown {
+            Some(shown) => shown.relation.clone(),
+            None => self.changed(&delete.table, "delete from")?,
+        };
+        let (plan, target) =
+            self.target_and_sources(&delete.table, shown.as_ref(), &delete.using)?;
         let filter = self.where_clause(delete.filter.as_ref(), Clause::WHERE)?;
         let plan = match filter {
             Some(condition) => filtered(plan, condition),
             None => plan,
         };
         let row = self.relation_columns(&relation);
-        self.show_changed(&row);
+        self.show_changed(&target, &row);
         let action = if erase { Action::Erase } else { Action::Delete };
-        let plan = self.modify(&relation, plan, action, row, &delete.returning)?;
+        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
+        let plan = self.modify(base, plan, action, row, &delete.returning)?;
         Ok(with_tables(tables, plan))
     }
 
     /// The table that is changed, as the first item in scope.
-    pub(super) fn target_part(&mut self, table: &ast::TableRef) -> Result<Part> {
-        self.source(&Source::Table(Box::new(table.clone())))
+    pub(super) fn target_part(
+        &mut self,
+        table: &ast::TableRef,
+        shown: Option<&Shown>,
+    ) -> Result<Part> {
+        let Some(shown) = shown else {
+            return self.source(&Source::Table(Box::new(table.clone())));
+        };
+        let mut part = self.scan(table, &shown.relation, Moment::Now)?;
+        if let Node::Scan(scan) = &mut part.plan.node {
+            scan.name.clone_from(&shown.base.name);
+        }
+        self.arrange(shown, &mut part.items[0]);
+        part.plan = self.rows_shown(shown, part.plan)?;
+        Ok(part)
     }
 
     /// The rows of the table, each with what the other sources have for it.
     fn target_and_sources(
         &mut self,
         table: &ast::TableRef,
+        shown: Option<&Shown>,
         sources: &[Source],
     ) -> Result<(Plan, Vec<Column>)> {
-        let target = self.target_part(table)?;
-        let row = target.items[0].shown().map(|column| column.column.clone()).collect();
+        let target = self.target_part(table, shown)?;
+        let count = target.items[0].relation.as_ref().map_or(0, |table| table.columns.len());
+        let row = target.plan.columns[..count].to_vec();
         // The sources do not see the table, not even lateral ones; their names must differ though.
         let others = match sources {
             [] => None,
@@ -103,10 +131,12 @@ impl Binder<'_> {
     }
 
     /// From here on the table's row is the changed one.
-    pub(super) fn show_changed(&mut self, row: &[Column]) {
+    pub(super) fn show_changed(&mut self, before: &[Column], row: &[Column]) {
         let target = &mut self.scope().items[0];
-        for (shown, changed) in target.columns.iter_mut().filter(|column| !column.hidden).zip(row) {
-            shown.column = changed.clone();
+        for shown in &mut target.columns {
+            if let Some(place) = before.iter().position(|column| column.id == shown.column.id) {
+                shown.column = row[place].clone();
+            }
         }
     }
 
@@ -223,13 +253,7 @@ impl Binder<'_> {
         if matches!(value.kind, Ast::Default) {
             let column = &relation.columns[self.target_place(target, relation)?];
             if !target.steps.is_empty() {
-                let message = match target.steps.first() {
-                    Some(Step::Index(_) | Step::Slice(..)) => {
-                        "cannot set an array element to DEFAULT"
-                    }
-                    _ => "cannot set a subfield to DEFAULT",
-                };
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(value.at));
+                return Err(super::insert::no_default_of_part(&target.steps, value.at));
             }
             return Ok(Given::Default(self.default_of(column)?));
         }
@@ -280,7 +304,13 @@ impl Binder<'_> {
     }
 
     /// `old` with the part replaced that the steps lead to.
-    fn assign_part(&mut self, old: Expr, steps: &[&Step], value: Expr, name: &str) -> Result<Expr> {
+    pub(super) fn assign_part(
+        &mut self,
+        old: Expr,
+        steps: &[&Step],
+        value: Expr,
+        name: &str,
+    ) -> Result<Expr> {
         let (ty, modifier, at) = (old.ty, old.modifier, old.at);
         if let Some(Step::Field(field)) = steps.first() {
             let Some(fields) = self.fields_of(&old) else {

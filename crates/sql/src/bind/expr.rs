@@ -78,7 +78,7 @@ impl Binder<'_> {
             Ast::Least(list) => self.common("LEAST", list, at, ExprKind::Least),
             Ast::Row { fields, .. } => {
                 let fields = self.expr_list(fields)?;
-                Ok(Expr::of(ExprKind::Row(fields), Type::RECORD, at))
+                Ok(Expr::row(fields, Type::RECORD, at))
             }
             Ast::Array(elements) => self.array(elements, None, at),
             Ast::Cast { expr, to } => {
@@ -98,6 +98,7 @@ impl Binder<'_> {
                     .at(at))
             }
             Ast::Keyword { word, precision } => Ok(self.keyword(word, *precision, at)),
+            Ast::Json(json) => self.json(json, at),
             Ast::Grouping(args) => self.grouping(args, at),
             Ast::CurrentOf(cursor) => {
                 Ok(Expr::of(ExprKind::CurrentOf(cursor.text.clone()), Type::BOOL, at))

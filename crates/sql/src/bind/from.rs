@@ -1,5 +1,6 @@
 //! `FROM`: tables, views, subqueries, functions and joins become a plan and the items in scope.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use scalar::cast::Circumstance;
@@ -15,7 +16,7 @@ use crate::parse::ast::{
 use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Scan, system};
 
 /// How deep views may be made of views.
-const VIEWS_MAX: usize = 32;
+pub(super) const VIEWS_MAX: usize = 32;
 
 /// The system columns of a table, hidden from `*`. The key comes first: changes look for it there.
 const SYSTEM: [(&str, i16, Type); 5] = [
@@ -82,13 +83,16 @@ impl Binder<'_> {
         match source {
             Source::Table(table) => self.table(table),
             Source::Subquery { query, lateral, alias, at: _ } => self.lateral(*lateral, |binder| {
-                let plan = binder.query(query, true)?;
+                let name = alias.as_ref().map(|alias| alias.name.text.as_str());
+                let locks = binder.locks_of(name);
+                let plan = binder.query(&locked(query, locks), true)?;
                 binder.adopt(&plan.columns);
                 let (name, by_name) = match alias {
                     Some(alias) => (alias.name.text.clone(), true),
                     None => (String::new(), false),
                 };
-                let mut item = Item { by_name, ..Item::named(name, &plan.columns) };
+                let mut item =
+                    Item { by_name, locks_inside: true, ..Item::named(name, &plan.columns) };
                 if let Some(alias) = alias {
                     rename(&mut item, alias)?;
                 } else {
@@ -104,6 +108,15 @@ impl Binder<'_> {
             }
             Source::Join(join) => self.join(join),
         }
+    }
+
+    /// The locks that a query or view of this name in `FROM` takes on its own rows.
+    fn locks_of(&mut self, name: Option<&str>) -> Vec<ast::Lock> {
+        let about = |lock: &&ast::Lock| {
+            lock.of.is_empty() || lock.of.iter().any(|path| Some(path.last()) == name)
+        };
+        let locks = self.scope().locks.iter().filter(about);
+        locks.map(|lock| ast::Lock { of: Vec::new(), ..lock.clone() }).collect()
     }
 
     fn lateral<T>(
@@ -128,12 +141,14 @@ impl Binder<'_> {
         let moment = self.moment(table.moment.as_ref(), &relation, table.name.at())?;
         match &relation.kind {
             RelationKind::View(text) => {
-                let plan = self.view(&relation, &text.clone(), moment)?;
                 let name = alias_name(table);
+                let locks = self.locks_of(Some(&name));
+                let plan = self.view(&relation, &text.clone(), moment, locks)?;
                 let mut item = Item {
                     relation: Some(relation.clone()),
                     schema: table.alias.is_none().then(|| relation.schema.clone()),
                     row_type: relation.row_type,
+                    locks_inside: true,
                     ..Item::named(name, &plan.columns)
                 };
                 rename_table(&mut item, table)?;
@@ -202,7 +217,12 @@ impl Binder<'_> {
     }
 
     /// The scan of a table, with its system columns.
-    fn scan(&mut self, table: &TableRef, relation: &Arc<Relation>, moment: Moment) -> Result<Part> {
+    pub(super) fn scan(
+        &mut self,
+        table: &TableRef,
+        relation: &Arc<Relation>,
+        moment: Moment,
+    ) -> Result<Part> {
         let mut columns = self.relation_columns(relation);
         let name = alias_name(table);
         let mut item = Item {
@@ -342,7 +362,13 @@ impl Binder<'_> {
     }
 
     /// The query of a view, with the names that the view gives to its columns.
-    fn view(&mut self, view: &Relation, text: &str, moment: Moment) -> Result<Plan> {
+    fn view(
+        &mut self,
+        view: &Relation,
+        text: &str,
+        moment: Moment,
+        locks: Vec<ast::Lock>,
+    ) -> Result<Plan> {
         if self.views == VIEWS_MAX {
             return Err(Error::new(
                 SqlState::STATEMENT_TOO_COMPLEX,
@@ -362,7 +388,7 @@ impl Binder<'_> {
         let now = matches!(moment, Moment::Now);
         let outer = std::mem::replace(&mut self.moment, (!now).then_some(moment));
         self.views += 1;
-        let plan = self.query(query, true).map_err(without_place);
+        let plan = self.query(&locked(query, locks), true).map_err(without_place);
         self.views -= 1;
         self.moment = outer;
         self.scopes = scopes;
@@ -429,7 +455,7 @@ impl Binder<'_> {
         for (ast, own) in &spread {
             let defined = if own.is_empty() { defined } else { own };
             let expr = self.within(Clause::FUNCTION, |binder| binder.expr(ast))?;
-            let expr = self.settle(expr)?;
+            let mut expr = self.settle(expr)?;
             self.check_one_set(&expr)?;
             let name =
                 alias.map_or_else(|| super::select::output_name(ast), |a| a.name.text.clone());
@@ -438,6 +464,11 @@ impl Binder<'_> {
                 row_type = expr.ty;
             }
             self.function_columns(&expr, &name, defined, at, &mut columns)?;
+            if !defined.is_empty()
+                && let ExprKind::Call(call) = &mut expr.kind
+            {
+                call.args.push(described(&columns[before..], expr.at));
+            }
             functions.push((expr, columns.len() - before));
         }
         if ordinality {
@@ -520,7 +551,7 @@ impl Binder<'_> {
             }
             return Ok(());
         }
-        if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row(_)) {
+        if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row { .. }) {
             return wrong(
                 "a column definition list is required for functions returning \"record\"",
             );
@@ -729,6 +760,29 @@ impl Binder<'_> {
             Error::new(SqlState::DATATYPE_MISMATCH, message).at(at)
         })
     }
+}
+
+/// A row of NULLs, which tells a function that gives records what columns are wanted.
+fn described(columns: &[Column], at: At) -> Expr {
+    let field = |column: &Column| Expr { modifier: column.modifier, ..Expr::null(column.ty, at) };
+    let names = columns.iter().map(|column| column.name.clone()).collect();
+    let kind = ExprKind::Row { fields: columns.iter().map(field).collect(), names };
+    Expr::of(kind, Type::RECORD, at)
+}
+
+/// A query with locks that the one around it says; a query without tables has nothing to lock.
+fn locked(query: &ast::Query, locks: Vec<ast::Lock>) -> Cow<'_, ast::Query> {
+    let has_tables = match &query.body {
+        ast::Body::Select(select) => !select.from.is_empty(),
+        ast::Body::Values(_) => false,
+        ast::Body::Set { .. } => true,
+    };
+    if locks.is_empty() || !has_tables {
+        return Cow::Borrowed(query);
+    }
+    let mut query = query.clone();
+    query.locks.extend(locks);
+    Cow::Owned(query)
 }
 
 /// The conditions as one; none where there are none.

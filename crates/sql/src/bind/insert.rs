@@ -3,14 +3,31 @@
 
 use std::sync::Arc;
 
-use types::{SqlState, Type};
+use types::{Shape, SqlState, Type};
 
 use super::names::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
 use super::scope::{Clause, Item, reference};
 use super::{Binder, query};
 use crate::error::{At, Error, Result};
-use crate::parse::ast::{self, Arbiter, Body, Insert, Target};
+use crate::parse::ast::{self, Arbiter, Body, Insert, Step, Target};
 use crate::plan::{Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan};
+
+/// Where a value of a row that is inserted goes.
+pub(super) struct Place<'t> {
+    /// The place of the column in the table.
+    pub index: usize,
+    /// Where the column was named.
+    pub at: At,
+    /// The part of it that is given; empty for all of it.
+    pub steps: &'t [Step],
+}
+
+impl Place<'_> {
+    /// All of a column that was not named.
+    fn whole(index: usize) -> Self {
+        Place { index, at: At::NONE, steps: &[] }
+    }
+}
 
 impl Binder<'_> {
     /// `INSERT`
@@ -23,8 +40,15 @@ impl Binder<'_> {
 
     fn insert_in_scope(&mut self, insert: &Insert) -> Result<Plan> {
         let tables = self.with(insert.with.as_ref())?;
-        let relation = self.changed(&insert.table, "insert into")?;
-        let places = self.insert_places(&insert.columns, &relation)?;
+        let shown = self.shown(&insert.table, "insert into")?;
+        let relation = match &shown {
+            Some(shown) => shown.relation.clone(),
+            None => self.changed(&insert.table, "insert into")?,
+        };
+        let mut places = self.insert_places(&insert.columns, &relation)?;
+        if let (Some(shown), []) = (&shown, &insert.columns[..]) {
+            places = shown.order.iter().map(|index| Place::whole(*index)).collect();
+        }
         let name = match &insert.table.alias {
             Some(alias) => alias.name.text.clone(),
             None => relation.name.clone(),
@@ -36,22 +60,30 @@ impl Binder<'_> {
         let input = self.insert_rows(insert, &relation, &places)?;
         self.scope().items.clear();
         let conflict = match &insert.conflict {
+            Some(_) if shown.is_some() => {
+                let what = "ON CONFLICT for a view";
+                return Err(super::expr::unsupported(what, insert.table.name.at()));
+            }
             Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name)?)),
             None => None,
         };
-        let generated = self.generated(&relation, &row)?;
+        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
+        let generated = self.generated(base, &row)?;
         let action = Action::Insert { generated, conflict };
-        let target = Item {
+        let mut target = Item {
             relation: Some(relation.clone()),
             row_type: relation.row_type,
             ..Item::named(name, &row)
         };
+        if let Some(shown) = &shown {
+            self.arrange(shown, &mut target);
+        }
         self.scope().items = vec![target];
         if let Some(Conflict { update: Some(update), .. }) = conflict_of(&action) {
             let excluded = Item::named("excluded", &update.row[row.len()..]);
             self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
         }
-        let plan = self.modify(&relation, input, action, row, &insert.returning)?;
+        let plan = self.modify(base, input, action, row, &insert.returning)?;
         Ok(query::with_tables(tables, plan))
     }
 
@@ -113,28 +145,24 @@ impl Binder<'_> {
     }
 
     /// The places of the columns that rows are given for: all where none are named.
-    pub(super) fn insert_places(
+    pub(super) fn insert_places<'t>(
         &self,
-        targets: &[Target],
+        targets: &'t [Target],
         relation: &Relation,
-    ) -> Result<Vec<(usize, At)>> {
+    ) -> Result<Vec<Place<'t>>> {
         if targets.is_empty() {
-            return Ok((0..relation.columns.len()).map(|place| (place, At::NONE)).collect());
+            return Ok((0..relation.columns.len()).map(Place::whole).collect());
         }
-        let mut places: Vec<(usize, At)> = Vec::with_capacity(targets.len());
+        let mut places: Vec<Place<'t>> = Vec::with_capacity(targets.len());
         for target in targets {
-            if !target.steps.is_empty() {
-                return Err(super::expr::unsupported(
-                    "INSERT into a part of a column",
-                    target.column.at,
-                ));
-            }
-            let place = self.target_place(target, relation)?;
-            if places.iter().any(|(known, _)| *known == place) {
+            let index = self.target_place(target, relation)?;
+            // Several parts of one column may be given.
+            let is_whole = |place: &Place<'_>| place.steps.is_empty() || target.steps.is_empty();
+            if places.iter().any(|known| known.index == index && is_whole(known)) {
                 let message = format!("column \"{}\" specified more than once", target.column.text);
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(target.column.at));
             }
-            places.push((place, target.column.at));
+            places.push(Place { index, at: target.column.at, steps: &target.steps });
         }
         Ok(places)
     }
@@ -144,7 +172,7 @@ impl Binder<'_> {
         &mut self,
         insert: &Insert,
         relation: &Relation,
-        places: &[(usize, At)],
+        places: &[Place<'_>],
     ) -> Result<Plan> {
         let system = insert.overriding_system;
         let Some(source) = &insert.source else {
@@ -181,12 +209,17 @@ impl Binder<'_> {
         let at = source_at(source, places.len());
         let places = fitting_places(places, count, !insert.columns.is_empty(), |_| at)?;
         let mut row = Vec::with_capacity(places.len());
-        for (at, (place, _)) in places.iter().enumerate() {
-            let column = &relation.columns[*place];
+        for (at, place) in places.iter().enumerate() {
+            let column = &relation.columns[place.index];
             self.may_be_given(column, system)?;
             if input.columns[at].ty == Type::UNKNOWN {
-                let base = self.facts().base(column.ty);
+                let part = self.part_type(column.ty, place.steps);
+                let base = self.facts().base(part);
                 self.settle_column(&mut input, at, base)?;
+            }
+            if !place.steps.is_empty() {
+                row.push(reference(&input.columns[at], source_at(source, at)));
+                continue;
             }
             let value = reference(&input.columns[at], source_at(source, at));
             row.push(self.assign(value, &column.name, column.ty, column.modifier)?);
@@ -194,6 +227,33 @@ impl Binder<'_> {
         let exprs = self.full_row(row, places, relation, system)?;
         let columns = self.relation_columns(relation);
         Ok(Plan { node: Node::Project { input: Box::new(input), exprs }, columns })
+    }
+
+    /// The type of a part of a column; where there is no such part, that of what it would be in.
+    fn part_type(&self, ty: Type, steps: &[Step]) -> Type {
+        let base = self.facts().base(ty);
+        let (part, rest) = match steps {
+            [] => return ty,
+            [Step::Field(name), rest @ ..] => {
+                let field = match self.names.shape(base).filter(|_| !base.is_builtin()) {
+                    Some(Shape::Composite(fields)) => {
+                        fields.iter().find(|field| *field.name == *name.text).map(|field| field.ty)
+                    }
+                    _ => None,
+                };
+                (field, rest)
+            }
+            steps => {
+                let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
+                let is_slice = |step: &Step| matches!(step, Step::Slice(..));
+                let part = match base == Type::JSONB || steps[..run].iter().any(is_slice) {
+                    true => Some(base),
+                    false => self.facts().element(base),
+                };
+                (part, &steps[run.max(1)..])
+            }
+        };
+        part.map_or(ty, |part| self.part_type(part, rest))
     }
 
     fn rows_plan(&mut self, relation: &Relation, rows: Vec<Vec<Expr>>) -> Plan {
@@ -204,15 +264,20 @@ impl Binder<'_> {
     pub(super) fn given_row(
         &mut self,
         row: &[ast::Expr],
-        places: &[(usize, At)],
+        places: &[Place<'_>],
         relation: &Relation,
         system: Option<bool>,
     ) -> Result<Vec<Expr>> {
         let mut bound = Vec::with_capacity(row.len());
-        for (expr, (place, _)) in row.iter().zip(places) {
-            let column = &relation.columns[*place];
+        for (expr, place) in row.iter().zip(places) {
+            let column = &relation.columns[place.index];
             bound.push(match expr.kind {
-                ast::ExprKind::Default => self.default_of(column)?,
+                ast::ExprKind::Default if place.steps.is_empty() => self.default_of(column)?,
+                ast::ExprKind::Default => return Err(no_default_of_part(place.steps, place.at)),
+                _ if !place.steps.is_empty() => {
+                    self.may_be_given(column, system)?;
+                    self.expr(expr)?
+                }
                 _ => {
                     self.may_be_given(column, system)?;
                     let value = self.expr(expr)?;
@@ -227,13 +292,21 @@ impl Binder<'_> {
     pub(super) fn full_row(
         &mut self,
         given: Vec<Expr>,
-        places: &[(usize, At)],
+        places: &[Place<'_>],
         relation: &Relation,
         system: Option<bool>,
     ) -> Result<Vec<Expr>> {
         let mut row: Vec<Option<Expr>> = relation.columns.iter().map(|_| None).collect();
-        for (value, (place, _)) in given.into_iter().zip(places) {
-            row[*place] = Some(value);
+        for (value, place) in given.into_iter().zip(places) {
+            if place.steps.is_empty() {
+                row[place.index] = Some(value);
+                continue;
+            }
+            // A part is put into what the parts before have made, or into nothing.
+            let column = &relation.columns[place.index];
+            let old = row[place.index].take().unwrap_or_else(|| Expr::null(column.ty, place.at));
+            let steps: Vec<&Step> = place.steps.iter().collect();
+            row[place.index] = Some(self.assign_part(old, &steps, value, &column.name)?);
         }
         let mut full = Vec::with_capacity(row.len());
         for (value, column) in row.into_iter().zip(&relation.columns) {
@@ -457,12 +530,12 @@ fn conflict_of(action: &Action) -> Option<&Conflict> {
 }
 
 /// The places that a row of so many values is for.
-fn fitting_places(
-    places: &[(usize, At)],
+fn fitting_places<'p, 't>(
+    places: &'p [Place<'t>],
     count: usize,
     named: bool,
     value_at: impl FnOnce(usize) -> At,
-) -> Result<&[(usize, At)]> {
+) -> Result<&'p [Place<'t>]> {
     if count > places.len() {
         return Err(Error::new(
             SqlState::SYNTAX_ERROR,
@@ -475,9 +548,18 @@ fn fitting_places(
             SqlState::SYNTAX_ERROR,
             "INSERT has more target columns than expressions",
         )
-        .at(places[count].1));
+        .at(places[count].at));
     }
     Ok(&places[..count])
+}
+
+/// The error about `DEFAULT` for a part of a column.
+pub(super) fn no_default_of_part(steps: &[Step], at: At) -> Error {
+    let message = match steps.first() {
+        Some(Step::Index(_) | Step::Slice(..)) => "cannot set an array element to DEFAULT",
+        _ => "cannot set a subfield to DEFAULT",
+    };
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at)
 }
 
 /// Where a value of a query's rows stands.

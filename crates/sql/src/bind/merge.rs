@@ -31,7 +31,7 @@ impl Binder<'_> {
         let tables = self.with(merge.with.as_ref())?;
         check_order(merge)?;
         let relation = self.changed(&merge.table, "merge into")?;
-        let target = self.target_part(&merge.table)?;
+        let target = self.target_part(&merge.table, None)?;
         let row: Vec<Column> =
             target.items[0].shown().map(|column| column.column.clone()).collect();
         let source = self.from(std::slice::from_ref(&merge.source))?;
@@ -69,7 +69,7 @@ impl Binder<'_> {
         }
         let changed = self.relation_columns(&relation);
         let generated = self.generated(&relation, &changed)?;
-        self.show_changed(&changed);
+        self.show_changed(&row, &changed);
         let action = Action::Merge { clauses, matched, generated };
         self.merge_action = true;
         let plan = self.modify(&relation, input, action, changed, &merge.returning);
@@ -130,7 +130,7 @@ impl Binder<'_> {
                         SqlState::SYNTAX_ERROR,
                         "INSERT has more target columns than expressions",
                     )
-                    .at(places[values.len()].1));
+                    .at(places[values.len()].at));
                 }
                 let places = &places[..values.len()];
                 let given = self.within(Clause::VALUES, |binder| {

@@ -21,6 +21,7 @@ mod expr;
 mod from;
 mod group;
 mod insert;
+mod json;
 mod merge;
 mod names;
 mod part;
@@ -30,6 +31,7 @@ mod scope;
 mod select;
 mod subquery;
 mod types;
+mod updatable;
 pub mod walk;
 mod window;
 

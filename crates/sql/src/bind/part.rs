@@ -117,7 +117,7 @@ impl Binder<'_> {
         let Some(index) = fields.iter().position(|(known, ..)| *known == name.text) else {
             let error = if expr.ty == Type::RECORD {
                 format!("could not identify column \"{}\" in record data type", name.text)
-            } else if let ExprKind::Row(_) = expr.kind {
+            } else if let ExprKind::Row { .. } = expr.kind {
                 format!("column {}.{} does not exist", self.type_name(expr.ty), name.text)
             } else {
                 format!(
@@ -141,13 +141,10 @@ impl Binder<'_> {
                 let fields = outputs.into_iter().map(|(name, ty)| (name, ty, Modifier::NONE));
                 return Some(fields.collect::<Vec<_>>()).filter(|fields| !fields.is_empty());
             }
-            let ExprKind::Row(fields) = &expr.kind else { return None };
+            let ExprKind::Row { fields, names } = &expr.kind else { return None };
             let fields = fields.iter().enumerate();
-            return Some(
-                fields
-                    .map(|(at, field)| (format!("f{}", at + 1), field.ty, field.modifier))
-                    .collect(),
-            );
+            let name = |at: usize| names.get(at).cloned().unwrap_or(format!("f{}", at + 1));
+            return Some(fields.map(|(at, field)| (name(at), field.ty, field.modifier)).collect());
         }
         match self.names.shape(self.facts().base(expr.ty)) {
             Some(Shape::Composite(fields)) if !expr.ty.is_builtin() => Some(

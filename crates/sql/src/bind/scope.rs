@@ -17,7 +17,7 @@ use super::Binder;
 use super::names::Relation;
 use super::place::UNPLACED;
 use crate::error::{At, Error, Result};
-use crate::parse::ast::{Name, Window};
+use crate::parse::ast::{Lock, Name, Window};
 use crate::plan::{Column, Expr, ExprKind};
 
 /// A clause, and what may stand in it.
@@ -84,6 +84,8 @@ pub(super) struct Scope {
     pub pending: Vec<String>,
     /// True while a lateral item of `FROM` is bound.
     pub lateral: bool,
+    /// `FOR UPDATE` and its kin, for the queries and views in `FROM`.
+    pub locks: Vec<Lock>,
 }
 
 /// Columns as names, types and modifiers.
@@ -127,6 +129,8 @@ pub(super) struct Item {
     pub lateral_ok: bool,
     /// Where the row is that `FOR UPDATE` locks.
     pub key: Option<Column>,
+    /// True where the rows are those of a query, which is told of `FOR UPDATE` and locks its own.
+    pub locks_inside: bool,
 }
 
 /// A column of an item of `FROM`.
@@ -164,6 +168,7 @@ impl Item {
             lateral_only: false,
             lateral_ok: true,
             key: None,
+            locks_inside: false,
         }
     }
 
@@ -206,6 +211,7 @@ impl Binder<'_> {
             aggregated: false,
             pending: Vec::new(),
             lateral: false,
+            locks: Vec::new(),
         });
     }
 
@@ -439,8 +445,16 @@ fn wrong_side(table: &str) -> Error {
 
 /// The row of an item as one value.
 pub(super) fn whole_row(item: &Item, at: At) -> Expr {
-    let fields = item.shown().map(|column| reference(&column.column, at)).collect();
-    Expr::of(ExprKind::Row(fields), item.row_type, at)
+    let mut fields: Vec<Expr> = item.shown().map(|column| reference(&column.column, at)).collect();
+    // The whole row of a function that gives single values is the value.
+    if fields.len() == 1 && item.row_type.is_builtin() && item.row_type != Type::RECORD {
+        return fields.swap_remove(0);
+    }
+    let names = match item.row_type {
+        Type::RECORD => item.shown().map(|column| column.name.clone()).collect(),
+        _ => [].into(),
+    };
+    Expr::of(ExprKind::Row { fields, names }, item.row_type, at)
 }
 
 /// How many letters must be put in, taken out or exchanged to make one word of the other.

@@ -41,6 +41,7 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here")
                 .at(into.at()));
         }
+        self.scope().locks.clone_from(&query.locks);
         let input = self.from(&select.from)?;
         self.scope().windows.clone_from(&select.windows);
         let mut targets = self.within(Clause::SELECT, |binder| binder.outputs(&select.outputs))?;
@@ -153,7 +154,7 @@ impl Binder<'_> {
         };
         let field = |(index, (name, ty, modifier)): (usize, (String, Type, Modifier))| {
             let kind = match &row.kind {
-                ExprKind::Row(fields) => fields[index].kind.clone(),
+                ExprKind::Row { fields, .. } => fields[index].kind.clone(),
                 _ => ExprKind::Field { expr: Box::new(row.clone()), index },
             };
             (name, Expr { kind, ty, modifier, at })
@@ -453,6 +454,7 @@ impl Binder<'_> {
     /// The tables that a lock is about, and the columns of their keys.
     fn locked_items(&mut self, lock: &ast::Lock, name: &str) -> Result<Vec<(types::Oid, Column)>> {
         let items = &self.scope().items;
+        // Queries and views in FROM were told when they were bound.
         let of = |item: &super::scope::Item| {
             item.relation.as_ref().zip(item.key.clone()).map(|(relation, key)| (relation.oid, key))
         };
@@ -473,6 +475,7 @@ impl Binder<'_> {
                 return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at()));
             };
             match of(item) {
+                _ if item.locks_inside => {}
                 Some(item) => found.push(item),
                 None => {
                     let message = format!("{name} cannot be applied to \"{path}\"");
@@ -656,6 +659,7 @@ fn name_of(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Coalesce(_) => strong("coalesce"),
         Ast::Greatest(_) => strong("greatest"),
         Ast::Least(_) => strong("least"),
+        Ast::Json(json) => strong(json.column_name()?),
         Ast::Grouping(_) => strong("grouping"),
         Ast::Keyword { word, .. } => strong(word),
         Ast::Array(_) => strong("array"),

@@ -4,7 +4,8 @@
 //! placing columns) say only what they do.
 
 use crate::plan::{
-    Action, Bound, Call, CteBody, Expr, ExprKind, Link, MergeAction, Moment, Node, Plan, Subscript,
+    Action, Bound, Call, CteBody, Expr, ExprKind, Json, JsonSearch, Link, MergeAction, Moment,
+    Node, Plan, Subscript,
 };
 
 fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
@@ -38,7 +39,7 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Greatest(list)
         | ExprKind::Least(list)
         | ExprKind::Array { elements: list, .. }
-        | ExprKind::Row(list)
+        | ExprKind::Row { fields: list, .. }
         | ExprKind::Subplan { args: list, .. }
         | ExprKind::Grouping(list) => list.iter_mut().for_each(f),
         ExprKind::Case { operand, arms, otherwise } => {
@@ -63,6 +64,17 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
             f(expr);
             f(value);
         }
+        ExprKind::Json(json) => match json {
+            Json::Construct { args, .. } => args.iter_mut().for_each(f),
+            Json::Search(search) => {
+                let JsonSearch { document, path, passing, on_empty, on_error, .. } = &mut **search;
+                f(document);
+                f(path);
+                passing.iter_mut().for_each(&mut *f);
+                on_empty.iter_mut().for_each(&mut *f);
+                on_error.iter_mut().for_each(f);
+            }
+        },
         ExprKind::Subquery(subquery) => {
             if let Link::Any(test) | Link::All(test) = &mut subquery.link {
                 test.calls.iter_mut().for_each(|inner| call(inner, f));

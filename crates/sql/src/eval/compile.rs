@@ -7,7 +7,7 @@ use scalar::{Context, Function, registry};
 use types::{Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource};
 
 use super::array::Subscript;
-use super::{Invoke, Op, Program, SetProgram, Step};
+use super::{Invoke, Op, Program, SearchOp, SetProgram, Step};
 use crate::plan::{self, Cast, Expr, ExprKind};
 
 impl Program {
@@ -65,7 +65,7 @@ impl Compiler<'_> {
             ExprKind::Or(list) => Op::Or(self.ops(list)?),
             ExprKind::Not(inner) => Op::Not(self.boxed(inner)?),
             ExprKind::IsNull { expr: inner, negated } => match &inner.kind {
-                ExprKind::Row(fields) => Op::RowIsNull(self.ops(fields)?, *negated),
+                ExprKind::Row { fields, .. } => Op::RowIsNull(self.ops(fields)?, *negated),
                 _ => Op::IsNull(self.boxed(inner)?, *negated),
             },
             ExprKind::IsBool { expr: inner, value, negated } => {
@@ -94,11 +94,13 @@ impl Compiler<'_> {
                 let (element, repr) = self.element(expr.ty)?;
                 Op::Array { elements: self.ops(elements)?, nested: *nested, element, repr }
             }
-            ExprKind::Row(fields) => {
+            ExprKind::Row { fields, names } => {
+                let modifiers = fields.iter().map(|field| field.modifier);
+                let names = names.iter().cloned().zip(modifiers).collect();
                 let fields = fields
                     .iter()
                     .map(|field| Ok((self.op(field)?, field.ty, self.types.repr_of(field.ty)?)));
-                Op::Row(fields.collect::<Result<_>>()?)
+                Op::Row(fields.collect::<Result<_>>()?, names)
             }
             ExprKind::RowCompare { symbol, pairs } => {
                 let pairs = pairs.iter().map(|pair| self.row_pair(pair));
@@ -109,13 +111,15 @@ impl Compiler<'_> {
                 Op::Subscript { base: self.boxed(inner)?, steps: self.steps(steps)? }
             }
             ExprKind::Assign { expr: inner, steps, value } => {
-                let (element, repr) = self.element(expr.ty)?;
+                let element = match Facts(self.types).base(expr.ty) {
+                    Type::JSONB => None,
+                    array => Some(self.element(array)?),
+                };
                 Op::Assign {
                     base: self.boxed(inner)?,
                     steps: self.steps(steps)?,
                     value: self.boxed(value)?,
                     element,
-                    repr,
                 }
             }
             ExprKind::AssignField { expr: inner, index, value } => {
@@ -131,12 +135,31 @@ impl Compiler<'_> {
                     fields: fields.collect::<Result<_>>()?,
                 }
             }
+            ExprKind::Json(json) => match json {
+                plan::Json::Construct { construct, args } => {
+                    Op::Construct(construct.clone(), self.typed(args)?, expr.ty)
+                }
+                plan::Json::Search(boxed) => {
+                    let plan::JsonSearch { search, document, path, passing, on_empty, on_error } =
+                        &**boxed;
+                    let given = |given: &Option<Expr>| {
+                        given.as_ref().map(|given| self.op(given)).transpose()
+                    };
+                    Op::Search(Box::new(SearchOp {
+                        search: search.clone(),
+                        document: self.op(document)?,
+                        path: self.op(path)?,
+                        passing: self.typed(passing)?,
+                        target: (expr.ty, expr.modifier),
+                        on_empty: given(on_empty)?,
+                        on_error: given(on_error)?,
+                    }))
+                }
+            },
             ExprKind::Keyword(word) => self.keyword(word, expr.ty)?,
             ExprKind::NextValue(sequence) => Op::NextValue(*sequence),
             ExprKind::Slot(number) => Op::Slot(*number as usize),
-            ExprKind::Subplan { number, args } => {
-                Op::Subplan(*number as usize, self.ops(args)?)
-            }
+            ExprKind::Subplan { number, args } => Op::Subplan(*number as usize, self.ops(args)?),
             ExprKind::Subquery(_) => return Err(no_program("a subquery")),
             ExprKind::Aggregate(_) | ExprKind::Grouping(_) => {
                 return Err(no_program("an aggregate"));
@@ -145,6 +168,10 @@ impl Compiler<'_> {
             ExprKind::MergeAction => return Err(no_program("merge_action()")),
             ExprKind::CurrentOf(_) => return Err(no_program("WHERE CURRENT OF")),
         })
+    }
+
+    fn typed(&self, exprs: &[Expr]) -> Result<Vec<(Op, Type)>> {
+        exprs.iter().map(|expr| Ok((self.op(expr)?, expr.ty))).collect()
     }
 
     fn invoke(&self, call: &plan::Call, ret: Type) -> Result<Invoke> {

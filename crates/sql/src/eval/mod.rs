@@ -18,6 +18,7 @@ mod compile;
 
 use scalar::cast::{self, Circumstance, How};
 use scalar::function::{Call, Eval};
+use scalar::standard::{Construct, Found, Search};
 use scalar::{Context, Function};
 use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
 
@@ -124,8 +125,11 @@ pub trait Around {
     ///
     /// # Errors
     /// What its plan reports; `21000` where it has too many rows.
-    fn subplan(&self, number: usize, args: &mut dyn Iterator<Item = Result<Datum>>)
-    -> Result<Datum>;
+    fn subplan(
+        &self,
+        number: usize,
+        args: &mut dyn Iterator<Item = Result<Datum>>,
+    ) -> Result<Datum>;
 }
 
 /// Nothing is around the row.
@@ -220,6 +224,18 @@ enum Step {
     Domain(Type),
 }
 
+/// A search in JSON.
+#[derive(Debug)]
+struct SearchOp {
+    search: Search,
+    document: Op,
+    path: Op,
+    passing: Vec<(Op, Type)>,
+    target: (Type, Modifier),
+    on_empty: Option<Op>,
+    on_error: Option<Op>,
+}
+
 /// The nodes of a program.
 #[derive(Debug)]
 enum Op {
@@ -247,7 +263,8 @@ enum Op {
         element: Type,
         repr: Repr,
     },
-    Row(Vec<(Op, Type, Repr)>),
+    /// The fields, and the names that the row brings along with their modifiers.
+    Row(Vec<(Op, Type, Repr)>, Vec<(String, Modifier)>),
     /// For each pair the call of `=` and of the operator, and whether the operator takes equals.
     RowCompare(Vec<(Invoke, &'static Function)>, bool),
     Field(Box<Op>, usize),
@@ -259,8 +276,8 @@ enum Op {
         base: Box<Op>,
         steps: Vec<array::Subscript>,
         value: Box<Op>,
-        element: Type,
-        repr: Repr,
+        /// The type of the elements, and how they are held; none for `jsonb`.
+        element: Option<(Type, Repr)>,
     },
     AssignField {
         base: Box<Op>,
@@ -268,6 +285,8 @@ enum Op {
         value: Box<Op>,
         fields: Vec<(Type, Repr)>,
     },
+    Construct(Construct, Vec<(Op, Type)>, Type),
+    Search(Box<SearchOp>),
     Now(Option<Step>),
     Name(fn(&Context<'_>) -> String),
     NextValue(Oid),
@@ -410,13 +429,17 @@ impl<'r> Run<'r> {
                 let values = self.values(elements, operand)?;
                 owned(array::construct(&values, *nested, *element, *repr)?)
             }
-            Op::Row(fields) => {
+            Op::Row(fields, names) => {
                 let values: Vec<(Value<'_>, Type, Repr)> = fields
                     .iter()
                     .map(|(op, ty, repr)| Ok((self.value(op, operand)?, *ty, *repr)))
                     .collect::<Result<_>>()?;
                 let fields = values.iter().map(|(value, ty, repr)| (*ty, *repr, value.get()));
-                owned(Datum::Record(types::Record::new(fields)))
+                let row = types::Record::new(fields);
+                owned(Datum::Record(match names.is_empty() {
+                    true => row,
+                    false => row.named(names.iter().map(|(name, of)| (name.as_str(), *of))),
+                }))
             }
             Op::RowCompare(pairs, equals) => owned(self.row_compare(pairs, *equals, operand)?),
             Op::Field(inner, index) => {
@@ -433,7 +456,13 @@ impl<'r> Run<'r> {
                 let steps = self.steps(steps, operand)?;
                 owned(array::subscript(base.get(), &steps)?)
             }
-            Op::Assign { base, steps, value, element, repr } => {
+            Op::Assign { base, steps, value, element: None } => {
+                let base = self.value(base, operand)?;
+                let steps = self.steps(steps, operand)?;
+                let value = self.value(value, operand)?;
+                owned(array::assign_json(base.get(), &steps, value.get())?)
+            }
+            Op::Assign { base, steps, value, element: Some((element, repr)) } => {
                 let base = self.value(base, operand)?;
                 let steps = self.steps(steps, operand)?;
                 let value = self.value(value, operand)?;
@@ -451,6 +480,12 @@ impl<'r> Run<'r> {
                 });
                 owned(Datum::Record(types::Record::new(fields)))
             }
+            Op::Construct(construct, args, ret) => {
+                let values = self.typed(args, operand)?;
+                let args: Vec<_> = values.iter().map(|(value, ty)| (value.get(), *ty)).collect();
+                owned(construct.eval(&args, *ret, self.frame.context)?)
+            }
+            Op::Search(search) => self.search(search, operand),
             Op::Now(step) => {
                 let now = Value::Owned(Datum::TimestampTz(self.frame.context.types.now));
                 match step {
@@ -465,6 +500,34 @@ impl<'r> Run<'r> {
                 let mut args = args.iter().map(|arg| Ok(self.value(arg, operand)?.into_datum()));
                 owned(self.around.subplan(*number, &mut args)?)
             }
+        }
+    }
+
+    fn typed<'a>(
+        &'a self,
+        ops: &'a [(Op, Type)],
+        operand: DatumRef<'a>,
+    ) -> Result<Vec<(Value<'a>, Type)>> {
+        ops.iter().map(|(op, ty)| Ok((self.value(op, operand)?, *ty))).collect()
+    }
+
+    /// A search, and what its clauses say where it finds nothing or fails.
+    fn search<'a>(&'a self, op: &'a SearchOp, operand: DatumRef<'a>) -> Result<Value<'a>> {
+        let document = self.value(&op.document, operand)?;
+        let path = self.value(&op.path, operand)?;
+        let (DatumRef::Jsonb(document), DatumRef::Text(path)) = (document.get(), path.get()) else {
+            return Ok(Value::Owned(Datum::Null));
+        };
+        let passing = self.typed(&op.passing, operand)?;
+        let passing: Vec<_> = passing.iter().map(|(value, ty)| (value.get(), *ty)).collect();
+        let found = op.search.run(document, path, &passing, op.target, self.frame.context)?;
+        match (found, &op.on_empty, &op.on_error) {
+            (Found::Value(value), ..) => Ok(Value::Owned(value)),
+            (Found::Empty, Some(given), _) | (Found::Error(_), _, Some(given)) => {
+                self.value(given, operand)
+            }
+            (Found::Empty, None, _) => Err(Found::empty_error()),
+            (Found::Error(error), ..) => Err(error),
         }
     }
 
@@ -647,6 +710,13 @@ impl<'r> Run<'r> {
         steps: &[array::Subscript],
         operand: DatumRef<'_>,
     ) -> Result<Vec<array::Bounds>> {
+        let index = |op: &Op| -> Result<array::Bounds> {
+            Ok(match self.value(op, operand)?.get() {
+                DatumRef::Text(name) => array::Bounds::Name(name.to_owned()),
+                DatumRef::Int4(index) => array::Bounds::Index(Some(index)),
+                _ => array::Bounds::Index(None),
+            })
+        };
         let number = |op: &Op| -> Result<Option<i32>> {
             match self.value(op, operand)?.get() {
                 DatumRef::Int4(value) => Ok(Some(value)),
@@ -661,7 +731,7 @@ impl<'r> Run<'r> {
             .iter()
             .map(|step| {
                 Ok(match step {
-                    array::Subscript::Index(index) => array::Bounds::Index(number(index)?),
+                    array::Subscript::Index(at) => index(at)?,
                     array::Subscript::Slice(low, high) => {
                         let end = |end: &Option<Op>| match end {
                             None => Ok(array::End::Open),

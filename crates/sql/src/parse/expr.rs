@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
             Some("normalized" | "nfc" | "nfd" | "nfkc" | "nfkd") => {
                 return self.is_normalized(*left, negated, at);
             }
-            Some("json") => return Err(self.not_supported("IS JSON")),
+            Some("json") => return Ok(self.is_json(left, negated, at)),
             Some("document") => return Err(self.not_supported("IS DOCUMENT")),
             _ => return Err(self.unexpected()),
         };

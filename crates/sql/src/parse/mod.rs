@@ -24,6 +24,7 @@ mod cursor;
 mod define;
 mod dml;
 mod expr;
+mod json;
 mod keywords;
 mod lexer;
 mod query;

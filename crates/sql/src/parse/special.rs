@@ -94,9 +94,13 @@ impl Parser<'_> {
                 return Ok(Some(syntax_call("pg_collation_for", vec![value], at)));
             }
             "treat" | "xmlconcat" | "xmlelement" | "xmlexists" | "xmlforest" | "xmlparse"
-            | "xmlpi" | "xmlroot" | "xmlserialize" | "json_array" | "json_arrayagg"
-            | "json_exists" | "json_object" | "json_objectagg" | "json_query" | "json_scalar"
-            | "json_serialize" | "json_table" | "json_value"
+            | "xmlpi" | "xmlroot" | "xmlserialize" | "json_table"
+                if called =>
+            {
+                return Err(self.not_supported(&word.to_uppercase()));
+            }
+            "json" | "json_array" | "json_arrayagg" | "json_exists" | "json_object"
+            | "json_objectagg" | "json_query" | "json_scalar" | "json_serialize" | "json_value"
                 if called =>
             {
                 return self.sql_json(word, at).map(Some);
@@ -318,22 +322,6 @@ impl Parser<'_> {
             }
         }
         Ok(syntax_call("normalize", args, at))
-    }
-
-    /// The standard's JSON and XML constructs: those that a plain call says as well are calls.
-    fn sql_json(&mut self, word: &str, at: At) -> Result<Expr> {
-        let plain_object = word == "json_object"
-            && !self.is_punct(2, ")")
-            && !matches!(self.peek(3), Token::Punct(":"))
-            && self.word(3) != Some("value");
-        if plain_object {
-            self.skip(1);
-            let args = self.parens(Self::expr)?;
-            let mut call = super::expr::plain_call(super::ast::Path::system(word, at), args);
-            call.name.parts.remove(0);
-            return Ok(expr(ExprKind::Call(Box::new(call)), at));
-        }
-        Err(self.not_supported(&word.to_uppercase()))
     }
 
     /// True where a standard type is followed by the string that is a constant of it.

@@ -19,6 +19,14 @@
 //!
 //! A file in `tests/values` has expressions over one row, and their values as text.
 //!
+//! One in `tests/assignments` has a column of `person` with what it holds, an assignment to a part
+//! of it, and what it holds then:
+//!
+//! ```text
+//! tags = {a,b,c}; tags[2:3] = '{x,y}'
+//! => {a,x,y}
+//! ```
+//!
 //! Lines that begin with `#` say what a group of statements is about. A file in `tests/plans` has
 //! plans in the place of columns; `ANYWHEN_REWRITE=1` writes what the binder makes now into them.
 
@@ -174,6 +182,23 @@ fn values() {
             let found = values::value(&expression);
             if found != expected {
                 write!(failures, "\n{expression}\n  wanted {expected}\n  found  {found}\n")
+                    .expect("strings take all");
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// An assignment to a part of a column leaves what it leaves in PostgreSQL.
+#[test]
+fn assignments() {
+    let mut failures = String::new();
+    for file in files("assignments") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        for (_, assignment, expected) in blocks(&text) {
+            let found = values::assigned(&assignment);
+            if found != expected {
+                write!(failures, "\n{assignment}\n  wanted {expected}\n  found  {found}\n")
                     .expect("strings take all");
             }
         }

@@ -4,6 +4,7 @@ use scalar::context::{Clock, Random, Session};
 use scalar::function::Call;
 use sql::bind::{ColumnDefault, Relation, RelationColumn, RelationKind};
 use sql::eval::{Frame, Host, Program};
+use sql::plan::{Action, Node};
 use types::time::TimestampTz;
 use types::{Context, Datum, DatumRef, Error, Modifier, Oid, Result, SqlState, Style, Type, text};
 
@@ -144,6 +145,46 @@ pub fn value(expression: &str) -> String {
     match result {
         Ok((value, bound)) => {
             let text = text::to_string(value.as_ref(), bound.ty, bound.modifier, &types);
+            format!("=> {}", text.as_deref().unwrap_or("null"))
+        }
+        Err(error) => format!("!! {} {}", error.state(), error.message()),
+    }
+}
+
+/// What a column of `person` holds after an assignment: `column = old; target = value`.
+pub fn assigned(assignment: &str) -> String {
+    let catalog = Catalog::new();
+    let style = Style::default();
+    let types = Context { types: &catalog, ..Context::new(&style) };
+    let context = scalar::Context {
+        types,
+        statement: TimestampTz(0),
+        clock: &Still,
+        random: &Still,
+        session: &Still,
+    };
+    let (before, change) = assignment.split_once("; ").expect("a value and an assignment");
+    let (column, old) = before.split_once(" = ").expect("a column and its value");
+    let result = sql::parse::statements(&format!("update person set {change}"))
+        .and_then(|parsed| sql::bind::statement(&parsed[0].statement, &catalog, types, &[]))
+        .map_err(|error| error.cause)
+        .and_then(|bound| {
+            let Node::Modify(modify) = &bound.plan.node else { panic!("{assignment}") };
+            let Action::Update { set, .. } = &modify.action else { panic!("{assignment}") };
+            let columns = &modify.input.columns;
+            let mut row = vec![Datum::Null; columns.len()];
+            let place = columns.iter().position(|known| known.name == column).expect("a column");
+            if old != "null" {
+                row[place] = text::parse(old, columns[place].ty, Modifier::NONE, &types)?;
+            }
+            let row: Vec<DatumRef<'_>> = row.iter().map(Datum::as_ref).collect();
+            let program = Program::compile(&set[0].1, &catalog)?;
+            let frame = Frame { context: &context, params: &[], host: &Still };
+            Ok((program.run(&row, frame)?, set[0].1.ty))
+        });
+    match result {
+        Ok((value, ty)) => {
+            let text = text::to_string(value.as_ref(), ty, Modifier::NONE, &types);
             format!("=> {}", text.as_deref().unwrap_or("null"))
         }
         Err(error) => format!("!! {} {}", error.state(), error.message()),

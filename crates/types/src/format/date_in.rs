@@ -72,12 +72,12 @@ impl Fields {
 }
 
 /// What the text says.
-struct Reading {
-    day: Civil,
-    time_us: i64,
+pub(super) struct Reading {
+    pub(super) day: Civil,
+    pub(super) time_us: i64,
     /// Seconds west of Greenwich, if it says so.
-    west_s: Option<i32>,
-    precision: Option<u8>,
+    pub(super) west_s: Option<i32>,
+    pub(super) precision: Option<u8>,
 }
 
 impl DateTemplate {
@@ -121,6 +121,12 @@ impl DateTemplate {
     }
 
     fn parse(&self, text: &str) -> Result<Reading> {
+        self.parse_to(text, false)
+    }
+
+    /// Reads a text, which must end where the template does if `is_whole`.
+    pub(super) fn parse_to(&self, text: &str, is_whole: bool) -> Result<Reading> {
+        let wrong = |message: &str| Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message));
         let mut scan = Scan { rest: text, before: None, skipped: 0, is_exact: false };
         let mut fields = Fields {
             slots: [0; SLOTS],
@@ -133,6 +139,9 @@ impl DateTemplate {
         };
         for (at, node) in self.nodes.iter().enumerate() {
             if scan.rest.is_empty() {
+                if is_whole {
+                    return wrong("input string is too short for datetime format");
+                }
                 break;
             }
             let is_field = matches!(node, Node::Field(_));
@@ -153,6 +162,9 @@ impl DateTemplate {
                     }
                 }
             }
+        }
+        if is_whole && !scan.rest.trim_start_matches(is_space).is_empty() {
+            return wrong("trailing characters remain in input string after datetime format");
         }
         settle(text, fields)
     }
@@ -592,7 +604,7 @@ fn zone(node: &FieldNode, is_open: bool, scan: &mut Scan<'_>, fields: &mut Field
 }
 
 /// The error for a field whose value is too big.
-fn out_of_range(text: &str) -> Error {
+pub(super) fn out_of_range(text: &str) -> Error {
     Error::new(
         SqlState::DATETIME_FIELD_OVERFLOW,
         format!("date/time field value out of range: \"{text}\""),

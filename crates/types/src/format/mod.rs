@@ -9,6 +9,7 @@
 //! Oracle's; names of months and days are English, and the point, the comma, the signs and the
 //! currency's symbol (a blank) are those of the locale `C`.
 
+mod date_any;
 mod date_in;
 mod date_out;
 mod number;

@@ -27,6 +27,7 @@ mod convert;
 mod extract;
 #[expect(clippy::should_implement_trait)]
 mod interval;
+mod iso;
 mod make;
 mod print;
 mod read;

@@ -42,7 +42,7 @@ pub(crate) const WEEKDAYS: [&str; 7] =
 /// Longest abbreviation of a zone that is written.
 const ZONE_LETTERS_MAX: usize = 10;
 
-fn two_digits(number: i64, out: &mut String) {
+pub(super) fn two_digits(number: i64, out: &mut String) {
     debug_assert!((0..100).contains(&number));
     out.push(char::from(b'0' + (number / 10) as u8));
     out.push(char::from(b'0' + (number % 10) as u8));
@@ -53,7 +53,7 @@ fn number(number: i64, out: &mut String) {
 }
 
 /// The year as it is counted in its era, with at least four digits.
-fn year(civil: Civil, out: &mut String) {
+pub(super) fn year(civil: Civil, out: &mut String) {
     let year = if civil.year > 0 { civil.year } else { 1 - civil.year };
     if (1_000..10_000).contains(&year) {
         two_digits(year / 100, out);
@@ -63,7 +63,7 @@ fn year(civil: Civil, out: &mut String) {
     }
 }
 
-fn era(civil: Civil, out: &mut String) {
+pub(super) fn era(civil: Civil, out: &mut String) {
     if civil.year <= 0 {
         out.push_str(" BC");
     }
@@ -112,7 +112,7 @@ fn seconds(us: i64, is_wide: bool, out: &mut String) {
 }
 
 /// `hh:mm:ss.ffffff` of a time of day.
-fn clock(us: i64, out: &mut String) {
+pub(super) fn clock(us: i64, out: &mut String) {
     two_digits(us / HOUR_US, out);
     out.push(':');
     two_digits(us / MINUTE_US % 60, out);
@@ -185,8 +185,8 @@ struct Place<'a> {
     abbreviation: &'a str,
 }
 
-const INFINITY: &str = "infinity";
-const NEG_INFINITY: &str = "-infinity";
+pub(super) const INFINITY: &str = "infinity";
+pub(super) const NEG_INFINITY: &str = "-infinity";
 
 impl Date {
     /// Writes the date.

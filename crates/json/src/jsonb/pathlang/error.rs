@@ -234,7 +234,7 @@ impl PathError {
 
     /// True where the error is one even if errors are silent, and no predicate turns it into
     /// `unknown`.
-    pub(super) fn is_hard(&self) -> bool {
+    pub fn is_hard(&self) -> bool {
         match self {
             Self::TooDeep
             | Self::VarsNotObject

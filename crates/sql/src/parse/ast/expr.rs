@@ -1,6 +1,6 @@
 //! Expressions as they were written.
 
-use super::{Name, Path, Query, TypeName};
+use super::{Json, Name, Path, Query, TypeName};
 use crate::error::At;
 
 /// An expression and where its operator, name or first token stands.
@@ -169,6 +169,8 @@ pub enum ExprKind {
         /// The precision in parentheses.
         precision: Option<i32>,
     },
+    /// A construct of SQL/JSON.
+    Json(Box<Json>),
     /// `GROUPING(a, b)`
     Grouping(Vec<Expr>),
     /// `WHERE CURRENT OF cursor`

@@ -13,6 +13,7 @@ mod change;
 mod command;
 mod define;
 mod expr;
+mod json;
 mod query;
 
 pub use change::{
@@ -32,6 +33,7 @@ pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
     Window,
 };
+pub use json::{Json, JsonBehavior, JsonSearch};
 pub use query::{
     Alias, Body, ColumnDef, Cte, Distinct, Join, JoinCondition, JoinKind, Lock, LockStrength,
     LockWait, Moment, Output, Query, Sample, Select, SetOp, Source, TableRef, With,

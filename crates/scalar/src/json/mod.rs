@@ -1,4 +1,21 @@
 //! `json`: JSON kept as it was written; its operators and functions under their SQL names.
+//!
+//! ```text
+//!   mod        parts of a text                json_object_field, json_each ...
+//!   convert    values as JSON                 what all that make JSON stand on
+//!   make       JSON from values               to_json, json_build_object ...
+//!   populate   rows from JSON                 json_populate_record, json_to_recordset ...
+//!   path       SQL/JSON paths                 jsonb_path_query ...
+//!   dates      dates and times in paths
+//! ```
+//!
+//! What is the same for `jsonb` stands beside it; what only `jsonb` has is in [`crate::jsonb`].
+
+pub(crate) mod convert;
+mod dates;
+pub(crate) mod make;
+pub(crate) mod path;
+pub(crate) mod populate;
 
 use ::json::written::{self, Path, Written};
 use types::{ArrayRef, Datum, DatumRef, Record, Repr, Result, Type};

@@ -1,0 +1,195 @@
+//! Aggregates that make JSON of their rows, as text and as `jsonb`.
+//!
+//! ```text
+//!   json_agg(x)             [1, null, 3]              arrays and records on lines of their own
+//!   json_object_agg(k, v)   { "a" : 1, "b" : 2 }
+//!   jsonb_agg(x)            [1, null, 3]
+//! ```
+//!
+//! `_strict` leaves out rows whose value is NULL, and `_unique` refuses a name that occurs again;
+//! where nothing is refused, `jsonb` keeps the last of equal names and `json` all of them.
+
+use std::collections::HashSet;
+
+use ::json::jsonb::{Builder, Jsonb, JsonbError};
+use ::json::text;
+use types::{Datum, DatumRef, Error, Result, SqlState};
+
+use crate::aggregate::{Accumulator, Kind, aggregates};
+use crate::function::{Call, Function, Output};
+use crate::json::convert::Form;
+
+/// What an argument is to JSON.
+fn form<'a>(call: &Call<'_>, args: &[DatumRef<'a>], at: usize) -> Form<'a> {
+    Form::of(args[at], call.args[at], &call.context.types)
+}
+
+/// The values of an array as text, each behind its comma.
+#[derive(Default)]
+struct TextArray {
+    text: String,
+    strict: bool,
+    /// True as soon as there was a row, even one that was left out.
+    begun: bool,
+}
+
+impl Accumulator for TextArray {
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        self.begun = true;
+        if self.strict && args[0].is_null() {
+            return Ok(());
+        }
+        let form = form(call, args, 0);
+        if !self.text.is_empty() {
+            self.text.push_str(if form.is_composed() { ", \n " } else { ", " });
+        }
+        form.write(false, &call.context.types, &mut self.text);
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        self.begun.then(|| format!("[{}]", self.text)).put()
+    }
+}
+
+/// The fields of an object as text.
+#[derive(Default)]
+struct TextObject {
+    text: String,
+    strict: bool,
+    /// The names so far, where none may occur again.
+    seen: Option<HashSet<String>>,
+    begun: bool,
+}
+
+impl TextObject {
+    fn unique() -> Self {
+        Self { seen: Some(HashSet::new()), ..Self::default() }
+    }
+}
+
+impl Accumulator for TextObject {
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        self.begun = true;
+        let name = form(call, args, 0).into_name()?.ok_or(JsonbError::NullKey)?;
+        // A name occurs again even where a row with it was left out.
+        if let Some(seen) = &mut self.seen
+            && !seen.insert(name.clone())
+        {
+            return Err(Error::new(
+                SqlState::DUPLICATE_JSON_OBJECT_KEY_VALUE,
+                format!("duplicate JSON object key value: {}", text::quote(&name)),
+            ));
+        }
+        if self.strict && args[1].is_null() {
+            return Ok(());
+        }
+        if !self.text.is_empty() {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(&text::quote(&name));
+        self.text.push_str(" : ");
+        form(call, args, 1).write(false, &call.context.types, &mut self.text);
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        self.begun.then(|| format!("{{ {} }}", self.text)).put()
+    }
+}
+
+/// The values of an array.
+#[derive(Default)]
+struct ValueArray {
+    values: Vec<Jsonb>,
+    strict: bool,
+    begun: bool,
+}
+
+impl Accumulator for ValueArray {
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        self.begun = true;
+        if !(self.strict && args[0].is_null()) {
+            self.values.push(form(call, args, 0).to_jsonb(&call.context.types)?);
+        }
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        if !self.begun {
+            return Ok(Datum::Null);
+        }
+        ::json::jsonb::build_array(self.values.iter().map(Jsonb::root)).put()
+    }
+}
+
+/// The fields of an object.
+#[derive(Default)]
+struct ValueObject {
+    fields: Vec<(String, Jsonb)>,
+    strict: bool,
+    /// The names so far, where none may occur again.
+    seen: Option<HashSet<String>>,
+    begun: bool,
+}
+
+impl ValueObject {
+    fn unique() -> Self {
+        Self { seen: Some(HashSet::new()), ..Self::default() }
+    }
+}
+
+impl Accumulator for ValueObject {
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        self.begun = true;
+        let name = form(call, args, 0).into_name()?.ok_or_else(|| {
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, "field name must not be null")
+        })?;
+        if let Some(seen) = &mut self.seen
+            && !seen.insert(name.clone())
+        {
+            return Err(Error::new(
+                SqlState::DUPLICATE_JSON_OBJECT_KEY_VALUE,
+                "duplicate JSON object key value",
+            ));
+        }
+        if !(self.strict && args[1].is_null()) {
+            self.fields.push((name, form(call, args, 1).to_jsonb(&call.context.types)?));
+        }
+        Ok(())
+    }
+
+    fn finish(&self, _: &Call<'_>) -> Result<Datum> {
+        if !self.begun {
+            return Ok(Datum::Null);
+        }
+        let mut builder = Builder::new();
+        builder.object(|object| {
+            for (name, value) in &self.fields {
+                object.name(name).value(value.root());
+            }
+        });
+        builder.finish().put()
+    }
+}
+
+pub(super) const TABLE: &[Function] = aggregates! { Kind::Normal =>
+    3175 json_agg(ANYELEMENT) -> JSON [stable] = TextArray::default();
+    6276 json_agg_strict(ANYELEMENT) -> JSON [stable] =
+        TextArray { strict: true, ..TextArray::default() };
+    3197 json_object_agg(ANY, ANY) -> JSON [stable] = TextObject::default();
+    6280 json_object_agg_strict(ANY, ANY) -> JSON [stable] =
+        TextObject { strict: true, ..TextObject::default() };
+    6281 json_object_agg_unique(ANY, ANY) -> JSON [stable] = TextObject::unique();
+    6282 json_object_agg_unique_strict(ANY, ANY) -> JSON [stable] =
+        TextObject { strict: true, ..TextObject::unique() };
+    3267 jsonb_agg(ANYELEMENT) -> JSONB [stable] = ValueArray::default();
+    6284 jsonb_agg_strict(ANYELEMENT) -> JSONB [stable] =
+        ValueArray { strict: true, ..ValueArray::default() };
+    3270 jsonb_object_agg(ANY, ANY) -> JSONB = ValueObject::default();
+    6288 jsonb_object_agg_strict(ANY, ANY) -> JSONB =
+        ValueObject { strict: true, ..ValueObject::default() };
+    6289 jsonb_object_agg_unique(ANY, ANY) -> JSONB = ValueObject::unique();
+    6290 jsonb_object_agg_unique_strict(ANY, ANY) -> JSONB =
+        ValueObject { strict: true, ..ValueObject::unique() };
+};

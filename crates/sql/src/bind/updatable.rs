@@ -1,0 +1,224 @@
+//! Views that can be changed: those that show columns of one table, row by row.
+//!
+//! ```text
+//!   create view adult as select id, name as who from person where age >= 18
+//!
+//!   update adult set who = 'x'       the table  person     id  who  (age)      as the view names it
+//!                                    its rows   of which age >= 18
+//! ```
+//!
+//! A change of such a view is the change of its table under the names of the view. Columns that the
+//! view does not show have names that nobody can write, and take their defaults. Of a view over a
+//! view the rows are those that both show.
+//!
+//! Views that compute columns cannot be changed; PostgreSQL lets their other columns be.
+
+use std::sync::Arc;
+
+use types::SqlState;
+
+use super::Binder;
+use super::from::VIEWS_MAX;
+use super::names::{Relation, RelationKind};
+use super::scope::{Clause, Item};
+use super::select::filtered;
+use crate::error::{At, Error, Result};
+use crate::parse::ast::{self, Body, Distinct, ExprKind as Ast, Source};
+use crate::plan::Plan;
+
+/// A table as the views over it show it.
+pub(super) struct Shown {
+    /// The table itself.
+    pub base: Arc<Relation>,
+    /// The table with the names of the view.
+    pub relation: Arc<Relation>,
+    /// The places of the columns that the view shows, in its order.
+    pub order: Vec<usize>,
+    /// The conditions of the views, the innermost first: each with the name and the names of columns
+    /// of what it is over.
+    filters: Vec<(ast::Expr, String, Arc<Relation>)>,
+}
+
+/// What a view that cannot be changed has.
+fn obstacle(query: &ast::Query) -> Option<&'static str> {
+    let Body::Select(select) = &query.body else {
+        return Some(
+            "Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable.",
+        );
+    };
+    Some(match () {
+        () if select.distinct != Distinct::No => {
+            "Views containing DISTINCT are not automatically updatable."
+        }
+        () if !select.group.is_empty() => {
+            "Views containing GROUP BY are not automatically updatable."
+        }
+        () if select.having.is_some() => "Views containing HAVING are not automatically updatable.",
+        () if query.with.is_some() => "Views containing WITH are not automatically updatable.",
+        () if query.limit.is_some() || query.offset.is_some() => {
+            "Views containing LIMIT or OFFSET are not automatically updatable."
+        }
+        () => match &select.from[..] {
+            [Source::Table(table)] if table.sample.is_none() && table.moment.is_none() => {
+                return None;
+            }
+            [Source::Table(_)] => "Views containing TABLESAMPLE are not automatically updatable.",
+            _ => {
+                "Views that do not select from a single table or view are not automatically \
+                 updatable."
+            }
+        },
+    })
+}
+
+impl Binder<'_> {
+    /// The table behind a view that is to be changed; none where it is a table already.
+    pub(super) fn shown(&self, table: &ast::TableRef, verb: &str) -> Result<Option<Shown>> {
+        let relation = self.relation(&table.name)?;
+        match &relation.kind {
+            RelationKind::View(text) => self.shown_by(&relation, text, verb, 0).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn shown_by(
+        &self,
+        view: &Arc<Relation>,
+        text: &str,
+        verb: &str,
+        depth: usize,
+    ) -> Result<Shown> {
+        let refused = |detail: &str| {
+            let (doing, event) = match verb {
+                "insert into" => ("inserting into", "INSERT"),
+                "update" => ("updating", "UPDATE"),
+                _ => ("deleting from", "DELETE"),
+            };
+            Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("cannot {verb} view \"{}\"", view.name),
+            )
+            .detail(detail.to_owned())
+            .hint(format!(
+                "To enable {doing} the view, provide an INSTEAD OF {event} trigger or an \
+                 unconditional ON {event} DO INSTEAD rule."
+            ))
+        };
+        let without_place = |error: Error| Error { at: At::NONE, ..error };
+        let parsed = crate::parse::statements(text).map_err(without_place)?;
+        let [crate::parse::Parsed { statement: ast::Statement::Query(query), .. }] = &parsed[..]
+        else {
+            let message = format!("view \"{}\" is no query", view.name);
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+        };
+        if let Some(detail) = obstacle(query) {
+            return Err(refused(detail));
+        }
+        let (Body::Select(select), true) = (&query.body, depth < VIEWS_MAX) else {
+            return Err(refused("Views are nested too deep."));
+        };
+        let [Source::Table(table)] = &select.from[..] else {
+            return Err(refused("The view selects from no table."));
+        };
+        let under = self.relation(&table.name).map_err(without_place)?;
+        let inner = match &under.kind {
+            RelationKind::Table => Shown {
+                base: under.clone(),
+                relation: under.clone(),
+                order: (0..under.columns.len()).collect(),
+                filters: Vec::new(),
+            },
+            RelationKind::View(text) => self.shown_by(&under, text, verb, depth + 1)?,
+            _ => {
+                return Err(refused(
+                    "Views that do not select from a single table or view are not automatically \
+                     updatable.",
+                ));
+            }
+        };
+        let order = self.places_shown(select, table, &inner, view)?;
+        let mut relation = Relation::clone(&inner.relation);
+        for column in &mut relation.columns {
+            column.name = format!("\0{}", column.attnum);
+        }
+        for (place, column) in order.iter().zip(&view.columns) {
+            relation.columns[*place].name.clone_from(&column.name);
+        }
+        relation.name.clone_from(&view.name);
+        relation.schema.clone_from(&view.schema);
+        relation.row_type = view.row_type;
+        let mut filters = inner.filters;
+        if let Some(filter) = &select.filter {
+            let alias = table.alias.as_ref();
+            let name = alias.map_or(table.name.last(), |alias| alias.name.text.as_str());
+            filters.push((filter.clone(), name.to_owned(), inner.relation));
+        }
+        Ok(Shown { base: inner.base, relation: Arc::new(relation), order, filters })
+    }
+
+    /// The places of the table's columns that the outputs of a view are.
+    fn places_shown(
+        &self,
+        select: &ast::Select,
+        table: &ast::TableRef,
+        inner: &Shown,
+        view: &Relation,
+    ) -> Result<Vec<usize>> {
+        let unsupported = |what: &str| {
+            let message =
+                format!("changing view \"{}\", which {what}, is not supported", view.name);
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+        };
+        if table.alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+            return Err(unsupported("renames the columns of its table in FROM"));
+        }
+        let mut order = Vec::with_capacity(view.columns.len());
+        for output in &select.outputs {
+            match &output.expr.kind {
+                Ast::Star(_) => order.extend(&inner.order),
+                Ast::Column(names) => {
+                    let name = names.last().map(|name| name.text.as_str());
+                    let place = inner
+                        .relation
+                        .columns
+                        .iter()
+                        .position(|column| Some(column.name.as_str()) == name);
+                    order.push(place.ok_or_else(|| unsupported("computes columns"))?);
+                }
+                _ => return Err(unsupported("computes columns")),
+            }
+        }
+        let is_repeated = |(at, place): (usize, &usize)| order[..at].contains(place);
+        if order.iter().enumerate().any(is_repeated) {
+            return Err(unsupported("shows a column twice"));
+        }
+        Ok(order)
+    }
+
+    /// The rows of the table that the view shows, of which `plan` is the scan.
+    pub(super) fn rows_shown(&mut self, shown: &Shown, mut plan: Plan) -> Result<Plan> {
+        for (filter, name, relation) in &shown.filters {
+            let mut item = Item::named(name, &plan.columns[..relation.columns.len()]);
+            for (shown, column) in item.columns.iter_mut().zip(&relation.columns) {
+                shown.name.clone_from(&column.name);
+            }
+            let scopes = std::mem::take(&mut self.scopes);
+            self.enter();
+            self.scope().items.push(item);
+            let condition = self.where_clause(Some(filter), Clause::WHERE);
+            self.leave();
+            self.scopes = scopes;
+            let condition = condition.map_err(|error| Error { at: At::NONE, ..error })?;
+            if let Some(condition) = condition {
+                plan = filtered(plan, condition);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The columns of an item in the order of the view, and none that it does not show.
+    pub(super) fn arrange(&self, shown: &Shown, item: &mut Item) {
+        let all = item.columns.clone();
+        item.columns = shown.order.iter().map(|place| all[*place].clone()).collect();
+    }
+}
