@@ -3,15 +3,8 @@
 //! ```text
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
-<<<<<<< HEAD
-//!   table ──> txn, scalar
-//!   sql ──> scalar ──> types ──┘
-//!   exec ──> sql ──> scalar ──> types ──┘
-//!    └────> table ──> txn
-=======
-//!   exec ──> sql ──> scalar ──> types ──┘
-//!    └────> table ──> txn
->>>>>>> exec
+//!   session ──> exec ──> sql ──> scalar ──> types ──┘
+//!                └────> table ──> txn, scalar
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here
