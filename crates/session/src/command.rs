@@ -85,7 +85,9 @@ impl Session {
                 let note = Note::Notify(channel.text.clone(), payload);
                 self.note(note, "NOTIFY")
             }
-            Command::SetConstraints { names, deferred } => self.set_constraints(names, *deferred),
+            Command::SetConstraints { names, deferred } => {
+                self.set_constraints(names, *deferred, portal.alone)
+            }
             Command::Lock { tables, mode, nowait } => {
                 self.lock_tables(tables, mode, *nowait, portal.alone)
             }

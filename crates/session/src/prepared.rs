@@ -7,8 +7,7 @@ use sql::parse::ast::{Path, SqlExpr, Statement, TypeName};
 use table::catalog::ConstraintOn;
 use types::{Datum, SqlState, Type};
 
-use crate::error::{Error, Result};
-use crate::instance::now;
+use crate::error::{Error, Result, Severity};
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::session::{Session, done};
@@ -37,13 +36,8 @@ impl Session {
         // Places count in the statement's own text from now on.
         let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
-        let prepared = Prepared {
-            parsed,
-            params: planned.params.clone(),
-            columns: planned.columns.clone(),
-            prepared_at: now(&self.client.instance.env).0,
-            by_sql: true,
-        };
+        let prepared =
+            Prepared { parsed, params: planned.params.clone(), columns: planned.columns.clone() };
         self.statements.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -110,7 +104,11 @@ impl Session {
         if let Some((_, Some(format))) = options.iter().find(|(name, _)| name == "format")
             && !format.eq_ignore_ascii_case("text")
         {
-            return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
+            if ["json", "xml", "yaml"].contains(&format.to_ascii_lowercase().as_str()) {
+                return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
+            }
+            let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let surroundings = self.surroundings();
         let planned = Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
@@ -132,7 +130,19 @@ impl Session {
     }
 
     /// `SET CONSTRAINTS`
-    pub(crate) fn set_constraints(&mut self, names: &[Path], deferred: bool) -> Result<Work> {
+    pub(crate) fn set_constraints(
+        &mut self,
+        names: &[Path],
+        deferred: bool,
+        alone: bool,
+    ) -> Result<Work> {
+        if alone && !self.is_block() {
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET CONSTRAINTS can only be used in transaction blocks",
+            );
+        }
         self.look()?;
         let mut oids = Vec::new();
         for path in names {

@@ -78,8 +78,7 @@ impl Session {
         session.client.settings.get_mut().commit();
         session.refresh();
         let mut activity = session.client.slot.activity.lock();
-        activity.application =
-            session.client.settings.borrow().text("application_name").to_owned();
+        activity.application = session.client.settings.borrow().text("application_name").to_owned();
         activity.user = login.user;
         activity.database = session.client.database.to_string();
         activity.peer = start.peer;
@@ -182,7 +181,7 @@ impl Session {
             ));
         }
         let parsed = parsed.pop().unwrap_or_else(|| Parsed::empty(text));
-        let prepared = self.prepare(parsed, given(types), false)?;
+        let prepared = self.prepare(parsed, given(types))?;
         self.statements.insert(name.to_owned(), prepared);
         Ok(())
     }
@@ -544,7 +543,7 @@ impl Session {
     }
 
     /// Binds a statement under its own parameters' types.
-    fn prepare(&mut self, parsed: Parsed, params: Vec<Type>, by_sql: bool) -> Result<Prepared> {
+    fn prepare(&mut self, parsed: Parsed, params: Vec<Type>) -> Result<Prepared> {
         self.begin_statement(&parsed)?;
         let (params, columns) = match &parsed.statement {
             Some(statement) if query::tag_of(statement).is_some() => {
@@ -558,13 +557,7 @@ impl Session {
             },
             None => (params, None),
         };
-        Ok(Prepared {
-            parsed,
-            params,
-            columns,
-            prepared_at: now(&self.client.instance.env).0,
-            by_sql,
-        })
+        Ok(Prepared { parsed, params, columns })
     }
 
     fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {

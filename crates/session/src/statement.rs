@@ -55,10 +55,6 @@ pub(crate) struct Prepared {
     pub parsed: Parsed,
     pub params: Vec<Type>,
     pub columns: Option<Arc<[Column]>>,
-    /// When, for `pg_prepared_statements`.
-    pub prepared_at: i64,
-    /// True where it was made by `PREPARE`.
-    pub by_sql: bool,
 }
 
 /// What a prepared statement takes and gives.

@@ -75,15 +75,13 @@ pub(crate) struct Reader {
     buffer: Vec<u8>,
     /// Where the next row begins in the buffer.
     start: usize,
-    /// The number of the line that is read next.
-    pub line: u64,
     /// True after the mark that ends the data.
     ended: bool,
 }
 
 impl Reader {
     pub fn new() -> Self {
-        Reader { buffer: Vec::new(), start: 0, line: 1, ended: false }
+        Reader { buffer: Vec::new(), start: 0, ended: false }
     }
 
     /// Takes bytes.

@@ -75,7 +75,6 @@ copy t (nope) from stdin;
 copy t to stdout with (format nope);
 copy t to stdout with (delimiter 'ab');
 listen a;
-notify a, 'x';
 unlisten *;
 lock table t;
 begin;
