@@ -38,7 +38,7 @@ pub fn parts(text: &str) -> Result<Vec<String>> {
             parts.push(part);
             rest = quoted[end..].trim_start();
         } else {
-            let end = rest.find(|c: char| c == '.' || c == '"').unwrap_or(rest.len());
+            let end = rest.find(['.', '"']).unwrap_or(rest.len());
             let part = rest[..end].trim();
             if part.is_empty() || part.contains(char::is_whitespace) {
                 return Err(invalid());

@@ -235,10 +235,8 @@ impl Session {
             "" => self.client.user.borrow().to_string(),
             author => author.to_owned(),
         };
-        let mut meta = txn::CommitMeta::default();
-        meta.author = author;
-        meta.message = settings.text("commit.message").to_owned();
-        meta
+        let message = settings.text("commit.message").to_owned();
+        txn::CommitMeta { author, message, ..txn::CommitMeta::default() }
     }
 
     /// Takes back all that the open transaction has done.

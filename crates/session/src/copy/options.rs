@@ -166,7 +166,7 @@ impl CopyOptions {
         if style == Style::Binary {
             let refused =
                 [(delimiter.is_some(), "DELIMITER"), (null.is_some(), "NULL"), (header, "HEADER")];
-            for (_, name) in refused.iter().filter(|(given, _)| *given) {
+            if let Some((_, name)) = refused.iter().find(|(given, _)| *given) {
                 let message = format!("cannot specify {name} in BINARY mode");
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
             }

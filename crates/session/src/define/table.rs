@@ -407,13 +407,14 @@ fn one_primary_key(parts: &Parts) -> Result<()> {
     Ok(())
 }
 
+/// Storage parameters: names and values.
+type Parameters = Vec<(Arc<str>, Arc<str>)>;
+
 /// Storage parameters, and the history among them.
 ///
 /// # Errors
 /// `22023` for a history that is none.
-pub fn storage(
-    options: &[StorageOption],
-) -> Result<(Vec<(Arc<str>, Arc<str>)>, Option<Retention>)> {
+pub fn storage(options: &[StorageOption]) -> Result<(Parameters, Option<Retention>)> {
     let mut kept = Vec::new();
     let mut history = None;
     for (name, value) in options {

@@ -153,7 +153,7 @@ fn in_range(known: &Known, name: &str, number: f64) -> Result<()> {
         Unit::None => String::new(),
         unit => format!(" {}", unit.name()),
     };
-    let [number, least, most] = [number, known.least, known.most].map(|number| plain(number));
+    let [number, least, most] = [number, known.least, known.most].map(plain);
     Err(Error::new(
         SqlState::INVALID_PARAMETER_VALUE,
         format!(

@@ -99,7 +99,7 @@ fn user_type(scene: Scene<'_>, ty: Type, entry: &TypeEntry, rows: &mut Rows) {
                     row.push(("typdefault", text(&default.text)));
                     row.push(("typdefaultbin", text(&default.text)));
                 }
-                let names = &*scene.names;
+                let names = scene.names;
                 ('d', scalar::facts::Facts(names).category(ty))
             }
         },
