@@ -51,13 +51,6 @@ impl Hub {
         });
     }
 
-    /// The channels that a session listens to.
-    pub fn channels(&self, process: i32) -> Vec<String> {
-        let channels = self.channels.lock();
-        let of = channels.iter().filter(|(_, listeners)| listeners.contains(&process));
-        of.map(|(channel, _)| channel.clone()).collect()
-    }
-
     fn apply(&self, instance: &Instance, process: i32, note: Note) {
         match note {
             Note::Listen(channel) => {

@@ -7,8 +7,7 @@ use sql::parse::ast::{Path, SqlExpr, Statement, TypeName};
 use table::catalog::ConstraintOn;
 use types::{Datum, SqlState, Type};
 
-use crate::error::{Error, Result};
-use crate::instance::now;
+use crate::error::{Error, Result, Severity};
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::session::{Session, done};
@@ -21,9 +20,7 @@ impl Session {
         &mut self,
         name: &str,
         types: &[TypeName],
-        statement: &Statement,
         text: &str,
-        _portal: &Portal,
     ) -> Result<Work> {
         if self.statements.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
@@ -36,17 +33,11 @@ impl Session {
             let found = sql::bind::type_name(ty, &*self.names, surroundings.types());
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
-        let _ = statement;
         // Places count in the statement's own text from now on.
         let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
-        let prepared = Prepared {
-            parsed,
-            params: planned.params.clone(),
-            columns: planned.columns.clone(),
-            prepared_at: now(&self.client.instance.env).0,
-            by_sql: true,
-        };
+        let prepared =
+            Prepared { parsed, params: planned.params.clone(), columns: planned.columns.clone() };
         self.statements.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -105,19 +96,22 @@ impl Session {
         let on = |name: &str| {
             options.iter().any(|(known, value)| {
                 known == name
-                    && value.as_deref().is_none_or(|value| {
-                        crate::settings::value::bool_of(value) == Some(true)
-                    })
+                    && value
+                        .as_deref()
+                        .is_none_or(|value| crate::settings::value::bool_of(value) == Some(true))
             })
         };
         if let Some((_, Some(format))) = options.iter().find(|(name, _)| name == "format")
             && !format.eq_ignore_ascii_case("text")
         {
-            return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
+            if ["json", "xml", "yaml"].contains(&format.to_ascii_lowercase().as_str()) {
+                return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
+            }
+            let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let surroundings = self.surroundings();
-        let planned =
-            Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
+        let planned = Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
         drop(surroundings);
         let mut lines: Vec<String> =
             planned.prepared.explain().lines().map(str::to_owned).collect();
@@ -136,7 +130,19 @@ impl Session {
     }
 
     /// `SET CONSTRAINTS`
-    pub(crate) fn set_constraints(&mut self, names: &[Path], deferred: bool) -> Result<Work> {
+    pub(crate) fn set_constraints(
+        &mut self,
+        names: &[Path],
+        deferred: bool,
+        alone: bool,
+    ) -> Result<Work> {
+        if alone && !self.is_block() {
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET CONSTRAINTS can only be used in transaction blocks",
+            );
+        }
         self.look()?;
         let mut oids = Vec::new();
         for path in names {

@@ -36,12 +36,7 @@ pub(crate) fn verifier(password: &str, salt: &[u8], iterations: u32) -> String {
     }
     let stored: [u8; 32] = Sha256::digest(hmac(&salted, &[b"Client Key"])).into();
     let server = hmac(&salted, &[b"Server Key"]);
-    format!(
-        "SCRAM-SHA-256${iterations}:{}${}:{}",
-        base64(salt),
-        base64(&stored),
-        base64(&server)
-    )
+    format!("SCRAM-SHA-256${iterations}:{}${}:{}", base64(salt), base64(&stored), base64(&server))
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -28,8 +28,7 @@ impl Parsed {
 
     /// All statements of a text.
     pub(crate) fn all(text: &str) -> Result<Vec<Parsed>> {
-        let parsed =
-            sql::parse::statements(text).map_err(|error| Error::in_text(error, text))?;
+        let parsed = sql::parse::statements(text).map_err(|error| Error::in_text(error, text))?;
         let source: Arc<str> = text.into();
         Ok(parsed
             .into_iter()
@@ -56,10 +55,6 @@ pub(crate) struct Prepared {
     pub parsed: Parsed,
     pub params: Vec<Type>,
     pub columns: Option<Arc<[Column]>>,
-    /// When, for `pg_prepared_statements`.
-    pub prepared_at: i64,
-    /// True where it was made by `PREPARE`.
-    pub by_sql: bool,
 }
 
 /// What a prepared statement takes and gives.

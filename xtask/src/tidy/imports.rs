@@ -4,7 +4,7 @@
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
-//!                            └────> table ──> txn
+//!                            └────> table ──> txn, scalar
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here

@@ -15,11 +15,7 @@ use super::options::{CopyOptions, Style};
 pub(crate) type Field = Option<String>;
 
 /// Appends a row to `out`, with the end of its line.
-pub(crate) fn write(
-    fields: &[(Option<&str>, bool)],
-    options: &CopyOptions,
-    out: &mut Vec<u8>,
-) {
+pub(crate) fn write(fields: &[(Option<&str>, bool)], options: &CopyOptions, out: &mut Vec<u8>) {
     for (at, (value, force)) in fields.iter().enumerate() {
         if at > 0 {
             out.push(options.delimiter);
@@ -79,15 +75,13 @@ pub(crate) struct Reader {
     buffer: Vec<u8>,
     /// Where the next row begins in the buffer.
     start: usize,
-    /// The number of the line that is read next.
-    pub line: u64,
     /// True after the mark that ends the data.
     ended: bool,
 }
 
 impl Reader {
     pub fn new() -> Self {
-        Reader { buffer: Vec::new(), start: 0, line: 1, ended: false }
+        Reader { buffer: Vec::new(), start: 0, ended: false }
     }
 
     /// Takes bytes.
@@ -227,7 +221,10 @@ fn csv_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
             if inside {
                 let next = bytes.get(at + 1).copied();
                 let escapes = next == Some(options.quote) || next == Some(options.escape);
-                if byte == options.escape && escapes && (byte != options.quote || next == Some(options.quote)) {
+                if byte == options.escape
+                    && escapes
+                    && (byte != options.quote || next == Some(options.quote))
+                {
                     value.push(bytes[at + 1]);
                     at += 2;
                     continue;

@@ -143,7 +143,9 @@ impl CopyOptions {
                 "encoding" => {
                     let plain: String =
                         text(name, value)?.chars().filter(char::is_ascii_alphanumeric).collect();
-                    if !plain.eq_ignore_ascii_case("utf8") && !plain.eq_ignore_ascii_case("sqlascii") {
+                    if !plain.eq_ignore_ascii_case("utf8")
+                        && !plain.eq_ignore_ascii_case("sqlascii")
+                    {
                         return Err(Error::not_supported("COPY in another encoding than UTF8"));
                     }
                 }
@@ -164,7 +166,7 @@ impl CopyOptions {
         if style == Style::Binary {
             let refused =
                 [(delimiter.is_some(), "DELIMITER"), (null.is_some(), "NULL"), (header, "HEADER")];
-            for (_, name) in refused.iter().filter(|(given, _)| *given) {
+            if let Some((_, name)) = refused.iter().find(|(given, _)| *given) {
                 let message = format!("cannot specify {name} in BINARY mode");
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
             }

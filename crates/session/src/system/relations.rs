@@ -98,7 +98,11 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             ("relhasindex", bool(table.is_some_and(|table| !table.indexes.is_empty()))),
             ("relpersistence", letter(char::from(relation.persistence as u8))),
             ("relkind", letter(relation.kind_letter())),
-            ("relnatts", int2(relation.columns.len())),
+            (
+                "relnatts",
+                // A sequence has three: last_value, log_cnt, is_called.
+                int2(if relation.sequence().is_some() { 3 } else { relation.columns.len() }),
+            ),
             ("relchecks", int2(checks)),
             ("relhasrules", bool(is_view)),
             ("relhastriggers", bool(has_foreign)),

@@ -1,0 +1,28 @@
+-- What tools ask of the catalog.
+create table parent (id int primary key, name varchar(20) not null default 'x', unique (name));
+create table child (id bigint generated always as identity primary key, parent_id int references parent on delete cascade, price numeric(10, 2) check (price > 0));
+create index child_parent on child (parent_id desc);
+create unique index child_expr on child (abs(parent_id)) where price > 10;
+create view v as select id, name from parent;
+comment on table parent is 'a table';
+comment on column parent.name is 'a column';
+select relname, relkind, relnatts, relhasindex from pg_class where relname in ('parent', 'child', 'v', 'child_pkey', 'child_id_seq') order by relname;
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'parent'::regclass;
+select conname, contype, pg_get_constraintdef(oid) from pg_constraint where conrelid in ('parent'::regclass, 'child'::regclass) and contype <> 'c' order by conname;
+select indexrelid::regclass, indisunique, indisprimary, indkey, pg_get_indexdef(indexrelid) from pg_index where indrelid = 'child'::regclass and indexrelid <> 'child_expr'::regclass order by 1;
+select obj_description('parent'::regclass, 'pg_class'), col_description('parent'::regclass, 2);
+select nspname from pg_namespace where nspname in ('public', 'pg_catalog', 'information_schema') order by 1;
+select typname, typtype, typcategory, typlen from pg_type where typname in ('int4', 'text', '_int4', 'parent', 'numeric') order by 1;
+select table_name, table_type from information_schema.tables where table_schema = 'public' order by 1;
+select constraint_name, column_name, ordinal_position from information_schema.key_column_usage where table_schema = 'public' order by 1, 2;
+select tablename, tableowner from pg_tables where schemaname = 'public' order by 1;
+select 'parent'::regclass, 'public.parent'::regclass, to_regclass('nope'), 'nope'::regclass;
+select to_regclass('nope') is null, pg_table_is_visible('parent'::regclass), current_schema(), current_schemas(true);
+select relname from pg_class where relname = 'pg_class';
+select count(*) > 300 from pg_proc;
+select enumlabel from pg_enum;
+create type mood as enum ('sad', 'ok');
+select enumlabel from pg_enum order by enumsortorder;
+select 'mood'::regtype, 'mood[]'::regtype, 'int[]'::regtype;
+select rolname, rolsuper from pg_roles where rolname = 'postgres';
+select datname from pg_database where datname like 'template%' order by 1;
