@@ -30,7 +30,7 @@ mod names;
 mod objects;
 mod portal;
 mod query;
-mod scram;
+pub mod scram;
 mod session;
 pub mod settings;
 mod statement;
