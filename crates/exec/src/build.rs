@@ -17,16 +17,22 @@ use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
 use crate::op::functions::{Function, Functions};
 use crate::op::hash_join::{HashJoin, Side};
+use crate::op::guard::{self, Guard};
 use crate::op::limit::Limit;
+use crate::op::lock::{Lock, LockRows};
 use crate::op::loop_join::LoopJoin;
+use crate::op::merge;
+use crate::op::modify::{self, Conflict, Modify, Target};
 use crate::op::rank::Rank;
+use crate::op::recheck::{Given, Recheck};
+use crate::op::scan::{Equal, Path, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
 use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
 use crate::op::Input;
-use crate::plan::{Body, Join, Kind, Link, Node, Plan, Table, is_volatile};
+use crate::plan::{self, Body, Join, Kind, Link, Node, Plan, Table, each_part, is_volatile};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {
@@ -50,6 +56,29 @@ impl Machine {
             shared.ctes[table as usize].borrow_mut().set(source);
         }
         Ok(Self { root, shared })
+    }
+}
+
+/// The machine of a part of a plan that has no subplans and tables of its own.
+///
+/// # Errors
+/// As [`Machine::new`].
+pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
+    let plan = Plan {
+        root: Node { kind: Kind::Given, types: Vec::new() },
+        subplans: Vec::new(),
+        slots: 0,
+        tables: 0,
+        columns: Vec::new(),
+    };
+    Builder { plan: &plan, types, sources: Vec::new() }.node(node)
+}
+
+/// The operator that the client is told about.
+fn main_of(root: &Node) -> &Node {
+    match &root.kind {
+        Kind::With { input, .. } => main_of(input),
+        _ => root,
     }
 }
 
@@ -91,12 +120,8 @@ impl Builder<'_> {
                 let rows = rows.iter().map(|row| self.programs(row));
                 Box::new(Values::new(rows.collect::<Result<_>>()?))
             }
-            Kind::Scan(scan) => {
-                return Err(Error::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("scan of {} is not supported", scan.name),
-                ));
-            }
+            Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
+            Kind::Given => Box::new(Given::default()),
             Kind::Functions { functions, ordinality } => {
                 let functions = functions.iter().map(|(expr, width)| {
                     Ok(match SetProgram::compile(expr, self.types)? {
@@ -164,13 +189,166 @@ impl Builder<'_> {
             Kind::CteScan { table, .. } => Box::new(CteScan::new(*table)),
             Kind::WorkTable { table, .. } => Box::new(WorkTable::new(*table)),
             Kind::Modify(modify) => {
-                return Err(Error::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("change of {} is not supported", modify.name),
-                ));
+                let is_main = std::ptr::eq(main_of(&self.plan.root), node);
+                Box::new(self.modify(modify, is_main)?)
             }
-            Kind::LockRows { input, .. } => self.node(input)?,
+            Kind::LockRows { input, locks } => {
+                let locks = locks.iter().map(|lock| {
+                    let scan = input.clone().scanned(lock.key);
+                    Lock {
+                        lock: lock.clone(),
+                        attnums: scan.map(|scan| scan.attnums).unwrap_or_default(),
+                        recheck: input.with_given(lock.key).map(Recheck::new),
+                    }
+                });
+                let locks = locks.collect();
+                Box::new(LockRows::new(self.node(input)?, locks))
+            }
         })
+    }
+
+    fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {
+        let when = match &scan.moment {
+            bound::Moment::Now => When::Now,
+            bound::Moment::All => When::All,
+            bound::Moment::AsOf(at) => When::AsOf(self.program(at)?),
+            bound::Moment::AtVersion(version) => When::AtVersion(self.program(version)?),
+            bound::Moment::FromTo(from, to) => When::FromTo(self.program(from)?, self.program(to)?),
+            bound::Moment::Between(from, to) => {
+                When::Between(self.program(from)?, self.program(to)?)
+            }
+            bound::Moment::ContainedIn(from, to) => {
+                When::ContainedIn(self.program(from)?, self.program(to)?)
+            }
+        };
+        let end = |end: &Option<plan::End>| match end {
+            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
+            None => Ok(None),
+        };
+        let equal = scan.path.equal.iter().map(|equal| {
+            Ok(match equal {
+                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
+                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
+                plan::Equal::Null => Equal::Null,
+            })
+        });
+        let path = Path {
+            index: scan.path.index,
+            is_backward: scan.path.backward,
+            is_single: scan.path.is_single,
+            columns: scan.path.columns.clone(),
+            equal: equal.collect::<Result<_>>()?,
+            low: end(&scan.path.low)?,
+            high: end(&scan.path.high)?,
+        };
+        let sample = match &scan.sample {
+            None => None,
+            Some(sample) => Some(Sample {
+                percent: self.program(&sample.percent)?,
+                seed: self.maybe(sample.seed.as_ref())?,
+            }),
+        };
+        debug_assert_eq!(scan.attnums.len(), types.len());
+        let condition = self.maybe(scan.condition.as_ref())?;
+        let attnums = scan.attnums.clone();
+        Ok(Scan::new(scan.relation, scan.computed, attnums, when, path, sample, condition))
+    }
+
+    fn modify(&mut self, modify: &plan::Modify, is_main: bool) -> Result<Modify> {
+        let facts = modify.facts.as_ref().ok_or_else(|| internal("a table is not known"))?;
+        let relation = &facts.relation;
+        let set = |set: &[(usize, Expr)]| -> Result<Vec<(usize, Program)>> {
+            set.iter().map(|(place, expr)| Ok((*place, self.program(expr)?))).collect()
+        };
+        let generated = match &modify.action {
+            bound::Action::Insert { generated, .. }
+            | bound::Action::Update { generated, .. }
+            | bound::Action::Merge { generated, .. } => set(generated)?,
+            bound::Action::Delete | bound::Action::Erase => Vec::new(),
+        };
+        let columns = relation.columns.iter().map(|column| guard::Column {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+            not_null: column.not_null,
+        });
+        let checks = modify
+            .checks
+            .iter()
+            .map(|(name, check)| Ok((name.clone(), self.program(check)?)))
+            .collect::<Result<_>>()?;
+        let guard = Guard {
+            schema: relation.schema.clone(),
+            table: relation.name.clone(),
+            columns: columns.collect(),
+            checks,
+        };
+        let inserts = matches!(modify.action, bound::Action::Insert { .. });
+        let scan = if inserts { None } else { modify.input.clone().scanned(modify.width) };
+        let recheck = if inserts { None } else { modify.input.with_given(modify.width) };
+        let target = Target {
+            relation: modify.relation,
+            width: modify.width,
+            own_attnums: relation.columns.iter().map(|column| column.attnum).collect(),
+            attnums: scan.map(|scan| scan.attnums).unwrap_or_default(),
+            generated,
+            guard,
+            recheck: recheck.map(Recheck::new),
+        };
+        let action = match &modify.action {
+            bound::Action::Insert { conflict, .. } => {
+                modify::Action::Insert(match conflict.as_deref() {
+                    None => None,
+                    Some(conflict) => Some(Conflict {
+                        arbiters: conflict.arbiters.clone(),
+                        update: match &conflict.update {
+                            None => None,
+                            Some(update) => {
+                                Some((set(&update.set)?, self.maybe(update.filter.as_ref())?))
+                            }
+                        },
+                    }),
+                })
+            }
+            bound::Action::Update { set: list, .. } => modify::Action::Update(set(list)?),
+            bound::Action::Delete => modify::Action::Delete,
+            bound::Action::Erase => modify::Action::Erase,
+            bound::Action::Merge { clauses, matched, .. } => {
+                let clauses = clauses.iter().map(|clause| {
+                    Ok(merge::Clause {
+                        when: clause.when,
+                        filter: self.maybe(clause.filter.as_ref())?,
+                        action: match &clause.action {
+                            bound::MergeAction::Nothing => merge::Action::Nothing,
+                            bound::MergeAction::Delete => merge::Action::Delete,
+                            bound::MergeAction::Update(list) => merge::Action::Update(set(list)?),
+                            bound::MergeAction::Insert(row) => {
+                                merge::Action::Insert(self.programs(row)?)
+                            }
+                        },
+                    })
+                });
+                modify::Action::Merge(merge::Merge {
+                    clauses: clauses.collect::<Result<_>>()?,
+                    matched: *matched,
+                    merged: modify.merged,
+                })
+            }
+        };
+        let returning =
+            modify.returning.as_ref().map(|exprs| self.programs(exprs)).transpose()?;
+        let mut streams = inserts;
+        modify.input.clone().each(&mut |node| {
+            streams &= !matches!(node.kind, Kind::Scan(_) | Kind::CteScan { .. });
+            node.exprs(&mut |expr, _| {
+                each_part(expr, &mut |part| {
+                    streams &= !matches!(part.kind, ExprKind::Subplan { .. });
+                    streams
+                });
+            });
+        });
+        let input = self.node(&modify.input)?;
+        Ok(Modify::new(input, target, action, returning, streams, is_main))
     }
 
     /// The input of a limit: a sort below it, or below a projection, needs to keep only the rows
@@ -231,7 +409,7 @@ impl Builder<'_> {
             Body::Plan(node) => {
                 let mut changes = false;
                 node.clone().each(&mut |node| changes |= matches!(node.kind, Kind::Modify(_)));
-                let run = if changes { Run::Whole } else { Run::AsRead };
+                let run = if changes || table.at_start { Run::Whole } else { Run::AsRead };
                 (Source::Plan(self.node(node)?), run)
             }
             Body::Recursive { start, step, all } => {

@@ -7,14 +7,17 @@
 //! ```
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use foldhash::fast::FixedState;
 use sql::eval::{Around, Frame, Program, Row as EvalRow};
-use types::{Datum, Error, Repr, Result, SqlState, Type, TypeSource};
+use types::{Datum, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
 use crate::op::subplan::Subplan;
 use crate::op::with::{CteState, Queue};
+use crate::tables::Tables;
 
 /// What a call of [`Run::next`](crate::Run::next) needs.
 #[derive(Clone, Copy)]
@@ -23,6 +26,8 @@ pub struct Ctx<'a> {
     pub frame: Frame<'a>,
     /// The statement ends with `57014` where this becomes true.
     pub cancel: &'a AtomicBool,
+    /// The tables, in the transaction of the statement.
+    pub tables: &'a dyn Tables,
     /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`.
     pub memory_bytes_max: usize,
 }
@@ -34,6 +39,12 @@ pub(crate) struct Shared {
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
     pub(crate) work: Vec<RefCell<Queue>>,
+    /// The row that is looked at again.
+    pub(crate) given: RefCell<Row>,
+    /// The rows that the statement has changed.
+    pub(crate) touched: RefCell<HashSet<(Oid, Vec<u8>), FixedState>>,
+    /// How many rows the outermost change has changed.
+    pub(crate) rows_changed: Cell<u64>,
     held_bytes: Cell<usize>,
     ticks: Cell<u32>,
 }
@@ -45,6 +56,9 @@ impl Shared {
             subplans: subplans.into_iter().map(RefCell::new).collect(),
             ctes: (0..tables).map(|_| RefCell::default()).collect(),
             work: (0..tables).map(|_| RefCell::default()).collect(),
+            given: RefCell::default(),
+            touched: RefCell::default(),
+            rows_changed: Cell::new(0),
             held_bytes: Cell::new(0),
             ticks: Cell::new(0),
         }
@@ -56,6 +70,8 @@ impl Shared {
         self.ctes.iter().for_each(|table| table.borrow_mut().rewind(self));
         self.work.iter().for_each(|queue| queue.borrow_mut().rows.clear());
         self.subplans.iter().for_each(|subplan| subplan.borrow_mut().forget(self));
+        self.touched.borrow_mut().clear();
+        self.rows_changed.set(0);
         self.held_bytes.set(0);
     }
 
@@ -91,11 +107,6 @@ impl Env<'_> {
     /// The types that users made.
     pub(crate) fn types(&self) -> &dyn TypeSource {
         self.ctx.frame.context.types.types
-    }
-
-    /// How values of a type are held.
-    pub(crate) fn repr(&self, ty: Type) -> Result<Repr> {
-        self.types().repr_of(ty)
     }
 
     /// To be called for each row: looks now and then whether the statement was canceled.

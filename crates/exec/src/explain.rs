@@ -142,6 +142,7 @@ fn head(node: &Node) -> String {
         }
         Kind::With { .. } => "With".to_owned(),
         Kind::CteScan { table, name } => format!("CteScan {table} {name}"),
+        Kind::Given => "Given".to_owned(),
         Kind::WorkTable { table, name } => format!("WorkTable {table} {name}"),
         Kind::Modify(modify) => {
             let mut line = sql::explain::action(&modify.action, &modify.name);

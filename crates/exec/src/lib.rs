@@ -31,6 +31,8 @@ mod op;
 pub mod plan;
 mod prepared;
 mod rewrite;
+pub mod stored;
+pub mod tables;
 
 pub use ctx::Ctx;
 pub use prepared::{Prepared, Run};

@@ -14,33 +14,77 @@
 //!
 //! Nothing is decided here about how things are computed.
 
+use sql::bind::Names;
 use sql::plan::{self as bound, CteBody, Expr, ExprKind, Node as Bound};
-use types::{Repr, Type, TypeSource};
+use types::{Context, Error, Repr, Result, SqlState, Type, TypeSource};
 
 use crate::plan::{
     Aggregate, Body, Join, JoinKind, Kind, Link, Modify, Node, Path, Plan, Scan, Subplan, Table,
     Test, each_part,
 };
+use crate::tables::Schema;
 
 /// The plan that does what a bound one means.
-pub fn lower(plan: bound::Plan, types: &dyn TypeSource) -> Plan {
-    let mut lowering =
-        Lowering { around: Vec::new(), subplans: Vec::new(), slots: 0, tables: 0, types };
+///
+/// # Errors
+/// What the binder reports of checks and of expressions of indexes.
+pub fn lower(
+    plan: bound::Plan,
+    names: &dyn Names,
+    context: Context<'_>,
+    schema: &dyn Schema,
+) -> Result<Plan> {
+    let mut lowering = Lowering {
+        around: Vec::new(),
+        subplans: Vec::new(),
+        slots: 0,
+        tables: 0,
+        types: names,
+    };
     let columns = plan.columns.clone();
-    let root = lowering.node(plan);
-    Plan {
+    let mut root = lowering.node(plan);
+    let mut done = Ok(());
+    root.each(&mut |node| {
+        if let (Kind::Modify(modify), Ok(())) = (&mut node.kind, &done) {
+            done = constraints(modify, names, context, schema);
+        }
+    });
+    done?;
+    Ok(Plan {
         root,
         subplans: lowering.subplans.into_iter().map(|made| made.expect("each was made")).collect(),
         slots: lowering.slots,
         tables: lowering.tables,
         columns,
-    }
+    })
 }
 
 /// A row around, and which of its columns are kept in slots for the rows further in.
 #[derive(Default)]
 struct Outer {
     kept: Vec<(Expr, u32)>,
+}
+
+/// Looks up what is known of a table whose rows are changed, and binds its expressions.
+fn constraints(
+    modify: &mut Modify,
+    names: &dyn Names,
+    context: Context<'_>,
+    schema: &dyn Schema,
+) -> Result<()> {
+    let facts = schema.table(modify.relation).ok_or_else(|| {
+        let message = format!("relation with OID {} does not exist", modify.relation);
+        Error::new(SqlState::UNDEFINED_TABLE, message)
+    })?;
+    let expr = |text: &str| {
+        sql::bind::expression(text, Some(&facts.relation), names, context)
+            .map_err(|error| error.cause)
+    };
+    for (name, text) in &facts.checks {
+        modify.checks.push((name.clone(), expr(text)?));
+    }
+    modify.facts = Some(facts);
+    Ok(())
 }
 
 struct Lowering<'a> {
@@ -76,6 +120,7 @@ impl Lowering<'_> {
                 sample: scan.sample,
                 path: Path::default(),
                 condition: None,
+                sure: None,
             })),
             Bound::FunctionScan { functions, ordinality } => {
                 Kind::Functions { functions, ordinality }
@@ -163,6 +208,7 @@ impl Lowering<'_> {
             number: table.table,
             name: table.name,
             materialized: table.materialized,
+            at_start: false,
             body: match table.body {
                 CteBody::Plan(plan) => Body::Plan(self.node(plan)),
                 CteBody::Recursive { start, step, all } => {
@@ -194,6 +240,8 @@ impl Lowering<'_> {
             returning,
             merged,
             width,
+            facts: None,
+            checks: Vec::new(),
         }))
     }
 

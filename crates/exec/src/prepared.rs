@@ -11,12 +11,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sql::bind::Names;
 use sql::plan::{self as bound, Column};
-use types::{Datum, Result, TypeSource};
+use types::{Context, Datum, Result};
 
 use crate::build::Machine;
 use crate::ctx::{Ctx, Env};
 use crate::plan::Plan;
+use crate::tables::Schema;
 use crate::{explain, lower, rewrite};
 
 /// How many machines rest.
@@ -34,10 +36,15 @@ impl Prepared {
     ///
     /// # Errors
     /// `0A000` for what cannot be run.
-    pub fn new(plan: bound::Plan, types: &dyn TypeSource) -> Result<Arc<Self>> {
-        let mut plan = lower::lower(plan, types);
-        rewrite::rewrite(&mut plan, types)?;
-        let machine = Machine::new(&plan, types)?;
+    pub fn new(
+        plan: bound::Plan,
+        names: &dyn Names,
+        context: Context<'_>,
+        schema: &dyn Schema,
+    ) -> Result<Arc<Self>> {
+        let mut plan = lower::lower(plan, names, context, schema)?;
+        rewrite::rewrite(&mut plan, names, schema);
+        let machine = Machine::new(&plan, names)?;
         Ok(Arc::new(Self { plan, resting: Mutex::new(vec![machine]) }))
     }
 
@@ -87,6 +94,7 @@ impl Run {
         let env = Env { ctx: *ctx, shared: &machine.shared };
         let more = machine.root.next(&env, out);
         self.is_sound &= more.is_ok();
+        self.rows_changed = machine.shared.rows_changed.get();
         more
     }
 

@@ -12,6 +12,7 @@ use types::{Oid, SqlState, Style};
 use crate::error::{Error, Severity};
 use crate::instance::{Instance, Login, Slot, now};
 use crate::names::Names;
+use crate::notify::Note;
 use crate::settings::Settings;
 
 /// The lasting state of a session. One thread uses it at a time.
@@ -25,8 +26,8 @@ pub(crate) struct Client {
     pub user: RefCell<Arc<str>>,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
-    /// Notifications that the transaction sends when it commits: channel and payload.
-    pub notes: RefCell<Vec<(String, String)>>,
+    /// What `LISTEN` and `NOTIFY` do when the transaction commits.
+    pub notes: RefCell<Vec<Note>>,
     /// What the session got from sequences.
     pub sequences: RefCell<SessionSequences>,
     pub database_oid: Oid,

@@ -7,6 +7,7 @@ use sql::parse::ast::{self, Command, Discard, SetValue};
 use types::{Datum, Modifier, Oid, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
+use crate::notify::Note;
 use crate::portal::{Column, Portal, Tag, Work};
 use crate::session::{Session, done};
 use crate::settings::{self, Extent};
@@ -32,6 +33,10 @@ impl Session {
                 let name = settings::known::find(name)
                     .map_or(name.as_str(), |place| settings::known::all()[place].name);
                 Some(Arc::new([text_column(name)]))
+            }
+            Command::Fetch { cursor, moves: false, .. } => {
+                let known = self.cursors.get(&cursor.text);
+                known.ok_or_else(|| no_cursor(&cursor.text))?.portal.columns.clone()
             }
             Command::Show(None) => {
                 Some(Arc::new(["name", "setting", "description"].map(text_column)))
@@ -61,7 +66,32 @@ impl Session {
             Command::Deallocate(name) => self.deallocate(name.as_ref()),
             Command::Close(name) => self.close_command(name.as_ref()),
             Command::Other(words) => Err(Error::not_supported(words)),
-            _ => Err(Error::not_supported("this command")),
+            Command::Prepare { name, types, statement, text } => {
+                self.prepare_command(&name.text, types, statement, text, portal)
+            }
+            Command::Declare { name, scroll, hold, query, .. } => {
+                self.declare(&name.text, *scroll, *hold, query, portal)
+            }
+            Command::Fetch { cursor, direction, moves } => {
+                self.fetch(&cursor.text, *direction, *moves)
+            }
+            Command::Listen(name) => self.note(Note::Listen(name.text.clone()), "LISTEN"),
+            Command::Unlisten(name) => {
+                let name = name.as_ref().map(|name| name.text.clone());
+                self.note(Note::Unlisten(name), "UNLISTEN")
+            }
+            Command::Notify { channel, payload } => {
+                let payload = payload.clone().unwrap_or_default();
+                let note = Note::Notify(channel.text.clone(), payload);
+                self.note(note, "NOTIFY")
+            }
+            Command::SetConstraints { names, deferred } => self.set_constraints(names, *deferred),
+            Command::Lock { tables, mode, nowait } => {
+                self.lock_tables(tables, mode, *nowait, portal.alone)
+            }
+            Command::Maintain { tag, tables } => self.maintain(tag, tables, portal.alone),
+            Command::Copy(copy) => self.copy(copy, portal),
+            Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
         }
     }
 
@@ -410,7 +440,10 @@ impl Session {
                     ));
                 }
                 self.portals.clear();
+                self.cursors.clear();
                 self.statements.clear();
+                self.client.instance.hub.forget(self.client.slot.process);
+                self.client.sequences.get_mut().clear();
                 *self.client.user.get_mut() = Arc::clone(&self.client.session_user);
                 self.client.settings.get_mut().reset_all();
                 self.keep_settings();
@@ -438,8 +471,10 @@ impl Session {
         match name {
             None => {
                 self.portals.clear();
+                self.cursors.clear();
                 Ok(done("CLOSE CURSOR ALL"))
             }
+            Some(name) if self.cursors.remove(&name.text).is_some() => Ok(done("CLOSE CURSOR")),
             Some(name) if self.portals.remove(&name.text).is_some() => Ok(done("CLOSE CURSOR")),
             Some(name) => Err(no_cursor(&name.text)),
         }

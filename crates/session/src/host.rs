@@ -2,7 +2,8 @@
 
 use scalar::Function;
 use scalar::function::Call;
-use types::{Datum, DatumRef, Error, Oid, Result, SqlState, Type};
+use sql::eval::Frame;
+use types::{Datum, DatumRef, Error, Object, Oid, Result, Shape, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
 use crate::functions;
@@ -14,13 +15,37 @@ pub(crate) struct Host<'a> {
 
 impl sql::eval::Host for Host<'_> {
     fn next_value(&self, sequence: Oid) -> Result<i64> {
-        Err(Error::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("the sequence {sequence} cannot be advanced here"),
-        ))
+        functions::sequence::next(self.surroundings, sequence)
     }
 
-    fn check_domain(&self, _domain: Type, _value: DatumRef<'_>) -> Result<()> {
+    fn check_domain(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
+        let names = &self.surroundings.names;
+        let known = names.domain(domain, self.surroundings.types())?;
+        let name = TypeSource::name(&**names, domain).unwrap_or_default();
+        let about = |error: Error| match names.catalog.type_entry(domain) {
+            Some(entry) => error
+                .about(Object::Schema, names.schema_name(entry.schema()))
+                .about(Object::Type, &**entry.name()),
+            None => error,
+        };
+        if known.not_null && value.is_null() {
+            let message = format!("domain {name} does not allow null values");
+            return Err(about(Error::new(SqlState::NOT_NULL_VIOLATION, message)));
+        }
+        if matches!(names.shape(known.base), Some(Shape::Domain(..))) {
+            self.check_domain(known.base, value)?;
+        }
+        let context = self.surroundings.context();
+        let frame = Frame { context: &context, params: &[], host: self };
+        for (constraint, check) in &known.checks {
+            if matches!(check.run(&[value][..], frame)?, Datum::Bool(false)) {
+                let message = format!(
+                    "value for domain {name} violates check constraint \"{constraint}\""
+                );
+                let error = about(Error::new(SqlState::CHECK_VIOLATION, message));
+                return Err(error.about(Object::Constraint, constraint.as_str()));
+            }
+        }
         Ok(())
     }
 

@@ -21,6 +21,8 @@ use types::time::TimestampTz;
 use vfs::Env;
 
 use crate::error::{Error, Result};
+use crate::message::Notification;
+use crate::notify::Hub;
 use crate::query::Plans;
 use crate::session::Session;
 
@@ -120,6 +122,8 @@ pub(crate) struct Slot {
     deadline_us: AtomicU64,
     pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     pub activity: Mutex<Activity>,
+    /// Notifications that wait for the client.
+    pub inbox: Mutex<Vec<Notification>>,
 }
 
 /// What a session is at, for `pg_stat_activity`.
@@ -185,6 +189,8 @@ pub struct Instance {
     /// Tables as they are read and changed.
     pub(crate) handles: Arc<Handles>,
     pub(crate) sequences: Sequences,
+    /// Who listens to which channel.
+    pub(crate) hub: Hub,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
     /// How many running statements have a deadline.
@@ -220,6 +226,7 @@ impl Instance {
             started,
             memory_bytes_max: options.memory_bytes_max,
             plans: Plans::default(),
+            hub: Hub::default(),
             sequences: Sequences::new(Arc::clone(&engine)),
             engine,
             catalogs,
@@ -314,6 +321,7 @@ impl Instance {
             deadline_us: AtomicU64::new(0),
             wake: Mutex::new(None),
             activity: Mutex::default(),
+            inbox: Mutex::default(),
         });
         roster.insert(process, Arc::clone(&slot));
         slot
@@ -322,6 +330,7 @@ impl Instance {
     /// Forgets a session that has ended.
     pub(crate) fn leave(&self, slot: &Slot) {
         self.set_deadline(slot, 0);
+        self.hub.forget(slot.process);
         self.roster.write().remove(&slot.process);
     }
 

@@ -19,7 +19,9 @@
 //! [`vfs::Env`].
 
 mod client;
+mod cursor;
 mod command;
+mod copy;
 mod define;
 mod error;
 mod functions;
@@ -27,8 +29,10 @@ mod host;
 mod instance;
 mod message;
 mod names;
+mod notify;
 mod objects;
 mod portal;
+mod prepared;
 mod query;
 pub mod scram;
 mod session;

@@ -11,17 +11,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use exec::stored::Programs;
+use exec::tables::TableFacts;
 use parking_lot::Mutex;
 use sql::bind::{
     ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
-use table::catalog::{self, Catalog, IndexPart, TypeEntry, UserTypeKind};
+use sql::eval::Program;
+use table::catalog::{
+    self, Catalog, ConstraintKind, ConstraintOn, IndexPart, TypeEntry, UserTypeKind,
+};
+use table::rows::Handles;
 use types::{Oid, Shape, Type, TypeSource};
 
 use crate::system;
 
 /// The catalog at one moment, seen along a search path.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Names {
     /// The catalog.
     pub catalog: Arc<Catalog>,
@@ -31,13 +37,34 @@ pub struct Names {
     pub path: Vec<Oid>,
     /// Those of them that the search path names, the one that new objects go to first.
     pub explicit: Vec<Oid>,
+    /// The handles of tables, which know how many rows there are.
+    pub handles: Arc<Handles>,
+    /// Programs of indexes, defaults and checks.
+    pub programs: Programs,
     /// Relations as the binder sees them, made when they are asked for.
     made: Mutex<HashMap<Oid, Arc<Relation>>>,
+    domains: Mutex<HashMap<Type, Arc<Domain>>>,
+}
+
+/// What values of a domain must meet.
+pub struct Domain {
+    /// True where NULL is refused.
+    pub not_null: bool,
+    /// The names of its checks, and programs over the one column `value`.
+    pub checks: Vec<(String, Program)>,
+    /// The type below, which may be a domain itself.
+    pub base: Type,
 }
 
 impl Names {
     /// Names in `catalog` along the schemas that are called `path`.
-    pub fn new(catalog: Arc<Catalog>, database: Oid, user: &str, path: &[String]) -> Self {
+    pub fn new(
+        catalog: Arc<Catalog>,
+        handles: Arc<Handles>,
+        database: Oid,
+        user: &str,
+        path: &[String],
+    ) -> Self {
         let mut explicit = Vec::new();
         for name in path {
             let name = if name == "$user" { user } else { name };
@@ -51,7 +78,7 @@ impl Names {
         if !path.contains(&system::PG_CATALOG) {
             path.insert(0, system::PG_CATALOG);
         }
-        Names { catalog, database, path, explicit, made: Mutex::default() }
+        Names { catalog, handles, database, path, explicit, ..Names::default() }
     }
 
     /// The same search path over another catalog.
@@ -59,9 +86,10 @@ impl Names {
         Names {
             catalog,
             database: self.database,
+            handles: Arc::clone(&self.handles),
             path: self.path.clone(),
             explicit: self.explicit.clone(),
-            made: Mutex::default(),
+            ..Names::default()
         }
     }
 
@@ -225,6 +253,59 @@ impl Names {
             predicate: index.predicate.as_ref().map(|predicate| predicate.text.to_string()),
             deferrable: !index.is_immediate,
         })
+    }
+}
+
+impl Names {
+    /// What values of a domain must meet.
+    ///
+    /// # Errors
+    /// Where a check cannot be bound.
+    pub fn domain(&self, ty: Type, context: types::Context<'_>) -> types::Result<Arc<Domain>> {
+        if let Some(known) = self.domains.lock().get(&ty) {
+            return Ok(Arc::clone(known));
+        }
+        let Some(UserTypeKind::Domain(domain)) = self.catalog.user_type(ty).map(|user| &user.kind)
+        else {
+            let message = format!("type with OID {} is no domain", ty.oid());
+            return Err(types::Error::new(types::SqlState::INTERNAL_ERROR, message));
+        };
+        let over = Relation {
+            oid: Oid::NONE,
+            schema: String::new(),
+            name: String::new(),
+            kind: RelationKind::Table,
+            row_type: Type::RECORD,
+            columns: vec![RelationColumn {
+                attnum: 1,
+                name: "value".to_owned(),
+                ty: domain.base,
+                modifier: domain.modifier,
+                not_null: false,
+                default: ColumnDefault::None,
+            }],
+            unique: Vec::new(),
+            versioned: false,
+        };
+        let mut checks = Vec::new();
+        for constraint in self.catalog.constraints_of(ConstraintOn::Domain(ty)) {
+            if let ConstraintKind::Check { expr, .. } = &constraint.kind {
+                let bound = sql::bind::expression(&expr.text, Some(&over), self, context)
+                    .map_err(|error| error.cause)?;
+                checks.push((constraint.name.to_string(), Program::compile(&bound, self)?));
+            }
+        }
+        let made = Arc::new(Domain { not_null: domain.not_null, checks, base: domain.base });
+        self.domains.lock().insert(ty, Arc::clone(&made));
+        Ok(made)
+    }
+}
+
+impl exec::tables::Schema for Names {
+    fn table(&self, relation: Oid) -> Option<Arc<TableFacts>> {
+        let bound = self.bound(self.catalog.relation(relation)?);
+        let facts = exec::stored::facts(&self.catalog, &self.handles, relation, bound);
+        facts.map(Arc::new)
     }
 }
 

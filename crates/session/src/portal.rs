@@ -65,6 +65,10 @@ pub(crate) enum Work {
     Plan(Box<Running>),
     /// A command is to be done.
     Command,
+    /// Data goes out.
+    CopyOut(Box<crate::copy::Out>),
+    /// Data comes in: to be announced.
+    CopyIn(CopyFormat),
     /// Rows that are there already.
     Rows { rows: VecDeque<Vec<Datum>>, tag: Tag },
     /// Nothing: it is done.

@@ -23,6 +23,7 @@ use crate::host::Host;
 use crate::names::Names;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::session::Session;
+use crate::system::rows::Scene;
 use crate::statement::Parsed;
 use crate::values::Values;
 
@@ -152,10 +153,27 @@ impl Session {
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
         let context = surroundings.context();
         let host = Host { surroundings: &surroundings };
+        let frame = sql::eval::Frame { context: &context, params: &portal.params, host: &host };
+        let names = &*self.names;
+        let mut values =
+            exec::stored::Values { names, schema: names, programs: &names.programs, frame };
+        let txn = open.inner.as_mut().ok_or_else(gone)?;
+        open.checks.set_catalog(Arc::clone(&names.catalog));
+        let instance = &self.client.instance;
+        let scene = Scene { names, client: &self.client };
+        let base = exec::stored::Base {
+            cache: &instance.catalogs,
+            handles: &instance.handles,
+            catalog: &names.catalog,
+            computed: &scene,
+        };
+        let mut at_end = values;
+        let stored = exec::stored::Stored::new(txn, &mut open.checks, &mut values, base);
         let mut ctx = exec::Ctx {
-            frame: sql::eval::Frame { context: &context, params: &portal.params, host: &host },
+            frame,
             cancel: &self.client.slot.stop,
-            memory_bytes_max: self.client.instance.memory_bytes_max,
+            tables: &stored,
+            memory_bytes_max: instance.memory_bytes_max,
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
         let types = surroundings.types();
@@ -178,6 +196,11 @@ impl Session {
                 return Ok(Done::More);
             }
         }
+        stored.count_rows();
+        drop(stored);
+        if planned.writes {
+            open.checks.end_statement(txn, &mut at_end)?;
+        }
         let rows = if planned.writes { run.rows_changed() } else { portal.rows };
         let tag = Tag::rows(planned.tag, rows);
         let again = if planned.writes { tag.clone() } else { Tag::rows(planned.tag, 0) };
@@ -188,7 +211,7 @@ impl Session {
 
 impl Session {
     /// Runs a plan to its end and gives each row to `each`.
-    pub(crate) fn collect(&mut self, planned: Planned, each: &mut dyn FnMut(&[Datum])) -> Result<()> {
+    pub(crate) fn collect(&mut self, planned: Arc<Planned>, each: &mut dyn FnMut(&[Datum])) -> Result<()> {
         struct Each<'a>(&'a mut dyn FnMut(&[Datum]));
         impl Output for Each<'_> {
             fn row(
@@ -205,7 +228,7 @@ impl Session {
                 ControlFlow::Continue(())
             }
         }
-        let mut portal = self.plan_portal(Parsed::empty(""), Arc::new(planned));
+        let mut portal = self.plan_portal(Parsed::empty(""), planned);
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
 
@@ -234,6 +257,11 @@ impl Session {
     }
 }
 
+/// The error for a portal whose transaction has failed.
+fn gone() -> Error {
+    Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
+}
+
 /// A plan that is being run.
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
@@ -254,7 +282,7 @@ pub(crate) fn plan(
         .map_err(in_text)?;
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
-    let prepared = exec::Prepared::new(bound.plan, names)?;
+    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
     Ok(Planned { prepared, params: bound.params, columns, tag, writes })
 }
 

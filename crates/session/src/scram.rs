@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(
             verifier("pencil", &salt, 4096),
             "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:\
-             wfPLwcE6nTWhTAmQ7tl2KeoiWgPlZqQxSrmfPwDl2dU="
+             wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
         );
     }
 }

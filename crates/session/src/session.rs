@@ -14,10 +14,12 @@ use sql::parse::ast::{Command, Statement};
 use types::{Datum, Oid, SqlState, Style, Type};
 
 use crate::client::{Client, Surroundings};
+use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::Names;
+use crate::notify;
 use crate::query;
 use crate::portal::{Done, Format, Output, Portal, Tag, Work};
 use crate::settings::Extent;
@@ -31,6 +33,9 @@ pub struct Session {
     pub(crate) transaction: Option<Open>,
     pub(crate) statements: HashMap<String, Prepared>,
     pub(crate) portals: HashMap<String, Portal>,
+    pub(crate) cursors: HashMap<String, Cursor>,
+    /// Data that comes in.
+    pub(crate) copying: Option<crate::copy::In>,
     /// The catalog as the last statement saw it.
     pub(crate) names: Arc<Names>,
     /// What `names` was made with.
@@ -57,6 +62,8 @@ impl Session {
             transaction: None,
             statements: HashMap::new(),
             portals: HashMap::new(),
+            cursors: HashMap::new(),
+            copying: None,
             names: Arc::default(),
             seen_path: Arc::new([]),
             seen_user: "".into(),
@@ -339,7 +346,7 @@ impl Session {
     }
 
     /// What follows a statement that is done.
-    fn settle(&mut self, alone: bool) -> Result<()> {
+    pub(crate) fn settle(&mut self, alone: bool) -> Result<()> {
         self.client.instance.set_deadline(&self.client.slot, 0);
         if alone {
             self.end()?;
@@ -353,8 +360,8 @@ impl Session {
     /// # Errors
     /// Where it is not in the form that was announced, or cannot be stored. The client may go on
     /// sending: what comes up to its end is to be thrown away.
-    pub fn copy_in(&mut self, _data: &[u8]) -> Result<()> {
-        Err(no_copy())
+    pub fn copy_in(&mut self, data: &[u8]) -> Result<()> {
+        self.take_in(data, false)
     }
 
     /// Ends the data that the client sent: the statement is done.
@@ -362,7 +369,7 @@ impl Session {
     /// # Errors
     /// As [`Session::copy_in`].
     pub fn copy_end(&mut self) -> Result<Tag> {
-        Err(no_copy())
+        self.end_in()
     }
 
     /// The client gives up sending data.
@@ -370,6 +377,7 @@ impl Session {
     /// # Errors
     /// `57014`, always: the statement has failed for this reason.
     pub fn copy_fail(&mut self, reason: &str) -> Result<()> {
+        self.copying = None;
         let message = format!("COPY from stdin failed: {reason}");
         Err(Error::new(SqlState::QUERY_CANCELED, message))
     }
@@ -403,7 +411,10 @@ impl Session {
         Messages {
             notices: std::mem::take(self.client.notices.get_mut()),
             settings: self.client.settings.get_mut().changes(),
-            notifications: Vec::new(),
+            notifications: match self.status() {
+                Status::Idle => self.client.slot.inbox.lock().drain(..).collect(),
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -491,7 +502,13 @@ impl Session {
             && Arc::ptr_eq(&self.seen_path, &path)
             && self.seen_user == user;
         if !same {
-            self.names = Arc::new(Names::new(catalog, self.client.database_oid, &user, &path));
+            self.names = Arc::new(Names::new(
+                catalog,
+                Arc::clone(&self.client.instance.handles),
+                self.client.database_oid,
+                &user,
+                &path,
+            ));
             (self.seen_path, self.seen_user) = (path, user);
         }
         Ok(())
@@ -575,8 +592,12 @@ impl Session {
 
     /// Commits the open transaction.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        if self.transaction.is_some() {
+            self.hold_cursors()?;
+        }
         let Some(mut open) = self.transaction.take() else { return Ok(()) };
         self.portals.retain(|_, portal| matches!(portal.work, Work::Done(_)));
+        let notes = std::mem::take(self.client.notes.get_mut());
         if let Some(mut inner) = open.inner.take() {
             if !open.checks.is_empty() {
                 let around = Surroundings::of(&self.client, &self.names, open.started);
@@ -589,8 +610,10 @@ impl Session {
             }
             if inner.is_read_only() {
                 self.client.settings.get_mut().commit();
+                notify::deliver(&self.client, notes);
                 return Ok(());
             }
+            notify::at_commit(&self.client, notes, &mut inner);
             let meta = self.commit_meta();
             if self.inline {
                 self.ordered = Some(inner.order(meta)?);
@@ -623,6 +646,8 @@ impl Session {
     pub(crate) fn rollback(&mut self) {
         self.transaction = None;
         self.portals.clear();
+        self.cursors.retain(|_, cursor| cursor.is_held);
+        self.client.notes.get_mut().clear();
         self.client.settings.get_mut().undo_to(0);
     }
 
@@ -692,6 +717,16 @@ impl Session {
             return Ok(self.plan_portal(parsed, planned));
         }
         match &*statement {
+            Statement::Command(command) if matches!(**command, Command::Execute { .. }) => {
+                let Command::Execute { name, args } = &**command else { unreachable!("it is") };
+                self.plan_execute(parsed.clone(), &name.text, args)
+            }
+            Statement::Explain { .. } => {
+                self.look()?;
+                let column: [crate::portal::Column; 1] =
+                    [crate::command::text_column("QUERY PLAN")];
+                Ok(Portal::new(parsed, Some(Arc::new(column)), Work::Command))
+            }
             Statement::Command(command) => {
                 let columns = self.command_columns(command)?;
                 Ok(Portal::new(parsed, columns, Work::Command))
@@ -718,6 +753,9 @@ impl Session {
                     portal.work =
                         self.create_view(name, columns, *replace, query, text, portal)?;
                 }
+                Some(Statement::Explain { options, statement }) => {
+                    portal.work = self.explain(options, statement, portal)?;
+                }
                 _ => {}
             }
         }
@@ -725,6 +763,17 @@ impl Session {
             Work::Empty => Ok(Done::Empty),
             Work::Plan(_) => self.run_plan(portal, rows_max, out),
             Work::Done(tag) => Ok(Done::Complete(tag.clone())),
+            Work::CopyOut(_) => {
+                let work = std::mem::replace(&mut portal.work, Work::Command);
+                let Work::CopyOut(mut copy) = work else { unreachable!("it is") };
+                let done = self.run_copy_out(&mut copy, out)?;
+                portal.work = match &done {
+                    Done::Complete(tag) => Work::Done(tag.clone()),
+                    _ => Work::CopyOut(copy),
+                };
+                Ok(done)
+            }
+            Work::CopyIn(format) => Ok(Done::CopyIn(*format)),
             Work::Command => Err(Error::not_supported("this statement")),
             Work::Rows { rows, tag } => {
                 let surroundings = self.surroundings();
@@ -767,10 +816,6 @@ fn ends_failure(statement: &Statement) -> bool {
         **command,
         Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_)
     )
-}
-
-fn no_copy() -> Error {
-    Error::new(SqlState::PROTOCOL_VIOLATION, "there is no COPY FROM STDIN in progress")
 }
 
 fn no_portal(name: &str) -> Error {

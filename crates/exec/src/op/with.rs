@@ -164,7 +164,7 @@ pub(crate) struct With {
 pub(crate) enum Run {
     /// As far as it is read.
     AsRead,
-    /// To its end, because it changes rows.
+    /// To its end, because it changes rows or must be read before that is done.
     Whole,
 }
 

@@ -11,6 +11,7 @@
 //! them: [`lower`](crate::lower) has put [`ExprKind::Slot`](sql::plan::ExprKind::Slot) and
 //! [`ExprKind::Subplan`](sql::plan::ExprKind::Subplan) in their place.
 
+mod trace;
 mod walk;
 
 pub use walk::{Sees, each_part, is_volatile, slots_of};
@@ -18,7 +19,11 @@ pub use walk::{Sees, each_part, is_volatile, slots_of};
 use sql::plan::{
     Action, AggregateCall, Column, Expr, Moment, RowLock, Sample, SetOp, SortKey, WindowCall,
 };
-use types::{Oid, Type};
+use std::sync::Arc;
+
+use types::{KeyOrder, Oid, Repr, Type};
+
+use crate::tables::TableFacts;
 
 /// A plan that can be run.
 #[derive(Clone, Debug)]
@@ -144,6 +149,8 @@ pub enum Kind {
         /// Its name.
         name: String,
     },
+    /// One row that is put in the place of a scan, to see whether it still fits.
+    Given,
     /// The rows that the step before of a recursive table has found.
     WorkTable {
         /// Its number.
@@ -183,6 +190,8 @@ pub struct Scan {
     pub path: Path,
     /// Which of them are wanted.
     pub condition: Option<Expr>,
+    /// What the path makes sure of, for a row that was changed and is looked at again.
+    pub sure: Option<Expr>,
 }
 
 /// How a scan finds its rows.
@@ -194,6 +203,10 @@ pub struct Path {
     pub name: String,
     /// True from the end to the beginning.
     pub backward: bool,
+    /// True where at most one row has the key, which is the table's own.
+    pub is_single: bool,
+    /// How the columns that are bound below are held, and their order.
+    pub columns: Vec<(Repr, KeyOrder)>,
     /// Values of the first columns of the key; they see no row.
     pub equal: Vec<Equal>,
     /// Where the column after those begins.
@@ -310,6 +323,8 @@ pub struct Table {
     pub materialized: Option<bool>,
     /// What it is made of.
     pub body: Body,
+    /// True where it is read to its end before anything else is done.
+    pub at_start: bool,
 }
 
 /// What a table of a [`Kind::With`] is made of.
@@ -345,6 +360,10 @@ pub struct Modify {
     pub merged: Option<u32>,
     /// How many columns the table's row has.
     pub width: usize,
+    /// What is known of the table; it is there in every plan that was lowered.
+    pub facts: Option<Arc<TableFacts>>,
+    /// What must hold of each row, by name.
+    pub checks: Vec<(String, Expr)>,
 }
 
 /// A subquery of an expression.
@@ -399,6 +418,7 @@ impl Node {
             | Kind::Scan(_)
             | Kind::Functions { .. }
             | Kind::CteScan { .. }
+            | Kind::Given
             | Kind::WorkTable { .. } => {}
             Kind::Filter { input, .. }
             | Kind::Project { input, .. }

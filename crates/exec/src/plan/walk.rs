@@ -46,6 +46,7 @@ impl Node {
                     sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
                 }
                 path(&mut scan.path, f);
+                scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
                 scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
             }
             Kind::Functions { functions, .. } => {
@@ -91,11 +92,13 @@ impl Node {
             Kind::Modify(modify) => {
                 action(&mut modify.action, f);
                 modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Changed));
+                modify.checks.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
             }
             Kind::Distinct(_)
             | Kind::SetOperation { .. }
             | Kind::With { .. }
             | Kind::CteScan { .. }
+            | Kind::Given
             | Kind::WorkTable { .. }
             | Kind::LockRows { .. } => {}
         }

@@ -1,13 +1,56 @@
 //! Rules that make plans cheaper without changing what they give.
+//!
+//! ```text
+//!   inline    a table of WITH that is read once goes where it is read
+//!   push      conditions move down, through joins, to the scans
+//!   semi      EXISTS (...) becomes a join
+//!   prune     columns that nobody needs are not computed and not read
+//!   access    conditions on keys become ranges of keys
+//!   join      equalities become keys of hash tables, or of an index of the right side
+//!   order     an order that a key has need not be made; a limit bounds the sort below it
+//!   freeze    statements that change rows in several places read them as they were at the start
+//! ```
+//!
+//! Joins stay in the order in which they are written. Where sizes matter they are guessed from the
+//! number of rows that tables have, with the plainest of rules.
 
-use types::{Result, TypeSource};
+mod access;
+mod expr;
+mod freeze;
+mod inline;
+mod join;
+mod order;
+mod prune;
+mod push;
+mod semi;
 
-use crate::plan::Plan;
+use types::TypeSource;
+
+use crate::plan::{Node, Plan};
+use crate::tables::Schema;
 
 /// Applies all rules.
-///
-/// # Errors
-/// None of them fails by itself.
-pub fn rewrite(_plan: &mut Plan, _types: &dyn TypeSource) -> Result<()> {
-    Ok(())
+pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
+    inline::inline(plan);
+    each_root(plan, &mut |_, node| push::push(node));
+    each_root(plan, &mut semi::semi_joins);
+    each_root(plan, &mut |_, node| push::push(node));
+    each_root(plan, &mut |_, node| prune::prune(node));
+    each_root(plan, &mut |_, node| access::access(node, types, schema));
+    each_root(plan, &mut |plan, node| join::methods(plan, node, types, schema));
+    each_root(plan, &mut |_, node| order::orders(node, schema));
+    freeze::freeze(plan);
+}
+
+/// Calls `f` for the root of the plan and for that of each subplan.
+fn each_root(plan: &mut Plan, f: &mut dyn FnMut(&mut Plan, &mut Node)) {
+    let nothing = || Node { kind: crate::plan::Kind::Given, types: Vec::new() };
+    let mut root = std::mem::replace(&mut plan.root, nothing());
+    f(plan, &mut root);
+    plan.root = root;
+    for number in 0..plan.subplans.len() {
+        let mut root = std::mem::replace(&mut plan.subplans[number].node, nothing());
+        f(plan, &mut root);
+        plan.subplans[number].node = root;
+    }
 }

@@ -124,7 +124,7 @@ impl Session {
             return Ok(done("CREATE TABLE AS"));
         }
         let mut rows: Vec<Vec<Datum>> = Vec::new();
-        self.collect(planned, &mut |row| rows.push(row.to_vec()))?;
+        self.collect(Arc::new(planned), &mut |row| rows.push(row.to_vec()))?;
         let count = rows.len() as u64;
         self.insert_rows(table, rows)?;
         Ok(Work::Done(Tag::rows("SELECT", count)))

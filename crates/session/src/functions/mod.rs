@@ -6,6 +6,9 @@
 //!   privilege  has_table_privilege and its kin
 //! ```
 
+mod catalog;
+mod privilege;
+pub(crate) mod sequence;
 mod session;
 
 use scalar::Function;
@@ -24,7 +27,12 @@ pub fn call(
     call: &Call<'_>,
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
-    let done = session::call(around, function.name, args)?;
+    let mut done = session::call(around, function.name, args)?;
+    for other in [sequence::call, catalog::call, privilege::call] {
+        if done.is_none() {
+            done = other(around, function.name, args)?;
+        }
+    }
     let _ = call;
     done.ok_or_else(|| {
         let message = format!("function {}() is not supported", function.name);

@@ -12,11 +12,20 @@
 //! Every relation that PostgreSQL has there is known, because clients ask for many of them; those
 //! about what this server does not have are empty.
 
+mod activity;
+mod kinds;
+mod objects;
+mod relations;
+pub mod rows;
+mod views;
+
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use sql::bind::{ColumnDefault, Relation, RelationColumn, RelationKind};
-use types::{Modifier, Oid, Type, builtin};
+use types::{Datum, Modifier, Oid, Type, builtin};
+
+use rows::{Rows, Scene};
 
 /// `pg_catalog`.
 pub const PG_CATALOG: Oid = Oid(11);
@@ -114,7 +123,10 @@ fn read(line: &'static str) -> Option<System> {
         oid,
         schema: schema_name.to_owned(),
         name: name.to_owned(),
-        kind: RelationKind::System,
+        kind: match views::text(schema, name) {
+            Some(text) => RelationKind::View(text.to_owned()),
+            None => RelationKind::System,
+        },
         row_type: Type::RECORD,
         columns: columns
             .iter()
@@ -132,4 +144,44 @@ fn read(line: &'static str) -> Option<System> {
         versioned: false,
     };
     Some(System { oid, schema, name, is_view, row_type, columns, bound: Arc::new(bound) })
+}
+
+/// The rows of a relation of the system; none for those about what is not there.
+pub fn compute(system: &'static System, scene: Scene<'_>) -> Vec<Vec<Datum>> {
+    let mut rows = Rows::of(system);
+    if system.schema == PG_CATALOG {
+        match system.name {
+            "pg_class" => relations::classes(scene, &mut rows),
+            "pg_attribute" => relations::attributes(scene, &mut rows),
+            "pg_attrdef" => relations::defaults(scene, &mut rows),
+            "pg_index" => relations::indexes(scene, &mut rows),
+            "pg_constraint" => relations::constraints(scene, &mut rows),
+            "pg_sequence" => relations::sequences(scene, &mut rows),
+            "pg_rewrite" => {}
+            "pg_type" => kinds::types(scene, &mut rows),
+            "pg_enum" => kinds::labels(scene, &mut rows),
+            "pg_proc" => kinds::functions(scene, &mut rows),
+            "pg_aggregate" => kinds::aggregates(&mut rows),
+            "pg_operator" => kinds::operators(&mut rows),
+            "pg_cast" => kinds::casts(&mut rows),
+            "pg_am" => kinds::methods(&mut rows),
+            "pg_opclass" => kinds::classes(&mut rows),
+            "pg_collation" => kinds::collations(&mut rows),
+            "pg_language" => kinds::languages(&mut rows),
+            "pg_namespace" => objects::schemas(scene, &mut rows),
+            "pg_authid" => objects::roles(scene, &mut rows),
+            "pg_auth_members" => objects::memberships(scene, &mut rows),
+            "pg_database" => objects::databases(scene, &mut rows),
+            "pg_description" => objects::comments(scene, &mut rows, false),
+            "pg_shdescription" => objects::comments(scene, &mut rows, true),
+            "pg_depend" => objects::dependencies(scene, &mut rows),
+            "pg_tablespace" => objects::tablespaces(&mut rows),
+            "pg_db_role_setting" => objects::settings(scene, &mut rows),
+            "pg_settings" => activity::settings(scene, &mut rows),
+            "pg_stat_activity" => activity::sessions(scene, &mut rows),
+            "pg_timezone_names" => activity::zones(scene, &mut rows),
+            _ => {}
+        }
+    }
+    rows.rows
 }

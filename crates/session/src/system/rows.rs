@@ -141,3 +141,19 @@ pub fn int2s(values: &[i16]) -> Datum {
     let values: Vec<Datum> = values.iter().copied().map(Datum::Int2).collect();
     array(Type::INT2, Repr::Int2, 1, &values)
 }
+
+impl exec::stored::Computed for Scene<'_> {
+    fn rows(&self, relation: Oid, attnums: &[i16]) -> types::Result<Vec<Vec<Datum>>> {
+        let Some(system) = super::by_oid(relation) else { return Ok(Vec::new()) };
+        let rows = super::compute(system, *self);
+        let pick = |row: Vec<Datum>| {
+            let value = |attnum: &i16| match usize::try_from(*attnum - 1) {
+                Ok(place) => row.get(place).cloned().unwrap_or_default(),
+                Err(_) if *attnum == sql::plan::system::TABLE => Datum::Oid(relation),
+                Err(_) => Datum::Null,
+            };
+            attnums.iter().map(value).collect()
+        };
+        Ok(rows.into_iter().map(pick).collect())
+    }
+}

@@ -349,7 +349,7 @@ impl Parser<'_> {
     fn execute(&mut self) -> Result<Command> {
         self.skip(1);
         let name = self.name()?;
-        let args = if self.is_punct(0, "(") { self.parens(Self::expr)? } else { Vec::new() };
+        let args = if self.is_punct(0, "(") { self.parens(Self::sql_expr)? } else { Vec::new() };
         Ok(Command::Execute { name, args })
     }
 

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use txn::{KeyRange, View};
-use types::{DatumRef, JsonbRef, KeyOrder, key};
+use types::{DatumRef, JsonbRef, KeyOrder, Repr, key};
 
 use super::{Entry, Index};
 use crate::rows::Table;
@@ -34,10 +34,11 @@ pub enum GinClass {
 }
 
 impl GinClass {
-    pub(super) fn named(class: Option<&str>) -> GinClass {
-        match class {
-            Some("jsonb_path_ops") => GinClass::JsonbPath,
-            Some("jsonb_ops") => GinClass::Jsonb,
+    /// The class with this name, or the usual one of such values.
+    pub(super) fn of(repr: Repr, class: Option<&str>) -> GinClass {
+        match (repr, class) {
+            (Repr::Jsonb, Some("jsonb_path_ops")) => GinClass::JsonbPath,
+            (Repr::Jsonb, _) => GinClass::Jsonb,
             _ => GinClass::Array,
         }
     }

@@ -32,7 +32,7 @@ use types::{Datum, DatumRef, KeyOrder, key, row, text};
 pub use gin::{GinClass, item_of, items};
 pub use shape::KeyShape;
 
-use crate::catalog::{IndexMethod, IndexPart, Relation};
+use crate::catalog::{IndexKey, IndexMethod, IndexPart, Relation};
 use crate::rows::patch::{put_varint, take_varint};
 use crate::rows::{RowValues, position};
 use crate::{Error, Result};
@@ -44,12 +44,17 @@ enum Part {
     Expr(Arc<str>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
-    Unique { nulls_distinct: bool },
-    Deferrable { nulls_distinct: bool },
-    Gin(GinClass),
+    Unique {
+        nulls_distinct: bool,
+    },
+    Deferrable {
+        nulls_distinct: bool,
+    },
+    /// How the values of each key are taken apart.
+    Gin(Vec<GinClass>),
 }
 
 /// An index of a table.
@@ -96,9 +101,9 @@ impl Index {
     pub(crate) fn new(relation: &Arc<Relation>) -> Option<Index> {
         let index = relation.index()?;
         let nulls_distinct = index.nulls_distinct;
-        let class = index.keys.first().and_then(|key| key.class.as_deref());
+        let gin = |key: &IndexKey| GinClass::of(key.repr, key.class.as_deref());
         let kind = match (index.method, index.is_unique, index.is_immediate) {
-            (IndexMethod::Gin, ..) => Kind::Gin(GinClass::named(class)),
+            (IndexMethod::Gin, ..) => Kind::Gin(index.keys.iter().map(gin).collect()),
             (_, false, _) => Kind::Plain,
             (_, true, true) => Kind::Unique { nulls_distinct },
             (_, true, false) => Kind::Deferrable { nulls_distinct },
@@ -156,9 +161,9 @@ impl Index {
         self.is_valid && !self.is_computed && !matches!(self.kind, Kind::Gin(_))
     }
 
-    /// The way of GIN in which values are taken apart, where it is such an index.
-    pub fn gin(&self) -> Option<GinClass> {
-        if let Kind::Gin(class) = self.kind { Some(class) } else { None }
+    /// How a GIN takes the values of its keys apart, one for each key; `None` of other indexes.
+    pub fn gin(&self) -> Option<&[GinClass]> {
+        if let Kind::Gin(classes) = &self.kind { Some(classes) } else { None }
     }
 
     /// True where a foreign key can refer to its columns.
@@ -208,12 +213,12 @@ impl Index {
             return Ok(vec![self.entry(keys, row, row_key)]);
         }
         let Some(keys) = self.keys(row, values)? else { return Ok(Vec::new()) };
-        let Kind::Gin(class) = self.kind else {
+        let Kind::Gin(classes) = &self.kind else {
             return Ok(vec![self.entry(keys.iter().map(Datum::as_ref), row, row_key)]);
         };
         let mut items = Vec::new();
-        for (column, value) in keys.iter().enumerate() {
-            gin::items(class, column, value.as_ref(), &mut items);
+        for (column, (value, class)) in keys.iter().zip(classes).enumerate() {
+            gin::items(*class, column, value.as_ref(), &mut items);
         }
         items.sort_unstable();
         items.dedup();

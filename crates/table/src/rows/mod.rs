@@ -37,6 +37,8 @@ mod ids;
 mod layout;
 pub(crate) mod patch;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;

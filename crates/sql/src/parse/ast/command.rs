@@ -1,7 +1,7 @@
 //! Commands of a session: transactions, settings, prepared statements, cursors, `COPY`, locks and
 //! messages. They define nothing and have no plan.
 
-use super::{Expr, Name, Path, Query, Statement, TypeName};
+use super::{Expr, Name, Path, Query, SqlExpr, Statement, TypeName};
 use crate::error::At;
 
 /// A command of a session.
@@ -74,7 +74,7 @@ pub enum Command {
         /// The name.
         name: Name,
         /// The values of the parameters.
-        args: Vec<Expr>,
+        args: Vec<SqlExpr>,
     },
     /// `DEALLOCATE name`; `None` for all.
     Deallocate(Option<Name>),

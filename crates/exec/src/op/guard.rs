@@ -1,0 +1,93 @@
+//! What must hold of every row of a table: no NULL where none may be, and the checks.
+
+use sql::eval::Program;
+use types::{Context, Datum, Error, Modifier, Object, Result, SqlState, Type};
+
+use super::Row;
+use crate::ctx::Env;
+
+/// A column of the table, as messages need it.
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) modifier: Modifier,
+    pub(crate) not_null: bool,
+}
+
+/// The constraints of a table that one row decides.
+pub(crate) struct Guard {
+    pub(crate) schema: String,
+    pub(crate) table: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) checks: Vec<(String, Program)>,
+}
+
+impl Guard {
+    /// Checks a row that is to be stored.
+    ///
+    /// # Errors
+    /// `23502` and `23514`.
+    pub(crate) fn check(&self, env: &Env<'_>, row: &Row) -> Result<()> {
+        let types = env.ctx.frame.context.types;
+        self.check_by(row, types, &mut |check, row| env.value(check, row))
+    }
+
+    /// As [`Guard::check`], with what computes the checks.
+    pub(crate) fn check_by(
+        &self,
+        row: &Row,
+        types: Context<'_>,
+        value: &mut dyn FnMut(&Program, &Row) -> Result<Datum>,
+    ) -> Result<()> {
+        for (column, value) in self.columns.iter().zip(row) {
+            if column.not_null && value.is_null() {
+                let message = format!(
+                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                    column.name, self.table
+                );
+                let error = Error::new(SqlState::NOT_NULL_VIOLATION, message);
+                return Err(self.about(types, error, row).about(Object::Column, &column.name));
+            }
+        }
+        for (name, check) in &self.checks {
+            // A check that is NULL holds.
+            if let Datum::Bool(false) = value(check, row)? {
+                let message = format!(
+                    "new row for relation \"{}\" violates check constraint \"{name}\"",
+                    self.table
+                );
+                let error = Error::new(SqlState::CHECK_VIOLATION, message);
+                return Err(self.about(types, error, row).about(Object::Constraint, name));
+            }
+        }
+        Ok(())
+    }
+
+    fn about(&self, types: Context<'_>, error: Error, row: &Row) -> Error {
+        let values: Vec<String> = self
+            .columns
+            .iter()
+            .zip(row)
+            .map(|(column, value)| {
+                let text =
+                    types::text::to_string(value.as_ref(), column.ty, column.modifier, &types);
+                shortened(text.unwrap_or_else(|| "null".to_owned()))
+            })
+            .collect();
+        error
+            .with_detail(format!("Failing row contains ({}).", values.join(", ")))
+            .about(Object::Schema, &self.schema)
+            .about(Object::Table, &self.table)
+    }
+}
+
+/// A value as messages show it: at most 64 bytes.
+fn shortened(mut text: String) -> String {
+    const BYTES_MAX: usize = 64;
+    if text.len() > BYTES_MAX {
+        let end = (0..=BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}

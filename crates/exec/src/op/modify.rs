@@ -1,0 +1,298 @@
+//! Changes of rows: `INSERT`, `UPDATE`, `DELETE`, `ERASE`; `MERGE` is beside.
+//!
+//! ```text
+//!   all rows of the input ──> one after the other: lock, look again where it was changed by another
+//!                             transaction, new values, generated ones, constraints, change
+//!                         ──> rows of RETURNING
+//! ```
+//!
+//! The input is read to its end before anything is changed, so that a statement never sees its own
+//! changes; unless it reads no tables, as most insertions do. A row is changed once by a statement,
+//! however often it comes.
+
+use sql::eval::{Program, Row as EvalRow};
+use sql::plan::{LockStrength, LockWait};
+use types::{Datum, Error, Oid, Result, SqlState};
+
+use super::guard::Guard;
+use super::merge::Merge;
+use super::recheck::Recheck;
+use super::{Input, Operator, Row};
+use crate::ctx::{Env, Held, Shared};
+use crate::tables::{Inserted, Locked};
+
+/// What is done with each row of the input, ready to be computed.
+pub(crate) enum Action {
+    Insert(Option<Conflict>),
+    Update(Vec<(usize, Program)>),
+    Delete,
+    Erase,
+    Merge(Merge),
+}
+
+/// `ON CONFLICT`
+pub(crate) struct Conflict {
+    pub(crate) arbiters: Vec<Oid>,
+    pub(crate) update: Option<(Vec<(usize, Program)>, Option<Program>)>,
+}
+
+/// What every change of a table needs.
+pub(crate) struct Target {
+    pub(crate) relation: Oid,
+    pub(crate) width: usize,
+    /// The numbers of the columns of the table.
+    pub(crate) own_attnums: Vec<i16>,
+    /// The columns of the scan that the rows come from.
+    pub(crate) attnums: Vec<i16>,
+    pub(crate) generated: Vec<(usize, Program)>,
+    pub(crate) guard: Guard,
+    pub(crate) recheck: Option<Recheck>,
+}
+
+/// A change of rows of a table.
+pub(crate) struct Modify {
+    input: Input,
+    target: Target,
+    action: Action,
+    returning: Option<Vec<Program>>,
+    /// True where the input reads no tables.
+    streams: bool,
+    /// True where the rows that are changed are counted for the client.
+    is_main: bool,
+    state: State,
+    held: Held,
+}
+
+enum State {
+    Start,
+    /// The rows of `RETURNING` that are still to come.
+    Giving(std::vec::IntoIter<Row>),
+}
+
+/// What became of a row: its state in the table that `RETURNING` sees.
+pub(crate) type Change = Option<Row>;
+
+impl Modify {
+    pub(crate) fn new(
+        input: Input,
+        target: Target,
+        action: Action,
+        returning: Option<Vec<Program>>,
+        streams: bool,
+        is_main: bool,
+    ) -> Self {
+        let (state, held) = (State::Start, Held::default());
+        Self { input, target, action, returning, streams, is_main, state, held }
+    }
+
+    fn run(&mut self, env: &Env<'_>) -> Result<Vec<Row>> {
+        let mut given = Vec::new();
+        let mut row = Row::new();
+        if self.streams {
+            while self.input.next(env, &mut row)? {
+                self.change(env, &mut row, &mut given)?;
+            }
+            return Ok(given);
+        }
+        let mut rows = Vec::new();
+        while self.input.next(env, &mut row)? {
+            self.held.add_row(env, &row)?;
+            rows.push(std::mem::take(&mut row));
+        }
+        for mut row in rows {
+            env.tick()?;
+            self.change(env, &mut row, &mut given)?;
+        }
+        Ok(given)
+    }
+
+    /// Does what a row of the input says.
+    fn change(&mut self, env: &Env<'_>, row: &mut Row, given: &mut Vec<Row>) -> Result<()> {
+        let target = &mut self.target;
+        let change = match &self.action {
+            Action::Insert(conflict) => {
+                row.truncate(target.width);
+                target.insert(env, row.clone(), conflict.as_ref())?
+            }
+            Action::Update(set) => match target.take(env, row, LockStrength::NoKeyUpdate)? {
+                Some(key) => Some(target.update(env, &key, row, set)?),
+                None => None,
+            },
+            Action::Delete => match target.take(env, row, LockStrength::Update)? {
+                Some(key) => Some(target.delete(env, &key, row)?),
+                None => None,
+            },
+            Action::Erase => match target.take(env, row, LockStrength::Update)? {
+                Some(key) => Some(target.erase(env, &key, row)?),
+                None => None,
+            },
+            Action::Merge(merge) => merge.change(env, target, row)?,
+        };
+        let Some(change) = change else { return Ok(()) };
+        if self.is_main {
+            env.shared.rows_changed.set(env.shared.rows_changed.get() + 1);
+        }
+        if let Some(returning) = &self.returning {
+            let pair = EvalRow::Pair(&change, row);
+            let row: Row =
+                returning.iter().map(|expr| env.value(expr, pair)).collect::<Result<_>>()?;
+            self.held.add_row(env, &row)?;
+            given.push(row);
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    /// Takes the row that a row of the input is about: its key, or none where it is not changed. A
+    /// row that was changed by another transaction is put in the place of the old one.
+    pub(crate) fn take(
+        &mut self,
+        env: &Env<'_>,
+        row: &mut Row,
+        strength: LockStrength,
+    ) -> Result<Option<Vec<u8>>> {
+        let Datum::Bytea(key) = &row[self.width] else { return Ok(None) };
+        let key = key.to_vec();
+        if !self.touch(env, &key) {
+            return Ok(None);
+        }
+        let mut newest = Row::new();
+        let tables = env.ctx.tables;
+        let wait = LockWait::Wait;
+        let found =
+            tables.lock(self.relation, &key, strength, wait, &self.attnums, &mut newest)?;
+        match found {
+            Locked::AsSeen => Ok(Some(key)),
+            Locked::Changed => {
+                let Some(recheck) = &mut self.recheck else { return Ok(None) };
+                Ok(recheck.row(env, newest, row)?.then_some(key))
+            }
+            Locked::Gone | Locked::Busy => Ok(None),
+        }
+    }
+
+    /// Notes that the statement changes a row; false where it did so before.
+    pub(crate) fn touch(&self, env: &Env<'_>, key: &[u8]) -> bool {
+        env.shared.touched.borrow_mut().insert((self.relation, key.to_vec()))
+    }
+
+    /// Computes what follows from other columns, and checks the row.
+    fn complete(&self, env: &Env<'_>, row: &mut Row) -> Result<()> {
+        for (place, program) in &self.generated {
+            row[*place] = env.value(program, &*row)?;
+        }
+        self.guard.check(env, row)
+    }
+
+    pub(crate) fn insert(
+        &self,
+        env: &Env<'_>,
+        mut row: Row,
+        conflict: Option<&Conflict>,
+    ) -> Result<Change> {
+        self.complete(env, &mut row)?;
+        let arbiters = conflict.map(|conflict| &conflict.arbiters[..]);
+        loop {
+            let key = match env.ctx.tables.insert(self.relation, &row, arbiters)? {
+                Inserted::Done(key) => {
+                    if conflict.is_some() {
+                        self.touch(env, &key);
+                    }
+                    return Ok(Some(row));
+                }
+                Inserted::Conflict(key) => key,
+            };
+            let Some((set, filter)) = conflict.and_then(|conflict| conflict.update.as_ref()) else {
+                return Ok(None);
+            };
+            let mut there = Row::new();
+            let tables = env.ctx.tables;
+            let strength = LockStrength::NoKeyUpdate;
+            let own = &self.own_attnums;
+            tables.lock(self.relation, &key, strength, LockWait::Wait, own, &mut there)?;
+            if !tables.read(self.relation, &key, own, &mut there)? {
+                // It was deleted in the meantime: there may be room now.
+                continue;
+            }
+            let pair = EvalRow::Pair(&there, &row);
+            if let Some(filter) = filter
+                && !env.test(filter, pair)?
+            {
+                return Ok(None);
+            }
+            if !self.touch(env, &key) {
+                return Err(second_time("ON CONFLICT DO UPDATE").with_hint(
+                    "Ensure that no rows proposed for insertion within the same command have \
+                     duplicate constrained values.",
+                ));
+            }
+            let mut new = there.clone();
+            for (place, program) in set {
+                new[*place] = env.value(program, pair)?;
+            }
+            self.complete(env, &mut new)?;
+            env.ctx.tables.update(self.relation, &key, &there, &new)?;
+            return Ok(Some(new));
+        }
+    }
+
+    pub(crate) fn update(
+        &self,
+        env: &Env<'_>,
+        key: &[u8],
+        row: &Row,
+        set: &[(usize, Program)],
+    ) -> Result<Row> {
+        let old = &row[..self.width];
+        let mut new = old.to_vec();
+        for (place, program) in set {
+            new[*place] = env.value(program, row)?;
+        }
+        self.complete(env, &mut new)?;
+        env.ctx.tables.update(self.relation, key, old, &new)?;
+        Ok(new)
+    }
+
+    pub(crate) fn delete(&self, env: &Env<'_>, key: &[u8], row: &Row) -> Result<Row> {
+        let old = &row[..self.width];
+        env.ctx.tables.delete(self.relation, key, old)?;
+        Ok(old.to_vec())
+    }
+
+    fn erase(&self, env: &Env<'_>, key: &[u8], row: &Row) -> Result<Row> {
+        let old = &row[..self.width];
+        env.ctx.tables.erase(self.relation, key, old)?;
+        Ok(old.to_vec())
+    }
+}
+
+/// The error of a command that would change a row twice.
+pub(crate) fn second_time(command: &str) -> Error {
+    Error::new(
+        SqlState::CARDINALITY_VIOLATION,
+        format!("{command} command cannot affect row a second time"),
+    )
+}
+
+impl Operator for Modify {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        if let State::Start = self.state {
+            self.state = State::Giving(self.run(env)?.into_iter());
+        }
+        let State::Giving(rows) = &mut self.state else { return Ok(false) };
+        match rows.next() {
+            Some(row) => {
+                *out = row;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn rewind(&mut self, shared: &Shared) {
+        self.state = State::Start;
+        self.held.clear(shared);
+        self.input.rewind(shared);
+    }
+}

@@ -1,0 +1,63 @@
+//! A statement that changes rows in several places (`WITH x AS (DELETE ...) SELECT ...`) reads every
+//! table that it changes as it was at its start.
+//!
+//! The scans of such tables become tables of the outermost `WITH`, which are computed before anything
+//! is changed. A statement with one change needs none of this: it reads its input to the end first.
+
+use std::collections::BTreeSet;
+
+use crate::plan::{Body, Kind, Node, Plan, Table, slots_of};
+use types::Oid;
+
+/// Has the tables that a statement changes read at its start.
+pub(super) fn freeze(plan: &mut Plan) {
+    let mut changed: Vec<Oid> = Vec::new();
+    let mut changes = 0;
+    plan.root.each(&mut |node| {
+        if let Kind::Modify(modify) = &node.kind {
+            changed.push(modify.relation);
+            changes += 1;
+        }
+    });
+    if changes == 0 || (changes == 1 && matches!(plan.root.kind, Kind::Modify(_))) {
+        return;
+    }
+    let mut next = plan.tables;
+    let mut frozen = Vec::new();
+    let whole = plan.clone();
+    let mut freeze_in = |node: &mut Node| {
+        node.each(&mut |node| {
+            let Kind::Scan(scan) = &node.kind else { return };
+            if !changed.contains(&scan.relation) {
+                return;
+            }
+            // What depends on rows further out cannot be read before they are there.
+            let mut slots = BTreeSet::new();
+            node.exprs(&mut |expr, _| slots_of(expr, &whole, &mut slots));
+            let types = node.types.clone();
+            let table = Kind::CteScan { table: next, name: "start".to_owned() };
+            let mut body = Node { kind: table, types: types.clone() };
+            std::mem::swap(node, &mut body);
+            if !slots.is_empty()
+                && let Kind::Scan(scan) = &mut body.kind
+            {
+                scan.path = Default::default();
+                for condition in [scan.sure.take(), scan.condition.take()].into_iter().flatten() {
+                    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+                    let input = Box::new(std::mem::replace(node, nothing));
+                    *node = Node { kind: Kind::Filter { input, condition }, types: types.clone() };
+                }
+            }
+            let name = "start".to_owned();
+            let materialized = Some(true);
+            frozen.push(Table { number: next, name, materialized, body: Body::Plan(body), at_start: true });
+            next += 1;
+        });
+    };
+    freeze_in(&mut plan.root);
+    plan.subplans.iter_mut().for_each(|subplan| freeze_in(&mut subplan.node));
+    plan.tables = next;
+    if let Kind::With { tables, .. } = &mut plan.root.kind {
+        tables.splice(0..0, frozen);
+    }
+}

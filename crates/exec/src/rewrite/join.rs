@@ -1,0 +1,216 @@
+//! How each join is computed: by an index of the right side, by a hash table, or by nested loops.
+//!
+//! ```text
+//!   Join inner on #0 = #5                  few rows on the left:
+//!     Scan person where ...        ──>       Join loop inner lateral [@3 = #0]
+//!     Scan orders                              Scan person where ...
+//!                                              Scan orders by orders_person at (@3)
+//!                                          else:
+//!                                            Join hash inner keys [#0 = #1]
+//! ```
+
+use sql::At;
+use sql::plan::{Expr, ExprKind};
+use types::TypeSource;
+
+use super::access::{can_range, fits};
+use super::expr::{all_of, and, column_of, comparison, conjuncts, has_subplan, move_columns, sees_only};
+use crate::lower::is_hashed;
+use crate::plan::{Equal, Join, JoinKind, Kind, Node, Path, Plan, is_volatile};
+use crate::tables::Schema;
+
+/// Rows that a table is thought to have of which nothing is known.
+const ROWS_UNKNOWN: f64 = 1000.0;
+/// Up to how many look-ups in an index are always cheaper than a hash table.
+const LOOK_UPS_FEW: f64 = 32.0;
+/// How many rows can be scanned in the time of a look-up.
+const ROWS_PER_LOOK_UP: f64 = 8.0;
+
+/// Chooses how the joins of a plan are computed.
+pub(super) fn methods(
+    plan: &mut Plan,
+    node: &mut Node,
+    types: &dyn TypeSource,
+    schema: &dyn Schema,
+) {
+    node.inputs(&mut |input| methods(plan, input, types, schema));
+    let Kind::Join(join) = &mut node.kind else { return };
+    if join.lateral.is_some() {
+        return;
+    }
+    let width = join.left.width();
+    let all = width + join.right.width();
+    let (mut keys, mut stay) = (Vec::new(), Vec::new());
+    for conjunct in join.condition.take().map(conjuncts).unwrap_or_default() {
+        match key_of(&conjunct, width, all, types) {
+            Some(pair) => keys.push((pair, conjunct)),
+            None => stay.push(conjunct),
+        }
+    }
+    join.condition = all_of(stay);
+    if keys.is_empty() {
+        return;
+    }
+    let left_rows = rows(&join.left, schema);
+    let right_rows = rows(&join.right, schema);
+    let few = left_rows <= LOOK_UPS_FEW || left_rows * ROWS_PER_LOOK_UP < right_rows;
+    if few && by_index(plan, join, &keys, types, schema) {
+        return;
+    }
+    join.keys = keys.into_iter().map(|(pair, _)| pair).collect();
+    join.build_left = join.kind.shows_right() && left_rows * 2.0 < right_rows;
+}
+
+/// The two sides of an equality that rows can be found by, the right one over the right row.
+fn key_of(
+    conjunct: &Expr,
+    width: usize,
+    all: usize,
+    types: &dyn TypeSource,
+) -> Option<(Expr, Expr)> {
+    let (symbol, one, other) = comparison(conjunct)?;
+    if symbol != "=" || is_volatile(conjunct) || has_subplan(conjunct) {
+        return None;
+    }
+    let (left, right) = if sees_only(one, 0..width) && sees_only(other, width..all) {
+        (one, other)
+    } else if sees_only(other, 0..width) && sees_only(one, width..all) {
+        (other, one)
+    } else {
+        return None;
+    };
+    if !is_hashed(left.ty, right.ty, types) {
+        return None;
+    }
+    let mut right = right.clone();
+    move_columns(&mut right, &|column| column - width);
+    Some((left.clone(), right))
+}
+
+/// Makes the right side, where it is a scan, one by an index; false where none serves.
+fn by_index(
+    plan: &mut Plan,
+    join: &mut Join,
+    keys: &[((Expr, Expr), Expr)],
+    types: &dyn TypeSource,
+    schema: &dyn Schema,
+) -> bool {
+    if join.kind.keeps_right() {
+        return false;
+    }
+    let column_types = join.right.types.clone();
+    let Kind::Scan(scan) = &mut join.right.kind else { return false };
+    if !can_range(scan) || !scan.path.is_full() {
+        return false;
+    }
+    let Some(facts) = schema.table(scan.relation) else { return false };
+    // For each key the equalities that bind its first columns.
+    let bound = facts.keys.iter().map(|key| {
+        let columns = key.columns.iter().map_while(|(attnum, order)| {
+            let column = scan.attnums.iter().position(|known| known == attnum)?;
+            let repr = types.repr_of(column_types[column]).ok()?;
+            let at = keys.iter().position(|((left, right), _)| {
+                column_of(right) == Some(column) && fits(left.ty, repr, types)
+            })?;
+            Some((at, repr, *order))
+        });
+        (key, columns.collect::<Vec<_>>())
+    });
+    let best = bound.filter(|(_, columns)| !columns.is_empty()).max_by_key(|(_, columns)| columns.len());
+    let Some((key, columns)) = best else { return false };
+    let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
+    let (mut args, mut sure) = (Vec::new(), Vec::new());
+    for (at, repr, order) in &columns {
+        let ((left, right), _) = &keys[*at];
+        let slot = plan.slots;
+        plan.slots += 1;
+        let value = Expr { kind: ExprKind::Slot(slot), ..left.clone() };
+        args.push((left.clone(), slot));
+        path.columns.push((*repr, *order));
+        path.equal.push(Equal::One(value.clone()));
+        sure.push(equality(keys, *at, value, right.clone()));
+    }
+    path.is_single = key.index.is_none() && key.is_unique && columns.len() == key.columns.len();
+    scan.path = path;
+    scan.sure = all_of(sure);
+    for (at, (_, conjunct)) in keys.iter().enumerate() {
+        if !columns.iter().any(|(used, ..)| *used == at) {
+            and(&mut join.condition, conjunct.clone());
+        }
+    }
+    join.lateral = Some(args);
+    true
+}
+
+/// The equality of a pair, with a slot in the place of the left value.
+fn equality(keys: &[((Expr, Expr), Expr)], at: usize, value: Expr, right: Expr) -> Expr {
+    let ((left, _), conjunct) = &keys[at];
+    let mut equality = conjunct.clone();
+    if let ExprKind::Call(call) = &mut equality.kind {
+        // The call may have its sides the other way round.
+        let turned = call.args[0].to_string() != left.to_string();
+        call.args = if turned { vec![right, value] } else { vec![value, right] };
+        equality.at = At::NONE;
+    }
+    equality
+}
+
+/// About how many rows an operator gives.
+fn rows(node: &Node, schema: &dyn Schema) -> f64 {
+    match &node.kind {
+        Kind::Values(rows) => rows.len() as f64,
+        Kind::Scan(scan) => {
+            let facts = schema.table(scan.relation);
+            let all = facts.as_ref().map_or(ROWS_UNKNOWN, |facts| facts.rows as f64);
+            let key = facts.as_ref().and_then(|facts| {
+                facts.keys.iter().find(|key| key.index == scan.path.index && !scan.path.is_full())
+            });
+            let bound = scan.path.equal.len();
+            let by_key = match key {
+                Some(key) if key.is_unique && bound == key.columns.len() => 1.0,
+                _ => all * 0.05f64.powi(bound as i32),
+            };
+            let ranges = scan.path.low.iter().chain(&scan.path.high).count();
+            let conditions = scan.condition.clone().map_or(0, |expr| conjuncts(expr).len());
+            (by_key * 0.5f64.powi(ranges as i32) * 0.3f64.powi(conditions as i32)).max(1.0)
+        }
+        Kind::Filter { input, .. } => rows(input, schema) * 0.3,
+        Kind::Project { input, .. }
+        | Kind::Window { input, .. }
+        | Kind::Sort { input, .. }
+        | Kind::LockRows { input, .. }
+        | Kind::With { input, .. }
+        | Kind::DistinctOn { input, .. }
+        | Kind::Distinct(input) => rows(input, schema),
+        Kind::Limit { input, limit, .. } => {
+            let all = rows(input, schema);
+            match limit.as_ref().and_then(constant) {
+                Some(limit) => all.min(limit),
+                None => all,
+            }
+        }
+        Kind::Aggregate(aggregate) if aggregate.keys.is_empty() => 1.0,
+        Kind::Aggregate(aggregate) => rows(&aggregate.input, schema) * 0.2,
+        Kind::Join(join) => {
+            let (left, right) = (rows(&join.left, schema), rows(&join.right, schema));
+            match join.kind {
+                JoinKind::Semi | JoinKind::Anti => left * 0.5,
+                _ if join.lateral.is_some() => left * right.max(1.0),
+                _ if join.keys.is_empty() => left * right,
+                _ => left.max(right),
+            }
+        }
+        Kind::SetOperation { left, right, .. } => rows(left, schema) + rows(right, schema),
+        Kind::Given => 1.0,
+        _ => ROWS_UNKNOWN,
+    }
+}
+
+fn constant(expr: &Expr) -> Option<f64> {
+    match &expr.kind {
+        ExprKind::Const(types::Datum::Int8(value)) => Some(*value as f64),
+        ExprKind::Const(types::Datum::Int4(value)) => Some(f64::from(*value)),
+        ExprKind::Cast { expr, .. } => constant(expr),
+        _ => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! An order that a key has need not be made; and a sort below a limit keeps only the rows that the
+//! limit lets through.
+//!
+//! ```text
+//!   Limit 10                             Limit 10
+//!     Sort [#1 desc]             ──>       Scan item by item_pkey at ($1) backward
+//!       Scan item at ($1)
+//! ```
+//!
+//! The least and the greatest value of a column are the first row of such an order.
+
+use sql::At;
+use sql::plan::{Expr, ExprKind, SortKey};
+use types::{KeyOrder, Type};
+
+use super::access::can_range;
+use super::expr::column_of;
+use crate::plan::{Aggregate, Equal, Kind, Node, Path, Scan};
+use crate::tables::{KeyFacts, Schema};
+
+/// Leaves out sorts that keys make needless, and marks those below limits.
+pub(super) fn orders(node: &mut Node, schema: &dyn Schema) {
+    if let Kind::Aggregate(aggregate) = &mut node.kind {
+        extreme(aggregate, schema);
+    }
+    if let Kind::Limit { input, limit: Some(_), ties, .. } = &mut node.kind {
+        let with_ties = ties.is_some();
+        let below = below_projections(input);
+        if let Kind::Sort { top, .. } = &mut below.kind {
+            *top = !with_ties;
+        }
+        sort(below, schema, true);
+    } else {
+        sort(node, schema, false);
+    }
+    node.inputs(&mut |input| orders(input, schema));
+}
+
+/// The first operator that is no projection.
+fn below_projections(node: &mut Node) -> &mut Node {
+    if !matches!(node.kind, Kind::Project { .. }) {
+        return node;
+    }
+    let Kind::Project { input, .. } = &mut node.kind else { unreachable!("looked at above") };
+    below_projections(input)
+}
+
+/// Leaves out a sort where the rows come in its order anyway.
+fn sort(node: &mut Node, schema: &dyn Schema, is_limited: bool) {
+    let Kind::Sort { input, keys, .. } = &mut node.kind else { return };
+    if !serve(input, keys, schema, is_limited) {
+        return;
+    }
+    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+    *node = std::mem::replace(&mut **input, nothing);
+}
+
+/// Has the scan below give its rows in an order; false where it cannot.
+fn serve(node: &mut Node, keys: &[SortKey], schema: &dyn Schema, is_limited: bool) -> bool {
+    match &mut node.kind {
+        Kind::Filter { input, .. } => serve(input, keys, schema, is_limited),
+        Kind::Project { input, exprs } => {
+            let below = keys.iter().map(|key| {
+                let expr = exprs[column_of(&key.expr)?].clone();
+                Some(SortKey { expr, ..key.clone() })
+            });
+            match below.collect::<Option<Vec<_>>>() {
+                Some(keys) => serve(input, &keys, schema, is_limited),
+                None => false,
+            }
+        }
+        Kind::Scan(scan) => serve_by_key(scan, keys, schema, is_limited),
+        _ => false,
+    }
+}
+
+fn serve_by_key(
+    scan: &mut Scan,
+    keys: &[SortKey],
+    schema: &dyn Schema,
+    is_limited: bool,
+) -> bool {
+    if !can_range(scan) {
+        return false;
+    }
+    let Some(facts) = schema.table(scan.relation) else { return false };
+    let attnums: Option<Vec<i16>> = keys
+        .iter()
+        .map(|key| column_of(&key.expr).map(|column| scan.attnums[column]))
+        .collect();
+    let Some(attnums) = attnums else { return false };
+    let not_null = |attnum: i16| {
+        let columns = &facts.relation.columns;
+        columns.iter().any(|column| column.attnum == attnum && column.not_null)
+    };
+    let serves = |key: &KeyFacts, equal: usize| -> Option<bool> {
+        let mut backward = None;
+        for (at, (attnum, sort)) in attnums.iter().zip(keys).enumerate() {
+            let (of, order) = key.columns.get(equal + at)?;
+            let turned = direction(sort, *order, not_null(*attnum))?;
+            if of != attnum || *backward.get_or_insert(turned) != turned {
+                return None;
+            }
+        }
+        backward
+    };
+    let is_chosen = !scan.path.is_full() || scan.path.index.is_some();
+    if is_chosen {
+        let bound = scan.path.equal.len();
+        let single = scan.path.equal.iter().all(|equal| !matches!(equal, Equal::AnyOf(_)));
+        let key = facts.keys.iter().find(|key| key.index == scan.path.index);
+        // The first columns are the same in all rows.
+        let Some(backward) = key.filter(|_| single).and_then(|key| serves(key, bound)) else {
+            return false;
+        };
+        scan.path.backward = backward;
+        return true;
+    }
+    // All rows are read: by another index only where few of them will be looked at.
+    let fitting = facts.keys.iter().filter(|key| is_limited || key.index.is_none());
+    let found = fitting.filter_map(|key| Some((key, serves(key, 0)?))).next();
+    let Some((key, backward)) = found else { return false };
+    let (index, name) = (key.index, key.name.clone());
+    scan.path = Path { index, name, backward, ..Path::default() };
+    true
+}
+
+/// Whether a column of a key must be read backwards for an order; none where neither way fits.
+fn direction(sort: &SortKey, order: KeyOrder, not_null: bool) -> Option<bool> {
+    let turned = sort.descending != order.is_descending;
+    let nulls_fit = not_null || (sort.nulls_first != order.has_nulls_first) == turned;
+    nulls_fit.then_some(turned)
+}
+
+/// `min` and `max` of a column that a key begins with: the first row that has a value.
+fn extreme(aggregate: &mut Aggregate, schema: &dyn Schema) {
+    let [call] = &aggregate.calls[..] else { return };
+    let descending = match call.name {
+        "min" => false,
+        "max" => true,
+        _ => return,
+    };
+    let [arg] = &call.args[..] else { return };
+    if !aggregate.keys.is_empty() || aggregate.sets.len() != 1 || call.filter.is_some() {
+        return;
+    }
+    let Kind::Scan(scan) = &aggregate.input.kind else { return };
+    if column_of(arg).is_none() {
+        return;
+    }
+    // A NULL must not be the first: it comes last in both directions.
+    let sort = SortKey { expr: arg.clone(), descending, nulls_first: false };
+    let mut served = (**scan).clone();
+    if !serve_by_key(&mut served, std::slice::from_ref(&sort), schema, true) {
+        let sort = SortKey { nulls_first: descending, ..sort };
+        if !serve_by_key(&mut served, std::slice::from_ref(&sort), schema, true) {
+            return;
+        }
+    }
+    let types = aggregate.input.types.clone();
+    let kind = ExprKind::IsNull { expr: Box::new(arg.clone()), negated: true };
+    super::expr::and(&mut served.condition, Expr::of(kind, Type::BOOL, At::NONE));
+    let scan = Node { kind: Kind::Scan(Box::new(served)), types: types.clone() };
+    let one = ExprKind::Const(types::Datum::Int8(1));
+    let limit = Some(Expr::of(one, Type::INT8, At::NONE));
+    let kind = Kind::Limit { input: Box::new(scan), limit, offset: None, ties: None };
+    aggregate.input = Node { kind, types };
+}

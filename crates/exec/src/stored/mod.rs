@@ -1,0 +1,380 @@
+//! [`Stored`]: tables as `table` keeps them, in the transaction of a statement.
+//!
+//! ```text
+//!   Tables::scan    ──> table::rows::Cursor over a range of keys, batch by batch; AS OF at another
+//!                       snapshot, with the catalog of then
+//!   Tables::insert  ──> Table::conflict, Table::insert     expressions of indexes by [`Values`]
+//!   Tables::lock    ──> Table::lock, Table::latest
+//! ```
+//!
+//! The executor's rows have the columns that are there; `table`'s have a value for each column that
+//! ever was. Where no column was dropped the two are the same.
+
+mod facts;
+mod scan;
+mod values;
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use sql::plan::{LockStrength, LockWait, system};
+use store::Csn;
+use table::catalog::{Catalog, CatalogCache};
+use table::foreign::Checks;
+use table::rows::{Change, Handles, Row, RowValues, Table};
+use txn::{RowLock, Transaction, TxnError, Wait};
+use types::time::TimestampTz;
+use types::{Datum, Error, Oid, Result, SqlState};
+
+pub use facts::facts;
+pub use values::{Programs, Values};
+
+use crate::tables::{Inserted, Locked, Reach, Scanning, Tables};
+use scan::Scan;
+
+/// Tables of `pg_catalog` and `information_schema`, which are computed.
+pub trait Computed {
+    /// All rows of a table, with the columns of `attnums`.
+    ///
+    /// # Errors
+    /// What computing them reports.
+    fn rows(&self, relation: Oid, attnums: &[i16]) -> Result<Vec<Vec<Datum>>>;
+}
+
+/// The tables of a database in one transaction.
+pub struct Stored<'a> {
+    txn: RefCell<&'a mut Transaction>,
+    checks: RefCell<&'a mut Checks>,
+    values: RefCell<&'a mut dyn RowValues>,
+    cache: &'a CatalogCache,
+    handles: &'a Handles,
+    catalog: &'a Catalog,
+    computed: &'a dyn Computed,
+    /// The handle that was used last.
+    last: RefCell<Option<(Oid, Arc<Table>)>>,
+    /// How many rows each table has more than before.
+    grown: RefCell<Vec<(Arc<Table>, i64)>>,
+    is_counted: Cell<bool>,
+}
+
+/// What the tables of a statement stand on, beside its transaction.
+#[derive(Clone, Copy)]
+pub struct Base<'a> {
+    /// Catalogs of the past.
+    pub cache: &'a CatalogCache,
+    /// The handles of tables.
+    pub handles: &'a Handles,
+    /// The catalog that the statement was bound with.
+    pub catalog: &'a Catalog,
+    /// Tables that are computed.
+    pub computed: &'a dyn Computed,
+}
+
+impl<'a> Stored<'a> {
+    /// The tables of a transaction. `values` computes the expressions of indexes.
+    pub fn new(
+        txn: &'a mut Transaction,
+        checks: &'a mut Checks,
+        values: &'a mut dyn RowValues,
+        base: Base<'a>,
+    ) -> Self {
+        Self {
+            txn: RefCell::new(txn),
+            checks: RefCell::new(checks),
+            values: RefCell::new(values),
+            cache: base.cache,
+            handles: base.handles,
+            catalog: base.catalog,
+            computed: base.computed,
+            last: RefCell::default(),
+            grown: RefCell::default(),
+            is_counted: Cell::new(false),
+        }
+    }
+
+    /// Has the commit count the rows that were added and taken away. To be called at the end of the
+    /// statement; does nothing the second time.
+    pub fn count_rows(&self) {
+        if !self.is_counted.replace(true) {
+            for (table, rows) in self.grown.borrow_mut().drain(..).filter(|(_, rows)| *rows != 0) {
+                self.handles.count(&mut self.txn.borrow_mut(), table.storage(), rows);
+            }
+        }
+    }
+
+    fn table(&self, oid: Oid) -> Result<Arc<Table>> {
+        if let Some((known, table)) = &*self.last.borrow()
+            && *known == oid
+        {
+            return Ok(Arc::clone(table));
+        }
+        let table = self.handles.table(self.catalog, oid).ok_or_else(|| {
+            let message = format!("relation with OID {oid} does not exist");
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        })?;
+        *self.last.borrow_mut() = Some((oid, Arc::clone(&table)));
+        Ok(table)
+    }
+
+    /// Does something to rows of a table.
+    fn change<R>(
+        &self,
+        f: impl FnOnce(&mut Change<'_>) -> table::Result<R>,
+    ) -> Result<R> {
+        let (mut txn, mut checks) = (self.txn.borrow_mut(), self.checks.borrow_mut());
+        let mut values = self.values.borrow_mut();
+        let mut change = Change { txn: &mut txn, values: &mut **values, checks: &mut checks };
+        f(&mut change).map_err(error)
+    }
+
+    fn grow(&self, table: &Arc<Table>, rows: i64) {
+        let mut grown = self.grown.borrow_mut();
+        match grown.iter_mut().find(|(known, _)| known.storage() == table.storage()) {
+            Some((_, count)) => *count += rows,
+            None => grown.push((Arc::clone(table), rows)),
+        }
+    }
+
+    /// The time of a commit.
+    fn time_of(&self, csn: Csn) -> Result<TimestampTz> {
+        let mut times = Vec::new();
+        let txn = self.txn.borrow();
+        txn.engine().times(&[csn], &mut times).map_err(|source| error(source.into()))?;
+        Ok(time(times.first().copied().unwrap_or_default()))
+    }
+
+    /// The newest commit at or before a time.
+    fn csn_at(&self, time: TimestampTz) -> Result<Csn> {
+        let us = i128::from(time.0) + i128::from(EPOCH_US);
+        let us = u64::try_from(us.clamp(0, i128::from(u64::MAX))).unwrap_or_default();
+        self.txn.borrow().engine().csn_at(us).map_err(|source| error(source.into()))
+    }
+
+    /// Puts columns of a row that was read at the transaction's snapshot into `out`.
+    fn put_row(
+        &self,
+        table: &Table,
+        row: &Row,
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<()> {
+        out.clear();
+        for attnum in attnums {
+            out.push(match *attnum {
+                1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
+                system::KEY => Datum::bytea(row.key()),
+                system::TABLE => Datum::Oid(table.relation().oid),
+                _ => self.system_column(table, row.key(), *attnum)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// What is known of the newest version of a row.
+    fn system_column(&self, table: &Table, key: &[u8], attnum: i16) -> Result<Datum> {
+        let txn = self.txn.borrow();
+        let now = txn.snapshot();
+        let versions = table.versions(now, key, now.csn(), now.csn()).map_err(error)?;
+        drop(txn);
+        // A row that the transaction itself has written has no version yet.
+        let Some(version) = versions.last() else { return Ok(Datum::Null) };
+        self.version_column(version.from, version.to, attnum)
+    }
+
+    fn version_column(&self, from: Csn, to: Option<Csn>, attnum: i16) -> Result<Datum> {
+        Ok(match attnum {
+            system::FROM => Datum::TimestampTz(self.time_of(from)?),
+            system::TO => Datum::TimestampTz(match to {
+                Some(to) => self.time_of(to)?,
+                None => TimestampTz::INFINITY,
+            }),
+            system::VERSION => Datum::Int8(i64::try_from(from.0).unwrap_or(i64::MAX)),
+            _ => Datum::Null,
+        })
+    }
+}
+
+/// From 1970, where the engine's times begin, to 2000, where PostgreSQL's do.
+const EPOCH_US: i64 = 946_684_800_000_000;
+
+/// A time of the engine as SQL has it.
+fn time(us: u64) -> TimestampTz {
+    TimestampTz(i64::try_from(us).unwrap_or(i64::MAX).saturating_sub(EPOCH_US))
+}
+
+/// The place of a column among all that ever were.
+fn position(attnum: i16) -> usize {
+    usize::try_from(attnum - 1).unwrap_or_default()
+}
+
+/// A row of the executor as `table` has it.
+fn whole<'r>(table: &Table, row: &'r [Datum]) -> Cow<'r, [Datum]> {
+    let relation = table.relation();
+    if relation.columns.len() == row.len() {
+        return Cow::Borrowed(row);
+    }
+    let mut all = vec![Datum::Null; relation.columns.len()];
+    for (column, value) in relation.live_columns().zip(row) {
+        all[position(column.attnum)] = value.clone();
+    }
+    Cow::Owned(all)
+}
+
+/// What a table reports, as the user is told it.
+pub(crate) fn error(error: table::Error) -> Error {
+    let state = error.sqlstate();
+    match error {
+        table::Error::Sql(error) => error,
+        table::Error::Txn(TxnError::Serialization { why }) => Error::new(
+            state,
+            match why {
+                txn::SerializationFailure::Updated(_) => {
+                    "could not serialize access due to concurrent update"
+                }
+                _ => "could not serialize access due to read/write dependencies among transactions",
+            },
+        )
+        .with_detail(format!("{why}.")),
+        table::Error::Txn(TxnError::Deadlock) => Error::new(state, "deadlock detected"),
+        table::Error::Txn(TxnError::LockTimeout) => {
+            Error::new(state, "canceling statement due to lock timeout")
+        }
+        table::Error::Txn(TxnError::Interrupted) => {
+            Error::new(state, "canceling statement due to user request")
+        }
+        other => Error::new(state, other.to_string()),
+    }
+}
+
+impl Tables for Stored<'_> {
+    fn scan(&self, reach: Reach<'_>) -> Result<Scanning> {
+        Ok(match reach.is_computed {
+            true => Box::new(self.computed.rows(reach.relation, reach.attnums)?.into_iter()),
+            false => Box::new(Scan::start(self, reach)?),
+        })
+    }
+
+    fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool> {
+        if let Some(scan) = scan.downcast_mut::<Scan>() {
+            return scan.next(self, out);
+        }
+        let rows = scan.downcast_mut::<std::vec::IntoIter<Vec<Datum>>>();
+        match rows.and_then(Iterator::next) {
+            Some(row) => {
+                *out = row;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn get(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        let table = self.table(relation)?;
+        let row = table.get(self.txn.borrow().view(), key).map_err(error)?;
+        match row {
+            Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted> {
+        let table = self.table(relation)?;
+        let row = whole(&table, row);
+        let inserted = self.change(|change| {
+            if let Some(arbiters) = arbiters {
+                let deciding = table.indexes().iter().enumerate().filter(|(_, index)| {
+                    index.is_arbiter()
+                        && (arbiters.is_empty() || arbiters.contains(&index.relation().oid))
+                });
+                let deciding: Vec<usize> = deciding.map(|(at, _)| at).collect();
+                if let Some(key) = table.conflict(change, &row, &deciding)? {
+                    return Ok(Inserted::Conflict(key));
+                }
+            }
+            Ok(Inserted::Done(table.insert(change, &row)?))
+        })?;
+        if let Inserted::Done(_) = inserted {
+            self.grow(&table, 1);
+        }
+        Ok(inserted)
+    }
+
+    fn update(&self, relation: Oid, key: &[u8], old: &[Datum], new: &[Datum]) -> Result<()> {
+        let table = self.table(relation)?;
+        let (old, new) = (whole(&table, old), whole(&table, new));
+        self.change(|change| table.update(change, key, &old, &new)).map(|_| ())
+    }
+
+    fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()> {
+        let table = self.table(relation)?;
+        let old = whole(&table, old);
+        self.change(|change| table.delete(change, key, &old))?;
+        self.grow(&table, -1);
+        Ok(())
+    }
+
+    fn erase(&self, relation: Oid, _: &[u8], _: &[Datum]) -> Result<()> {
+        let table = self.table(relation)?;
+        Err(Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("ERASE FROM \"{}\" is not supported", table.relation().name),
+        ))
+    }
+
+    fn lock(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        strength: LockStrength,
+        wait: LockWait,
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<Locked> {
+        let table = self.table(relation)?;
+        let strength = match strength {
+            LockStrength::KeyShare => RowLock::KeyShare,
+            LockStrength::Share => RowLock::Share,
+            LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
+            LockStrength::Update => RowLock::Update,
+        };
+        let patience = if wait == LockWait::Wait { Wait::Allowed } else { Wait::Never };
+        let locked = table.lock(&mut self.txn.borrow_mut(), key, strength, patience);
+        match locked {
+            Ok(txn::Locked::Unchanged) => return Ok(Locked::AsSeen),
+            Ok(txn::Locked::Changed) => {}
+            Err(table::Error::Txn(TxnError::LockNotAvailable)) if wait == LockWait::SkipLocked => {
+                return Ok(Locked::Busy);
+            }
+            Err(table::Error::Txn(TxnError::LockNotAvailable)) => {
+                let name = &table.relation().name;
+                let message = format!("could not obtain lock on row in relation \"{name}\"");
+                return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+            }
+            Err(other) => return Err(error(other)),
+        }
+        let there = self.read(relation, key, attnums, out)?;
+        Ok(if there { Locked::Changed } else { Locked::Gone })
+    }
+
+    fn read(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        let table = self.table(relation)?;
+        let row = table.latest(&self.txn.borrow(), key).map_err(error)?;
+        match row {
+            Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}

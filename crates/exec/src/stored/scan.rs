@@ -1,0 +1,202 @@
+//! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sql::plan::system;
+use store::Csn;
+use table::rows::{Batch, Cursor, PastCursor, RowVersion, Table};
+use txn::{KeyRange, Snapshot, View};
+use types::{Datum, Error, Result, SqlState};
+
+use super::{Stored, error, position};
+use crate::tables::{Moment, Reach};
+
+/// How many rows are read at once at first, and at most.
+const ROWS_FIRST: usize = 4;
+const ROWS_MAX: usize = 256;
+
+/// Where the rows come from.
+enum Source {
+    /// The present, or the past at a snapshot.
+    Rows { cursor: Cursor, past: Option<Snapshot>, batch: Batch, at: usize, rows_next: usize },
+    /// Versions that were current between two commits.
+    Versions { cursor: PastCursor, now: Snapshot, from: Csn, to: Csn, found: VecDeque<RowVersion> },
+}
+
+/// A scan of a stored table.
+pub(super) struct Scan {
+    table: Arc<Table>,
+    attnums: Vec<i16>,
+    /// The columns by position, where they ascend and none is a system column.
+    plain: Option<Vec<usize>>,
+    source: Source,
+    /// Only versions that began and ended within these commits.
+    within: Option<(Csn, Csn)>,
+}
+
+impl Scan {
+    pub(super) fn start(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
+        let range = KeyRange { lower: reach.lower, upper: reach.upper };
+        let table = stored.table(reach.relation)?;
+        let before = |time: types::time::TimestampTz| {
+            stored.csn_at(types::time::TimestampTz(time.0.saturating_sub(1)))
+        };
+        let now = || stored.txn.borrow().snapshot().clone();
+        let newest = now().csn();
+        let mut within = None;
+        let (from, to) = match reach.moment {
+            Moment::Now => {
+                let backward = reach.is_backward;
+                return Ok(Self::over(table, reach.attnums, reach.index, range, backward, None));
+            }
+            Moment::AsOf(time) => {
+                let csn = stored.csn_at(time)?;
+                return Self::past(stored, reach.attnums, reach.relation, csn);
+            }
+            Moment::AtVersion(version) => {
+                let csn = Csn(u64::try_from(version).unwrap_or_default());
+                if version < 0 || csn > newest {
+                    return Err(Error::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("there is no version {version}; the newest is {}", newest.0),
+                    ));
+                }
+                return Self::past(stored, reach.attnums, reach.relation, csn);
+            }
+            Moment::FromTo(from, to) if from >= to => (Csn(1), Csn(0)),
+            Moment::FromTo(from, to) => (stored.csn_at(from)?, before(to)?),
+            Moment::Between(from, to) if from > to => (Csn(1), Csn(0)),
+            Moment::Between(from, to) => (stored.csn_at(from)?, stored.csn_at(to)?),
+            Moment::ContainedIn(from, to) => {
+                let (from, to) = (Csn(before(from)?.0 + 1), stored.csn_at(to)?);
+                within = Some((from, to));
+                (from, to)
+            }
+            Moment::All => (Csn(0), newest),
+        };
+        let cursor = PastCursor::over(&table, KeyRange::ALL);
+        let source = Source::Versions { cursor, now: now(), from, to, found: VecDeque::new() };
+        Ok(Self { attnums: reach.attnums.to_vec(), plain: None, table, source, within })
+    }
+
+    /// The rows as they were after a commit, by the catalog of then.
+    fn past(
+        stored: &Stored<'_>,
+        attnums: &[i16],
+        relation: types::Oid,
+        csn: Csn,
+    ) -> Result<Self> {
+        let engine = Arc::clone(stored.txn.borrow().engine());
+        let snapshot = engine.snapshot_at(csn).map_err(|source| error(source.into()))?;
+        let catalog = stored.cache.at(&snapshot).map_err(error)?;
+        let table = match stored.handles.table(&catalog, relation) {
+            Some(table) => table,
+            None => {
+                let name = stored.table(relation)?.relation().name.clone();
+                let message = format!("relation \"{name}\" did not exist at that time");
+                return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
+            }
+        };
+        Ok(Self::over(table, attnums, None, KeyRange::ALL, false, Some(snapshot)))
+    }
+
+    fn over(
+        table: Arc<Table>,
+        attnums: &[i16],
+        index: Option<types::Oid>,
+        range: KeyRange,
+        backward: bool,
+        past: Option<Snapshot>,
+    ) -> Self {
+        let index = index.and_then(|oid| {
+            table.indexes().iter().find(|index| index.relation().oid == oid)
+        });
+        let cursor = match index {
+            Some(index) => Cursor::by_index(&table, index, range, backward),
+            None => Cursor::over(&table, range, backward),
+        };
+        let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
+        let plain = (ascending && attnums.first().is_none_or(|first| *first > 0))
+            .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
+        let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
+        let source = Source::Rows { cursor, past, batch, at, rows_next };
+        Self { attnums: attnums.to_vec(), plain, table, source, within: None }
+    }
+
+    /// Puts the next row into `out`. The tables are those that the scan was started with.
+    pub(super) fn next(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
+        let Self { table, attnums, plain, source, within } = self;
+        match source {
+            Source::Rows { cursor, past, batch, at, rows_next } => {
+                if *at == batch.len() {
+                    batch.clear();
+                    *at = 0;
+                    let txn = stored.txn.borrow();
+                    let view = match past {
+                        Some(snapshot) => View::past(snapshot),
+                        None => txn.view(),
+                    };
+                    cursor.fill(view, batch, *rows_next).map_err(error)?;
+                    *rows_next = (*rows_next * 4).min(ROWS_MAX);
+                    if batch.is_empty() {
+                        return Ok(false);
+                    }
+                }
+                let row = batch.row(*at);
+                *at += 1;
+                out.clear();
+                if let Some(positions) = plain {
+                    row.columns(positions, out).map_err(error)?;
+                    return Ok(true);
+                }
+                for attnum in attnums.iter() {
+                    out.push(match *attnum {
+                        1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
+                        system::KEY => Datum::bytea(row.key()),
+                        system::TABLE => Datum::Oid(table.relation().oid),
+                        other => match past {
+                            None => stored.system_column(table, row.key(), other)?,
+                            Some(snapshot) => {
+                                let csn = snapshot.csn();
+                                let versions = table.versions(snapshot, row.key(), csn, csn);
+                                match versions.map_err(error)?.last() {
+                                    Some(v) => stored.version_column(v.from, v.to, other)?,
+                                    None => Datum::Null,
+                                }
+                            }
+                        },
+                    });
+                }
+                Ok(true)
+            }
+            Source::Versions { cursor, now, from, to, found } => loop {
+                if found.is_empty() {
+                    if from > to || cursor.is_at_end() {
+                        return Ok(false);
+                    }
+                    let mut more = Vec::new();
+                    cursor.versions(now, *from, *to, &mut more, ROWS_MAX).map_err(error)?;
+                    found.extend(more);
+                    continue;
+                }
+                let Some(version) = found.pop_front() else { return Ok(false) };
+                if let Some((first, last)) = within
+                    && (version.from < *first || version.to.is_none_or(|to| to > *last))
+                {
+                    continue;
+                }
+                out.clear();
+                for attnum in attnums.iter() {
+                    out.push(match *attnum {
+                        1.. => version.row.column(position(*attnum)).map_err(error)?.to_owned(),
+                        system::KEY => Datum::bytea(version.row.key()),
+                        system::TABLE => Datum::Oid(table.relation().oid),
+                        other => stored.version_column(version.from, version.to, other)?,
+                    });
+                }
+                return Ok(true);
+            },
+        }
+    }
+}

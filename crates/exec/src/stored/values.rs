@@ -1,0 +1,231 @@
+//! What only SQL can say of a row: the expressions of indexes, defaults, generated columns, checks.
+//!
+//! `table` asks for them where a statement changes a row, and where a foreign key changes rows of
+//! other tables for it. Programs are made when they are first asked for, and kept by the session as
+//! long as the catalog stays the same.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sql::bind::{ColumnDefault, Names, Relation};
+use sql::eval::{Frame, Program};
+use sql::plan::{Expr, ExprKind};
+use table::catalog::{self, IndexPart};
+use table::rows::RowValues;
+use types::{Context, Datum, Error, Modifier, Oid, Result, SqlState};
+
+use crate::op::guard;
+use crate::tables::Schema;
+
+/// The programs of the expressions of a catalog. To be made anew when the catalog changes.
+#[derive(Default)]
+pub struct Programs {
+    indexes: Mutex<HashMap<Oid, Arc<IndexPrograms>>>,
+    tables: Mutex<HashMap<Oid, Arc<TablePrograms>>>,
+}
+
+impl Programs {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+struct IndexPrograms {
+    keys: Vec<Program>,
+    predicate: Option<Program>,
+}
+
+struct TablePrograms {
+    defaults: Vec<Option<Program>>,
+    generated: Vec<(usize, Program)>,
+    guard: guard::Guard,
+    /// The places of the columns that are there.
+    live: Vec<usize>,
+}
+
+/// Computes what only SQL can say of rows, for one statement.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// The names of the catalog.
+    pub names: &'a dyn Names,
+    /// What is known of tables.
+    pub schema: &'a dyn Schema,
+    /// The programs so far.
+    pub programs: &'a Programs,
+    /// What evaluations need.
+    pub frame: Frame<'a>,
+}
+
+impl Values<'_> {
+    fn types(&self) -> Context<'_> {
+        self.frame.context.types
+    }
+
+    fn program(&self, text: &str, over: &Relation) -> Result<Program> {
+        let expr = sql::bind::expression(text, Some(over), self.names, self.types());
+        Program::compile(&expr.map_err(|error| error.cause)?, self.names)
+    }
+
+    fn bound(&self, table: Oid) -> Result<Arc<Relation>> {
+        let facts = self.schema.table(table).ok_or_else(|| {
+            let message = format!("relation with OID {table} does not exist");
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        })?;
+        Ok(Arc::clone(&facts.relation))
+    }
+
+    fn of_index(&self, relation: &catalog::Relation) -> Result<Arc<IndexPrograms>> {
+        let known = |programs: &Programs| {
+            let made = programs.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+            made.get(&relation.oid).cloned()
+        };
+        if let Some(programs) = known(self.programs) {
+            return Ok(programs);
+        }
+        let Some(index) = relation.index() else { return Err(internal("an index is none")) };
+        let over = self.bound(index.table)?;
+        let mut keys = Vec::new();
+        for key in &index.keys {
+            if let IndexPart::Expr(text) = &key.part {
+                keys.push(self.program(&text.text, &over)?);
+            }
+        }
+        let predicate = match &index.predicate {
+            Some(text) => Some(self.program(&text.text, &over)?),
+            None => None,
+        };
+        let programs = Arc::new(IndexPrograms { keys, predicate });
+        let mut made = self.programs.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(made.entry(relation.oid).or_insert(programs)))
+    }
+
+    fn of_table(&self, relation: &catalog::Relation) -> Result<Arc<TablePrograms>> {
+        {
+            let made = self.programs.tables.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(programs) = made.get(&relation.oid) {
+                return Ok(Arc::clone(programs));
+            }
+        }
+        let over = self.bound(relation.oid)?;
+        let (mut defaults, mut generated) = (Vec::new(), Vec::new());
+        for (place, column) in over.columns.iter().enumerate() {
+            let value = |text: &str, over: Option<&Relation>| {
+                let expr =
+                    sql::bind::column_value(text, over, column, self.names, self.types());
+                Program::compile(&expr.map_err(|error| error.cause)?, self.names)
+            };
+            let mut default = None;
+            match &column.default {
+                ColumnDefault::None => {}
+                ColumnDefault::Expr(text) => default = Some(value(text, None)?),
+                ColumnDefault::Identity { sequence, .. } => {
+                    let kind = ExprKind::NextValue(*sequence);
+                    let next = Expr::of(kind, types::Type::INT8, sql::At::NONE);
+                    default = Some(Program::compile(&next, self.names)?);
+                }
+                ColumnDefault::Generated(text) => {
+                    generated.push((place, value(text, Some(&over))?));
+                }
+            }
+            defaults.push(default);
+        }
+        let facts = self.schema.table(relation.oid);
+        let mut checks = Vec::new();
+        for (name, text) in facts.iter().flat_map(|facts| &facts.checks) {
+            checks.push((name.clone(), self.program(text, &over)?));
+        }
+        let columns = over.columns.iter().map(|column| guard::Column {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+            not_null: column.not_null,
+        });
+        let guard = guard::Guard {
+            schema: over.schema.clone(),
+            table: over.name.clone(),
+            columns: columns.collect(),
+            checks,
+        };
+        let live = over.columns.iter().map(|column| super::position(column.attnum)).collect();
+        let programs = Arc::new(TablePrograms { defaults, generated, guard, live });
+        let mut made = self.programs.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(made.entry(relation.oid).or_insert(programs)))
+    }
+
+    /// The columns of a row that are there.
+    fn live(&self, table: Oid, row: &[Datum]) -> Result<Vec<Datum>> {
+        let over = self.bound(table)?;
+        let place = |attnum| row.get(super::position(attnum)).cloned().unwrap_or_default();
+        Ok(over.columns.iter().map(|column| place(column.attnum)).collect())
+    }
+}
+
+impl RowValues for Values<'_> {
+    fn index(
+        &mut self,
+        index: &catalog::Relation,
+        row: &[Datum],
+        keys: &mut Vec<Datum>,
+    ) -> table::Result<bool> {
+        let programs = self.of_index(index)?;
+        let table = index.index().map(|index| index.table).unwrap_or_default();
+        let row = self.live(table, row)?;
+        if let Some(predicate) = &programs.predicate
+            && !predicate.test(&row, self.frame)?
+        {
+            return Ok(false);
+        }
+        for program in &programs.keys {
+            keys.push(program.run(&row, self.frame)?);
+        }
+        Ok(true)
+    }
+
+    fn default(&mut self, table: &catalog::Relation, position: usize) -> table::Result<Datum> {
+        let programs = self.of_table(table)?;
+        let place = programs.live.iter().position(|live| *live == position);
+        match place.and_then(|place| programs.defaults[place].as_ref()) {
+            Some(default) => {
+                let value = default.run(sql::eval::Row::NONE, self.frame)?;
+                // What a sequence gives is fitted to the column.
+                let column = &table.columns[position];
+                Ok(match (value, column.repr) {
+                    (Datum::Int8(value), types::Repr::Int4) => {
+                        i32::try_from(value).map_or(Datum::Null, Datum::Int4)
+                    }
+                    (Datum::Int8(value), types::Repr::Int2) => {
+                        i16::try_from(value).map_or(Datum::Null, Datum::Int2)
+                    }
+                    (value, _) => Modifier::NONE.apply(
+                        value,
+                        column.ty,
+                        types::Coercion::Assignment,
+                    )?,
+                })
+            }
+            None => Ok(Datum::Null),
+        }
+    }
+
+    fn complete(&mut self, table: &catalog::Relation, row: &mut [Datum]) -> table::Result<()> {
+        let programs = self.of_table(table)?;
+        let mut live: Vec<Datum> = programs.live.iter().map(|place| row[*place].clone()).collect();
+        for (place, program) in &programs.generated {
+            live[*place] = program.run(&live, self.frame)?;
+            row[programs.live[*place]] = live[*place].clone();
+        }
+        programs.guard.check_by(&live, self.types(), &mut |check, row| {
+            check.run(row, self.frame)
+        })?;
+        Ok(())
+    }
+
+    fn context(&self) -> Context<'_> {
+        self.types()
+    }
+}
+
+fn internal(message: &str) -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, message)
+}

@@ -1,0 +1,219 @@
+//! The seam to what stores rows: what is known of tables when a plan is prepared, and what is done
+//! with them when it runs.
+//!
+//! ```text
+//!   Schema ── TableFacts    columns, keys, checks                prepare: access paths, programs
+//!   Tables ── scan, insert, update, delete, lock                 run: one transaction
+//! ```
+//!
+//! Rows have the columns that are there, in their order; a dropped column is the store's business.
+//! Keys and ranges of keys are in the key form of [`types::key`].
+
+use std::any::Any;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use sql::bind::Relation;
+use sql::plan::{LockStrength, LockWait};
+use types::time::TimestampTz;
+use types::{Datum, KeyOrder, Oid, Result};
+
+/// What is known of tables when a plan is prepared.
+pub trait Schema {
+    /// What is known of a table.
+    fn table(&self, relation: Oid) -> Option<Arc<TableFacts>>;
+}
+
+/// What is known of a table.
+#[derive(Clone, Debug)]
+pub struct TableFacts {
+    /// Its name, columns and defaults.
+    pub relation: Arc<Relation>,
+    /// The orders in which its rows can be read, its own key first.
+    pub keys: Vec<KeyFacts>,
+    /// The names of its checks, and the texts of their expressions.
+    pub checks: Vec<(String, String)>,
+    /// About how many rows it has.
+    pub rows: u64,
+}
+
+/// An order in which the rows of a table can be read.
+#[derive(Clone, Debug)]
+pub struct KeyFacts {
+    /// The index; none for the order of the table's own key.
+    pub index: Option<Oid>,
+    /// Its name.
+    pub name: String,
+    /// The columns, by number, and their order.
+    pub columns: Vec<(i16, KeyOrder)>,
+    /// True where at most one row has the same values, none of them NULL.
+    pub is_unique: bool,
+}
+
+/// Which states of a table are read, times and numbers computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// The one that the transaction sees.
+    Now,
+    /// The one at a time.
+    AsOf(TimestampTz),
+    /// The one after a commit.
+    AtVersion(i64),
+    /// Versions that were current at some time in `[from, to)`.
+    FromTo(TimestampTz, TimestampTz),
+    /// Versions that were current at some time in `[from, to]`.
+    Between(TimestampTz, TimestampTz),
+    /// Versions that began and ended in `[from, to]`.
+    ContainedIn(TimestampTz, TimestampTz),
+    /// All versions.
+    All,
+}
+
+/// The rows that a scan wants.
+#[derive(Debug)]
+pub struct Reach<'a> {
+    /// The table.
+    pub relation: Oid,
+    /// True for a table of `pg_catalog` or `information_schema` that is computed.
+    pub is_computed: bool,
+    /// Which columns, by number; those below 0 are system columns.
+    pub attnums: &'a [i16],
+    /// Which states.
+    pub moment: Moment,
+    /// In the order of which index; none for the order of the table's own key.
+    pub index: Option<Oid>,
+    /// The keys between these, in key form.
+    pub lower: Bound<Vec<u8>>,
+    /// The end of the range.
+    pub upper: Bound<Vec<u8>>,
+    /// From the end to the beginning.
+    pub is_backward: bool,
+}
+
+/// A scan that is being run: whatever the tables keep of it between two rows, of which they borrow
+/// nothing.
+pub type Scanning = Box<dyn Any + Send>;
+
+/// What became of a row that was to be inserted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// It is there, under this key.
+    Done(Vec<u8>),
+    /// A row with this key is there, which is like it.
+    Conflict(Vec<u8>),
+}
+
+/// What was found when a row was locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Locked {
+    /// The row as the statement sees it.
+    AsSeen,
+    /// It was changed since; the newest state of it has been read.
+    Changed,
+    /// It was deleted since.
+    Gone,
+    /// Another transaction has it, and it was not waited for.
+    Busy,
+}
+
+/// What a statement does with tables, in one transaction.
+pub trait Tables {
+    /// Begins a scan.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn scan(&self, reach: Reach<'_>) -> Result<Scanning>;
+
+    /// Puts the next row of a scan into `out`, whose contents before mean nothing; false at the end.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
+
+    /// Inserts a row. Rows like it count as conflicts where `arbiters` are given: for the indexes
+    /// named, or for all where none is.
+    ///
+    /// # Errors
+    /// `23505` where a row like it is there and that is no conflict; `23503`.
+    fn insert(
+        &self,
+        relation: Oid,
+        row: &[Datum],
+        arbiters: Option<&[Oid]>,
+    ) -> Result<Inserted>;
+
+    /// Replaces a row, which was locked.
+    ///
+    /// # Errors
+    /// `23505`, `23503`.
+    fn update(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<()>;
+
+    /// Deletes a row, which was locked.
+    ///
+    /// # Errors
+    /// `23503`.
+    fn delete(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        old: &[Datum],
+    ) -> Result<()>;
+
+    /// Deletes a row, now and in all of the past.
+    ///
+    /// # Errors
+    /// `0A000` where the store cannot.
+    fn erase(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        old: &[Datum],
+    ) -> Result<()>;
+
+    /// Locks a row. Where it was changed since the statement began, its newest state is put into
+    /// `out`, with the columns of `attnums`.
+    ///
+    /// # Errors
+    /// `55P03` with `NOWAIT`, `40P01`, `40001`.
+    fn lock(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        strength: LockStrength,
+        wait: LockWait,
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<Locked>;
+
+    /// The row with a key of the table, as the statement sees it, with the columns of `attnums`; false
+    /// where there is none.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn get(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool>;
+
+    /// The newest state of a row, that which the transaction sees with its own changes, with the
+    /// columns of `attnums`; false where there is none.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn read(
+        &self,
+        relation: Oid,
+        key: &[u8],
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool>;
+}

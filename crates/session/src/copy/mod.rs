@@ -1,0 +1,457 @@
+//! `COPY`: rows in and out of a table, or out of a query.
+//!
+//! ```text
+//!   copy_in(bytes) ──> lines | binary ──> fields ──> values, by column ──> rows of the table
+//!   rows of a plan ──> fields ──> lines | binary ──> Output::copy_data, a message for each row
+//! ```
+//!
+//! What the forms are is in rooms of their own, which know bytes and texts and nothing of tables.
+
+mod binary;
+mod lines;
+mod options;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
+use table::rows::{Change, RowValues, Table};
+use types::{Context, Datum, Modifier, Oid, SqlState, Type};
+
+use crate::client::Surroundings;
+use crate::error::{Error, Result};
+use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
+use crate::query;
+use crate::session::Session;
+use crate::statement::Parsed;
+use crate::values::Values;
+use options::{CopyOptions, Style};
+
+/// Data that goes out.
+pub(crate) struct Out {
+    plan: Portal,
+    options: CopyOptions,
+    /// True once it was announced.
+    begun: bool,
+}
+
+/// Data that comes in.
+pub(crate) struct In {
+    table: Oid,
+    name: String,
+    /// The place of each column in the table's rows, its name, type and modifier.
+    columns: Vec<(usize, String, Type, Modifier)>,
+    options: CopyOptions,
+    lines: lines::Reader,
+    binary: binary::Reader,
+    rows: u64,
+    line: u64,
+    header: bool,
+    alone: bool,
+}
+
+impl Session {
+    /// Begins a `COPY`.
+    pub(crate) fn copy(&mut self, copy: &Copy, portal: &Portal) -> Result<Work> {
+        self.look()?;
+        match &copy.end {
+            CopyEnd::Client => {}
+            CopyEnd::File(_) => return Err(Error::not_supported("COPY with a file of the server")),
+            CopyEnd::Program(_) => return Err(Error::not_supported("COPY with a program")),
+        }
+        if copy.filter.is_some() {
+            return Err(Error::not_supported("COPY FROM ... WHERE"));
+        }
+        let options = CopyOptions::new(&copy.options, copy.from)?;
+        if copy.from {
+            self.must_write("COPY FROM")?;
+            return self.begin_in(copy, options, portal.alone);
+        }
+        let parsed = match &copy.what {
+            CopyWhat::Statement(_, text) => {
+                Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text))
+            }
+            CopyWhat::Table(path, columns) => {
+                let quoted = |names: &[sql::parse::ast::Name]| {
+                    let quoted = names.iter().map(|name| scalar::quote::identifier(&name.text));
+                    quoted.collect::<Vec<_>>()
+                };
+                let columns = match columns.is_empty() {
+                    true => "*".to_owned(),
+                    false => quoted(columns).join(", "),
+                };
+                let table = quoted(&path.parts).join(".");
+                let text = format!("select {columns} from {table}");
+                Parsed::all(&text)?.pop().unwrap_or_else(|| Parsed::empty(&text))
+            }
+        };
+        let planned = {
+            let surroundings = self.surroundings();
+            let statement = parsed.statement.clone();
+            let statement = statement.as_deref().filter(|statement| {
+                !matches!(statement, Statement::Command(_) | Statement::Define(_))
+            });
+            let Some(statement) = statement else {
+                return Err(Error::not_supported("COPY of this statement"));
+            };
+            let planned = query::plan(statement, &parsed.source, &[], &surroundings);
+            // Places count in a text that the user has not written.
+            planned.map_err(|mut error| {
+                error.position = None;
+                error
+            })?
+        };
+        if planned.columns.is_none() {
+            let message = "COPY query must have a RETURNING clause";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let plan = self.plan_portal(parsed, Arc::new(planned));
+        Ok(Work::CopyOut(Box::new(Out { plan, options, begun: false })))
+    }
+
+    /// Goes on with data that goes out.
+    pub(crate) fn run_copy_out(
+        &mut self,
+        copy: &mut Out,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        let columns = copy.plan.columns.clone().unwrap_or_else(|| Arc::new([]));
+        let binary = copy.options.style == Style::Binary;
+        if !copy.begun {
+            copy.begun = true;
+            let format = if binary { Format::Binary } else { Format::Text };
+            return Ok(Done::CopyOut(CopyFormat { format, columns: columns.len() }));
+        }
+        if copy.plan.rows == 0 {
+            let mut head = Vec::new();
+            if binary {
+                binary::header(&mut head);
+            } else if copy.options.header {
+                let names: Vec<_> =
+                    columns.iter().map(|column| (Some(column.name.as_str()), false)).collect();
+                lines::write(&names, &copy.options, &mut head);
+            }
+            if !head.is_empty() {
+                let _ = out.copy_data(&head);
+            }
+        }
+        let mut writer = Writer { out, options: &copy.options, line: Vec::new() };
+        match self.run_plan(&mut copy.plan, 0, &mut writer)? {
+            Done::Complete(tag) => {
+                if binary {
+                    let _ = out.copy_data(&(-1_i16).to_be_bytes());
+                }
+                let rows = tag.rows.unwrap_or(copy.plan.rows);
+                Ok(Done::Complete(Tag::rows("COPY", rows)))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Begins to take data in.
+    fn begin_in(&mut self, copy: &Copy, options: CopyOptions, alone: bool) -> Result<Work> {
+        let CopyWhat::Table(path, names) = &copy.what else {
+            return Err(Error::not_supported("COPY FROM into a query"));
+        };
+        let (schema, name) = match path.parts.as_slice() {
+            [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
+            [name] => (None, name.text.as_str()),
+            [] => (None, ""),
+        };
+        let Some(relation) = self.names.user_relation(schema, name).cloned() else {
+            let message = format!("relation \"{path}\" does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
+        };
+        if relation.table().is_none() {
+            let kind = relation.kind_name();
+            let message = format!("cannot copy to {kind} \"{}\"", relation.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let is_generated = |column: &table::catalog::Column| {
+            column.default.as_ref().is_some_and(|default| default.is_generated)
+        };
+        let place = |column: &table::catalog::Column| {
+            let at = column.attnum as usize - 1;
+            (at, column.name.to_string(), column.ty, column.modifier)
+        };
+        let columns: Vec<_> = if names.is_empty() {
+            relation.live_columns().filter(|column| !is_generated(column)).map(place).collect()
+        } else {
+            let mut found: Vec<(usize, String, Type, Modifier)> = Vec::new();
+            for name in names {
+                let column = relation.column_named(&name.text).ok_or_else(|| {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" does not exist",
+                        name.text, relation.name
+                    );
+                    Error::new(SqlState::UNDEFINED_COLUMN, message)
+                })?;
+                if is_generated(column) {
+                    let message = format!("column \"{}\" is a generated column", name.text);
+                    return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                        .detail("Generated columns cannot be used in COPY."));
+                }
+                if found.iter().any(|(_, known, ..)| *known == name.text) {
+                    let message = format!("column \"{}\" specified more than once", name.text);
+                    return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+                }
+                found.push(place(column));
+            }
+            found
+        };
+        let format = match options.style {
+            Style::Binary => Format::Binary,
+            _ => Format::Text,
+        };
+        let announced = CopyFormat { format, columns: columns.len() };
+        self.copying = Some(In {
+            table: relation.oid,
+            name: relation.name.to_string(),
+            columns,
+            header: options.header,
+            options,
+            lines: lines::Reader::new(),
+            binary: binary::Reader::new(),
+            rows: 0,
+            line: 0,
+            alone,
+        });
+        Ok(Work::CopyIn(announced))
+    }
+
+    /// Takes data in, and inserts the rows that are whole.
+    pub(crate) fn take_in(&mut self, data: &[u8], last: bool) -> Result<()> {
+        let Some(mut copy) = self.copying.take() else { return Err(no_copy()) };
+        if let Some(stopped) = self.client.slot.stopped() {
+            return Err(stopped);
+        }
+        self.insert_copied(&mut copy, data, last)?;
+        self.copying = Some(copy);
+        Ok(())
+    }
+
+    fn insert_copied(&mut self, copy: &mut In, data: &[u8], last: bool) -> Result<()> {
+        let names = Arc::clone(&self.names);
+        let instance = Arc::clone(&self.client.instance);
+        let handle = instance.handles.table(&names.catalog, copy.table).ok_or_else(|| {
+            let message = format!("relation \"{}\" does not exist", copy.name);
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        })?;
+        let open = self.transaction.as_mut().ok_or_else(no_copy)?;
+        let txn = open.inner.as_mut().ok_or_else(no_copy)?;
+        let around = Surroundings::of(&self.client, &names, open.started);
+        let mut values = Values::new(&around, Arc::clone(&names));
+        open.checks.set_catalog(Arc::clone(&names.catalog));
+        copy.lines.push(if copy.options.style == Style::Binary { &[] } else { data });
+        copy.binary.push(if copy.options.style == Style::Binary { data } else { &[] });
+        let before = copy.rows;
+        loop {
+            let row = match copy.next_row(&handle, &mut values, &around.types(), last) {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                Err(error) => return Err(error.into()),
+            };
+            let (name, line) = (&copy.name, copy.line);
+            let context = |error: Error| Error {
+                cause: error.cause.with_context(format!("COPY {name}, line {line}")),
+                ..error
+            };
+            let mut row = row;
+            values.complete(handle.relation(), &mut row).map_err(|error| context(error.into()))?;
+            let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
+            handle.insert(&mut change, &row).map_err(|error| context(error.into()))?;
+            copy.rows += 1;
+        }
+        if last {
+            open.checks.end_statement(txn, &mut values)?;
+        }
+        instance.handles.count(txn, handle.storage(), (copy.rows - before) as i64);
+        Ok(())
+    }
+
+    /// Ends the data that comes in.
+    pub(crate) fn end_in(&mut self) -> Result<Tag> {
+        self.take_in(&[], true)?;
+        let Some(copy) = self.copying.take() else { return Err(no_copy()) };
+        if copy.options.style == Style::Binary && !copy.binary.is_whole() {
+            let message = "unexpected EOF in COPY data";
+            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+        }
+        self.settle(copy.alone)?;
+        Ok(Tag::rows("COPY", copy.rows))
+    }
+}
+
+pub(crate) fn no_copy() -> Error {
+    Error::new(SqlState::PROTOCOL_VIOLATION, "there is no COPY FROM STDIN in progress")
+}
+
+impl In {
+    /// The next row of the table.
+    fn next_row(
+        &mut self,
+        handle: &Table,
+        values: &mut Values<'_>,
+        context: &Context<'_>,
+        last: bool,
+    ) -> types::Result<Option<Vec<Datum>>> {
+        let width = handle.relation().columns.len();
+        let mut given: Vec<Option<Datum>> = vec![None; width];
+        if self.options.style == Style::Binary {
+            let Some(fields) = self.binary.next(self.columns.len())? else { return Ok(None) };
+            self.line += 1;
+            for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
+                let value = match field {
+                    None => Ok(Datum::Null),
+                    Some(bytes) => types::binary::read(&bytes, *ty, *modifier, context),
+                };
+                let place = || format!("COPY {}, line {}, column {name}", self.name, self.line);
+                given[*at] = Some(value.map_err(|error| error.with_context(place()))?);
+            }
+        } else {
+            let (fields, line) = loop {
+                let next = self.lines.next(&self.options, last).map_err(|error| {
+                    error.with_context(format!("COPY {}, line {}", self.name, self.line + 1))
+                })?;
+                let Some((fields, line)) = next else { return Ok(None) };
+                self.line += 1;
+                if !std::mem::take(&mut self.header) {
+                    break (fields, line);
+                }
+                self.check_header(&fields)?;
+            };
+            self.read_fields(fields, &line, context, &mut given)?;
+        }
+        let mut row = Vec::with_capacity(width);
+        for (at, value) in given.into_iter().enumerate() {
+            row.push(match value {
+                Some(value) => value,
+                None if handle.relation().columns[at].is_dropped => Datum::Null,
+                None => values.value_of_default(handle.relation(), at)?,
+            });
+        }
+        Ok(Some(row))
+    }
+
+    /// Reads the values of a line.
+    fn read_fields(
+        &self,
+        fields: Vec<lines::Field>,
+        line: &str,
+        context: &Context<'_>,
+        given: &mut [Option<Datum>],
+    ) -> types::Result<()> {
+        let bad = |message: String| {
+            types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message)
+        };
+        let place = format!("COPY {}, line {}", self.name, self.line);
+        if fields.len() > self.columns.len() {
+            let error = bad("extra data after last expected column".to_owned());
+            return Err(error.with_context(format!("{place}: \"{line}\"")));
+        }
+        if let Some((_, name, ..)) = self.columns.get(fields.len()) {
+            let error = bad(format!("missing data for column \"{name}\""));
+            return Err(error.with_context(format!("{place}: \"{line}\"")));
+        }
+        for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
+            let field = match field {
+                None if self.options.force_not_null.has(name) => Some(self.options.null.clone()),
+                Some(text) if text == self.options.null && self.options.force_null.has(name) => None,
+                field => field,
+            };
+            let Some(text) = field else {
+                given[*at] = Some(Datum::Null);
+                continue;
+            };
+            if self.options.default.as_ref() == Some(&text) {
+                continue;
+            }
+            let value = types::text::parse(&text, *ty, *modifier, context).map_err(|error| {
+                error.with_context(format!("{place}, column {name}: \"{text}\""))
+            })?;
+            given[*at] = Some(value);
+        }
+        Ok(())
+    }
+
+    /// Checks that the first line has the names of the columns, where that was asked for.
+    fn check_header(&self, fields: &[lines::Field]) -> types::Result<()> {
+        if !self.options.header_match {
+            return Ok(());
+        }
+        let bad = |message: String| {
+            let error = types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
+            Err(error.with_context(format!("COPY {}, line 1", self.name)))
+        };
+        if fields.len() != self.columns.len() {
+            return bad(format!(
+                "wrong number of fields in header line: got {}, expected {}",
+                fields.len(),
+                self.columns.len()
+            ));
+        }
+        for (number, (field, (_, name, ..))) in (1..).zip(fields.iter().zip(&self.columns)) {
+            let field = field.as_deref().unwrap_or_default();
+            if field != name {
+                return bad(format!(
+                    "column name mismatch in header line field {number}: \
+                     got \"{field}\", expected \"{name}\""
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes rows as they come.
+struct Writer<'a> {
+    out: &'a mut dyn Output,
+    options: &'a CopyOptions,
+    line: Vec<u8>,
+}
+
+impl Output for Writer<'_> {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        columns: &[Column],
+        context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        self.line.clear();
+        let pairs = row.iter().zip(columns);
+        if self.options.style == Style::Binary {
+            self.line.extend_from_slice(&(row.len() as i16).to_be_bytes());
+            for (value, column) in pairs {
+                if value.is_null() {
+                    self.line.extend_from_slice(&(-1_i32).to_be_bytes());
+                    continue;
+                }
+                let head = self.line.len();
+                self.line.extend_from_slice(&[0; 4]);
+                let value = value.as_ref();
+                types::binary::write(value, column.ty, column.modifier, context, &mut self.line);
+                let length = (self.line.len() - head - 4) as u32;
+                self.line[head..head + 4].copy_from_slice(&length.to_be_bytes());
+            }
+        } else {
+            let texts: Vec<Option<String>> = pairs
+                .map(|(value, column)| {
+                    types::text::to_string(value.as_ref(), column.ty, column.modifier, context)
+                })
+                .collect();
+            let fields: Vec<(Option<&str>, bool)> = texts
+                .iter()
+                .zip(columns)
+                .map(|(text, column)| {
+                    (text.as_deref(), self.options.force_quote.has(&column.name))
+                })
+                .collect();
+            lines::write(&fields, self.options, &mut self.line);
+        }
+        Ok(self.out.copy_data(&self.line))
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> ControlFlow<()> {
+        self.out.copy_data(data)
+    }
+}

@@ -1,0 +1,206 @@
+//! Cursors: `DECLARE`, `FETCH`, `MOVE`.
+//!
+//! ```text
+//!   rows      1   2   3   4 ┊ 5 ...        those left of the dots have been read and are kept
+//!   place  0  1   2  [3]  4                0 is before the first, one more than all is behind the last
+//! ```
+//!
+//! Rows are read when they are first wanted, and kept, so that a cursor can go back; one that is
+//! declared `NO SCROLL` keeps none. A cursor `WITH HOLD` reads all of them when its transaction
+//! commits.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sql::parse::ast::{Direction, Query, Statement};
+use types::{Context, Datum, SqlState};
+
+use crate::command::no_cursor;
+use crate::error::{Error, Result};
+use crate::portal::{Column, Output, Portal, Tag, Work};
+use crate::session::{Session, done};
+use crate::transaction::Block;
+
+/// A cursor.
+pub(crate) struct Cursor {
+    pub portal: Portal,
+    /// The rows that were read.
+    rows: Vec<Vec<Datum>>,
+    /// True where there are no more.
+    at_end: bool,
+    /// The number of the row where it stands.
+    place: i64,
+    scroll: Option<bool>,
+    hold: bool,
+    /// True once it has outlived its transaction.
+    pub is_held: bool,
+}
+
+/// Takes rows up to a number.
+struct Taken<'a> {
+    rows: &'a mut Vec<Vec<Datum>>,
+}
+
+impl Output for Taken<'_> {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        _: &[Column],
+        _: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        self.rows.push(row.to_vec());
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Session {
+    pub(crate) fn declare(
+        &mut self,
+        name: &str,
+        scroll: Option<bool>,
+        hold: bool,
+        query: &Query,
+        portal: &Portal,
+    ) -> Result<Work> {
+        let in_block = match &self.transaction {
+            Some(open) => open.block == Block::Explicit || !portal.alone,
+            None => !portal.alone,
+        };
+        if !hold && !in_block {
+            return Err(Error::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "DECLARE CURSOR can only be used in transaction blocks",
+            ));
+        }
+        if self.cursors.contains_key(name) || self.portals.contains_key(name) {
+            let message = format!("cursor \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
+        }
+        self.look()?;
+        let mut parsed = portal.parsed.clone();
+        parsed.statement = Some(Arc::new(Statement::Query(Box::new(query.clone()))));
+        let planned = {
+            let surroundings = self.surroundings();
+            let statement = parsed.statement.as_ref().expect("it was just put there");
+            crate::query::plan(statement, &parsed.source, &[], &surroundings)?
+        };
+        let portal = self.plan_portal(parsed, Arc::new(planned));
+        let cursor = Cursor {
+            portal,
+            rows: Vec::new(),
+            at_end: false,
+            place: 0,
+            scroll,
+            hold,
+            is_held: false,
+        };
+        self.cursors.insert(name.to_owned(), cursor);
+        Ok(done("DECLARE CURSOR"))
+    }
+
+    /// Reads rows until there are `wanted`, or no more.
+    fn read_to(&mut self, cursor: &mut Cursor, wanted: i64) -> Result<()> {
+        while !cursor.at_end && (cursor.rows.len() as i64) < wanted {
+            let missing = (wanted - cursor.rows.len() as i64).unsigned_abs();
+            let mut out = Taken { rows: &mut cursor.rows };
+            // 0 would mean all, which is what the largest number wants too.
+            let count = if wanted == i64::MAX { 0 } else { missing };
+            let done = self.run_plan(&mut cursor.portal, count, &mut out)?;
+            cursor.at_end = matches!(done, crate::portal::Done::Complete(_));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fetch(
+        &mut self,
+        name: &str,
+        direction: Direction,
+        moves: bool,
+    ) -> Result<Work> {
+        let mut cursor = self.cursors.remove(name).ok_or_else(|| no_cursor(name))?;
+        let found = self.fetch_from(&mut cursor, direction);
+        self.cursors.insert(name.to_owned(), cursor);
+        let rows = found?;
+        let count = rows.len() as u64;
+        if moves {
+            return Ok(Work::Done(Tag::rows("MOVE", count)));
+        }
+        Ok(Work::Rows { rows, tag: Tag::rows("FETCH", count) })
+    }
+
+    fn fetch_from(
+        &mut self,
+        cursor: &mut Cursor,
+        direction: Direction,
+    ) -> Result<VecDeque<Vec<Datum>>> {
+        let here = cursor.place;
+        // The first and the last row wanted, in the order of the rows; and whether it goes back.
+        let (first, last, back, stop) = match direction {
+            Direction::Forward(0) | Direction::Backward(0) | Direction::Relative(0) => {
+                (here, here, false, here)
+            }
+            Direction::Forward(count) if count > 0 => {
+                (here + 1, here.saturating_add(count), false, here.saturating_add(count))
+            }
+            Direction::Backward(count) if count < 0 => {
+                let count = count.saturating_neg();
+                (here + 1, here.saturating_add(count), false, here.saturating_add(count))
+            }
+            Direction::Forward(count) | Direction::Backward(count) => {
+                let count = count.checked_abs().unwrap_or(i64::MAX);
+                let low = here.saturating_sub(count);
+                (low.max(1), here - 1, true, low.max(0))
+            }
+            Direction::Relative(step) => {
+                let at = here.saturating_add(step);
+                (at, at, step < 0, at.max(0))
+            }
+            Direction::Absolute(at) if at >= 0 => (at, at, at < here, at),
+            Direction::Absolute(from_end) => {
+                self.read_to(cursor, i64::MAX)?;
+                let at = cursor.rows.len() as i64 + 1 + from_end;
+                (at, at, at < here, at.max(0))
+            }
+        };
+        if back && cursor.scroll == Some(false) {
+            return Err(Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cursor can only scan forward",
+            )
+            .hint("Declare it with SCROLL option to enable backward scan."));
+        }
+        self.read_to(cursor, last.max(stop))?;
+        let all = cursor.rows.len() as i64;
+        let mut rows = VecDeque::new();
+        for number in first.max(1)..=last.min(all) {
+            let row = cursor.rows[(number - 1) as usize].clone();
+            if back && first != last { rows.push_front(row) } else { rows.push_back(row) }
+        }
+        cursor.place = stop.min(all + 1);
+        if cursor.scroll == Some(false) {
+            // What is behind will not be asked for: only its number counts.
+            let behind = cursor.place.clamp(0, all) as usize;
+            cursor.rows[..behind].iter_mut().for_each(Vec::clear);
+        }
+        Ok(rows)
+    }
+
+    /// Reads what cursors hold beyond the transaction, which is about to commit; the others end.
+    pub(crate) fn hold_cursors(&mut self) -> Result<()> {
+        for (name, mut cursor) in std::mem::take(&mut self.cursors) {
+            if cursor.hold {
+                if !cursor.is_held {
+                    self.read_to(&mut cursor, i64::MAX)?;
+                    cursor.is_held = true;
+                }
+                self.cursors.insert(name, cursor);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! Functions over the catalog: definitions as SQL, names of objects, comments, sizes.
+
+use table::catalog::{
+    Action, Address, Class, Constraint, ConstraintKind, IndexMethod, IndexPart, MatchType,
+    Relation, SqlText,
+};
+use types::{Datum, DatumRef, Modifier, Objects, Oid, Result, Type, TypeSource};
+
+use super::{integer, oid, text};
+use crate::client::Surroundings;
+use crate::names::Names;
+
+fn some(text: Option<String>) -> Datum {
+    text.map_or(Datum::Null, Datum::text)
+}
+
+pub(super) fn call(
+    around: &Surroundings<'_>,
+    name: &str,
+    args: &[DatumRef<'_>],
+) -> Result<Option<Datum>> {
+    let names = &*around.names;
+    let types: &dyn TypeSource = names;
+    let catalog = &names.catalog;
+    Ok(Some(match name {
+        "pg_get_expr" => Datum::text(text(args, 0)),
+        "pg_get_indexdef" => {
+            let column = if args.len() > 1 { integer(args, 1) } else { 0 };
+            some(index(names, oid(args, 0), column as usize))
+        }
+        "pg_get_constraintdef" => {
+            let found = catalog.constraint(oid(args, 0));
+            some(found.map(|constraint| constraint_text(names, constraint)))
+        }
+        "pg_get_viewdef" => {
+            let view = match args[0] {
+                DatumRef::Oid(view) => view,
+                _ => names.regclass(text(args, 0))?,
+            };
+            let view = catalog.relation(view).and_then(|relation| relation.view());
+            some(view.map(|view| format!(" {};", view.query.text)))
+        }
+        "pg_get_userbyid" => {
+            let role = catalog.role(oid(args, 0)).map(|role| role.name.to_string());
+            Datum::text(role.unwrap_or_else(|| format!("unknown (OID={})", oid(args, 0))))
+        }
+        "pg_get_serial_sequence" => serial_sequence(names, text(args, 0), text(args, 1))?,
+        "format_type" => match args {
+            [DatumRef::Oid(ty), modifier, ..] => {
+                let modifier = match modifier {
+                    DatumRef::Int4(modifier) => Modifier(*modifier),
+                    _ => Modifier::NONE,
+                };
+                Datum::text(types::format_type(types, Type(*ty), modifier))
+            }
+            _ => Datum::Null,
+        },
+        "obj_description" => {
+            let class = match args.get(1) {
+                Some(DatumRef::Text(class)) => class_named(class),
+                _ => None,
+            };
+            some(comment(names, oid(args, 0), 0, class))
+        }
+        "shobj_description" => {
+            some(comment(names, oid(args, 0), 0, class_named(text(args, 1))))
+        }
+        "col_description" => {
+            let attnum = integer(args, 1) as i16;
+            some(comment(names, oid(args, 0), attnum, Some(Class::Relation)))
+        }
+        "to_regclass" => found(names, Type::REGCLASS, text(args, 0)),
+        "to_regtype" => found(names, Type::REGTYPE, text(args, 0)),
+        "to_regproc" => found(names, Type::REGPROC, text(args, 0)),
+        "to_regprocedure" => found(names, Type::REGPROCEDURE, text(args, 0)),
+        "to_regnamespace" => found(names, Type::REGNAMESPACE, text(args, 0)),
+        "to_regrole" => found(names, Type::REGROLE, text(args, 0)),
+        "to_regcollation" => found(names, Type::REGCOLLATION, text(args, 0)),
+        "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" | "pg_indexes_size" => {
+            size(names, oid(args, 0), name)
+        }
+        "pg_relation_is_updatable" => Datum::Int4(28),
+        "pg_column_is_updatable" => Datum::Bool(true),
+        "pg_relation_filepath" | "pg_get_partkeydef" | "pg_get_partition_constraintdef"
+        | "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" | "pg_get_triggerdef"
+        | "pg_get_ruledef" | "pg_get_functiondef" | "pg_get_function_sqlbody"
+        | "pg_get_function_arg_default" | "pg_get_replica_identity_index" => Datum::Null,
+        "pg_get_function_result" => {
+            let function = scalar::registry::function(oid(args, 0));
+            some(function.map(|function| {
+                let set = if function.set { "SETOF " } else { "" };
+                format!("{set}{}", types.name_of(function.ret))
+            }))
+        }
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            let function = scalar::registry::function(oid(args, 0));
+            some(function.map(|function| {
+                let args: Vec<String> =
+                    function.args.iter().map(|ty| types.name_of(*ty)).collect();
+                args.join(", ")
+            }))
+        }
+        "pg_collation_for" => Datum::text("\"default\""),
+        _ => return Ok(None),
+    }))
+}
+
+fn found(names: &Names, class: Type, text: &str) -> Datum {
+    Objects::oid(names, class, text).map_or(Datum::Null, Datum::Oid)
+}
+
+/// The class of objects that a system catalog keeps.
+fn class_named(name: &str) -> Option<Class> {
+    Some(match name {
+        "pg_class" => Class::Relation,
+        "pg_type" => Class::Type,
+        "pg_constraint" => Class::Constraint,
+        "pg_namespace" => Class::Schema,
+        "pg_authid" => Class::Role,
+        "pg_database" => Class::Database,
+        _ => return None,
+    })
+}
+
+fn comment(names: &Names, oid: Oid, sub: i16, class: Option<Class>) -> Option<String> {
+    let classes = match class {
+        Some(class) => vec![class],
+        None => Class::ALL.to_vec(),
+    };
+    classes.into_iter().find_map(|class| {
+        let comment = names.catalog.comment(Address { class, oid, sub })?;
+        Some(comment.text.to_string())
+    })
+}
+
+/// About how many bytes a relation takes: its rows are counted, their lengths are not known.
+fn size(names: &Names, relation: Oid, name: &str) -> Datum {
+    let Some(table) = names.catalog.table(relation) else {
+        let known = names.relation_name(relation).is_some();
+        return if known { Datum::Int8(0) } else { Datum::Null };
+    };
+    let count = table.relation.table().map_or(0, |data| names.handles.row_count(data.storage));
+    let width: u64 = 16 + 12 * table.relation.columns.len() as u64;
+    let rows = count * width;
+    let indexes = count * 24 * table.indexes.len() as u64;
+    Datum::Int8(match name {
+        "pg_indexes_size" => indexes,
+        "pg_total_relation_size" => rows + indexes,
+        _ => rows,
+    } as i64)
+}
+
+fn serial_sequence(names: &Names, table: &str, column: &str) -> Result<Datum> {
+    let table = names.regclass(table)?;
+    let Some(relation) = names.catalog.relation(table) else { return Ok(Datum::Null) };
+    let Some(attnum) = relation.column_named(column).map(|column| column.attnum) else {
+        let message =
+            format!("column \"{column}\" of relation \"{}\" does not exist", relation.name);
+        return Err(types::Error::new(types::SqlState::UNDEFINED_COLUMN, message));
+    };
+    let owned = names.catalog.relations().find(|relation| {
+        let owner = relation.sequence().and_then(|sequence| sequence.owned_by);
+        owner.is_some_and(|owner| owner.table == table && owner.attnum == attnum)
+    });
+    Ok(some(owned.map(|sequence| names.written(sequence.schema, &sequence.name, false))))
+}
+
+/// The names of columns of a relation, in parentheses.
+fn columns(relation: Option<&std::sync::Arc<Relation>>, attnums: &[i16]) -> String {
+    let name = |attnum: &i16| {
+        let column = relation.and_then(|relation| relation.column(*attnum));
+        column.map_or_else(String::new, |column| scalar::quote::identifier(&column.name))
+    };
+    format!("({})", attnums.iter().map(name).collect::<Vec<_>>().join(", "))
+}
+
+/// The definition of a constraint, as `ALTER TABLE ... ADD` takes it.
+fn constraint_text(names: &Names, constraint: &Constraint) -> String {
+    let table = constraint.table().and_then(|table| names.catalog.relation(table));
+    let mut text = match &constraint.kind {
+        ConstraintKind::Check { expr, .. } => format!("CHECK ({})", parenthesised(expr)),
+        ConstraintKind::Key { columns: keys, is_primary, index } => {
+            let index = names.catalog.relation(*index).and_then(|relation| relation.index());
+            let nulls = match index {
+                Some(index) if !index.nulls_distinct => " NULLS NOT DISTINCT",
+                _ => "",
+            };
+            let word = if *is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let mut text = format!("{word}{nulls} {}", columns(table, keys));
+            if let Some(index) = index.filter(|index| !index.include.is_empty()) {
+                text.push_str(" INCLUDE ");
+                text.push_str(&columns(table, &index.include));
+            }
+            text
+        }
+        ConstraintKind::Foreign(key) => {
+            let other = names.catalog.relation(key.references);
+            let name = other.map_or_else(String::new, |other| {
+                let visible = names.is_relation_visible(other.oid);
+                names.written(other.schema, &other.name, visible)
+            });
+            let mut text = format!(
+                "FOREIGN KEY {} REFERENCES {name}{}",
+                columns(table, &key.columns),
+                columns(other, &key.referenced)
+            );
+            if key.match_type == MatchType::Full {
+                text.push_str(" MATCH FULL");
+            }
+            for (action, event) in [(key.on_update, "UPDATE"), (key.on_delete, "DELETE")] {
+                let words = match action {
+                    Action::NoAction => continue,
+                    Action::Restrict => "RESTRICT",
+                    Action::Cascade => "CASCADE",
+                    Action::SetNull => "SET NULL",
+                    Action::SetDefault => "SET DEFAULT",
+                };
+                text.push_str(&format!(" ON {event} {words}"));
+                if event == "DELETE" && !key.on_delete_columns.is_empty() {
+                    text.push(' ');
+                    text.push_str(&columns(table, &key.on_delete_columns));
+                }
+            }
+            text
+        }
+    };
+    if constraint.is_deferrable {
+        text.push_str(" DEFERRABLE");
+    }
+    if constraint.is_deferred {
+        text.push_str(" INITIALLY DEFERRED");
+    }
+    if !constraint.is_validated {
+        text.push_str(" NOT VALID");
+    }
+    text
+}
+
+/// The text of a check, in the parentheses that PostgreSQL writes around all but the simplest.
+fn parenthesised(expr: &SqlText) -> String {
+    let text = expr.text.trim();
+    format!("({text})")
+}
+
+/// The definition of an index, or of one of its keys where `column` is not 0.
+fn index(names: &Names, oid: Oid, column: usize) -> Option<String> {
+    let relation = names.catalog.relation(oid)?;
+    let index = relation.index()?;
+    let table = names.catalog.relation(index.table)?;
+    let mut keys = Vec::new();
+    for key in &index.keys {
+        let mut text = match &key.part {
+            IndexPart::Column(attnum) => {
+                scalar::quote::identifier(&table.column(*attnum)?.name)
+            }
+            IndexPart::Expr(expr) if is_call(&expr.text) => expr.text.to_string(),
+            IndexPart::Expr(expr) => format!("({})", expr.text),
+        };
+        if let Some(class) = &key.class {
+            text.push(' ');
+            text.push_str(class);
+        }
+        if column == 0 && index.method == IndexMethod::Btree {
+            if key.is_descending {
+                text.push_str(" DESC");
+            }
+            if key.nulls_first != key.is_descending {
+                text.push_str(if key.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
+            }
+        }
+        keys.push(text);
+    }
+    if column > 0 {
+        let included = index.include.get(column.wrapping_sub(1 + index.keys.len()));
+        let included = included.and_then(|attnum| table.column(*attnum));
+        return keys
+            .get(column - 1)
+            .cloned()
+            .or_else(|| included.map(|column| scalar::quote::identifier(&column.name)))
+            .or(Some(String::new()));
+    }
+    let mut text = format!(
+        "CREATE {}INDEX {} ON {} USING {} ({})",
+        if index.is_unique { "UNIQUE " } else { "" },
+        scalar::quote::identifier(&relation.name),
+        names.written(table.schema, &table.name, false),
+        index.method.name(),
+        keys.join(", ")
+    );
+    if !index.include.is_empty() {
+        text.push_str(" INCLUDE ");
+        text.push_str(&columns(Some(table), &index.include));
+    }
+    if index.is_unique && !index.nulls_distinct {
+        text.push_str(" NULLS NOT DISTINCT");
+    }
+    if let Some(predicate) = &index.predicate {
+        text.push_str(&format!(" WHERE {}", parenthesised(predicate)));
+    }
+    Some(text)
+}
+
+/// True for the call of a function, which stands in an index without parentheses.
+fn is_call(text: &str) -> bool {
+    let Ok(parsed) = sql::parse::expression(text) else { return false };
+    matches!(parsed.kind, sql::parse::ast::ExprKind::Call(_))
+}

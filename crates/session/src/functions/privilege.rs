@@ -1,0 +1,134 @@
+//! `has_table_privilege` and its kin: what a role may do with an object.
+//!
+//! ```text
+//!   has_table_privilege([role,] table, 'SELECT, INSERT WITH GRANT OPTION')     true for any of them
+//! ```
+
+use table::catalog::{Address, Class, Privileges};
+use types::{Datum, DatumRef, Error, Objects, Oid, Result, SqlState, Type};
+
+use super::{oid, text};
+use crate::client::Surroundings;
+
+/// The objects that a function is about: the class, and the type that finds them by name.
+fn subject(name: &str) -> Option<(Class, Type)> {
+    Some(match name {
+        "has_table_privilege" | "has_any_column_privilege" | "has_sequence_privilege"
+        | "has_column_privilege" => (Class::Relation, Type::REGCLASS),
+        "has_schema_privilege" => (Class::Schema, Type::REGNAMESPACE),
+        "has_type_privilege" => (Class::Type, Type::REGTYPE),
+        "has_database_privilege" => (Class::Database, Type::NONE),
+        _ => return None,
+    })
+}
+
+pub(super) fn call(
+    around: &Surroundings<'_>,
+    name: &str,
+    args: &[DatumRef<'_>],
+) -> Result<Option<Datum>> {
+    if name == "pg_has_role" {
+        return has_role(around, args).map(Some);
+    }
+    if ["has_function_privilege", "has_language_privilege", "has_tablespace_privilege",
+        "has_foreign_data_wrapper_privilege", "has_server_privilege", "has_parameter_privilege"]
+        .contains(&name)
+    {
+        return Ok(Some(Datum::Bool(true)));
+    }
+    let Some((class, by_name)) = subject(name) else { return Ok(None) };
+    let of_column = name == "has_column_privilege";
+    let own = if of_column { 3 } else { 2 };
+    let (role, rest) = match args.len() == own {
+        true => (role_named(around, &around.user)?, args),
+        false => (role_of(around, args[0])?, &args[1..]),
+    };
+    let object = match (rest[0], by_name) {
+        (DatumRef::Oid(oid), _) => oid,
+        (DatumRef::Text(name), Type::NONE) => {
+            let found = around.names.catalog.database_named(name);
+            found.map(|database| database.oid).ok_or_else(|| {
+                let message = format!("database \"{name}\" does not exist");
+                Error::new(SqlState::INVALID_CATALOG_NAME, message)
+            })?
+        }
+        (DatumRef::Text(name), by_name) => Objects::oid(&*around.names, by_name, name)?,
+        _ => Oid::NONE,
+    };
+    let mut address = Address::of(class, object);
+    if of_column {
+        address.sub = match rest[1] {
+            DatumRef::Int2(attnum) => attnum,
+            _ => {
+                let relation = around.names.catalog.relation(object);
+                let found = relation.and_then(|relation| relation.column_named(text(rest, 1)));
+                found.map_or(0, |column| column.attnum)
+            }
+        };
+    }
+    let wanted = text(rest, rest.len() - 1);
+    let catalog = &around.names.catalog;
+    let database = around.names.database;
+    // What the system has can be read by all.
+    let is_system = class == Class::Relation && crate::system::by_oid(object).is_some();
+    for part in wanted.split(',') {
+        let part = part.trim();
+        let upper = part.to_ascii_uppercase();
+        let bare = upper.strip_suffix(" WITH GRANT OPTION").unwrap_or(&upper).trim();
+        let Some(privilege) = Privileges::named(bare) else {
+            let message = format!("unrecognized privilege type: \"{part}\"");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        };
+        let whole = address.whole();
+        let has = |address| {
+            catalog.privileges_on(role, address, privilege, database) == privilege
+        };
+        let on_column = || match catalog.relation(object) {
+            Some(relation) if name == "has_any_column_privilege" => relation
+                .live_columns()
+                .any(|column| has(Address::column(object, column.attnum))),
+            _ => address.sub != 0 && has(address),
+        };
+        if catalog.is_superuser(role)
+            || (is_system && privilege == Privileges::SELECT)
+            || has(whole)
+            || on_column()
+        {
+            return Ok(Some(Datum::Bool(true)));
+        }
+    }
+    Ok(Some(Datum::Bool(false)))
+}
+
+fn role_named(around: &Surroundings<'_>, name: &str) -> Result<Oid> {
+    around.names.catalog.role_named(name).map(|role| role.oid).ok_or_else(|| {
+        let message = format!("role \"{name}\" does not exist");
+        Error::new(SqlState::UNDEFINED_OBJECT, message)
+    })
+}
+
+fn role_of(around: &Surroundings<'_>, role: DatumRef<'_>) -> Result<Oid> {
+    match role {
+        DatumRef::Oid(oid) => Ok(oid),
+        DatumRef::Text("public") => Ok(Oid::NONE),
+        DatumRef::Text(name) => role_named(around, name),
+        _ => Ok(Oid::NONE),
+    }
+}
+
+fn has_role(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+    let (member, rest) = match args.len() {
+        3 => (role_of(around, args[0])?, &args[1..]),
+        _ => (role_named(around, &around.user)?, args),
+    };
+    let role = match rest[0] {
+        DatumRef::Oid(_) => oid(rest, 0),
+        other => role_of(around, other)?,
+    };
+    let catalog = &around.names.catalog;
+    Ok(Datum::Bool(match text(rest, 1).to_ascii_uppercase().as_str() {
+        "USAGE" => catalog.has_privileges_of(member, role, around.names.database),
+        "SET" => catalog.may_set_role(member, role),
+        _ => catalog.is_superuser(member) || catalog.is_member_of(member, role),
+    }))
+}

@@ -1,0 +1,67 @@
+//! Sequences: `nextval`, `currval`, `setval`, `lastval`.
+
+use std::sync::Arc;
+
+use table::catalog::Relation;
+use table::sequence::SequenceState;
+use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
+
+use super::{bool, integer, oid};
+use crate::client::Surroundings;
+
+/// The sequence with this OID.
+fn relation(around: &Surroundings<'_>, sequence: Oid) -> Result<Arc<Relation>> {
+    around.names.catalog.relation(sequence).cloned().ok_or_else(|| {
+        let message = format!("could not open relation with OID {sequence}");
+        Error::new(SqlState::UNDEFINED_TABLE, message)
+    })
+}
+
+/// The next value of a sequence.
+///
+/// # Errors
+/// `2200H` where it is at its end.
+pub(crate) fn next(around: &Surroundings<'_>, sequence: Oid) -> Result<i64> {
+    let relation = relation(around, sequence)?;
+    let value = around.client.instance.sequences.next(&relation).map_err(error)?;
+    around.client.sequences.borrow_mut().note(&relation, value);
+    Ok(value)
+}
+
+/// The error as expressions report it.
+fn error(error: table::Error) -> Error {
+    crate::error::Error::from(error).cause
+}
+
+pub(super) fn call(
+    around: &Surroundings<'_>,
+    name: &str,
+    args: &[DatumRef<'_>],
+) -> Result<Option<Datum>> {
+    let client = around.client;
+    Ok(Some(match name {
+        "nextval" => Datum::Int8(next(around, oid(args, 0))?),
+        "currval" => {
+            let relation = relation(around, oid(args, 0))?;
+            Datum::Int8(client.sequences.borrow().current(&relation).map_err(error)?)
+        }
+        "lastval" => Datum::Int8(client.sequences.borrow().last().map_err(error)?.1),
+        "setval" => {
+            let relation = relation(around, oid(args, 0))?;
+            let last = integer(args, 1);
+            let is_called = args.len() < 3 || bool(args, 2);
+            let state = SequenceState { last, is_called };
+            client.instance.sequences.set(&relation, state).map_err(error)?;
+            if is_called {
+                client.sequences.borrow_mut().note(&relation, last);
+            }
+            Datum::Int8(last)
+        }
+        "pg_sequence_last_value" => {
+            let relation = relation(around, oid(args, 0))?;
+            let state = client.instance.sequences.state(&relation).map_err(error)?;
+            if state.is_called { Datum::Int8(state.last) } else { Datum::Null }
+        }
+        _ => return Ok(None),
+    }))
+}

@@ -1,0 +1,143 @@
+//! `LISTEN` and `NOTIFY`: messages between sessions, sent when a transaction commits.
+//!
+//! ```text
+//!   session 1   LISTEN a ── commit ──> Hub  a: [1]
+//!   session 2   NOTIFY a, 'x' ─ commit ──> Hub ──> inbox of session 1, which is woken
+//! ```
+//!
+//! Nothing is kept: who does not listen when a transaction commits is not told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use txn::Transaction;
+use types::SqlState;
+
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::instance::Instance;
+use crate::message::Notification;
+use crate::portal::Work;
+use crate::session::{Session, done};
+
+/// The longest message, in bytes.
+const PAYLOAD_BYTES_MAX: usize = 7_999;
+
+/// What is done when the transaction commits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Note {
+    /// `LISTEN`
+    Listen(String),
+    /// `UNLISTEN`; `None` for all.
+    Unlisten(Option<String>),
+    /// `NOTIFY`: channel and message.
+    Notify(String, String),
+}
+
+/// Who listens to which channel, by the numbers of processes.
+#[derive(Default)]
+pub(crate) struct Hub {
+    channels: Mutex<BTreeMap<String, BTreeSet<i32>>>,
+}
+
+impl Hub {
+    /// Forgets a session that has ended.
+    pub fn forget(&self, process: i32) {
+        let mut channels = self.channels.lock();
+        channels.retain(|_, listeners| {
+            listeners.remove(&process);
+            !listeners.is_empty()
+        });
+    }
+
+    /// The channels that a session listens to.
+    pub fn channels(&self, process: i32) -> Vec<String> {
+        let channels = self.channels.lock();
+        let of = channels.iter().filter(|(_, listeners)| listeners.contains(&process));
+        of.map(|(channel, _)| channel.clone()).collect()
+    }
+
+    fn apply(&self, instance: &Instance, process: i32, note: Note) {
+        match note {
+            Note::Listen(channel) => {
+                self.channels.lock().entry(channel).or_default().insert(process);
+            }
+            Note::Unlisten(None) => self.forget(process),
+            Note::Unlisten(Some(channel)) => {
+                if let Some(listeners) = self.channels.lock().get_mut(&channel) {
+                    listeners.remove(&process);
+                }
+            }
+            Note::Notify(channel, payload) => {
+                let listeners = self.channels.lock().get(&channel).cloned().unwrap_or_default();
+                for listener in listeners {
+                    let Some(slot) = instance.session(listener) else { continue };
+                    let (channel, payload) = (channel.clone(), payload.clone());
+                    slot.inbox.lock().push(Notification { process, channel, payload });
+                    if listener != process
+                        && let Some(wake) = &*slot.wake.lock()
+                    {
+                        wake();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Does at once what was noted.
+pub(crate) fn deliver(client: &Client, notes: Vec<Note>) {
+    for note in notes {
+        client.instance.hub.apply(&client.instance, client.slot.process, note);
+    }
+}
+
+/// Has the commit do what was noted, in the order of commits.
+pub(crate) fn at_commit(client: &Client, notes: Vec<Note>, txn: &mut Transaction) {
+    if notes.is_empty() {
+        return;
+    }
+    let (instance, process) = (Arc::clone(&client.instance), client.slot.process);
+    txn.on_publish(move |_| {
+        for note in notes {
+            instance.hub.apply(&instance, process, note);
+        }
+    });
+}
+
+/// Checks a channel and a message.
+///
+/// # Errors
+/// `22023` where one is too long, or the channel is empty.
+pub(crate) fn check(channel: &str, payload: &str) -> types::Result<()> {
+    let invalid = |message| Err(types::Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    match () {
+        () if channel.is_empty() => invalid("channel name cannot be empty"),
+        () if channel.len() > 63 => invalid("channel name too long"),
+        () if payload.len() > PAYLOAD_BYTES_MAX => invalid("payload string too long"),
+        () => Ok(()),
+    }
+}
+
+impl Session {
+    /// Notes what is done when the transaction commits.
+    pub(crate) fn note(&mut self, note: Note, tag: &'static str) -> Result<Work> {
+        if let Note::Notify(channel, payload) = &note {
+            check(channel, payload).map_err(Error::from)?;
+        }
+        self.open();
+        self.client.add_note(note);
+        Ok(done(tag))
+    }
+}
+
+impl Client {
+    /// Notes what is done when the transaction commits; the same message twice is one.
+    pub(crate) fn add_note(&self, note: Note) {
+        let mut notes = self.notes.borrow_mut();
+        if !matches!(note, Note::Notify(..)) || !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! `PREPARE` and `EXECUTE`, `EXPLAIN`, and commands about tables that change no definition.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sql::parse::ast::{Path, SqlExpr, Statement, TypeName};
+use table::catalog::ConstraintOn;
+use types::{Datum, SqlState, Type};
+
+use crate::error::{Error, Result};
+use crate::instance::now;
+use crate::portal::{Portal, Tag, Work};
+use crate::query;
+use crate::session::{Session, done};
+use crate::statement::{Parsed, Prepared};
+use crate::transaction::Block;
+use crate::values::Values;
+
+impl Session {
+    pub(crate) fn prepare_command(
+        &mut self,
+        name: &str,
+        types: &[TypeName],
+        statement: &Statement,
+        text: &str,
+        _portal: &Portal,
+    ) -> Result<Work> {
+        if self.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        self.look()?;
+        let mut params: Vec<Type> = Vec::new();
+        for ty in types {
+            let surroundings = self.surroundings();
+            let found = sql::bind::type_name(ty, &*self.names, surroundings.types());
+            params.push(found.map_err(|error| Error::from(error.cause))?.0);
+        }
+        let _ = statement;
+        // Places count in the statement's own text from now on.
+        let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
+        let planned = self.planned(&parsed, &params)?;
+        let prepared = Prepared {
+            parsed,
+            params: planned.params.clone(),
+            columns: planned.columns.clone(),
+            prepared_at: now(&self.client.instance.env).0,
+            by_sql: true,
+        };
+        self.statements.insert(name.to_owned(), prepared);
+        Ok(done("PREPARE"))
+    }
+
+    /// A portal for `EXECUTE`: that of the prepared statement.
+    pub(crate) fn plan_execute(
+        &mut self,
+        parsed: Parsed,
+        name: &str,
+        args: &[SqlExpr],
+    ) -> Result<Portal> {
+        let prepared = self.prepared(name)?.clone();
+        if args.len() != prepared.params.len() {
+            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).detail(format!(
+                "Expected {} parameters but got {}.",
+                prepared.params.len(),
+                args.len()
+            )));
+        }
+        self.look()?;
+        let mut params = Vec::new();
+        {
+            let surroundings = self.surroundings();
+            let values = Values::new(&surroundings, Arc::clone(&self.names));
+            for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
+                let column = sql::bind::RelationColumn {
+                    attnum: 0,
+                    name: format!("${}", at + 1),
+                    ty: *ty,
+                    modifier: types::Modifier::NONE,
+                    not_null: false,
+                    default: sql::bind::ColumnDefault::None,
+                };
+                let context = surroundings.types();
+                let bound =
+                    sql::bind::column_value(&arg.text, None, &column, &*self.names, context)
+                        .map_err(|error| Error::from(error.cause))?;
+                let program = values.compile(&bound)?;
+                params.push(values.run(&program, &[], &[])?);
+            }
+        }
+        let planned = self.planned(&prepared.parsed, &prepared.params)?;
+        let mut portal = self.plan_portal(parsed, planned);
+        portal.params = params.into();
+        Ok(portal)
+    }
+
+    /// `EXPLAIN`
+    pub(crate) fn explain(
+        &mut self,
+        options: &[(String, Option<String>)],
+        statement: &Statement,
+        portal: &Portal,
+    ) -> Result<Work> {
+        let on = |name: &str| {
+            options.iter().any(|(known, value)| {
+                known == name
+                    && value.as_deref().is_none_or(|value| {
+                        crate::settings::value::bool_of(value) == Some(true)
+                    })
+            })
+        };
+        if let Some((_, Some(format))) = options.iter().find(|(name, _)| name == "format")
+            && !format.eq_ignore_ascii_case("text")
+        {
+            return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
+        }
+        let surroundings = self.surroundings();
+        let planned =
+            Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
+        drop(surroundings);
+        let mut lines: Vec<String> =
+            planned.prepared.explain().lines().map(str::to_owned).collect();
+        if on("analyze") {
+            let clock = Arc::clone(&self.client.instance.env.clock);
+            let started_us = clock.monotonic_us();
+            let mut rows = 0_u64;
+            self.collect(Arc::clone(&planned), &mut |_| rows += 1)?;
+            let took_ms = (clock.monotonic_us() - started_us) as f64 / 1_000.0;
+            lines.push(format!("Rows: {rows}"));
+            lines.push(format!("Execution Time: {took_ms:.3} ms"));
+        }
+        let rows: VecDeque<Vec<Datum>> =
+            lines.iter().map(|line| vec![Datum::text(line.as_str())]).collect();
+        Ok(Work::Rows { rows, tag: Tag::plain("EXPLAIN") })
+    }
+
+    /// `SET CONSTRAINTS`
+    pub(crate) fn set_constraints(&mut self, names: &[Path], deferred: bool) -> Result<Work> {
+        self.look()?;
+        let mut oids = Vec::new();
+        for path in names {
+            let found: Vec<_> = self
+                .names
+                .catalog
+                .constraints()
+                .filter(|constraint| *constraint.name == *path.last())
+                .filter(|constraint| matches!(constraint.on, ConstraintOn::Table(_)))
+                .collect();
+            if found.is_empty() {
+                let message = format!("constraint \"{path}\" does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+            }
+            for constraint in found {
+                if !constraint.is_deferrable {
+                    let message = format!("constraint \"{path}\" is not deferrable");
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+                oids.push(constraint.oid);
+            }
+        }
+        let all = names.is_empty();
+        let names = Arc::clone(&self.names);
+        let open = self.transaction.as_mut().expect("a transaction was begun");
+        let txn = open.inner.as_mut().expect("a transaction that goes on is open");
+        let around = crate::client::Surroundings::of(&self.client, &names, open.started);
+        let mut values = Values::new(&around, Arc::clone(&names));
+        let which = if all { None } else { Some(&oids[..]) };
+        open.checks.set(txn, &mut values, which, deferred)?;
+        Ok(done("SET CONSTRAINTS"))
+    }
+
+    /// The relations that a command names.
+    fn named_tables(&self, tables: &[Path]) -> Result<Vec<Arc<table::catalog::Relation>>> {
+        let find = |path: &Path| {
+            let (schema, name) = match path.parts.as_slice() {
+                [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
+                [name] => (None, name.text.as_str()),
+                [] => (None, ""),
+            };
+            self.names.user_relation(schema, name).cloned().ok_or_else(|| {
+                let message = format!("relation \"{path}\" does not exist");
+                Error::new(SqlState::UNDEFINED_TABLE, message)
+            })
+        };
+        tables.iter().map(find).collect()
+    }
+
+    /// `LOCK TABLE`
+    pub(crate) fn lock_tables(
+        &mut self,
+        tables: &[Path],
+        mode: &str,
+        nowait: bool,
+        alone: bool,
+    ) -> Result<Work> {
+        let in_block = match &self.transaction {
+            Some(open) => open.block == Block::Explicit || !alone,
+            None => !alone,
+        };
+        if !in_block {
+            return Err(Error::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "LOCK TABLE can only be used in transaction blocks",
+            ));
+        }
+        self.look()?;
+        let relations = self.named_tables(tables)?;
+        let mode = match mode {
+            "access share" => txn::RelationLock::AccessShare,
+            "row share" => txn::RelationLock::RowShare,
+            "row exclusive" => txn::RelationLock::RowExclusive,
+            "share update exclusive" => txn::RelationLock::ShareUpdateExclusive,
+            "share" => txn::RelationLock::Share,
+            "share row exclusive" => txn::RelationLock::ShareRowExclusive,
+            "exclusive" => txn::RelationLock::Exclusive,
+            _ => txn::RelationLock::AccessExclusive,
+        };
+        for relation in relations {
+            let inner = self.open().inner.as_mut().expect("a transaction that goes on is open");
+            let wait = if nowait { txn::Wait::Never } else { txn::Wait::Allowed };
+            inner.lock_relation(relation.oid.0, mode, wait).map_err(|error| match error {
+                txn::TxnError::LockNotAvailable if nowait => {
+                    let message =
+                        format!("could not obtain lock on relation \"{}\"", relation.name);
+                    Error::new(SqlState::LOCK_NOT_AVAILABLE, message)
+                }
+                other => other.into(),
+            })?;
+        }
+        Ok(done("LOCK TABLE"))
+    }
+
+    /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done.
+    pub(crate) fn maintain(
+        &mut self,
+        tag: &'static str,
+        tables: &[Path],
+        alone: bool,
+    ) -> Result<Work> {
+        let in_block = self.is_block() || !alone;
+        if in_block && tag == "VACUUM" {
+            return Err(crate::define::in_block(tag));
+        }
+        if tag == "REINDEX" {
+            return Ok(done(tag));
+        }
+        self.look()?;
+        self.named_tables(tables)?;
+        if tag == "CHECKPOINT" || tag == "ANALYZE" || tag == "VACUUM" {
+            let instance = &self.client.instance;
+            instance.handles.save_counts(&instance.engine)?;
+        }
+        Ok(done(tag))
+    }
+}

@@ -1,0 +1,92 @@
+//! What goes on: settings of the session, who is connected, zones of time.
+
+use types::time::{Interval, TimeZone, TimestampTz};
+use types::{Datum, Oid, Type};
+
+use super::rows::{Rows, Scene, bool, oid, text, text_or_null, texts};
+use crate::instance::now;
+use crate::settings::known::Unit;
+use crate::settings::value::bare;
+
+pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
+    let settings = scene.client.settings.borrow();
+    for (known, value) in settings.all() {
+        let limit = |limit: f64| match known.kind.name() {
+            "integer" | "real" => text(&bare(&crate::settings::value::Value::Real(limit))),
+            _ => Datum::Null,
+        };
+        let unit = (known.unit != Unit::None).then(|| known.unit.name());
+        rows.row(&[
+            ("name", text(known.name)),
+            ("setting", text(&bare(value))),
+            ("unit", text_or_null(unit)),
+            ("category", text("")),
+            ("short_desc", text("")),
+            ("context", text(known.scope.name())),
+            ("vartype", text(known.kind.name())),
+            ("source", text("default")),
+            ("min_val", limit(known.least)),
+            ("max_val", limit(known.most)),
+            (
+                "enumvals",
+                if known.words.is_empty() {
+                    Datum::Null
+                } else {
+                    texts(Type::TEXT, known.words.iter().copied())
+                },
+            ),
+            ("boot_val", text(known.default)),
+            ("reset_val", text(known.default)),
+            ("pending_restart", bool(false)),
+        ]);
+    }
+}
+
+pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
+    let catalog = &scene.names.catalog;
+    for slot in scene.client.instance.sessions() {
+        let activity = slot.activity.lock().clone();
+        let database = catalog.database_named(&activity.database);
+        let role = catalog.role_named(&activity.user);
+        let time = |us: i64| match us {
+            0 => Datum::Null,
+            us => Datum::TimestampTz(TimestampTz(us)),
+        };
+        rows.row(&[
+            ("datid", oid(database.map_or(Oid::NONE, |database| database.oid))),
+            ("datname", text(&activity.database)),
+            ("pid", Datum::Int4(slot.process)),
+            ("usesysid", oid(role.map_or(Oid::NONE, |role| role.oid))),
+            ("usename", text(&activity.user)),
+            ("application_name", text(&activity.application)),
+            ("client_addr", text_or_null(activity.peer.as_deref())),
+            ("backend_start", time(activity.started)),
+            ("query_start", time(activity.query_started)),
+            ("state_change", time(activity.query_started)),
+            ("state", text(activity.state)),
+            ("query", text(&activity.query)),
+            ("backend_type", text("client backend")),
+        ]);
+    }
+}
+
+pub(super) fn zones(scene: Scene<'_>, rows: &mut Rows) {
+    let at = now(&scene.client.instance.env);
+    for name in TimeZone::names() {
+        let Some(zone) = TimeZone::find(name) else { continue };
+        let local = zone.local(at);
+        rows.row(&[
+            ("name", text(name)),
+            ("abbrev", text(local.abbreviation)),
+            (
+                "utc_offset",
+                Datum::Interval(Interval {
+                    months: 0,
+                    days: 0,
+                    us: i64::from(local.east_s) * 1_000_000,
+                }),
+            ),
+            ("is_dst", bool(local.is_summer)),
+        ]);
+    }
+}

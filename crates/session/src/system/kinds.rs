@@ -1,0 +1,354 @@
+//! What types, functions and operators there are: `pg_type`, `pg_proc` and their kin.
+
+use scalar::function::Volatility;
+use scalar::{operators, registry};
+use table::catalog::{IndexMethod, TypeEntry, UserTypeKind};
+use types::{Datum, Oid, Type, builtin};
+
+use super::relations::form;
+use super::rows::{
+    Rows, Scene, bool, int2, letter, oid, oidvector, text, texts, type_oid,
+};
+use super::{PG_CATALOG, all, objects};
+use crate::objects::COLLATIONS;
+
+/// The number of a function by its name, as `regproc` holds it.
+fn proc(name: &str) -> Datum {
+    Datum::Oid(registry::functions(name).first().map_or(Oid::NONE, |function| function.oid))
+}
+
+pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
+    for facts in builtin::all() {
+        rows.row(&[
+            ("oid", type_oid(facts.ty)),
+            ("typname", text(facts.name)),
+            ("typnamespace", oid(PG_CATALOG)),
+            ("typowner", oid(Oid(10))),
+            ("typlen", Datum::Int2(facts.length)),
+            ("typbyval", bool(facts.is_by_value())),
+            ("typtype", letter(if facts.is_pseudo() { 'p' } else { 'b' })),
+            ("typcategory", letter(facts.category)),
+            ("typispreferred", bool(facts.is_preferred())),
+            ("typisdefined", bool(true)),
+            ("typdelim", letter(',')),
+            ("typelem", type_oid(facts.element)),
+            ("typarray", type_oid(facts.array)),
+            ("typinput", proc(&facts.input_function())),
+            ("typoutput", proc(&facts.output_function())),
+            ("typalign", letter(facts.align)),
+            ("typstorage", letter(facts.storage)),
+            ("typtypmod", Datum::Int4(-1)),
+            ("typcollation", oid(facts.collation())),
+        ]);
+    }
+    for system in all() {
+        if system.row_type == Oid::NONE || builtin::facts(Type(system.row_type)).is_some() {
+            continue;
+        }
+        rows.row(&[
+            ("oid", oid(system.row_type)),
+            ("typname", text(system.name)),
+            ("typnamespace", oid(system.schema)),
+            ("typowner", oid(Oid(10))),
+            ("typlen", Datum::Int2(-1)),
+            ("typtype", letter('c')),
+            ("typcategory", letter('C')),
+            ("typisdefined", bool(true)),
+            ("typdelim", letter(',')),
+            ("typrelid", oid(system.oid)),
+            ("typalign", letter('d')),
+            ("typstorage", letter('x')),
+            ("typtypmod", Datum::Int4(-1)),
+        ]);
+    }
+    let mut users: Vec<_> = scene
+        .names
+        .catalog
+        .types()
+        .filter(|(_, entry)| scene.is_here(entry.schema()))
+        .collect();
+    users.sort_by_key(|(ty, _)| *ty);
+    for (ty, entry) in users {
+        user_type(scene, ty, entry, rows);
+    }
+}
+
+fn user_type(scene: Scene<'_>, ty: Type, entry: &TypeEntry, rows: &mut Rows) {
+    let (length, by_value, align, storage) = form(scene, ty);
+    let mut row = vec![
+        ("oid", type_oid(ty)),
+        ("typname", text(entry.name())),
+        ("typnamespace", oid(entry.schema())),
+        ("typowner", oid(entry.owner())),
+        ("typlen", Datum::Int2(length)),
+        ("typbyval", bool(by_value)),
+        ("typalign", letter(align)),
+        ("typstorage", letter(storage)),
+        ("typisdefined", bool(true)),
+        ("typdelim", letter(',')),
+        ("typtypmod", Datum::Int4(-1)),
+        ("typarray", type_oid(entry.array().unwrap_or(Type::NONE))),
+        ("typelem", type_oid(entry.element().unwrap_or(Type::NONE))),
+    ];
+    let (kind, category) = match entry {
+        TypeEntry::User(user) => match &user.kind {
+            UserTypeKind::Enum(_) => {
+                row.push(("typacl", objects::acl(scene, user.acl.as_ref())));
+                ('e', 'E')
+            }
+            UserTypeKind::Domain(domain) => {
+                row.push(("typbasetype", type_oid(domain.base)));
+                row.push(("typtypmod", Datum::Int4(domain.modifier.0)));
+                row.push(("typnotnull", bool(domain.not_null)));
+                row.push(("typcollation", oid(domain.collation)));
+                if let Some(default) = &domain.default {
+                    row.push(("typdefault", text(&default.text)));
+                    row.push(("typdefaultbin", text(&default.text)));
+                }
+                let names = &*scene.names;
+                ('d', scalar::facts::Facts(names).category(ty))
+            }
+        },
+        TypeEntry::Row(relation) => {
+            row.push(("typrelid", oid(relation.oid)));
+            ('c', 'C')
+        }
+        TypeEntry::UserArray(_) | TypeEntry::RowArray(_) => ('b', 'A'),
+    };
+    row.push(("typtype", letter(kind)));
+    row.push(("typcategory", letter(category)));
+    let (input, output) = match kind {
+        'e' => ("enum_in", "enum_out"),
+        'd' => ("domain_in", "domain_out"),
+        'c' => ("record_in", "record_out"),
+        _ => ("array_in", "array_out"),
+    };
+    row.push(("typinput", proc(input)));
+    row.push(("typoutput", proc(output)));
+    rows.row(&row);
+}
+
+pub(super) fn labels(scene: Scene<'_>, rows: &mut Rows) {
+    let mut users: Vec<_> = scene.names.catalog.types().collect();
+    users.sort_by_key(|(ty, _)| *ty);
+    for (ty, entry) in users {
+        let TypeEntry::User(user) = entry else { continue };
+        let UserTypeKind::Enum(labels) = &user.kind else { continue };
+        if !scene.is_here(user.schema) {
+            continue;
+        }
+        for (number, order, label) in &labels.labels {
+            rows.row(&[
+                ("oid", oid(*number)),
+                ("enumtypid", type_oid(ty)),
+                ("enumsortorder", Datum::Float4(order.get() as f32)),
+                ("enumlabel", text(label)),
+            ]);
+        }
+    }
+}
+
+pub(super) fn functions(_: Scene<'_>, rows: &mut Rows) {
+    for function in registry::all() {
+        let kind = match function.eval {
+            scalar::Eval::Aggregate(_) => 'a',
+            scalar::Eval::Window => 'w',
+            _ => 'f',
+        };
+        let names = function.argument_names();
+        rows.row(&[
+            ("oid", oid(function.oid)),
+            ("proname", text(function.name)),
+            ("pronamespace", oid(PG_CATALOG)),
+            ("proowner", oid(Oid(10))),
+            ("prolang", oid(Oid(12))),
+            ("procost", Datum::Float4(1.0)),
+            ("prorows", Datum::Float4(if function.set { 1000.0 } else { 0.0 })),
+            ("prokind", letter(kind)),
+            ("proisstrict", bool(function.strict)),
+            ("proretset", bool(function.set)),
+            (
+                "provolatile",
+                letter(match function.volatility {
+                    Volatility::Immutable => 'i',
+                    Volatility::Stable => 's',
+                    Volatility::Volatile => 'v',
+                }),
+            ),
+            ("proparallel", letter('s')),
+            ("pronargs", int2(function.args.len())),
+            ("pronargdefaults", int2(function.defaults.len())),
+            ("prorettype", type_oid(function.ret)),
+            ("proargtypes", oidvector(function.args.iter().map(|ty| ty.oid()))),
+            (
+                "proargnames",
+                if names.is_empty() {
+                    Datum::Null
+                } else {
+                    texts(Type::TEXT, names.iter().copied())
+                },
+            ),
+            ("prosrc", text(function.name)),
+        ]);
+    }
+}
+
+pub(super) fn aggregates(rows: &mut Rows) {
+    for function in registry::all().filter(|function| function.is_aggregate()) {
+        rows.row(&[
+            ("aggfnoid", oid(function.oid)),
+            ("aggkind", letter('n')),
+            ("aggtranstype", type_oid(function.ret)),
+            ("aggfinalmodify", letter('r')),
+            ("aggmfinalmodify", letter('r')),
+        ]);
+    }
+}
+
+pub(super) fn operators(rows: &mut Rows) {
+    for operator in operators::all() {
+        let number = |found: Option<&operators::Operator>| {
+            oid(found.map_or(Oid::NONE, |operator| operator.oid))
+        };
+        rows.row(&[
+            ("oid", oid(operator.oid)),
+            ("oprname", text(operator.name)),
+            ("oprnamespace", oid(PG_CATALOG)),
+            ("oprowner", oid(Oid(10))),
+            ("oprkind", letter(if operator.left == Type::NONE { 'l' } else { 'b' })),
+            ("oprcanmerge", bool(operator.name == "=")),
+            ("oprcanhash", bool(operator.name == "=")),
+            ("oprleft", type_oid(operator.left)),
+            ("oprright", type_oid(operator.right)),
+            ("oprresult", type_oid(operator.ret)),
+            ("oprcom", number(operator.commutator())),
+            ("oprnegate", number(operator.negator())),
+            ("oprcode", oid(operator.function)),
+        ]);
+    }
+}
+
+pub(super) fn casts(rows: &mut Rows) {
+    for (cast, number) in scalar::cast::all().iter().zip(10_000..) {
+        let function = match cast.how() {
+            scalar::cast::How::Function(function) => function,
+            _ => Oid::NONE,
+        };
+        rows.row(&[
+            ("oid", oid(Oid(number))),
+            ("castsource", type_oid(cast.source)),
+            ("casttarget", type_oid(cast.target)),
+            ("castfunc", oid(function)),
+            (
+                "castcontext",
+                letter(match cast.when {
+                    scalar::cast::Circumstance::Implicit => 'i',
+                    scalar::cast::Circumstance::Assignment => 'a',
+                    scalar::cast::Circumstance::Explicit => 'e',
+                }),
+            ),
+            ("castmethod", letter(if function == Oid::NONE { 'b' } else { 'f' })),
+        ]);
+    }
+}
+
+/// The access methods: number, name, `t` for tables and `i` for indexes.
+const METHODS: [(u32, &str, char); 4] =
+    [(2, "heap", 't'), (403, "btree", 'i'), (405, "hash", 'i'), (2742, "gin", 'i')];
+
+pub(super) fn methods(rows: &mut Rows) {
+    for (number, name, kind) in METHODS {
+        rows.row(&[
+            ("oid", oid(Oid(number))),
+            ("amname", text(name)),
+            ("amtype", letter(kind)),
+        ]);
+    }
+}
+
+/// Operator classes: number, method, name, type.
+const CLASSES: [(u32, u32, &str, Type); 26] = [
+    (1978, 403, "int4_ops", Type::INT4),
+    (1979, 403, "int2_ops", Type::INT2),
+    (3124, 403, "int8_ops", Type::INT8),
+    (1981, 403, "oid_ops", Type::OID),
+    (3126, 403, "text_ops", Type::TEXT),
+    (10_022, 403, "varchar_ops", Type::VARCHAR),
+    (10_003, 403, "bpchar_ops", Type::BPCHAR),
+    (10_002, 403, "bool_ops", Type::BOOL),
+    (10_004, 403, "bytea_ops", Type::BYTEA),
+    (10_006, 403, "char_ops", Type::CHAR),
+    (10_024, 403, "name_ops", Type::NAME),
+    (3122, 403, "date_ops", Type::DATE),
+    (10_016, 403, "time_ops", Type::TIME),
+    (10_018, 403, "timetz_ops", Type::TIMETZ),
+    (3128, 403, "timestamp_ops", Type::TIMESTAMP),
+    (3127, 403, "timestamptz_ops", Type::TIMESTAMPTZ),
+    (10_012, 403, "interval_ops", Type::INTERVAL),
+    (3125, 403, "numeric_ops", Type::NUMERIC),
+    (10_009, 403, "float4_ops", Type::FLOAT4),
+    (3123, 403, "float8_ops", Type::FLOAT8),
+    (10_065, 403, "uuid_ops", Type::UUID),
+    (10_087, 403, "jsonb_ops", Type::JSONB),
+    (3522, 403, "enum_ops", Type::NONE),
+    (10_001, 403, "array_ops", Type::ANYARRAY),
+    (10_094, 2742, "array_ops", Type::ANYARRAY),
+    (10_091, 2742, "jsonb_ops", Type::JSONB),
+];
+
+/// The operator class that an index uses for a type.
+pub(super) fn class_of(ty: Type, method: IndexMethod) -> Oid {
+    let method = if method == IndexMethod::Gin { 2742 } else { 403 };
+    let is_array = builtin::facts(ty).is_some_and(|facts| facts.is_array());
+    let wanted = if is_array { Type::ANYARRAY } else { ty };
+    let of = |wanted: Type| {
+        CLASSES.iter().find(|(_, am, _, known)| *am == method && *known == wanted)
+    };
+    let found = of(wanted).or_else(|| if ty.is_builtin() { None } else { of(Type::NONE) });
+    found.map_or(Oid(3126), |(number, ..)| Oid(*number))
+}
+
+pub(super) fn classes(rows: &mut Rows) {
+    for (number, method, name, ty) in CLASSES {
+        rows.row(&[
+            ("oid", oid(Oid(number))),
+            ("opcmethod", oid(Oid(method))),
+            ("opcname", text(name)),
+            ("opcnamespace", oid(PG_CATALOG)),
+            ("opcowner", oid(Oid(10))),
+            ("opcintype", type_oid(ty)),
+            ("opcdefault", bool(true)),
+        ]);
+    }
+}
+
+pub(super) fn collations(rows: &mut Rows) {
+    for (number, name) in COLLATIONS {
+        let provider = match name {
+            "default" => 'd',
+            "pg_c_utf8" => 'b',
+            _ => 'c',
+        };
+        rows.row(&[
+            ("oid", oid(Oid(number))),
+            ("collname", text(name)),
+            ("collnamespace", oid(PG_CATALOG)),
+            ("collowner", oid(Oid(10))),
+            ("collprovider", letter(provider)),
+            ("collisdeterministic", bool(true)),
+            ("collencoding", Datum::Int4(-1)),
+        ]);
+    }
+}
+
+pub(super) fn languages(rows: &mut Rows) {
+    for (number, name, trusted) in [(12, "internal", false), (14, "sql", true)] {
+        rows.row(&[
+            ("oid", oid(Oid(number))),
+            ("lanname", text(name)),
+            ("lanowner", oid(Oid(10))),
+            ("lanpltrusted", bool(trusted)),
+        ]);
+    }
+}
+

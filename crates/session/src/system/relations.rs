@@ -1,0 +1,346 @@
+//! `pg_class`, `pg_attribute` and what belongs to tables: defaults, indexes, constraints, sequences.
+
+use table::catalog::{
+    Column, Constraint, ConstraintKind, ConstraintOn, IndexMethod, IndexPart, Relation,
+    RelationKind,
+};
+use types::{Datum, Oid, Repr, Type, TypeSource, builtin};
+
+use super::rows::{
+    Rows, Scene, array, bool, int2, int2s, int2vector, letter, oid, oidvector, text, texts,
+    type_oid,
+};
+use super::{all, objects};
+
+impl Scene<'_> {
+    /// True for a schema of this database, or of the system.
+    pub(super) fn is_here(&self, schema: Oid) -> bool {
+        let found = self.names.catalog.schema(schema);
+        found.is_some_and(|schema| {
+            schema.database == Oid::NONE || schema.database == self.names.database
+        })
+    }
+
+    /// The relations of this database, in the order of their OIDs.
+    pub(super) fn relations(&self) -> Vec<&std::sync::Arc<Relation>> {
+        let mut found: Vec<_> = self
+            .names
+            .catalog
+            .relations()
+            .filter(|relation| self.is_here(relation.schema))
+            .collect();
+        found.sort_by_key(|relation| relation.oid);
+        found
+    }
+}
+
+/// The access method of an index, as `pg_am` numbers it.
+fn method_oid(method: IndexMethod) -> Oid {
+    match method {
+        IndexMethod::Btree => Oid(403),
+        IndexMethod::Hash => Oid(405),
+        IndexMethod::Gin => Oid(2742),
+    }
+}
+
+pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
+    for system in all() {
+        rows.row(&[
+            ("oid", oid(system.oid)),
+            ("relname", text(system.name)),
+            ("relnamespace", oid(system.schema)),
+            ("reltype", oid(system.row_type)),
+            ("relowner", oid(Oid(10))),
+            ("relam", oid(if system.is_view { Oid::NONE } else { Oid(2) })),
+            ("relkind", letter(if system.is_view { 'v' } else { 'r' })),
+            ("relnatts", int2(system.columns.len())),
+            ("relpersistence", letter('p')),
+            ("relispopulated", bool(true)),
+            ("relreplident", letter('n')),
+            ("reltuples", Datum::Float4(-1.0)),
+            ("relhasrules", bool(system.is_view)),
+        ]);
+    }
+    for relation in scene.relations() {
+        let table = scene.names.catalog.table(relation.oid);
+        let count = table.and_then(|table| {
+            let storage = table.relation.table()?.storage;
+            Some(scene.names.handles.row_count(storage))
+        });
+        let checks = table.map_or(0, |table| {
+            let is_check = |constraint: &&std::sync::Arc<Constraint>| {
+                matches!(constraint.kind, ConstraintKind::Check { .. })
+            };
+            table.constraints.iter().filter(is_check).count()
+        });
+        let am = match &relation.kind {
+            RelationKind::Table(_) => Oid(2),
+            RelationKind::Index(index) => method_oid(index.method),
+            _ => Oid::NONE,
+        };
+        let options: Vec<String> =
+            relation.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let is_view = matches!(relation.kind, RelationKind::View(_));
+        let has_foreign = table.is_some_and(|table| {
+            !table.referenced_by.is_empty()
+                || table.constraints.iter().any(|known| known.foreign_key().is_some())
+        });
+        rows.row(&[
+            ("oid", oid(relation.oid)),
+            ("relname", text(&relation.name)),
+            ("relnamespace", oid(relation.schema)),
+            ("reltype", oid(relation.row_type.as_ref().map_or(Oid::NONE, |row| row.ty.oid()))),
+            ("relowner", oid(relation.owner)),
+            ("relam", oid(am)),
+            ("relfilenode", oid(relation.oid)),
+            ("reltuples", Datum::Float4(count.map_or(-1.0, |count| count as f32))),
+            ("relpages", Datum::Int4(count.map_or(0, |count| (count / 100) as i32 + 1))),
+            ("relhasindex", bool(table.is_some_and(|table| !table.indexes.is_empty()))),
+            ("relpersistence", letter(char::from(relation.persistence as u8))),
+            ("relkind", letter(relation.kind_letter())),
+            ("relnatts", int2(relation.columns.len())),
+            ("relchecks", int2(checks)),
+            ("relhasrules", bool(is_view)),
+            ("relhastriggers", bool(has_foreign)),
+            ("relispopulated", bool(true)),
+            ("relreplident", letter(if table.is_some() { 'd' } else { 'n' })),
+            ("relacl", objects::acl(scene, relation.acl.as_ref())),
+            (
+                "reloptions",
+                if options.is_empty() {
+                    Datum::Null
+                } else {
+                    texts(Type::TEXT, options.iter().map(String::as_str))
+                },
+            ),
+        ]);
+    }
+}
+
+/// What `pg_type` says of how values of a type lie: length, by value, alignment, storage.
+pub(super) fn form(scene: Scene<'_>, ty: Type) -> (i16, bool, char, char) {
+    match builtin::facts(ty) {
+        Some(facts) => (facts.length, facts.is_by_value(), facts.align, facts.storage),
+        None => match scene.names.shape(ty) {
+            Some(types::Shape::Enum(_)) => (4, true, 'i', 'p'),
+            Some(types::Shape::Domain(base, _)) => form(scene, base),
+            _ => (-1, false, 'd', 'x'),
+        },
+    }
+}
+
+fn collation_of(ty: Type) -> Oid {
+    builtin::facts(ty).map_or(Oid::NONE, |facts| facts.collation())
+}
+
+pub(super) fn attributes(scene: Scene<'_>, rows: &mut Rows) {
+    for system in all() {
+        for (column, attnum) in system.columns.iter().zip(1..) {
+            let (length, by_value, align, storage) = form(scene, column.ty);
+            rows.row(&[
+                ("attrelid", oid(system.oid)),
+                ("attname", text(column.name)),
+                ("atttypid", type_oid(column.ty)),
+                ("attlen", Datum::Int2(length)),
+                ("attnum", Datum::Int2(attnum)),
+                ("attcacheoff", Datum::Int4(-1)),
+                ("atttypmod", Datum::Int4(-1)),
+                ("attbyval", bool(by_value)),
+                ("attalign", letter(align)),
+                ("attstorage", letter(storage)),
+                ("attnotnull", bool(column.not_null)),
+                ("attislocal", bool(true)),
+                ("attcollation", oid(collation_of(column.ty))),
+            ]);
+        }
+    }
+    for relation in scene.relations() {
+        for column in &relation.columns {
+            attribute(scene, relation, column, rows);
+        }
+    }
+}
+
+fn attribute(scene: Scene<'_>, relation: &Relation, column: &Column, rows: &mut Rows) {
+    let (length, by_value, align, storage) = form(scene, column.ty);
+    let ty = if column.is_dropped { Oid::NONE } else { column.ty.oid() };
+    let dimensions = match builtin::facts(column.ty) {
+        Some(facts) => facts.is_array(),
+        None => matches!(scene.names.shape(column.ty), Some(types::Shape::Array(_))),
+    };
+    let identity = match &column.identity {
+        None => text(""),
+        Some(identity) => letter(if identity.is_always { 'a' } else { 'd' }),
+    };
+    let generated = column.default.as_ref().is_some_and(|default| default.is_generated);
+    rows.row(&[
+        ("attrelid", oid(relation.oid)),
+        ("attname", text(&column.name)),
+        ("atttypid", oid(ty)),
+        ("attlen", Datum::Int2(length)),
+        ("attnum", Datum::Int2(column.attnum)),
+        ("attcacheoff", Datum::Int4(-1)),
+        ("atttypmod", Datum::Int4(column.modifier.0)),
+        ("attndims", Datum::Int4(i32::from(dimensions))),
+        ("attbyval", bool(by_value)),
+        ("attalign", letter(align)),
+        ("attstorage", letter(storage)),
+        ("attnotnull", bool(column.not_null)),
+        ("atthasdef", bool(column.default.is_some())),
+        ("atthasmissing", bool(column.missing.is_some())),
+        ("attidentity", identity),
+        ("attgenerated", if generated { letter('s') } else { text("") }),
+        ("attisdropped", bool(column.is_dropped)),
+        ("attislocal", bool(true)),
+        ("attcollation", oid(column.collation)),
+        ("attacl", objects::acl(scene, column.acl.as_ref())),
+    ]);
+}
+
+pub(super) fn defaults(scene: Scene<'_>, rows: &mut Rows) {
+    for relation in scene.relations() {
+        for column in relation.live_columns() {
+            let Some(default) = &column.default else { continue };
+            rows.row(&[
+                ("oid", oid(default.oid)),
+                ("adrelid", oid(relation.oid)),
+                ("adnum", Datum::Int2(column.attnum)),
+                ("adbin", text(&default.expr.text)),
+            ]);
+        }
+    }
+}
+
+pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
+    for relation in scene.relations() {
+        let Some(index) = relation.index() else { continue };
+        let keys = index.keys.iter().map(|key| match &key.part {
+            IndexPart::Column(attnum) => *attnum,
+            IndexPart::Expr(_) => 0,
+        });
+        let exprs: Vec<&str> = index
+            .keys
+            .iter()
+            .filter_map(|key| match &key.part {
+                IndexPart::Expr(expr) => Some(&*expr.text),
+                IndexPart::Column(_) => None,
+            })
+            .collect();
+        let options = index
+            .keys
+            .iter()
+            .map(|key| i16::from(key.is_descending) | i16::from(key.nulls_first) << 1);
+        let classes = index.keys.iter().map(|key| super::kinds::class_of(key.ty, index.method));
+        let collations = index.keys.iter().map(|key| collation_of(key.ty));
+        rows.row(&[
+            ("indexrelid", oid(relation.oid)),
+            ("indrelid", oid(index.table)),
+            ("indnatts", int2(index.keys.len() + index.include.len())),
+            ("indnkeyatts", int2(index.keys.len())),
+            ("indisunique", bool(index.is_unique)),
+            ("indnullsnotdistinct", bool(index.is_unique && !index.nulls_distinct)),
+            ("indisprimary", bool(index.is_primary)),
+            ("indimmediate", bool(index.is_immediate)),
+            ("indisvalid", bool(index.is_valid)),
+            ("indisready", bool(true)),
+            ("indislive", bool(true)),
+            ("indkey", int2vector(keys.chain(index.include.iter().copied()))),
+            ("indcollation", oidvector(collations)),
+            ("indclass", oidvector(classes)),
+            ("indoption", int2vector(options)),
+            ("indexprs", if exprs.is_empty() { Datum::Null } else { text(&exprs.join(", ")) }),
+            (
+                "indpred",
+                index.predicate.as_ref().map_or(Datum::Null, |predicate| text(&predicate.text)),
+            ),
+        ]);
+    }
+}
+
+pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
+    let catalog = &scene.names.catalog;
+    let mut found: Vec<_> = catalog.constraints().collect();
+    found.sort_by_key(|constraint| constraint.oid);
+    for constraint in found {
+        let (schema, relation, domain) = match constraint.on {
+            ConstraintOn::Table(table) => {
+                let Some(relation) = catalog.relation(table) else { continue };
+                (relation.schema, table, Oid::NONE)
+            }
+            ConstraintOn::Domain(ty) => {
+                let Some(user) = catalog.user_type(ty) else { continue };
+                (user.schema, Oid::NONE, ty.oid())
+            }
+        };
+        if !scene.is_here(schema) {
+            continue;
+        }
+        let mut row = vec![
+            ("oid", oid(constraint.oid)),
+            ("conname", text(&constraint.name)),
+            ("connamespace", oid(schema)),
+            ("contype", letter(constraint.kind_letter())),
+            ("condeferrable", bool(constraint.is_deferrable)),
+            ("condeferred", bool(constraint.is_deferred)),
+            ("convalidated", bool(constraint.is_validated)),
+            ("conrelid", oid(relation)),
+            ("contypid", oid(domain)),
+            ("conislocal", bool(true)),
+            ("connoinherit", bool(!matches!(constraint.kind, ConstraintKind::Check { .. }))),
+            ("confupdtype", letter(' ')),
+            ("confdeltype", letter(' ')),
+            ("confmatchtype", letter(' ')),
+        ];
+        if relation != Oid::NONE {
+            row.push(("conkey", int2s(constraint.columns())));
+        }
+        match &constraint.kind {
+            ConstraintKind::Check { expr, .. } => row.push(("conbin", text(&expr.text))),
+            ConstraintKind::Key { index, .. } => row.push(("conindid", oid(*index))),
+            ConstraintKind::Foreign(key) => {
+                row.push(("conindid", oid(key.index)));
+                row.push(("confrelid", oid(key.references)));
+                row.push(("confkey", int2s(&key.referenced)));
+                row.push(("confupdtype", letter(char::from(key.on_update as u8))));
+                row.push(("confdeltype", letter(char::from(key.on_delete as u8))));
+                row.push(("confmatchtype", letter(char::from(key.match_type as u8))));
+                let equal = scene.names.catalog.relation(key.references).map(|table| {
+                    let operators: Vec<Datum> = key
+                        .referenced
+                        .iter()
+                        .filter_map(|attnum| table.column(*attnum))
+                        .map(|column| {
+                            let found = scalar::operators::find("=", column.ty, column.ty);
+                            Datum::Oid(found.map_or(Oid(98), |operator| operator.oid))
+                        })
+                        .collect();
+                    array(Type::OID, Repr::Oid, 1, &operators)
+                });
+                let equal = equal.unwrap_or_default();
+                for column in ["conpfeqop", "conppeqop", "conffeqop"] {
+                    row.push((column, equal.clone()));
+                }
+                if !key.on_delete_columns.is_empty() {
+                    row.push(("confdelsetcols", int2s(&key.on_delete_columns)));
+                }
+            }
+        }
+        rows.row(&row);
+    }
+}
+
+pub(super) fn sequences(scene: Scene<'_>, rows: &mut Rows) {
+    for relation in scene.relations() {
+        let Some(sequence) = relation.sequence() else { continue };
+        rows.row(&[
+            ("seqrelid", oid(relation.oid)),
+            ("seqtypid", type_oid(sequence.data_type)),
+            ("seqstart", Datum::Int8(sequence.start)),
+            ("seqincrement", Datum::Int8(sequence.increment)),
+            ("seqmax", Datum::Int8(sequence.max)),
+            ("seqmin", Datum::Int8(sequence.min)),
+            ("seqcache", Datum::Int8(sequence.cache)),
+            ("seqcycle", bool(sequence.cycle)),
+        ]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Sequences: numbers, ends, crashes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use txn::Isolation;
+use types::{Datum, Type};
+use vfs::{CrashPolicy, SimVfs};
+
+use super::{World, told};
+use crate::catalog::ddl::SequenceOptions;
+use crate::catalog::{PUBLIC, Persistence, Relation};
+use crate::sequence::{SequenceState, Sequences, SessionSequences};
+
+fn create(world: &World, options: SequenceOptions) -> Arc<Relation> {
+    let made = world.ddl(|ddl| ddl.create_sequence(PUBLIC, "s", Persistence::Permanent, &options));
+    made.expect("the sequence is made")
+}
+
+/// Numbers ascend without gaps over a clean close; `setval` and both of its manners are kept.
+#[test]
+fn numbers_go_on_where_they_were() {
+    let disk = SimVfs::unrecorded();
+    let world = World::open(&disk, 1);
+    let s = create(&world, SequenceOptions::default());
+    let sequences = Sequences::new(Arc::clone(&world.engine));
+    let got: Vec<i64> = (0..40).map(|_| sequences.next(&s).unwrap()).collect();
+    assert_eq!(got, (1..=40).collect::<Vec<i64>>());
+    sequences.save().unwrap();
+    drop(sequences);
+    world.close();
+    let world = World::open(&disk, 1);
+    let sequences = Sequences::new(Arc::clone(&world.engine));
+    assert_eq!(sequences.state(&s).unwrap(), SequenceState { last: 40, is_called: true });
+    assert_eq!(sequences.next(&s).unwrap(), 41);
+    sequences.set(&s, SequenceState { last: 100, is_called: false }).unwrap();
+    assert_eq!((sequences.next(&s).unwrap(), sequences.next(&s).unwrap()), (100, 101));
+    sequences.set(&s, SequenceState { last: 7, is_called: true }).unwrap();
+    assert_eq!(sequences.next(&s).unwrap(), 8);
+    let refused = sequences.set(&s, SequenceState { last: 0, is_called: true });
+    assert_eq!(
+        told(refused),
+        "22003: setval: value 0 is out of bounds for sequence \"s\" (1..9223372036854775807)\n  - - - -"
+    );
+}
+
+/// A sequence ends at its bound or begins again, downwards as well.
+#[test]
+fn a_sequence_ends_or_cycles() {
+    let world = World::new();
+    let three = SequenceOptions { max: Some(Some(3)), ..SequenceOptions::default() };
+    let s = create(&world, three.clone());
+    let sequences = Sequences::new(Arc::clone(&world.engine));
+    let take = |s: &Relation| sequences.next(s);
+    assert_eq!((take(&s).unwrap(), take(&s).unwrap(), take(&s).unwrap()), (1, 2, 3));
+    assert_eq!(
+        told(take(&s)),
+        "2200H: nextval: reached maximum value of sequence \"s\" (3)\n  - - - -"
+    );
+    let options = SequenceOptions {
+        increment: Some(-2),
+        min: Some(Some(-4)),
+        max: Some(Some(0)),
+        cycle: Some(true),
+        ..SequenceOptions::default()
+    };
+    let made = world
+        .ddl(|ddl| ddl.create_sequence(PUBLIC, "d", Persistence::Permanent, &options))
+        .unwrap();
+    let got: Vec<i64> = (0..7).map(|_| take(&made).unwrap()).collect();
+    assert_eq!(got, [0, -2, -4, 0, -2, -4, 0]);
+    let mut session = SessionSequences::default();
+    assert_eq!(
+        told(session.last()),
+        "55000: lastval is not yet defined in this session\n  - - - -"
+    );
+    session.note(&made, 5);
+    assert_eq!((session.current(&made).unwrap(), session.last().unwrap().1), (5, 5));
+    assert_eq!(
+        told(session.current(&s)),
+        "55000: currval of sequence \"s\" is not yet defined in this session\n  - - - -"
+    );
+}
+
+/// Threads never get a number twice, and neither does anybody after a power loss: of the numbers that
+/// a durable commit has used, none is given out again.
+#[test]
+fn no_number_is_given_twice() {
+    let disk = SimVfs::new(7);
+    let world = World::open(&disk, 7);
+    let s = create(&world, SequenceOptions::default());
+    let sequences = Sequences::new(Arc::clone(&world.engine));
+    let take = || (0..200).map(|_| sequences.next(&s).unwrap()).collect::<Vec<i64>>();
+    let got: Vec<i64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(got.iter().collect::<HashSet<_>>().len(), 800);
+    world.create("used", &[("number", Type::INT8)], vec![]);
+    let used = world.table("used");
+    for _ in 0..20 {
+        let last = sequences.next(&s).unwrap();
+        let mut session = world.session(Isolation::ReadCommitted);
+        session.insert(&used, &[Datum::Int8(last)]).unwrap();
+        session.commit().unwrap();
+        let policy = CrashPolicy::ALL[last as usize % CrashPolicy::ALL.len()];
+        let image = disk.image(disk.op_count(), &policy, last as u64);
+        let world = World::open(&image, 7);
+        let again = Sequences::new(Arc::clone(&world.engine));
+        let next = again.next(&s).unwrap();
+        assert!(next > last && next <= last + 32, "{next} after {last}");
+    }
+}
