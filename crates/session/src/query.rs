@@ -40,6 +40,8 @@ pub(crate) struct Planned {
     pub tag: &'static str,
     /// True where it changes rows.
     pub writes: bool,
+    /// True where it locks rows that it reads.
+    pub locks: bool,
 }
 
 /// What a plan was made from.
@@ -283,7 +285,9 @@ pub(crate) fn plan(
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
-    Ok(Planned { prepared, params: bound.params, columns, tag, writes })
+    // Asked once, when the plan is made.
+    let locks = prepared.explain().contains("LockRows ");
+    Ok(Planned { prepared, params: bound.params, columns, tag, writes, locks })
 }
 
 /// A column as clients are told of it.

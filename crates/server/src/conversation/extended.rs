@@ -95,6 +95,7 @@ impl Conversation {
     }
 
     fn run_execute(&mut self, execute: &mut Execute) -> Result<Flow, Error> {
+        self.must_block |= self.session.portal(&execute.portal)?.may_wait();
         if self.must_block && self.is_inline {
             return Ok(Flow::Wait(Step::Block));
         }
