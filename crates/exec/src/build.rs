@@ -11,13 +11,14 @@ use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
 use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
 
 use crate::ctx::Shared;
+use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
 use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
 use crate::op::functions::{Function, Functions};
-use crate::op::hash_join::{HashJoin, Side};
 use crate::op::guard::{self, Guard};
+use crate::op::hash_join::{HashJoin, Side};
 use crate::op::limit::Limit;
 use crate::op::lock::{Lock, LockRows};
 use crate::op::loop_join::LoopJoin;
@@ -31,7 +32,6 @@ use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
 use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
-use crate::op::Input;
 use crate::plan::{self, Body, Join, Kind, Link, Node, Plan, Table, each_part, is_volatile};
 
 /// A plan with everything that is needed to run it, once at a time.
@@ -72,14 +72,6 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
         columns: Vec::new(),
     };
     Builder { plan: &plan, types, sources: Vec::new() }.node(node)
-}
-
-/// The operator that the client is told about.
-fn main_of(root: &Node) -> &Node {
-    match &root.kind {
-        Kind::With { input, .. } => main_of(input),
-        _ => root,
-    }
 }
 
 struct Builder<'a> {
@@ -189,7 +181,7 @@ impl Builder<'_> {
             Kind::CteScan { table, .. } => Box::new(CteScan::new(*table)),
             Kind::WorkTable { table, .. } => Box::new(WorkTable::new(*table)),
             Kind::Modify(modify) => {
-                let is_main = std::ptr::eq(main_of(&self.plan.root), node);
+                let is_main = std::ptr::eq(self.plan.root.main(), node);
                 Box::new(self.modify(modify, is_main)?)
             }
             Kind::LockRows { input, locks } => {
@@ -335,8 +327,7 @@ impl Builder<'_> {
                 })
             }
         };
-        let returning =
-            modify.returning.as_ref().map(|exprs| self.programs(exprs)).transpose()?;
+        let returning = modify.returning.as_ref().map(|exprs| self.programs(exprs)).transpose()?;
         let mut streams = inserts;
         modify.input.clone().each(&mut |node| {
             streams &= !matches!(node.kind, Kind::Scan(_) | Kind::CteScan { .. });
@@ -362,10 +353,8 @@ impl Builder<'_> {
         let Some(limit) = limit else { return self.node(node) };
         Ok(match &node.kind {
             Kind::Sort { input, keys, top: true } => {
-                let bound = sort::Bound {
-                    limit: self.program(limit)?,
-                    offset: self.maybe(offset)?,
-                };
+                let bound =
+                    sort::Bound { limit: self.program(limit)?, offset: self.maybe(offset)? };
                 Box::new(Sort::new(self.node(input)?, self.sort_keys(keys)?, Some(bound)))
             }
             Kind::Project { input, exprs } => {
@@ -385,15 +374,12 @@ impl Builder<'_> {
             let lateral = match &join.lateral {
                 None => None,
                 Some(args) => {
-                    let args =
-                        args.iter().map(|(expr, slot)| Ok((self.program(expr)?, *slot)));
+                    let args = args.iter().map(|(expr, slot)| Ok((self.program(expr)?, *slot)));
                     Some(args.collect::<Result<_>>()?)
                 }
             };
             let (left, right) = (self.node(&join.left)?, self.node(&join.right)?);
-            return Ok(Box::new(LoopJoin::new(
-                join.kind, left, right, condition, lateral, widths,
-            )));
+            return Ok(Box::new(LoopJoin::new(join.kind, left, right, condition, lateral, widths)));
         }
         let keys = |side: fn(&(Expr, Expr)) -> &Expr| {
             join.keys.iter().map(|pair| self.program(side(pair))).collect::<Result<Vec<_>>>()

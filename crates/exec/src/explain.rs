@@ -225,7 +225,8 @@ fn path(path: &Path) -> String {
     }
     for (end, inclusive, exclusive) in [(&path.low, ">=", ">"), (&path.high, "<=", "<")] {
         if let Some(end) = end {
-            line += &format!(" {} {}", if end.inclusive { inclusive } else { exclusive }, end.value);
+            line +=
+                &format!(" {} {}", if end.inclusive { inclusive } else { exclusive }, end.value);
         }
     }
     if path.backward {

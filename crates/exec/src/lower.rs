@@ -34,13 +34,8 @@ pub fn lower(
     context: Context<'_>,
     schema: &dyn Schema,
 ) -> Result<Plan> {
-    let mut lowering = Lowering {
-        around: Vec::new(),
-        subplans: Vec::new(),
-        slots: 0,
-        tables: 0,
-        types: names,
-    };
+    let mut lowering =
+        Lowering { around: Vec::new(), subplans: Vec::new(), slots: 0, tables: 0, types: names };
     let columns = plan.columns.clone();
     let mut root = lowering.node(plan);
     let mut done = Ok(());
@@ -163,9 +158,7 @@ impl Lowering<'_> {
             Bound::CteScan { table, name } => Kind::CteScan { table, name },
             Bound::WorkTable { table, name } => Kind::WorkTable { table, name },
             Bound::Modify(modify) => self.modify(*modify),
-            Bound::LockRows { input, locks } => {
-                Kind::LockRows { input: self.boxed(input), locks }
-            }
+            Bound::LockRows { input, locks } => Kind::LockRows { input: self.boxed(input), locks },
         };
         let mut node = Node { kind, types };
         node.exprs(&mut |expr, _| self.expr(expr));
@@ -272,9 +265,9 @@ impl Lowering<'_> {
     /// The slot of a column of the row so many levels up.
     fn slot(&mut self, levels_up: usize, index: u32, expr: &Expr) -> u32 {
         let row = self.around.len() - levels_up;
-        let known = self.around[row].kept.iter().find(|(kept, _)| {
-            matches!(kept.kind, ExprKind::Column { index: of, .. } if of == index)
-        });
+        let known = self.around[row].kept.iter().find(
+            |(kept, _)| matches!(kept.kind, ExprKind::Column { index: of, .. } if of == index),
+        );
         if let Some((_, slot)) = known {
             return *slot;
         }

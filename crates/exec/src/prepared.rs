@@ -87,8 +87,7 @@ impl Run {
     /// too much memory. The execution is over then.
     pub fn next(&mut self, ctx: &mut Ctx<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         if self.machine.is_none() {
-            self.machine =
-                Some(Machine::new(&self.prepared.plan, ctx.frame.context.types.types)?);
+            self.machine = Some(Machine::new(&self.prepared.plan, ctx.frame.context.types.types)?);
         }
         let Some(machine) = &mut self.machine else { return Ok(false) };
         let env = Env { ctx: *ctx, shared: &machine.shared };

@@ -135,46 +135,25 @@ pub trait Tables {
     ///
     /// # Errors
     /// `23505` where a row like it is there and that is no conflict; `23503`.
-    fn insert(
-        &self,
-        relation: Oid,
-        row: &[Datum],
-        arbiters: Option<&[Oid]>,
-    ) -> Result<Inserted>;
+    fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted>;
 
     /// Replaces a row, which was locked.
     ///
     /// # Errors
     /// `23505`, `23503`.
-    fn update(
-        &self,
-        relation: Oid,
-        key: &[u8],
-        old: &[Datum],
-        new: &[Datum],
-    ) -> Result<()>;
+    fn update(&self, relation: Oid, key: &[u8], old: &[Datum], new: &[Datum]) -> Result<()>;
 
     /// Deletes a row, which was locked.
     ///
     /// # Errors
     /// `23503`.
-    fn delete(
-        &self,
-        relation: Oid,
-        key: &[u8],
-        old: &[Datum],
-    ) -> Result<()>;
+    fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
 
     /// Deletes a row, now and in all of the past.
     ///
     /// # Errors
     /// `0A000` where the store cannot.
-    fn erase(
-        &self,
-        relation: Oid,
-        key: &[u8],
-        old: &[Datum],
-    ) -> Result<()>;
+    fn erase(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
 
     /// Locks a row. Where it was changed since the statement began, its newest state is put into
     /// `out`, with the columns of `attnums`.
@@ -196,13 +175,8 @@ pub trait Tables {
     ///
     /// # Errors
     /// What the store reports.
-    fn get(
-        &self,
-        relation: Oid,
-        key: &[u8],
-        attnums: &[i16],
-        out: &mut Vec<Datum>,
-    ) -> Result<bool>;
+    fn get(&self, relation: Oid, key: &[u8], attnums: &[i16], out: &mut Vec<Datum>)
+    -> Result<bool>;
 
     /// The newest state of a row, that which the transaction sees with its own changes, with the
     /// columns of `attnums`; false where there is none.

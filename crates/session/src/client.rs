@@ -31,6 +31,8 @@ pub(crate) struct Client {
     /// What the session got from sequences.
     pub sequences: RefCell<SessionSequences>,
     pub database_oid: Oid,
+    /// True where nothing may block.
+    pub inline: Cell<bool>,
     random: Generator,
 }
 
@@ -49,6 +51,7 @@ impl Client {
             notes: RefCell::default(),
             sequences: RefCell::default(),
             database_oid: login.database,
+            inline: Cell::new(false),
         }
     }
 
@@ -175,7 +178,11 @@ impl Random for Generator {
             mixed ^ (mixed >> 31)
         };
         let state = (split(), split());
-        self.state.set(if state == (0, 0) { (0x5851_F42D_4C95_7F2D, 0x1405_7B7E_F767_814F) } else { state });
+        self.state.set(if state == (0, 0) {
+            (0x5851_F42D_4C95_7F2D, 0x1405_7B7E_F767_814F)
+        } else {
+            state
+        });
     }
 
     fn secret(&self) -> [u8; 16] {

@@ -66,8 +66,8 @@ impl Session {
             Command::Deallocate(name) => self.deallocate(name.as_ref()),
             Command::Close(name) => self.close_command(name.as_ref()),
             Command::Other(words) => Err(Error::not_supported(words)),
-            Command::Prepare { name, types, statement, text } => {
-                self.prepare_command(&name.text, types, statement, text, portal)
+            Command::Prepare { name, types, text, .. } => {
+                self.prepare_command(&name.text, types, text)
             }
             Command::Declare { name, scroll, hold, query, .. } => {
                 self.declare(&name.text, *scroll, *hold, query, portal)
@@ -360,7 +360,13 @@ impl Session {
         if lower == "role" || lower == "session_authorization" {
             return self.set_role(&lower, text, extent);
         }
-        self.client.settings.get_mut().set(name, text, extent)
+        self.client.settings.get_mut().set(name, text, extent)?;
+        if lower == "application_name" {
+            let settings = self.client.settings.get_mut();
+            let application = settings.text("application_name").to_owned();
+            self.client.slot.activity.lock().application = application;
+        }
+        Ok(())
     }
 
     /// `SET ROLE` and `SET SESSION AUTHORIZATION`.
@@ -513,7 +519,9 @@ pub(crate) fn setting_text(name: &str, values: &[SetValue]) -> Result<Option<Str
     let texts: Vec<String> = values
         .iter()
         .map(|value| match value {
-            SetValue::Word(text) | SetValue::String(text) if name.eq_ignore_ascii_case("search_path") => {
+            SetValue::Word(text) | SetValue::String(text)
+                if name.eq_ignore_ascii_case("search_path") =>
+            {
                 scalar::quote::identifier(text)
             }
             SetValue::Word(text) | SetValue::String(text) | SetValue::Number(text) => text.clone(),

@@ -116,12 +116,7 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn fetch(
-        &mut self,
-        name: &str,
-        direction: Direction,
-        moves: bool,
-    ) -> Result<Work> {
+    pub(crate) fn fetch(&mut self, name: &str, direction: Direction, moves: bool) -> Result<Work> {
         let mut cursor = self.cursors.remove(name).ok_or_else(|| no_cursor(name))?;
         let found = self.fetch_from(&mut cursor, direction);
         self.cursors.insert(name.to_owned(), cursor);

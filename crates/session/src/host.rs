@@ -39,9 +39,8 @@ impl sql::eval::Host for Host<'_> {
         let frame = Frame { context: &context, params: &[], host: self };
         for (constraint, check) in &known.checks {
             if matches!(check.run(&[value][..], frame)?, Datum::Bool(false)) {
-                let message = format!(
-                    "value for domain {name} violates check constraint \"{constraint}\""
-                );
+                let message =
+                    format!("value for domain {name} violates check constraint \"{constraint}\"");
                 let error = about(Error::new(SqlState::CHECK_VIOLATION, message));
                 return Err(error.about(Object::Constraint, constraint.as_str()));
             }

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use txn::{Engine, EngineOptions};
 use table::rows::Handles;
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
-use types::{Oid, SqlState};
+use txn::{Engine, EngineOptions};
 use types::time::TimestampTz;
+use types::{Oid, SqlState};
 use vfs::Env;
 
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ pub struct Options {
 
 /// A table that is not SQL's, in a database that has no others.
 #[derive(Debug)]
-struct NoTable(store::TableId);
+struct NoTable;
 
 impl store::Table for NoTable {
     fn merge(
@@ -167,10 +167,9 @@ impl Slot {
                 let message = "terminating connection due to administrator command";
                 Error::new(SqlState::ADMIN_SHUTDOWN, message).fatal()
             }
-            2 => Error::new(
-                SqlState::QUERY_CANCELED,
-                "canceling statement due to statement timeout",
-            ),
+            2 => {
+                Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
+            }
             _ => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
         })
     }
@@ -203,7 +202,7 @@ impl Instance {
     /// # Errors
     /// Where it cannot be opened, or is open elsewhere.
     pub fn open_at(dir: &Path, engine: EngineOptions, options: Options) -> Result<Arc<Self>> {
-        let others: txn::TableResolver = Arc::new(|table| Arc::new(NoTable(table)));
+        let others: txn::TableResolver = Arc::new(|_| Arc::new(NoTable));
         let resolve = options.tables.resolver(others);
         let opened = Engine::open(&options.env, dir, engine, resolve).map_err(|error| {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);

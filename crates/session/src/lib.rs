@@ -19,9 +19,9 @@
 //! [`vfs::Env`].
 
 mod client;
-mod cursor;
 mod command;
 mod copy;
+mod cursor;
 mod define;
 mod error;
 mod functions;

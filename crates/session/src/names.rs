@@ -14,9 +14,7 @@ use std::sync::Arc;
 use exec::stored::Programs;
 use exec::tables::TableFacts;
 use parking_lot::Mutex;
-use sql::bind::{
-    ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
-};
+use sql::bind::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
 use sql::eval::Program;
 use table::catalog::{
     self, Catalog, ConstraintKind, ConstraintOn, IndexPart, TypeEntry, UserTypeKind,
@@ -152,8 +150,7 @@ impl Names {
             return true;
         }
         let Some(entry) = self.catalog.type_entry(ty) else { return false };
-        self.path.contains(&entry.schema())
-            && self.type_oid(None, entry.name()) == Some(ty)
+        self.path.contains(&entry.schema()) && self.type_oid(None, entry.name()) == Some(ty)
     }
 
     /// The type of users with this name.

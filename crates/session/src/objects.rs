@@ -78,9 +78,7 @@ impl Names {
             }
             _ => None,
         };
-        found.ok_or_else(|| {
-            missing(SqlState::UNDEFINED_TABLE, "relation", &parts.join("."))
-        })
+        found.ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &parts.join(".")))
     }
 
     fn is_this_database(&self, name: &str) -> bool {
@@ -95,8 +93,7 @@ impl Names {
                 _ => error.cause,
             }
         })?;
-        let unknown =
-            || missing(SqlState::UNDEFINED_OBJECT, "type", text);
+        let unknown = || missing(SqlState::UNDEFINED_OBJECT, "type", text);
         let (schema, name) = match parsed.name.parts.as_slice() {
             [name] => (None, name.text.as_str()),
             [schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
@@ -134,10 +131,8 @@ impl Names {
 
     fn regprocedure(&self, text: &str) -> Result<Oid> {
         let unknown = || missing(SqlState::UNDEFINED_FUNCTION, "function", text);
-        let (name, args) = text
-            .strip_suffix(')')
-            .and_then(|text| text.split_once('('))
-            .ok_or_else(|| {
+        let (name, args) =
+            text.strip_suffix(')').and_then(|text| text.split_once('(')).ok_or_else(|| {
                 Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis")
             })?;
         let args: Vec<Type> = match args.trim() {
@@ -215,10 +210,9 @@ impl Objects for Names {
             Type::REGPROCEDURE => self.procedure_name(oid),
             Type::REGNAMESPACE => self.catalog.schema(oid).map(|schema| quoted(&schema.name)),
             Type::REGROLE => self.catalog.role(oid).map(|role| quoted(&role.name)),
-            Type::REGCOLLATION => COLLATIONS
-                .iter()
-                .find(|(known, _)| *known == oid.0)
-                .map(|(_, name)| quoted(name)),
+            Type::REGCOLLATION => {
+                COLLATIONS.iter().find(|(known, _)| *known == oid.0).map(|(_, name)| quoted(name))
+            }
             _ => None,
         }
     }

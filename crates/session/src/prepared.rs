@@ -21,9 +21,7 @@ impl Session {
         &mut self,
         name: &str,
         types: &[TypeName],
-        statement: &Statement,
         text: &str,
-        _portal: &Portal,
     ) -> Result<Work> {
         if self.statements.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
@@ -36,7 +34,6 @@ impl Session {
             let found = sql::bind::type_name(ty, &*self.names, surroundings.types());
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
-        let _ = statement;
         // Places count in the statement's own text from now on.
         let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
@@ -105,9 +102,9 @@ impl Session {
         let on = |name: &str| {
             options.iter().any(|(known, value)| {
                 known == name
-                    && value.as_deref().is_none_or(|value| {
-                        crate::settings::value::bool_of(value) == Some(true)
-                    })
+                    && value
+                        .as_deref()
+                        .is_none_or(|value| crate::settings::value::bool_of(value) == Some(true))
             })
         };
         if let Some((_, Some(format))) = options.iter().find(|(name, _)| name == "format")
@@ -116,8 +113,7 @@ impl Session {
             return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
         }
         let surroundings = self.surroundings();
-        let planned =
-            Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
+        let planned = Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
         drop(surroundings);
         let mut lines: Vec<String> =
             planned.prepared.explain().lines().map(str::to_owned).collect();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use sql::parse::ast::Statement;
-use types::{Datum, Modifier, Oid, Shape, SqlState, Style, Type, TypeSource, builtin};
+use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource, builtin};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
@@ -23,8 +23,8 @@ use crate::host::Host;
 use crate::names::Names;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::session::Session;
-use crate::system::rows::Scene;
 use crate::statement::Parsed;
+use crate::system::rows::Scene;
 use crate::values::Values;
 
 /// How many plans are kept.
@@ -85,9 +85,9 @@ fn style_key(style: &Style) -> (u8, u8, String) {
 fn is_timeless(text: &str) -> bool {
     !["now", "today", "tomorrow", "yesterday"].iter().any(|word| {
         let bytes = text.as_bytes();
-        bytes.windows(word.len() + 1).any(|window| {
-            window[0] == b'\'' && window[1..].eq_ignore_ascii_case(word.as_bytes())
-        })
+        bytes
+            .windows(word.len() + 1)
+            .any(|window| window[0] == b'\'' && window[1..].eq_ignore_ascii_case(word.as_bytes()))
     })
 }
 
@@ -213,7 +213,11 @@ impl Session {
 
 impl Session {
     /// Runs a plan to its end and gives each row to `each`.
-    pub(crate) fn collect(&mut self, planned: Arc<Planned>, each: &mut dyn FnMut(&[Datum])) -> Result<()> {
+    pub(crate) fn collect(
+        &mut self,
+        planned: Arc<Planned>,
+        each: &mut dyn FnMut(&[Datum]),
+    ) -> Result<()> {
         struct Each<'a>(&'a mut dyn FnMut(&[Datum]));
         impl Output for Each<'_> {
             fn row(
@@ -264,6 +268,13 @@ fn gone() -> Error {
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
 }
 
+impl Running {
+    /// Goes back to the beginning.
+    pub fn restart(&mut self) {
+        self.run = self.planned.prepared.start();
+    }
+}
+
 /// A plan that is being run.
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
@@ -280,8 +291,8 @@ pub(crate) fn plan(
     let in_text = |error| Error::in_text(error, source);
     let (tag, writes) = tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
     let names: &Names = &surroundings.names;
-    let bound = sql::bind::statement(statement, names, surroundings.types(), params)
-        .map_err(in_text)?;
+    let bound =
+        sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
@@ -318,21 +329,4 @@ pub(crate) fn length_of(ty: Type, names: &Names) -> i16 {
             _ => -1,
         },
     }
-}
-
-/// A column that a command gives.
-pub(crate) fn plain_column(name: &str, ty: Type) -> Column {
-    Column {
-        name: name.to_owned(),
-        table: Oid::NONE,
-        attnum: 0,
-        ty,
-        modifier: Modifier::NONE,
-        length: builtin::facts(ty).map_or(-1, |facts| facts.length),
-    }
-}
-
-/// A row of texts.
-pub(crate) fn text_row<const N: usize>(values: [&str; N]) -> Vec<Datum> {
-    values.into_iter().map(Datum::text).collect()
 }

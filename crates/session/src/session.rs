@@ -19,13 +19,11 @@ use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::Names;
-use crate::notify;
-use crate::query;
 use crate::portal::{Done, Format, Output, Portal, Tag, Work};
+use crate::query;
 use crate::settings::Extent;
 use crate::statement::{Described, Params, Parsed, Prepared, given};
-use crate::transaction::{Block, Modes, Open, Status};
-use crate::values::Values;
+use crate::transaction::{Block, Open, Status};
 
 /// One client.
 pub struct Session {
@@ -43,9 +41,9 @@ pub struct Session {
     seen_user: Arc<str>,
     style: Arc<Style>,
     /// True where nothing may block.
-    inline: bool,
+    pub(crate) inline: bool,
     /// A commit that has its place and is to be waited for.
-    ordered: Option<txn::Ordered>,
+    pub(crate) ordered: Option<txn::Ordered>,
 }
 
 impl Session {
@@ -80,6 +78,8 @@ impl Session {
         session.client.settings.get_mut().commit();
         session.refresh();
         let mut activity = session.client.slot.activity.lock();
+        activity.application =
+            session.client.settings.borrow().text("application_name").to_owned();
         activity.user = login.user;
         activity.database = session.client.database.to_string();
         activity.peer = start.peer;
@@ -338,7 +338,10 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        let done = self.run(portal, rows_max, out)?;
+        let done = match self.inline {
+            true => self.run_inline(portal, rows_max, out)?,
+            false => self.run(portal, rows_max, out)?,
+        };
         if matches!(done, Done::Complete(_)) {
             self.settle(portal.alone)?;
         }
@@ -395,7 +398,11 @@ impl Session {
                 }
                 done
             }
-            _ => Ok(()),
+            None => {
+                self.portals.clear();
+                Ok(())
+            }
+            Some(_) => Ok(()),
         }
     }
 
@@ -427,6 +434,7 @@ impl Session {
     /// Says whether statements may block (a lock, the disk) or give [`Done::Blocked`] instead.
     pub fn set_inline(&mut self, inline: bool) {
         self.inline = inline;
+        self.client.inline.set(inline);
     }
 
     /// The commit that must be waited for before the answer of the statement goes out. There is one
@@ -543,139 +551,6 @@ impl Session {
         Ok(())
     }
 
-    /// The transaction, which is begun where there is none.
-    pub(crate) fn open(&mut self) -> &mut Open {
-        if self.transaction.is_none() {
-            self.begin(Block::Implicit, None);
-        }
-        self.transaction.as_mut().expect("it has been begun")
-    }
-
-    /// Begins a transaction.
-    pub(crate) fn begin(&mut self, block: Block, modes: Option<Modes>) {
-        let modes = modes.unwrap_or_else(|| self.default_modes());
-        let mut inner = self.client.instance.engine.begin(modes.isolation);
-        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
-        if timeout_ms > 0 {
-            inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
-        }
-        let instance = &self.client.instance;
-        let checks = table::foreign::Checks::new(
-            Arc::clone(&instance.handles),
-            Arc::clone(&self.names.catalog),
-        );
-        self.transaction = Some(Open {
-            inner: Some(inner),
-            block,
-            failed: false,
-            modes,
-            started: now(&self.client.instance.env),
-            savepoints: Vec::new(),
-            draft: None,
-            checks,
-            looked: false,
-        });
-    }
-
-    /// What transactions are like unless they say otherwise.
-    pub(crate) fn default_modes(&self) -> Modes {
-        let settings = self.client.settings.borrow();
-        let mut modes = Modes {
-            isolation: txn::Isolation::ReadCommitted,
-            uncommitted: false,
-            read_only: settings.bool("default_transaction_read_only"),
-            deferrable: settings.bool("default_transaction_deferrable"),
-        };
-        modes.set_isolation(settings.text("default_transaction_isolation"));
-        modes
-    }
-
-    /// Commits the open transaction.
-    pub(crate) fn commit(&mut self) -> Result<()> {
-        if self.transaction.is_some() {
-            self.hold_cursors()?;
-        }
-        let Some(mut open) = self.transaction.take() else { return Ok(()) };
-        self.portals.retain(|_, portal| matches!(portal.work, Work::Done(_)));
-        let notes = std::mem::take(self.client.notes.get_mut());
-        if let Some(mut inner) = open.inner.take() {
-            if !open.checks.is_empty() {
-                let around = Surroundings::of(&self.client, &self.names, open.started);
-                let mut values = Values::new(&around, Arc::clone(&self.names));
-                open.checks.end_transaction(&mut inner, &mut values)?;
-            }
-            let changed = open.draft.as_ref().is_some_and(|draft| !draft.is_empty());
-            if let Some(draft) = open.draft {
-                draft.publish(&mut inner)?;
-            }
-            if inner.is_read_only() {
-                self.client.settings.get_mut().commit();
-                notify::deliver(&self.client, notes);
-                return Ok(());
-            }
-            notify::at_commit(&self.client, notes, &mut inner);
-            let meta = self.commit_meta();
-            if self.inline {
-                self.ordered = Some(inner.order(meta)?);
-            } else {
-                inner.commit(meta)?;
-            }
-            if changed {
-                let instance = &self.client.instance;
-                instance.catalogs.tables().settle(instance.engine.store());
-            }
-        }
-        self.client.settings.get_mut().commit();
-        Ok(())
-    }
-
-    /// What a commit says of itself.
-    fn commit_meta(&self) -> txn::CommitMeta {
-        let settings = self.client.settings.borrow();
-        let author = match settings.text("commit.author") {
-            "" => self.client.user.borrow().to_string(),
-            author => author.to_owned(),
-        };
-        let mut meta = txn::CommitMeta::default();
-        meta.author = author;
-        meta.message = settings.text("commit.message").to_owned();
-        meta
-    }
-
-    /// Takes back all that the open transaction has done.
-    pub(crate) fn rollback(&mut self) {
-        self.transaction = None;
-        self.portals.clear();
-        self.cursors.retain(|_, cursor| cursor.is_held);
-        self.client.notes.get_mut().clear();
-        self.client.settings.get_mut().undo_to(0);
-    }
-
-    /// Takes back what a statement that has failed was part of.
-    fn abort(&mut self) {
-        match &mut self.transaction {
-            Some(open) if open.block == Block::Explicit => {
-                open.failed = true;
-                let mut settings_mark = 0;
-                match open.savepoints.last() {
-                    Some(savepoint) => {
-                        let mark = savepoint.mark.clone();
-                        settings_mark = mark.settings;
-                        open.go_back(&mark);
-                    }
-                    // Nothing can be gone back to: others need not wait.
-                    None => {
-                        open.inner = None;
-                        open.draft = None;
-                    }
-                }
-                self.portals.clear();
-                self.client.settings.get_mut().undo_to(settings_mark);
-            }
-            _ => self.rollback(),
-        }
-    }
-
     /// Binds a statement under its own parameters' types.
     fn prepare(&mut self, parsed: Parsed, params: Vec<Type>, by_sql: bool) -> Result<Prepared> {
         self.begin_statement(&parsed)?;
@@ -738,20 +613,76 @@ impl Session {
         }
     }
 
-    fn run(
+    /// Runs a portal where nothing may block: what would wait for a lock is taken back.
+    fn run_inline(
         &mut self,
         portal: &mut Portal,
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
+        let may_block = match (&portal.work, portal.parsed.statement.as_deref()) {
+            // Rows that have gone out cannot be taken back.
+            (Work::Plan(running), _) if running.planned.locks => return Ok(Done::Blocked),
+            (Work::Plan(running), _) => running.planned.writes,
+            (Work::Command, Some(Statement::Command(command))) => {
+                matches!(**command, Command::Lock { .. })
+            }
+            (Work::Command, _) => true,
+            _ => false,
+        };
+        if !may_block {
+            let done = self.run(portal, rows_max, out);
+            return match (done, &mut portal.work) {
+                (Err(error), Work::Plan(running))
+                    if error.state() == SqlState::LOCK_NOT_AVAILABLE && portal.rows == 0 =>
+                {
+                    running.restart();
+                    Ok(Done::Blocked)
+                }
+                (done, _) => done,
+            };
+        }
+        let is_new = self.transaction.is_none();
+        let mark = self.mark();
+        self.set_patience(Some(0));
+        let done = self.run(portal, rows_max, out);
+        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
+        self.set_patience((timeout_ms > 0).then(|| timeout_ms.unsigned_abs() * 1_000));
+        match done {
+            Err(error) if error.state() == SqlState::LOCK_NOT_AVAILABLE => {
+                if is_new {
+                    self.transaction = None;
+                } else {
+                    self.open().go_back(&mark);
+                }
+                self.client.settings.get_mut().undo_to(mark.settings);
+                self.client.notes.get_mut().truncate(mark.notes);
+                if let Work::Plan(running) = &mut portal.work {
+                    running.restart();
+                    portal.rows = 0;
+                }
+                Ok(Done::Blocked)
+            }
+            done => done,
+        }
+    }
+
+    /// Sets how long locks are waited for, in microseconds.
+    fn set_patience(&mut self, us: Option<u64>) {
+        let inner = self.transaction.as_mut().and_then(|open| open.inner.as_mut());
+        if let Some(inner) = inner {
+            inner.set_lock_timeout(us);
+        }
+    }
+
+    fn run(&mut self, portal: &mut Portal, rows_max: u64, out: &mut dyn Output) -> Result<Done> {
         if matches!(portal.work, Work::Command) {
             let statement = portal.parsed.statement.clone();
             match statement.as_deref() {
                 Some(Statement::Command(command)) => portal.work = self.command(command, portal)?,
                 Some(Statement::Define(define)) => portal.work = self.define(define, portal)?,
                 Some(Statement::CreateView { name, columns, replace, query, text }) => {
-                    portal.work =
-                        self.create_view(name, columns, *replace, query, text, portal)?;
+                    portal.work = self.create_view(name, columns, *replace, query, text, portal)?;
                 }
                 Some(Statement::Explain { options, statement }) => {
                     portal.work = self.explain(options, statement, portal)?;
@@ -812,10 +743,7 @@ impl Drop for Session {
 /// True for statements that a failed transaction takes: those that end it, or what failed.
 fn ends_failure(statement: &Statement) -> bool {
     let Statement::Command(command) = statement else { return false };
-    matches!(
-        **command,
-        Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_)
-    )
+    matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
 }
 
 fn no_portal(name: &str) -> Error {

@@ -28,8 +28,7 @@ impl Parsed {
 
     /// All statements of a text.
     pub(crate) fn all(text: &str) -> Result<Vec<Parsed>> {
-        let parsed =
-            sql::parse::statements(text).map_err(|error| Error::in_text(error, text))?;
+        let parsed = sql::parse::statements(text).map_err(|error| Error::in_text(error, text))?;
         let source: Arc<str> = text.into();
         Ok(parsed
             .into_iter()

@@ -12,8 +12,17 @@
 //! Each statement begins at a mark of its own, so that one that fails leaves nothing behind even
 //! where the transaction goes on.
 
+use std::sync::Arc;
+
 use txn::{Isolation, Savepoint, Transaction};
 use types::time::TimestampTz;
+
+use crate::client::Surroundings;
+use crate::error::Result;
+use crate::instance::now;
+use crate::notify;
+use crate::session::Session;
+use crate::values::Values;
 
 /// Where a session is, as `ReadyForQuery` tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,5 +138,140 @@ impl Open {
             (None, Some(_)) => {}
         }
         self.checks.restore(&mark.checks);
+    }
+}
+
+impl Session {
+    /// The transaction, which is begun where there is none.
+    pub(crate) fn open(&mut self) -> &mut Open {
+        if self.transaction.is_none() {
+            self.begin(Block::Implicit, None);
+        }
+        self.transaction.as_mut().expect("it has been begun")
+    }
+
+    /// Begins a transaction.
+    pub(crate) fn begin(&mut self, block: Block, modes: Option<Modes>) {
+        let modes = modes.unwrap_or_else(|| self.default_modes());
+        let mut inner = self.client.instance.engine.begin(modes.isolation);
+        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
+        if timeout_ms > 0 {
+            inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
+        }
+        let instance = &self.client.instance;
+        let checks = table::foreign::Checks::new(
+            Arc::clone(&instance.handles),
+            Arc::clone(&self.names.catalog),
+        );
+        self.transaction = Some(Open {
+            inner: Some(inner),
+            block,
+            failed: false,
+            modes,
+            started: now(&self.client.instance.env),
+            savepoints: Vec::new(),
+            draft: None,
+            checks,
+            looked: false,
+        });
+    }
+
+    /// What transactions are like unless they say otherwise.
+    pub(crate) fn default_modes(&self) -> Modes {
+        let settings = self.client.settings.borrow();
+        let mut modes = Modes {
+            isolation: txn::Isolation::ReadCommitted,
+            uncommitted: false,
+            read_only: settings.bool("default_transaction_read_only"),
+            deferrable: settings.bool("default_transaction_deferrable"),
+        };
+        modes.set_isolation(settings.text("default_transaction_isolation"));
+        modes
+    }
+
+    /// Commits the open transaction.
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        if self.transaction.is_some() {
+            self.hold_cursors()?;
+        }
+        let Some(mut open) = self.transaction.take() else { return Ok(()) };
+        self.portals.clear();
+        let notes = std::mem::take(self.client.notes.get_mut());
+        if let Some(mut inner) = open.inner.take() {
+            if !open.checks.is_empty() {
+                let around = Surroundings::of(&self.client, &self.names, open.started);
+                let mut values = Values::new(&around, Arc::clone(&self.names));
+                open.checks.end_transaction(&mut inner, &mut values)?;
+            }
+            let changed = open.draft.as_ref().is_some_and(|draft| !draft.is_empty());
+            if let Some(draft) = open.draft {
+                draft.publish(&mut inner)?;
+            }
+            if inner.is_read_only() {
+                self.client.settings.get_mut().commit();
+                notify::deliver(&self.client, notes);
+                return Ok(());
+            }
+            notify::at_commit(&self.client, notes, &mut inner);
+            let meta = self.commit_meta();
+            if self.inline {
+                self.ordered = Some(inner.order(meta)?);
+            } else {
+                inner.commit(meta)?;
+            }
+            if changed {
+                let instance = &self.client.instance;
+                instance.catalogs.tables().settle(instance.engine.store());
+            }
+        }
+        self.client.settings.get_mut().commit();
+        Ok(())
+    }
+
+    /// What a commit says of itself.
+    fn commit_meta(&self) -> txn::CommitMeta {
+        let settings = self.client.settings.borrow();
+        let author = match settings.text("commit.author") {
+            "" => self.client.user.borrow().to_string(),
+            author => author.to_owned(),
+        };
+        let mut meta = txn::CommitMeta::default();
+        meta.author = author;
+        meta.message = settings.text("commit.message").to_owned();
+        meta
+    }
+
+    /// Takes back all that the open transaction has done.
+    pub(crate) fn rollback(&mut self) {
+        self.transaction = None;
+        self.portals.clear();
+        self.cursors.retain(|_, cursor| cursor.is_held);
+        self.client.notes.get_mut().clear();
+        self.client.settings.get_mut().undo_to(0);
+    }
+
+    /// Takes back what a statement that has failed was part of.
+    pub(crate) fn abort(&mut self) {
+        match &mut self.transaction {
+            Some(open) if open.block == Block::Explicit => {
+                open.failed = true;
+                let mut settings_mark = 0;
+                match open.savepoints.last() {
+                    Some(savepoint) => {
+                        let mark = savepoint.mark.clone();
+                        settings_mark = mark.settings;
+                        open.go_back(&mark);
+                    }
+                    // Nothing can be gone back to: others need not wait.
+                    None => {
+                        open.inner = None;
+                        open.draft = None;
+                    }
+                }
+                self.portals.clear();
+                self.client.settings.get_mut().undo_to(settings_mark);
+            }
+            _ => self.rollback(),
+        }
     }
 }

@@ -143,14 +143,9 @@ impl<'a> Values<'a> {
         }
         let bound = over.columns.iter().find(|bound| bound.attnum == column.attnum);
         let (Some(default), Some(bound)) = (&column.default, bound) else { return Ok(Datum::Null) };
-        let expr = sql::bind::column_value(
-            &default.expr.text,
-            None,
-            bound,
-            &*self.names,
-            self.context(),
-        )
-        .map_err(|error| error.cause)?;
+        let expr =
+            sql::bind::column_value(&default.expr.text, None, bound, &*self.names, self.context())
+                .map_err(|error| error.cause)?;
         let program = self.compile(&expr)?;
         self.run(&program, &[], &[])
     }
@@ -205,12 +200,20 @@ impl RowValues for Values<'_> {
 }
 
 /// 23514 for a new row.
-fn check_violated(names: &Names, table: &Relation, name: &str, _row: &[Datum]) -> Error {
-    let message = format!(
-        "new row for relation \"{}\" violates check constraint \"{name}\"",
-        table.name
-    );
+fn check_violated(names: &Names, table: &Relation, name: &str, row: &[Datum]) -> Error {
+    let message =
+        format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
+    let style = types::Style::default();
+    let mut context = Context::new(&style);
+    context.types = names;
+    let texts = table.live_columns().map(|column| {
+        let value = row.get(column.attnum as usize - 1).cloned().unwrap_or_default();
+        let text = types::text::to_string(value.as_ref(), column.ty, column.modifier, &context);
+        text.unwrap_or_else(|| "null".to_owned())
+    });
+    let texts: Vec<String> = texts.collect();
     Error::new(SqlState::CHECK_VIOLATION, message)
+        .with_detail(format!("Failing row contains ({}).", texts.join(", ")))
         .about(Object::Schema, names.schema_name(table.schema))
         .about(Object::Table, &*table.name)
         .about(Object::Constraint, name)

@@ -7,8 +7,8 @@ use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
     Action, AggregateCall, Bound, Call, Cast, CteBody, Exclude, Expr, ExprKind, FrameUnit,
-    JoinKind, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan, RowLock, SetOp,
-    SortKey, Subscript, Test, WindowCall,
+    JoinKind, Link, LockStrength, LockWait, MergeAction, MergeWhen, Moment, Node, Plan, RowLock,
+    SetOp, SortKey, Subscript, Test, WindowCall,
 };
 
 /// The plan as text: one operator a line, inputs indented below.
@@ -182,10 +182,7 @@ fn head(plan: &Plan) -> String {
             line
         }
         Node::LockRows { locks, .. } => {
-            let locks: Vec<String> = locks
-                .iter()
-                .map(row_lock)
-                .collect();
+            let locks: Vec<String> = locks.iter().map(row_lock).collect();
             format!("LockRows {}", List(&locks, ", "))
         }
     }
@@ -491,7 +488,9 @@ impl Display for Expr {
             ExprKind::MergeAction => f.write_str("merge_action()"),
             ExprKind::CurrentOf(cursor) => write!(f, "current of {cursor}"),
             ExprKind::Slot(number) => write!(f, "@{number}"),
-            ExprKind::Subplan { number, args } => write!(f, "subplan {number}({})", List(args, ", ")),
+            ExprKind::Subplan { number, args } => {
+                write!(f, "subplan {number}({})", List(args, ", "))
+            }
         }
     }
 }

@@ -6,9 +6,10 @@
 //!   fill(view, f)          │e f g h│            the same snapshot as before, own writes as they are now
 //! ```
 //!
-//! What is committed is seen as of the view of the first fill, however far the transaction's snapshot
-//! has moved on since (under READ COMMITTED it moves with every statement): a cursor that is not at
-//! its end holds that snapshot. Rows are handed to a closure, not copied.
+//! Everything is seen as of the view of the first fill, however far the transaction's snapshot has moved
+//! on since (under READ COMMITTED it moves with every statement), and whatever the transaction has
+//! written: a cursor that is not at its end holds that snapshot and remembers that moment. Rows are
+//! handed to a closure, not copied.
 //!
 //! # Invariants
 //! * Keys come in strict order over all fills, each at most once.
@@ -24,7 +25,7 @@ use crate::readset::{half_open, successor};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::view::View;
-use crate::writeset::Own;
+use crate::writeset::{Moment, Own};
 
 /// The keys between two bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub struct Cursor {
     key: Vec<u8>,
     /// The snapshot of the first fill, from its end on.
     snapshot: Option<Snapshot>,
+    /// Of the first fill.
+    moment: Option<Moment>,
     ended: bool,
 }
 
@@ -85,6 +88,7 @@ impl Cursor {
             ahead: None,
             key: Vec::new(),
             snapshot: None,
+            moment: None,
             ended: false,
         }
     }
@@ -94,8 +98,12 @@ impl Cursor {
         self.ended
     }
 
-    /// `view` at the snapshot that this cursor reads.
+    /// `view` as this cursor sees it.
     pub fn view<'v>(&'v self, view: View<'v>) -> View<'v> {
+        let view = match self.moment {
+            Some(moment) => view.at_moment(moment),
+            None => view.settled(),
+        };
         match &self.snapshot {
             Some(snapshot) => view.at(snapshot),
             None => view,
@@ -112,6 +120,8 @@ impl Cursor {
         if self.ended {
             return Ok(());
         }
+        let moment = *self.moment.get_or_insert_with(|| view.settled().moment());
+        let view = view.at_moment(moment);
         let begin = view
             .transaction()
             .filter(|transaction| transaction.is_serializable())
@@ -150,7 +160,8 @@ impl Cursor {
         let writes = view.transaction().map(|transaction| &transaction.writes);
         let writes = writes.filter(|writes| writes.touches(*table));
         let KeyRange { lower, upper } = range.clone();
-        let mut own = writes.map(|writes| writes.range(*table, slice(&lower), slice(&upper)));
+        let mut own =
+            writes.map(|writes| writes.range(*table, slice(&lower), slice(&upper), view.moment()));
         let mut next_own = || {
             let own = own.as_mut()?;
             if *reverse { own.next_back() } else { own.next() }

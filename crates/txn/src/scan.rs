@@ -23,7 +23,7 @@ use crate::error::TxnError;
 use crate::readset::{half_open, successor};
 use crate::row::Row;
 use crate::transaction::Transaction;
-use crate::writeset::Own;
+use crate::writeset::{Moment, Own};
 
 type OwnRange<'t> = Box<dyn Iterator<Item = (&'t [u8], Own<'t>)> + Send + 't>;
 
@@ -79,7 +79,8 @@ impl<'t> TxnScan<'t> {
         if self.txn.writes.is_empty() {
             return;
         }
-        let range = self.txn.writes.range(self.table, slice(&self.lower), slice(&self.upper));
+        let range =
+            self.txn.writes.range(self.table, slice(&self.lower), slice(&self.upper), Moment::END);
         let mut own: OwnRange<'t> =
             if self.reverse { Box::new(range.rev()) } else { Box::new(range) };
         self.own_next = own.next();

@@ -48,7 +48,7 @@ use crate::row::Row;
 use crate::scan::TxnScan;
 use crate::snapshot::Snapshot;
 use crate::view::View;
-use crate::writeset::{OPERATIONS_MAX, OwnBase, WriteSet};
+use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
 
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 65_000;
@@ -387,7 +387,7 @@ impl Transaction {
         if let Found::ChangedBy(csn) = self.acquire(table, key, RowLock::Update, Wait::Allowed)? {
             return Err(updated(csn));
         }
-        let stands = match self.writes.own(table, key) {
+        let stands = match self.writes.own(table, key, Moment::END) {
             Some(own) if own.base == OwnBase::Deleted => false,
             Some(_) => true,
             None => self.snapshot.read(table, key)?.is_some(),

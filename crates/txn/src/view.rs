@@ -7,7 +7,11 @@
 //!   snapshot.view()     any commit              none         AS OF
 //! ```
 //!
-//! A view is two references and is copied. Under SERIALIZABLE what is read through a view of a
+//! Of own writes a view sees those made so far, whenever it is read; a [`settled`](View::settled) one
+//! only those that were made before: a statement that changes rows while it reads does not meet its own
+//! changes.
+//!
+//! A view is two references and a moment, and is copied. Under SERIALIZABLE what is read through a view of a
 //! transaction counts as read by it, whichever the snapshot.
 
 use store::{Csn, TableId};
@@ -16,23 +20,25 @@ use crate::error::TxnError;
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
+use crate::writeset::Moment;
 
 /// The database at a snapshot, with a transaction's own writes over it or without.
 #[derive(Clone, Copy)]
 pub struct View<'t> {
     snapshot: &'t Snapshot,
     transaction: Option<&'t Transaction>,
+    moment: Moment,
 }
 
 impl<'t> View<'t> {
     /// `snapshot`, which is that of the transaction or a newer one, with the transaction's own writes.
     pub fn of(transaction: &'t Transaction, snapshot: &'t Snapshot) -> View<'t> {
-        View { snapshot, transaction: Some(transaction) }
+        View { snapshot, transaction: Some(transaction), moment: Moment::END }
     }
 
     /// `snapshot` and nothing else.
     pub fn past(snapshot: &'t Snapshot) -> View<'t> {
-        View { snapshot, transaction: None }
+        View { snapshot, transaction: None, moment: Moment::END }
     }
 
     /// The same view, at another snapshot.
@@ -40,7 +46,21 @@ impl<'t> View<'t> {
     where
         't: 's,
     {
-        View { snapshot, transaction: self.transaction }
+        View { snapshot, ..self }
+    }
+
+    /// The same view, without what the transaction writes from now on.
+    pub fn settled(self) -> View<'t> {
+        let now = self.transaction.map_or(Moment::END, |transaction| transaction.writes.moment());
+        View { moment: self.moment.min(now), ..self }
+    }
+
+    pub(crate) fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    pub(crate) fn at_moment(self, moment: Moment) -> View<'t> {
+        View { moment, ..self }
     }
 
     /// The snapshot below.
@@ -63,7 +83,7 @@ impl<'t> View<'t> {
         let Some(transaction) = self.transaction else {
             return Ok(self.snapshot.read(table, key)?.map(Row::of_store));
         };
-        Row::new(transaction.writes.own(table, key), || {
+        Row::new(transaction.writes.own(table, key, self.moment), || {
             if transaction.is_serializable() {
                 transaction.note_read(table, key);
             }

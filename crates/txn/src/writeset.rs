@@ -14,6 +14,9 @@
 //! or delete and the deltas after it; where there is none of these, the deltas stand on what the
 //! snapshot has.
 //!
+//! Operations are also numbered, and numbers are never used again: a cursor that was opened before some
+//! of them does not see these, whatever was rolled back since.
+//!
 //! # Invariants
 //! * The index names exactly the keys that occur in the list, each with its last position.
 //! * `previous` is smaller than the position it stands at.
@@ -33,6 +36,16 @@ pub(crate) const OPERATIONS_MAX: usize = (u32::MAX - 1) as usize;
 struct Operation {
     write: Write,
     previous: u32,
+    serial: u32,
+}
+
+/// A moment in the life of a transaction: sees the operations made before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u32);
+
+impl Moment {
+    /// After all operations.
+    pub(crate) const END: Moment = Moment(u32::MAX);
 }
 
 /// A transaction's own writes.
@@ -41,6 +54,8 @@ pub(crate) struct WriteSet {
     operations: Vec<Operation>,
     index: Vec<(TableId, BTreeMap<Vec<u8>, u32>)>,
     bytes: usize,
+    /// The number of the next operation.
+    serial: u32,
 }
 
 /// What a transaction's own writes say of one key.
@@ -78,6 +93,11 @@ impl WriteSet {
         self.bytes
     }
 
+    /// The present moment.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment(self.serial)
+    }
+
     /// True where a key of `table` has been written.
     pub(crate) fn touches(&self, table: TableId) -> bool {
         self.table(table).is_some_and(|keys| !keys.is_empty())
@@ -111,13 +131,15 @@ impl WriteSet {
             }
         };
         self.bytes += size_of_write(&write);
-        self.operations.push(Operation { write, previous });
+        self.operations.push(Operation { write, previous, serial: self.serial });
+        // At the very end numbers stay: what is seen then is too much, never wrong.
+        self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
     }
 
     /// Takes back every operation from `position` on.
     pub(crate) fn truncate(&mut self, position: usize) {
         while self.operations.len() > position {
-            let Some(Operation { write, previous }) = self.operations.pop() else { break };
+            let Some(Operation { write, previous, .. }) = self.operations.pop() else { break };
             self.bytes -= size_of_write(&write);
             let keys = self.table_mut(write.table);
             if previous == NONE {
@@ -128,12 +150,16 @@ impl WriteSet {
         }
     }
 
-    /// What the transaction's own writes say of `key`; `None` where it has not written it.
-    pub(crate) fn own(&self, table: TableId, key: &[u8]) -> Option<Own<'_>> {
-        self.table(table)?.get(key).map(|position| self.own_at(*position))
+    /// What the transaction's own writes said of `key` at a moment; `None` where it had not written it.
+    #[inline]
+    pub(crate) fn own(&self, table: TableId, key: &[u8], at: Moment) -> Option<Own<'_>> {
+        self.table(table)?.get(key).and_then(|position| self.own_at(*position, at))
     }
 
-    fn own_at(&self, mut position: u32) -> Own<'_> {
+    fn own_at(&self, mut position: u32, at: Moment) -> Option<Own<'_>> {
+        while self.operations.get(position as usize)?.serial >= at.0 {
+            position = self.operations[position as usize].previous;
+        }
         let mut deltas = Vec::new();
         let mut base = OwnBase::Snapshot;
         while position != NONE {
@@ -152,19 +178,24 @@ impl WriteSet {
             position = operation.previous;
         }
         deltas.reverse();
-        Own { base, deltas }
+        Some(Own { base, deltas })
     }
 
-    /// The written keys of `table` within the bounds, in order, each with what is said of it.
+    /// The keys of `table` within the bounds that were written at a moment, in order, each with what
+    /// was said of it.
     pub(crate) fn range<'a>(
         &'a self,
         table: TableId,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
+        at: Moment,
     ) -> impl DoubleEndedIterator<Item = (&'a [u8], Own<'a>)> + use<'a> {
         let keys = self.table(table).filter(|_| !is_void(lower, upper));
         let range = keys.map(|keys| keys.range::<[u8], _>((lower, upper)));
-        range.into_iter().flatten().map(|(key, position)| (key.as_slice(), self.own_at(*position)))
+        let own = move |(key, position): (&'a Vec<u8>, &'a u32)| {
+            Some((key.as_slice(), self.own_at(*position, at)?))
+        };
+        range.into_iter().flatten().filter_map(own)
     }
 
     /// The writes as they are committed: of each key its newest put or delete and the deltas after
@@ -215,24 +246,53 @@ mod tests {
     #[test]
     fn a_key_is_its_last_image_and_the_deltas_after() {
         let mut set = WriteSet::default();
-        assert_eq!(set.own(T, b"k"), None);
+        assert_eq!(set.own(T, b"k", Moment::END), None);
         set.push(write(b'k', Op::Delta(vec![1])));
         set.push(write(b'k', Op::Delta(vec![2])));
         assert_eq!(
-            set.own(T, b"k"),
+            set.own(T, b"k", Moment::END),
             Some(Own { base: OwnBase::Snapshot, deltas: vec![&[1], &[2]] })
         );
         set.push(write(b'k', Op::Delete));
-        assert_eq!(set.own(T, b"k"), Some(Own { base: OwnBase::Deleted, deltas: vec![] }));
+        assert_eq!(
+            set.own(T, b"k", Moment::END),
+            Some(Own { base: OwnBase::Deleted, deltas: vec![] })
+        );
         set.push(write(b'k', Op::Put(vec![9])));
         set.push(write(b'k', Op::Delta(vec![3])));
-        assert_eq!(set.own(T, b"k"), Some(Own { base: OwnBase::Put(&[9]), deltas: vec![&[3]] }));
-        assert_eq!(set.own(TableId(5), b"k"), None);
+        assert_eq!(
+            set.own(T, b"k", Moment::END),
+            Some(Own { base: OwnBase::Put(&[9]), deltas: vec![&[3]] })
+        );
+        assert_eq!(set.own(TableId(5), b"k", Moment::END), None);
         assert_eq!(
             set.into_writes(),
             [write(b'k', Op::Put(vec![9])), write(b'k', Op::Delta(vec![3]))],
             "what was replaced is not committed"
         );
+    }
+
+    /// What was written later is not seen at an earlier moment, also where it stands in the place of
+    /// what was rolled back.
+    #[test]
+    fn a_moment_does_not_see_what_comes_after() {
+        let mut set = WriteSet::default();
+        set.push(write(b'a', Op::Put(vec![1])));
+        set.push(write(b'b', Op::Put(vec![1])));
+        let then = set.moment();
+        set.push(write(b'a', Op::Delta(vec![2])));
+        set.push(write(b'c', Op::Put(vec![2])));
+        let keys = |set: &WriteSet| -> Vec<u8> {
+            let all = (Bound::Unbounded, Bound::Unbounded);
+            set.range(T, all.0, all.1, then).map(|(key, _)| key[0]).collect()
+        };
+        assert_eq!(keys(&set), b"ab");
+        let own = set.own(T, b"a", then);
+        assert_eq!(own, Some(Own { base: OwnBase::Put(&[1]), deltas: vec![] }));
+        set.truncate(1);
+        set.push(write(b'd', Op::Put(vec![3])));
+        assert_eq!(keys(&set), b"a");
+        assert_eq!(set.own(T, b"d", then), None);
     }
 
     /// Random writes and rollbacks, against an oracle that keeps a copy of everything at each savepoint.
@@ -270,11 +330,15 @@ mod tests {
                     }
                 }
                 for key in 0..12u8 {
-                    assert_eq!(set.own(T, &[key]), naive(&oracle, key), "seed {seed}, step {step}");
+                    assert_eq!(
+                        set.own(T, &[key], Moment::END),
+                        naive(&oracle, key),
+                        "seed {seed}, step {step}"
+                    );
                 }
                 let bounds = (Bound::Included(&[3u8][..]), Bound::Excluded(&[9u8][..]));
                 let ranged: Vec<_> =
-                    set.range(T, bounds.0, bounds.1).map(|(key, _)| key[0]).collect();
+                    set.range(T, bounds.0, bounds.1, Moment::END).map(|(key, _)| key[0]).collect();
                 let expected: Vec<_> =
                     (3..9u8).filter(|key| naive(&oracle, *key).is_some()).collect();
                 assert_eq!(ranged, expected, "seed {seed}, step {step}");

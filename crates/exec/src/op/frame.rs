@@ -158,7 +158,11 @@ impl<'a> Frames<'a> {
             At::First => 0,
             At::Last => len,
             At::Current if self.frame.unit == FrameUnit::Rows => {
-                if is_start { at } else { at + 1 }
+                if is_start {
+                    at
+                } else {
+                    at + 1
+                }
             }
             At::Current => pick(self.partition.peers(group)),
             At::By(offset) if self.frame.unit == FrameUnit::Rows => {
@@ -171,13 +175,7 @@ impl<'a> Frames<'a> {
         })
     }
 
-    fn by_value(
-        &self,
-        at: usize,
-        offset: &Datum,
-        before: bool,
-        is_start: bool,
-    ) -> Result<usize> {
+    fn by_value(&self, at: usize, offset: &Datum, before: bool, is_start: bool) -> Result<usize> {
         let value = &self.values[at];
         if value.is_null() {
             let peers = self.partition.peers(self.partition.group(at) as i64);
@@ -212,7 +210,8 @@ impl<'a> Frames<'a> {
         }
         if let (Datum::Time(value), Datum::Interval(offset)) = (value, offset) {
             // Times do not start again at midnight here.
-            let us = if less { value.0.checked_sub(offset.us) } else { value.0.checked_add(offset.us) };
+            let us =
+                if less { value.0.checked_sub(offset.us) } else { value.0.checked_add(offset.us) };
             return Ok(us.map(|us| Datum::Time(types::time::Time(us))));
         }
         let Some((plus, minus)) = &self.frame.shift else { return Ok(None) };
@@ -240,7 +239,11 @@ fn comparable(value: Datum) -> Datum {
 fn cut(whole: Range, hole: Range) -> Vec<Range> {
     let before = Range { start: whole.start, end: hole.start.clamp(whole.start, whole.end) };
     let after = Range { start: hole.end.clamp(whole.start, whole.end), end: whole.end };
-    if hole.end <= whole.start || hole.start >= whole.end { vec![whole] } else { vec![before, after] }
+    if hole.end <= whole.start || hole.start >= whole.end {
+        vec![whole]
+    } else {
+        vec![before, after]
+    }
 }
 
 fn at(env: &Env<'_>, frame: &Frame, bound: &Bound, which: &str) -> Result<At> {

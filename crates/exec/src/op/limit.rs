@@ -68,15 +68,7 @@ impl Limit {
         offset: Option<Program>,
         ties: Option<Vec<SortKey>>,
     ) -> Self {
-        Self {
-            input,
-            limit,
-            offset,
-            ties,
-            state: State::Start,
-            last: Vec::new(),
-            key: Vec::new(),
-        }
+        Self { input, limit, offset, ties, state: State::Start, last: Vec::new(), key: Vec::new() }
     }
 
     /// Notes the keys of the last row within the limit.

@@ -160,8 +160,7 @@ impl Target {
         let mut newest = Row::new();
         let tables = env.ctx.tables;
         let wait = LockWait::Wait;
-        let found =
-            tables.lock(self.relation, &key, strength, wait, &self.attnums, &mut newest)?;
+        let found = tables.lock(self.relation, &key, strength, wait, &self.attnums, &mut newest)?;
         match found {
             Locked::AsSeen => Ok(Some(key)),
             Locked::Changed => {
@@ -215,18 +214,19 @@ impl Target {
                 // It was deleted in the meantime: there may be room now.
                 continue;
             }
+            if env.shared.touched.borrow().contains(&(self.relation, key.clone())) {
+                return Err(second_time("ON CONFLICT DO UPDATE").with_hint(
+                    "Ensure that no rows proposed for insertion within the same command have \
+                     duplicate constrained values.",
+                ));
+            }
             let pair = EvalRow::Pair(&there, &row);
             if let Some(filter) = filter
                 && !env.test(filter, pair)?
             {
                 return Ok(None);
             }
-            if !self.touch(env, &key) {
-                return Err(second_time("ON CONFLICT DO UPDATE").with_hint(
-                    "Ensure that no rows proposed for insertion within the same command have \
-                     duplicate constrained values.",
-                ));
-            }
+            self.touch(env, &key);
             let mut new = there.clone();
             for (place, program) in set {
                 new[*place] = env.value(program, pair)?;

@@ -68,6 +68,9 @@ pub(crate) struct Scan {
     /// The ranges that are still ahead.
     ranges: Option<VecDeque<Range>>,
     open: Option<Scanning>,
+    /// The key of the one row that is looked up, and whether that was done.
+    key: Vec<u8>,
+    is_done: bool,
     /// The state of the random numbers of a sample, and below what a row is in it.
     chance: Option<(u64, u64)>,
 }
@@ -94,11 +97,18 @@ impl Scan {
             condition,
             ranges: None,
             open: None,
+            key: Vec::new(),
+            is_done: false,
             chance: None,
         }
     }
 
-    fn start(&self, env: &Env<'_>, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>) -> Result<Scanning> {
+    fn start(
+        &self,
+        env: &Env<'_>,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+    ) -> Result<Scanning> {
         env.ctx.tables.scan(Reach {
             relation: self.relation,
             is_computed: self.is_computed,
@@ -109,6 +119,21 @@ impl Scan {
             upper,
             is_backward: self.path.is_backward,
         })
+    }
+
+    /// The one row that has a key.
+    fn look_up(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        if std::mem::replace(&mut self.is_done, true) {
+            return Ok(false);
+        }
+        env.tick()?;
+        self.key.clear();
+        for (equal, (repr, order)) in self.path.equal.iter().zip(&self.path.columns) {
+            let Some(value) = equal.value(env, *repr)? else { return Ok(false) };
+            key::write(value.as_ref(), *order, &mut self.key);
+        }
+        let tables = env.ctx.tables;
+        Ok(tables.get(self.relation, &self.key, &self.attnums, out)? && self.is_wanted(env, out)?)
     }
 
     /// True where a row fits the condition.
@@ -130,6 +155,9 @@ impl Scan {
 
 impl Operator for Scan {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        if self.path.is_single {
+            return self.look_up(env, out);
+        }
         if self.ranges.is_none() {
             self.ranges = Some(self.path.ranges(env)?);
             if let Some(sample) = &self.sample {
@@ -143,15 +171,6 @@ impl Operator for Scan {
                 else {
                     return Ok(false);
                 };
-                if let (true, Bound::Included(key)) = (self.path.is_single, &lower) {
-                    let tables = env.ctx.tables;
-                    if tables.get(self.relation, key, &self.attnums, out)?
-                        && self.is_wanted(env, out)?
-                    {
-                        return Ok(true);
-                    }
-                    continue;
-                }
                 self.open = Some(self.start(env, lower, upper)?);
                 continue;
             };
@@ -168,6 +187,7 @@ impl Operator for Scan {
     fn rewind(&mut self, _: &Shared) {
         self.ranges = None;
         self.open = None;
+        self.is_done = false;
     }
 }
 
@@ -263,30 +283,29 @@ impl Path {
     /// The ranges of keys, in the order in which they are read.
     fn ranges(&self, env: &Env<'_>) -> Result<VecDeque<Range>> {
         // The values of the first columns: one prefix for each combination of elements.
-        let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut prefixes: Vec<Vec<u8>> = vec![Vec::with_capacity(16)];
         for (equal, (repr, order)) in self.equal.iter().zip(&self.columns) {
-            let values = match equal {
-                Equal::Null => vec![Datum::Null],
-                Equal::One(program) => match fit(env.value(program, EvalRow::NONE)?, *repr) {
-                    Fit::Value(value) => vec![value],
-                    _ => return Ok(VecDeque::new()),
-                },
-                Equal::AnyOf(program) => elements(env.value(program, EvalRow::NONE)?, *repr),
-            };
-            let mut forms: Vec<Vec<u8>> = values
-                .iter()
-                .map(|value| {
-                    let mut form = Vec::new();
-                    key::write(value.as_ref(), *order, &mut form);
-                    form
-                })
-                .collect();
-            forms.sort();
-            forms.dedup();
-            prefixes = prefixes
-                .iter()
-                .flat_map(|prefix| forms.iter().map(move |form| [&prefix[..], form].concat()))
-                .collect();
+            if let Equal::AnyOf(program) = equal {
+                let mut forms: Vec<Vec<u8>> = elements(env.value(program, EvalRow::NONE)?, *repr)
+                    .iter()
+                    .map(|value| {
+                        let mut form = Vec::new();
+                        key::write(value.as_ref(), *order, &mut form);
+                        form
+                    })
+                    .collect();
+                forms.sort();
+                forms.dedup();
+                let with = |prefix: &Vec<u8>| -> Vec<Vec<u8>> {
+                    forms.iter().map(|form| [&prefix[..], form].concat()).collect()
+                };
+                prefixes = prefixes.iter().flat_map(with).collect();
+                continue;
+            }
+            let Some(value) = equal.value(env, *repr)? else { return Ok(VecDeque::new()) };
+            for prefix in &mut prefixes {
+                key::write(value.as_ref(), *order, prefix);
+            }
         }
         let mut ranges = VecDeque::with_capacity(prefixes.len());
         for prefix in prefixes {
@@ -337,6 +356,20 @@ impl Path {
             }
         }
         Ok(Some((as_lower(lower), upper)))
+    }
+}
+
+impl Equal {
+    /// The one value that a column is equal to; none where no row can have it.
+    fn value(&self, env: &Env<'_>, repr: Repr) -> Result<Option<Datum>> {
+        match self {
+            Equal::Null => Ok(Some(Datum::Null)),
+            Equal::One(program) => match fit(env.value(program, EvalRow::NONE)?, repr) {
+                Fit::Value(value) => Ok(Some(value)),
+                _ => Ok(None),
+            },
+            Equal::AnyOf(_) => Ok(None),
+        }
     }
 }
 

@@ -57,11 +57,8 @@ impl SetOperation {
 
     fn union(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         loop {
-            let more = if self.second {
-                self.right.next(env, out)?
-            } else {
-                self.left.next(env, out)?
-            };
+            let more =
+                if self.second { self.right.next(env, out)? } else { self.left.next(env, out)? };
             if !more {
                 if self.second {
                     return Ok(false);

@@ -135,9 +135,8 @@ impl WindowCall {
         order: &[SortKey],
     ) -> Result<Vec<Datum>> {
         match &self.function {
-            Function::Rank(rank, args) => {
-                rank.compute(env, partition, args, || Frames::new(env, &self.frame, partition, order))
-            }
+            Function::Rank(rank, args) => rank
+                .compute(env, partition, args, || Frames::new(env, &self.frame, partition, order)),
             Function::Aggregate(call) => {
                 let frames = Frames::new(env, &self.frame, partition, order)?;
                 aggregate(env, call, partition, frames)

@@ -411,6 +411,14 @@ impl Node {
         self.types.len()
     }
 
+    /// The operator that the client is told about: below `WITH`, where there is one.
+    pub fn main(&self) -> &Node {
+        match &self.kind {
+            Kind::With { input, .. } => input.main(),
+            _ => self,
+        }
+    }
+
     /// Calls `f` for each input, from left to right.
     pub fn inputs(&mut self, f: &mut dyn FnMut(&mut Node)) {
         match &mut self.kind {

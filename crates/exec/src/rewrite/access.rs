@@ -28,9 +28,7 @@ pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
 /// Whether the ranges of keys of a table can serve a scan: not in the past, when it may have had
 /// others.
 pub(super) fn can_range(scan: &Scan) -> bool {
-    !scan.computed
-        && matches!(scan.moment, Moment::Now)
-        && scan.sample.is_none()
+    !scan.computed && matches!(scan.moment, Moment::Now) && scan.sample.is_none()
 }
 
 fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dyn Schema) {
@@ -81,9 +79,10 @@ impl Match {
             let Some(column) = scan.attnums.iter().position(|known| known == attnum) else { break };
             let repr = types.repr_of(columns[column]).ok()?;
             path.columns.push((repr, *order));
-            let bound = list.iter().enumerate().find_map(|(at, conjunct)| {
-                Some((at, equality(conjunct, column, repr, types)?))
-            });
+            let bound = list
+                .iter()
+                .enumerate()
+                .find_map(|(at, conjunct)| Some((at, equality(conjunct, column, repr, types)?)));
             if let Some((at, equal)) = bound {
                 path.equal.push(equal);
                 used.push(at);
@@ -103,7 +102,8 @@ impl Match {
             return None;
         }
         let whole = key.is_unique && path.equal.len() == key.columns.len();
-        path.is_single = whole && key.index.is_none();
+        let single = path.equal.iter().all(|equal| !matches!(equal, Equal::AnyOf(_)));
+        path.is_single = whole && single && key.index.is_none();
         let ranges = usize::from(path.low.is_some()) + usize::from(path.high.is_some());
         let score = path.equal.len() * 3 + ranges;
         let order = std::cmp::Reverse(usize::from(key.index.is_some()));
@@ -125,12 +125,7 @@ fn is_value(expr: &Expr) -> bool {
     sees_nothing(expr) && !is_volatile(expr) && !has_subplan(expr)
 }
 
-fn equality(
-    conjunct: &Expr,
-    column: usize,
-    repr: Repr,
-    types: &dyn TypeSource,
-) -> Option<Equal> {
+fn equality(conjunct: &Expr, column: usize, repr: Repr, types: &dyn TypeSource) -> Option<Equal> {
     match &conjunct.kind {
         ExprKind::IsNull { expr, negated: false } if column_of(expr) == Some(column) => {
             Some(Equal::Null)
@@ -138,9 +133,8 @@ fn equality(
         ExprKind::AnyAll { call, all: false } if call.name == "=" && call.operator => {
             let [left, array] = &call.args[..] else { return None };
             let element = scalar::facts::Facts(types).element(array.ty)?;
-            let fitting = column_of(left) == Some(column)
-                && is_value(array)
-                && fits(element, repr, types);
+            let fitting =
+                column_of(left) == Some(column) && is_value(array) && fits(element, repr, types);
             fitting.then(|| Equal::AnyOf(array.clone()))
         }
         _ => {

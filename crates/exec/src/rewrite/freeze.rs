@@ -19,7 +19,7 @@ pub(super) fn freeze(plan: &mut Plan) {
             changes += 1;
         }
     });
-    if changes == 0 || (changes == 1 && matches!(plan.root.kind, Kind::Modify(_))) {
+    if changes == 0 || (changes == 1 && matches!(plan.root.main().kind, Kind::Modify(_))) {
         return;
     }
     let mut next = plan.tables;
@@ -50,7 +50,13 @@ pub(super) fn freeze(plan: &mut Plan) {
             }
             let name = "start".to_owned();
             let materialized = Some(true);
-            frozen.push(Table { number: next, name, materialized, body: Body::Plan(body), at_start: true });
+            frozen.push(Table {
+                number: next,
+                name,
+                materialized,
+                body: Body::Plan(body),
+                at_start: true,
+            });
             next += 1;
         });
     };

@@ -14,7 +14,9 @@ use sql::plan::{Expr, ExprKind};
 use types::TypeSource;
 
 use super::access::{can_range, fits};
-use super::expr::{all_of, and, column_of, comparison, conjuncts, has_subplan, move_columns, sees_only};
+use super::expr::{
+    all_of, and, column_of, comparison, conjuncts, has_subplan, move_columns, sees_only,
+};
 use crate::lower::is_hashed;
 use crate::plan::{Equal, Join, JoinKind, Kind, Node, Path, Plan, is_volatile};
 use crate::tables::Schema;
@@ -116,7 +118,8 @@ fn by_index(
         });
         (key, columns.collect::<Vec<_>>())
     });
-    let best = bound.filter(|(_, columns)| !columns.is_empty()).max_by_key(|(_, columns)| columns.len());
+    let best =
+        bound.filter(|(_, columns)| !columns.is_empty()).max_by_key(|(_, columns)| columns.len());
     let Some((key, columns)) = best else { return false };
     let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
     let (mut args, mut sure) = (Vec::new(), Vec::new());

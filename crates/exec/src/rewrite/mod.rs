@@ -5,6 +5,7 @@
 //!   push      conditions move down, through joins, to the scans
 //!   semi      EXISTS (...) becomes a join
 //!   prune     columns that nobody needs are not computed and not read
+//!   collapse  projections on top of each other become one
 //!   access    conditions on keys become ranges of keys
 //!   join      equalities become keys of hash tables, or of an index of the right side
 //!   order     an order that a key has need not be made; a limit bounds the sort below it
@@ -15,6 +16,7 @@
 //! number of rows that tables have, with the plainest of rules.
 
 mod access;
+mod collapse;
 mod expr;
 mod freeze;
 mod inline;
@@ -36,6 +38,7 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut semi::semi_joins);
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |_, node| prune::prune(node));
+    each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));
     each_root(plan, &mut |plan, node| join::methods(plan, node, types, schema));
     each_root(plan, &mut |_, node| order::orders(node, schema));

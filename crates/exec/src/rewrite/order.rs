@@ -74,20 +74,13 @@ fn serve(node: &mut Node, keys: &[SortKey], schema: &dyn Schema, is_limited: boo
     }
 }
 
-fn serve_by_key(
-    scan: &mut Scan,
-    keys: &[SortKey],
-    schema: &dyn Schema,
-    is_limited: bool,
-) -> bool {
+fn serve_by_key(scan: &mut Scan, keys: &[SortKey], schema: &dyn Schema, is_limited: bool) -> bool {
     if !can_range(scan) {
         return false;
     }
     let Some(facts) = schema.table(scan.relation) else { return false };
-    let attnums: Option<Vec<i16>> = keys
-        .iter()
-        .map(|key| column_of(&key.expr).map(|column| scan.attnums[column]))
-        .collect();
+    let attnums: Option<Vec<i16>> =
+        keys.iter().map(|key| column_of(&key.expr).map(|column| scan.attnums[column])).collect();
     let Some(attnums) = attnums else { return false };
     let not_null = |attnum: i16| {
         let columns = &facts.relation.columns;

@@ -67,7 +67,10 @@ fn prune_to(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
             kept
         }
         Kind::Join(_) => return prune_join(node, need),
-        Kind::Sort { .. } | Kind::Limit { .. } | Kind::DistinctOn { .. } | Kind::LockRows { .. } => {
+        Kind::Sort { .. }
+        | Kind::Limit { .. }
+        | Kind::DistinctOn { .. }
+        | Kind::LockRows { .. } => {
             node.exprs(&mut |expr, sees| {
                 if sees == Sees::Input {
                     note(expr, &mut need);
@@ -134,9 +137,7 @@ fn prune_join(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
     let shifted = kept_right.iter().map(|column| column + left);
     let both: Vec<usize> = kept_left.iter().copied().chain(shifted).collect();
     let all_places = places(&both, left + right);
-    join.condition
-        .iter_mut()
-        .for_each(|expr| move_columns(expr, &|column| all_places[column]));
+    join.condition.iter_mut().for_each(|expr| move_columns(expr, &|column| all_places[column]));
     for (expr, _) in join.lateral.iter_mut().flatten() {
         move_columns(expr, &|column| left_places[column]);
     }

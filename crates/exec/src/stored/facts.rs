@@ -21,9 +21,10 @@ pub fn facts(
     let data = def.relation.table()?;
     let mut keys = Vec::new();
     if !data.keyed_by.is_empty() {
-        let primary = def.indexes.iter().find(|relation| {
-            relation.index().is_some_and(|index| index.storage.is_none())
-        });
+        let primary = def
+            .indexes
+            .iter()
+            .find(|relation| relation.index().is_some_and(|index| index.storage.is_none()));
         keys.push(KeyFacts {
             index: None,
             name: primary.map(|relation| relation.name.to_string()).unwrap_or_default(),

@@ -118,10 +118,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Does something to rows of a table.
-    fn change<R>(
-        &self,
-        f: impl FnOnce(&mut Change<'_>) -> table::Result<R>,
-    ) -> Result<R> {
+    fn change<R>(&self, f: impl FnOnce(&mut Change<'_>) -> table::Result<R>) -> Result<R> {
         let (mut txn, mut checks) = (self.txn.borrow_mut(), self.checks.borrow_mut());
         let mut values = self.values.borrow_mut();
         let mut change = Change { txn: &mut txn, values: &mut **values, checks: &mut checks };

@@ -81,12 +81,7 @@ impl Scan {
     }
 
     /// The rows as they were after a commit, by the catalog of then.
-    fn past(
-        stored: &Stored<'_>,
-        attnums: &[i16],
-        relation: types::Oid,
-        csn: Csn,
-    ) -> Result<Self> {
+    fn past(stored: &Stored<'_>, attnums: &[i16], relation: types::Oid, csn: Csn) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
         let snapshot = engine.snapshot_at(csn).map_err(|source| error(source.into()))?;
         let catalog = stored.cache.at(&snapshot).map_err(error)?;
@@ -109,9 +104,8 @@ impl Scan {
         backward: bool,
         past: Option<Snapshot>,
     ) -> Self {
-        let index = index.and_then(|oid| {
-            table.indexes().iter().find(|index| index.relation().oid == oid)
-        });
+        let index =
+            index.and_then(|oid| table.indexes().iter().find(|index| index.relation().oid == oid));
         let cursor = match index {
             Some(index) => Cursor::by_index(&table, index, range, backward),
             None => Cursor::over(&table, range, backward),

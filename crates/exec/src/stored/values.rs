@@ -111,8 +111,7 @@ impl Values<'_> {
         let (mut defaults, mut generated) = (Vec::new(), Vec::new());
         for (place, column) in over.columns.iter().enumerate() {
             let value = |text: &str, over: Option<&Relation>| {
-                let expr =
-                    sql::bind::column_value(text, over, column, self.names, self.types());
+                let expr = sql::bind::column_value(text, over, column, self.names, self.types());
                 Program::compile(&expr.map_err(|error| error.cause)?, self.names)
             };
             let mut default = None;
@@ -197,11 +196,9 @@ impl RowValues for Values<'_> {
                     (Datum::Int8(value), types::Repr::Int2) => {
                         i16::try_from(value).map_or(Datum::Null, Datum::Int2)
                     }
-                    (value, _) => Modifier::NONE.apply(
-                        value,
-                        column.ty,
-                        types::Coercion::Assignment,
-                    )?,
+                    (value, _) => {
+                        Modifier::NONE.apply(value, column.ty, types::Coercion::Assignment)?
+                    }
                 })
             }
             None => Ok(Datum::Null),
@@ -215,9 +212,9 @@ impl RowValues for Values<'_> {
             live[*place] = program.run(&live, self.frame)?;
             row[programs.live[*place]] = live[*place].clone();
         }
-        programs.guard.check_by(&live, self.types(), &mut |check, row| {
-            check.run(row, self.frame)
-        })?;
+        programs
+            .guard
+            .check_by(&live, self.types(), &mut |check, row| check.run(row, self.frame))?;
         Ok(())
     }
 

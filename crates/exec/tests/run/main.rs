@@ -20,8 +20,43 @@
 
 mod script;
 mod session;
+mod sessions;
+mod world;
 
 use std::fs;
+
+/// Plans are what they were. A file in `tests/plans` defines tables and then has statements with their
+/// plans; `ANYWHEN_REWRITE=1` writes what is made now into it.
+#[test]
+fn plans() {
+    let rewrite = std::env::var_os("ANYWHEN_REWRITE").is_some();
+    for path in script::files("plans") {
+        let text = fs::read_to_string(&path).expect("the file can be read");
+        let mut blocks = script::blocks(&text);
+        let mut session = session::Session::new(&world::World::new());
+        for block in &mut blocks {
+            let statement = &block.statement;
+            let found = if statement.starts_with("create") {
+                session.answer(statement)
+            } else {
+                match session.prepare(statement) {
+                    Ok(prepared) => {
+                        let text = prepared.explain();
+                        text.lines().map(|line| format!(": {line}")).collect::<Vec<_>>().join("\n")
+                    }
+                    Err(error) => format!("! {} {}", error.state(), error.message()),
+                }
+            };
+            if !rewrite {
+                assert_eq!(found, block.answer, "{}: {statement}", path.display());
+            }
+            block.answer = found;
+        }
+        if rewrite {
+            fs::write(&path, script::text(&blocks)).expect("the file can be written");
+        }
+    }
+}
 
 /// Every statement gives what PostgreSQL gives.
 #[test]
@@ -35,7 +70,7 @@ fn queries() {
             script::ask(psql, &mut blocks);
             fs::write(&path, script::text(&blocks)).expect("the file can be written");
         }
-        let mut session = session::Session::new();
+        let mut session = session::Session::new(&world::World::new());
         for block in &blocks {
             let found = session.answer(&block.statement);
             if script::same(&block.statement, &block.answer, &found) {

@@ -22,7 +22,8 @@ pub fn files(folder: &str) -> Vec<PathBuf> {
 
 /// The blocks of a file.
 pub fn blocks(text: &str) -> Vec<Block> {
-    let is_answer = |line: &&str| [">", "!", ": ", "= "].iter().any(|start| line.starts_with(start));
+    let is_answer =
+        |line: &&str| [">", "!", ": ", "= "].iter().any(|start| line.starts_with(start));
     text.split("\n\n")
         .map(str::trim_end)
         .filter(|block| !block.trim().is_empty())

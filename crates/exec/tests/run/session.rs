@@ -3,24 +3,33 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use exec::stored::{Base, Computed, Programs, Stored, Values};
 use exec::{Ctx, Prepared};
 use scalar::context::{Clock, Random};
 use scalar::function::Call;
-use sql::bind::{Names, Relation};
 use sql::eval::{Frame, Host};
+use sql::parse::ast::Statement;
+use table::catalog::Catalog;
+use table::foreign::Checks;
+use txn::{CommitMeta, Isolation, Transaction};
 use types::time::TimestampTz;
-use types::{Context, Datum, DatumRef, Error, Oid, Result, Shape, SqlState, Style, Type, TypeSource};
+use types::{Context, Datum, DatumRef, Error, Oid, Result, SqlState, Style, Type};
+
+use crate::world::{View, World, no_sequence};
 
 /// A session in which the time is always 2000-01-01, and nothing is random.
-struct Still;
+struct Still<'a> {
+    world: &'a World,
+    catalog: &'a Catalog,
+}
 
-impl Clock for Still {
+impl Clock for Still<'_> {
     fn now(&self) -> TimestampTz {
         TimestampTz(0)
     }
 }
 
-impl Random for Still {
+impl Random for Still<'_> {
     fn bits(&self) -> u64 {
         0
     }
@@ -32,7 +41,7 @@ impl Random for Still {
     }
 }
 
-impl scalar::Session for Still {
+impl scalar::Session for Still<'_> {
     fn setting(&self, _: &str) -> Option<String> {
         None
     }
@@ -50,9 +59,13 @@ impl scalar::Session for Still {
     }
 }
 
-impl Host for Still {
-    fn next_value(&self, _: Oid) -> Result<i64> {
-        Ok(1)
+impl Host for Still<'_> {
+    fn next_value(&self, sequence: Oid) -> Result<i64> {
+        let relation = self.catalog.relation(sequence).ok_or_else(|| no_sequence(sequence))?;
+        self.world
+            .sequences
+            .next(relation)
+            .map_err(|error| Error::new(error.sqlstate(), error.to_string()))
     }
 
     fn check_domain(&self, _: Type, _: DatumRef<'_>) -> Result<()> {
@@ -64,65 +77,32 @@ impl Host for Still {
     }
 }
 
-/// The names of a database.
-pub struct Catalog;
-
-impl TypeSource for Catalog {
-    fn shape(&self, _: Type) -> Option<Shape> {
-        None
-    }
-
-    fn name(&self, _: Type) -> Option<String> {
-        None
-    }
-
-    fn array_of(&self, _: Type) -> Option<Type> {
-        None
-    }
-}
-
-impl Names for Catalog {
-    fn relation(&self, _: Option<&str>, _: &str) -> Option<Arc<Relation>> {
-        None
-    }
-
-    fn user_type(&self, _: Option<&str>, _: &str) -> Option<Type> {
-        None
-    }
-
-    fn has_schema(&self, name: &str) -> bool {
-        name == "public"
+impl Computed for Still<'_> {
+    fn rows(&self, _: Oid, _: &[i16]) -> Result<Vec<Vec<Datum>>> {
+        Ok(Vec::new())
     }
 }
 
 /// A client.
 pub struct Session {
-    catalog: Catalog,
+    world: Arc<World>,
+    /// The transaction that `begin` has opened.
+    txn: Option<Transaction>,
     /// The most bytes that a statement may hold.
     pub memory_bytes_max: usize,
+    /// True where statements are to be canceled.
+    pub cancel: AtomicBool,
 }
 
 impl Session {
-    pub fn new() -> Self {
-        Self { catalog: Catalog, memory_bytes_max: 64 << 20 }
-    }
-
-    /// The plan of a statement.
-    pub fn prepare(&self, statement: &str) -> Result<Arc<Prepared>> {
-        let style = style();
-        let context = Context { types: &self.catalog, ..Context::new(&style) };
-        let parsed = sql::parse::statements(statement).map_err(|error| error.cause)?;
-        let [parsed] = &parsed[..] else {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "one statement is wanted"));
-        };
-        let bound = sql::bind::statement(&parsed.statement, &self.catalog, context, &[])
-            .map_err(|error| error.cause)?;
-        Prepared::new(bound.plan, &self.catalog)
+    pub fn new(world: &Arc<World>) -> Self {
+        let (world, cancel) = (Arc::clone(world), AtomicBool::new(false));
+        Self { world, txn: None, memory_bytes_max: 64 << 20, cancel }
     }
 
     /// What a statement comes to, as text.
     pub fn answer(&mut self, statement: &str) -> String {
-        match self.run(statement) {
+        match self.run(statement, &[]) {
             Ok(rows) if rows.is_empty() => "= nothing".to_owned(),
             Ok(rows) => {
                 let rows: Vec<String> = rows.iter().map(|row| format!("> {row}")).collect();
@@ -132,44 +112,152 @@ impl Session {
         }
     }
 
-    fn run(&mut self, statement: &str) -> Result<Vec<String>> {
-        let prepared = self.prepare(statement)?;
-        // Twice: the second run finds the machine that the first has used.
-        self.rows(&prepared, &[])?;
-        self.rows(&prepared, &[])
+    /// The plan of a statement.
+    pub fn prepare(&self, statement: &str) -> Result<Arc<Prepared>> {
+        let view = View::new(&self.world);
+        let parsed = sql::parse::statements(statement).map_err(|error| error.cause)?;
+        prepare(&parsed[0].statement, &view)
     }
 
-    /// The rows of a statement, each as text.
-    pub fn rows(&self, prepared: &Arc<Prepared>, params: &[Datum]) -> Result<Vec<String>> {
-        let style = style();
-        let types = Context { types: &self.catalog, ..Context::new(&style) };
+    /// Runs a statement: its rows as text.
+    pub fn run(&mut self, statement: &str, params: &[Datum]) -> Result<Vec<String>> {
+        match statement {
+            "begin" => {
+                self.txn = Some(self.world.engine.begin(Isolation::ReadCommitted));
+                return Ok(Vec::new());
+            }
+            "commit" | "rollback" => {
+                if let Some(txn) = self.txn.take().filter(|_| statement == "commit") {
+                    txn.commit(CommitMeta::default())
+                        .map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
+                }
+                return Ok(Vec::new());
+            }
+            _ => {}
+        }
+        let parsed = sql::parse::statements(statement).map_err(|error| error.cause)?;
+        let parsed = &parsed[0].statement;
+        if let Statement::Utility(utility) = parsed {
+            return self.world.define(utility).map(|()| Vec::new());
+        }
+        let view = View::new(&self.world);
+        let prepared = prepare(parsed, &view)?;
+        let explicit = self.txn.is_some();
+        let mut txn = match self.txn.take() {
+            Some(mut txn) => {
+                txn.statement();
+                txn
+            }
+            None => self.world.engine.begin(Isolation::ReadCommitted),
+        };
+        let savepoint = txn.savepoint();
+        let rows = self.execute(&prepared, params, &view, &mut txn);
+        if rows.is_err() {
+            txn.rollback_to(savepoint);
+        }
+        if explicit {
+            self.txn = Some(txn);
+        } else if rows.is_ok() {
+            txn.commit(CommitMeta::default())
+                .map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
+        }
+        rows
+    }
+
+    fn execute(
+        &self,
+        prepared: &Arc<Prepared>,
+        params: &[Datum],
+        view: &View,
+        txn: &mut Transaction,
+    ) -> Result<Vec<String>> {
+        let style = Style::default();
+        let still = Still { world: &self.world, catalog: &view.catalog };
+        let types = Context { types: view, ..Context::new(&style) };
         let context = scalar::Context {
             types,
             statement: TimestampTz(0),
-            clock: &Still,
-            random: &Still,
-            session: &Still,
+            clock: &still,
+            random: &still,
+            session: &still,
         };
-        let cancel = AtomicBool::new(false);
-        let mut ctx = Ctx {
-            frame: Frame { context: &context, params, host: &Still },
-            cancel: &cancel,
-            memory_bytes_max: self.memory_bytes_max,
-        };
-        let mut run = prepared.start();
-        let (mut rows, mut row) = (Vec::new(), Vec::new());
-        while run.next(&mut ctx, &mut row)? {
-            let values = row.iter().zip(prepared.columns()).map(|(value, column)| {
-                let text =
-                    types::text::to_string(value.as_ref(), column.ty, column.modifier, &types);
-                text.map_or_else(|| "null".to_owned(), |text| text.to_string())
-            });
-            rows.push(values.collect::<Vec<_>>().join(" | "));
+        let frame = Frame { context: &context, params, host: &still };
+        let programs = Programs::new();
+        let mut values = Values { names: view, schema: view, programs: &programs, frame };
+        let mut checks = Checks::new(Arc::clone(&self.world.handles), Arc::clone(&view.catalog));
+        let mut rows = Vec::new();
+        {
+            let base = Base {
+                cache: &self.world.cache,
+                handles: &self.world.handles,
+                catalog: &view.catalog,
+                computed: &still,
+            };
+            let mut own = values;
+            let tables = Stored::new(txn, &mut checks, &mut own, base);
+            let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
+            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max };
+            let mut run = prepared.start();
+            let mut row = Vec::new();
+            while run.next(&mut ctx, &mut row)? {
+                let values = row.iter().zip(prepared.columns()).map(|(value, column)| {
+                    let (ty, modifier) = (column.ty, column.modifier);
+                    let text = types::text::to_string(value.as_ref(), ty, modifier, &types);
+                    text.unwrap_or_else(|| "null".to_owned())
+                });
+                rows.push(values.collect::<Vec<_>>().join(" | "));
+            }
+            tables.count_rows();
         }
+        checks
+            .end_statement(txn, &mut values)
+            .map_err(|error| Error::new(error.sqlstate(), error.to_string()))?;
         Ok(rows)
     }
 }
 
-fn style() -> Style {
-    Style::default()
+impl Session {
+    /// Runs a statement with one parameter many times, in one transaction that is rolled back.
+    #[allow(dead_code)]
+    pub fn repeat(&self, statement: &str, count: usize, param: impl Fn(usize) -> Datum) {
+        let view = View::new(&self.world);
+        let prepared = self.prepare(statement).expect("the statement is right");
+        let style = Style::default();
+        let still = Still { world: &self.world, catalog: &view.catalog };
+        let types = Context { types: &view, ..Context::new(&style) };
+        let context = scalar::Context {
+            types,
+            statement: TimestampTz(0),
+            clock: &still,
+            random: &still,
+            session: &still,
+        };
+        let programs = Programs::new();
+        let mut txn = self.world.engine.begin(Isolation::ReadCommitted);
+        let mut checks = Checks::new(Arc::clone(&self.world.handles), Arc::clone(&view.catalog));
+        let mut row = Vec::new();
+        for at in 0..count {
+            let params = [param(at)];
+            let frame = Frame { context: &context, params: &params, host: &still };
+            let mut values = Values { names: &view, schema: &view, programs: &programs, frame };
+            let base = Base {
+                cache: &self.world.cache,
+                handles: &self.world.handles,
+                catalog: &view.catalog,
+                computed: &still,
+            };
+            let tables = Stored::new(&mut txn, &mut checks, &mut values, base);
+            let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
+            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max };
+            let mut run = prepared.start();
+            while run.next(&mut ctx, &mut row).expect("the statement runs") {}
+        }
+    }
+}
+
+fn prepare(statement: &Statement, view: &View) -> Result<Arc<Prepared>> {
+    let style = Style::default();
+    let context = Context { types: view, ..Context::new(&style) };
+    let bound = sql::bind::statement(statement, view, context, &[]).map_err(|error| error.cause)?;
+    Prepared::new(bound.plan, view, context, view)
 }

@@ -15,11 +15,7 @@ use super::options::{CopyOptions, Style};
 pub(crate) type Field = Option<String>;
 
 /// Appends a row to `out`, with the end of its line.
-pub(crate) fn write(
-    fields: &[(Option<&str>, bool)],
-    options: &CopyOptions,
-    out: &mut Vec<u8>,
-) {
+pub(crate) fn write(fields: &[(Option<&str>, bool)], options: &CopyOptions, out: &mut Vec<u8>) {
     for (at, (value, force)) in fields.iter().enumerate() {
         if at > 0 {
             out.push(options.delimiter);
@@ -227,7 +223,10 @@ fn csv_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
             if inside {
                 let next = bytes.get(at + 1).copied();
                 let escapes = next == Some(options.quote) || next == Some(options.escape);
-                if byte == options.escape && escapes && (byte != options.quote || next == Some(options.quote)) {
+                if byte == options.escape
+                    && escapes
+                    && (byte != options.quote || next == Some(options.quote))
+                {
                     value.push(bytes[at + 1]);
                     at += 2;
                     continue;

@@ -110,11 +110,7 @@ impl Session {
     }
 
     /// Goes on with data that goes out.
-    pub(crate) fn run_copy_out(
-        &mut self,
-        copy: &mut Out,
-        out: &mut dyn Output,
-    ) -> Result<Done> {
+    pub(crate) fn run_copy_out(&mut self, copy: &mut Out, out: &mut dyn Output) -> Result<Done> {
         let columns = copy.plan.columns.clone().unwrap_or_else(|| Arc::new([]));
         let binary = copy.options.style == Style::Binary;
         if !copy.begun {
@@ -341,9 +337,7 @@ impl In {
         context: &Context<'_>,
         given: &mut [Option<Datum>],
     ) -> types::Result<()> {
-        let bad = |message: String| {
-            types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message)
-        };
+        let bad = |message: String| types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
         let place = format!("COPY {}, line {}", self.name, self.line);
         if fields.len() > self.columns.len() {
             let error = bad("extra data after last expected column".to_owned());
@@ -356,7 +350,9 @@ impl In {
         for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
             let field = match field {
                 None if self.options.force_not_null.has(name) => Some(self.options.null.clone()),
-                Some(text) if text == self.options.null && self.options.force_null.has(name) => None,
+                Some(text) if text == self.options.null && self.options.force_null.has(name) => {
+                    None
+                }
                 field => field,
             };
             let Some(text) = field else {
@@ -442,9 +438,7 @@ impl Output for Writer<'_> {
             let fields: Vec<(Option<&str>, bool)> = texts
                 .iter()
                 .zip(columns)
-                .map(|(text, column)| {
-                    (text.as_deref(), self.options.force_quote.has(&column.name))
-                })
+                .map(|(text, column)| (text.as_deref(), self.options.force_quote.has(&column.name)))
                 .collect();
             lines::write(&fields, self.options, &mut self.line);
         }

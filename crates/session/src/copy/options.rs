@@ -143,7 +143,9 @@ impl CopyOptions {
                 "encoding" => {
                     let plain: String =
                         text(name, value)?.chars().filter(char::is_ascii_alphanumeric).collect();
-                    if !plain.eq_ignore_ascii_case("utf8") && !plain.eq_ignore_ascii_case("sqlascii") {
+                    if !plain.eq_ignore_ascii_case("utf8")
+                        && !plain.eq_ignore_ascii_case("sqlascii")
+                    {
                         return Err(Error::not_supported("COPY in another encoding than UTF8"));
                     }
                 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::{Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation};
 use ::table::catalog::ddl::{ColumnChange, NewConstraintKind, SequenceOptions};
-use sql::parse::ast::{Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TypeName};
+use ::table::catalog::{Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation};
+use sql::parse::ast::{
+    Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TypeName,
+};
 use types::{Datum, Modifier, Oid, SqlState, Type};
 
 use super::drop::behavior;
@@ -31,7 +33,10 @@ pub fn alter(
     };
     let what = kind.word().to_lowercase();
     let renames = actions.iter().all(|action| {
-        matches!(action, Alter::Rename(_) | Alter::Owner(_) | Alter::SetSchema(_) | Alter::RenameColumn(..))
+        matches!(
+            action,
+            Alter::Rename(_) | Alter::Owner(_) | Alter::SetSchema(_) | Alter::RenameColumn(..)
+        )
     });
     // ALTER TABLE takes the others as well, where it only renames them.
     let fits = relation.kind_name() == what || (kind == ObjectKind::Table && renames);
@@ -173,8 +178,7 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
             if let Some(history) = history {
                 maker.ddl.set_history(oid, history)?;
             }
-            let kept: Vec<_> =
-                kept.into_iter().map(|(name, value)| (name, Some(value))).collect();
+            let kept: Vec<_> = kept.into_iter().map(|(name, value)| (name, Some(value))).collect();
             if kept.is_empty() {
                 return Ok(());
             }
@@ -218,10 +222,8 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
 /// The number of a column.
 fn column(relation: &Relation, name: &Name) -> Result<i16> {
     relation.column_named(&name.text).map(|column| column.attnum).ok_or_else(|| {
-        let message = format!(
-            "column \"{}\" of relation \"{}\" does not exist",
-            name.text, relation.name
-        );
+        let message =
+            format!("column \"{}\" of relation \"{}\" does not exist", name.text, relation.name);
         Error::new(SqlState::UNDEFINED_COLUMN, message)
     })
 }
@@ -247,8 +249,7 @@ fn add_constraint(
     table: Oid,
     new: ::table::catalog::ddl::NewConstraint,
 ) -> Result<()> {
-    let is_primary =
-        matches!(new.kind, NewConstraintKind::Key { is_primary: true, .. });
+    let is_primary = matches!(new.kind, NewConstraintKind::Key { is_primary: true, .. });
     if is_primary && let NewConstraintKind::Key { columns, .. } = &new.kind {
         let relation = maker.catalog().relation(table).cloned();
         for name in columns {
@@ -280,10 +281,8 @@ fn add_column(
 ) -> Result<()> {
     let name = &definition.name.text;
     if if_not_exists && relation.column_named(name).is_some() {
-        let message = format!(
-            "column \"{name}\" of relation \"{}\" already exists, skipping",
-            relation.name
-        );
+        let message =
+            format!("column \"{name}\" of relation \"{}\" already exists, skipping", relation.name);
         maker.notice(SqlState::DUPLICATE_COLUMN, message);
         return Ok(());
     }
@@ -302,14 +301,9 @@ fn add_column(
         let chosen =
             maker.ddl.choose_relation_name(relation.schema, &relation.name, Some(name), "seq");
         let options = SequenceOptions { data_type: Some(ty), ..SequenceOptions::default() };
-        let made = maker.ddl.create_sequence(
-            relation.schema,
-            &chosen,
-            relation.persistence,
-            &options,
-        )?;
-        new.default =
-            Some(text::next_value(&maker.names, relation.schema, made.oid, &chosen));
+        let made =
+            maker.ddl.create_sequence(relation.schema, &chosen, relation.persistence, &options)?;
+        new.default = Some(text::next_value(&maker.names, relation.schema, made.oid, &chosen));
         sequence = Some(made.oid);
         maker.see();
     }
@@ -342,10 +336,8 @@ fn add_column(
     }
     let lacks = new.missing.as_ref().is_none_or(Datum::is_null) && !rewrite;
     if new.not_null && lacks && !maker.is_empty(relation.oid)? {
-        let message = format!(
-            "column \"{name}\" of relation \"{}\" contains null values",
-            relation.name
-        );
+        let message =
+            format!("column \"{name}\" of relation \"{}\" contains null values", relation.name);
         let error = types::Error::new(SqlState::NOT_NULL_VIOLATION, message)
             .about(types::Object::Schema, maker.names.schema_name(relation.schema))
             .about(types::Object::Table, &*relation.name)
@@ -390,8 +382,7 @@ fn rebase(
     let over = Over { relation: table, name: &relation.name, columns: &columns };
     let text = definition.constraints.iter().find_map(|known| match &known.kind {
         sql::parse::ast::ColumnConstraintKind::Check(SqlExpr { text, .. })
-            if known.name.as_ref().map(|name| name.text.as_str())
-                == constraint.name.as_deref() =>
+            if known.name.as_ref().map(|name| name.text.as_str()) == constraint.name.as_deref() =>
         {
             Some(text)
         }
@@ -449,34 +440,33 @@ fn column_type(
     };
     let schema = maker.names.schema_name(relation.schema);
     let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
-    let bound = sql::bind::column_value(
-        &value,
-        shown.as_deref(),
-        &target,
-        &*maker.names,
-        maker.context(),
-    )
-    .map_err(|error| cannot_cast(maker, name, ty, modifier, using.is_some(), error))?;
+    let bound =
+        sql::bind::column_value(&value, shown.as_deref(), &target, &*maker.names, maker.context())
+            .map_err(|error| cannot_cast(maker, name, ty, modifier, using.is_some(), error))?;
     let default = match &old.default {
         Some(default) if !default.is_generated => {
-            table::check_default(maker, &default.expr.text, None, &target, false).map_err(|_| {
-                let types: &dyn types::TypeSource = &*maker.names;
-                let message = format!(
-                    "default for column \"{}\" cannot be cast automatically to type {}",
-                    name.text,
-                    types::format_type(types, ty, modifier)
-                );
-                Error::new(SqlState::DATATYPE_MISMATCH, message)
-            })?;
+            table::check_default(maker, &default.expr.text, None, &target, false).map_err(
+                |_| {
+                    let types: &dyn types::TypeSource = &*maker.names;
+                    let message = format!(
+                        "default for column \"{}\" cannot be cast automatically to type {}",
+                        name.text,
+                        types::format_type(types, ty, modifier)
+                    );
+                    Error::new(SqlState::DATATYPE_MISMATCH, message)
+                },
+            )?;
             Some(default.expr.clone())
         }
         Some(default) => Some(default.expr.clone()),
         None => None,
     };
     let is_same = old.ty == ty && (old.modifier == modifier || modifier == Modifier::NONE);
-    let widened = old.ty == ty && ty == Type::VARCHAR && modifier.0 >= old.modifier.0 && old.modifier.0 >= 0;
+    let widened =
+        old.ty == ty && ty == Type::VARCHAR && modifier.0 >= old.modifier.0 && old.modifier.0 >= 0;
     let text_like = [Type::TEXT, Type::VARCHAR];
-    let relabelled = text_like.contains(&old.ty) && text_like.contains(&ty) && modifier == Modifier::NONE;
+    let relabelled =
+        text_like.contains(&old.ty) && text_like.contains(&ty) && modifier == Modifier::NONE;
     let rewrite = using.is_some() || !(is_same || widened || relabelled);
     if rewrite {
         maker.using.push((relation.oid, attnum, bound));
@@ -508,8 +498,7 @@ fn cannot_cast(
         return Error::new(SqlState::DATATYPE_MISMATCH, message)
             .hint("You might need to add an explicit cast.");
     }
-    let message =
-        format!("column \"{}\" cannot be cast automatically to type {target}", name.text);
+    let message = format!("column \"{}\" cannot be cast automatically to type {target}", name.text);
     let column = scalar::quote::identifier(&name.text);
     Error::new(SqlState::DATATYPE_MISMATCH, message)
         .hint(format!("You might need to specify \"USING {column}::{target}\"."))

@@ -1,7 +1,7 @@
 //! `DROP` and `TRUNCATE`.
 
+use ::table::catalog::ddl::Behavior;
 use ::table::catalog::{Address, Class, ConstraintOn};
-use ::table::catalog::ddl::{Behavior};
 use sql::parse::ast::{ObjectKind, Path};
 use types::SqlState;
 

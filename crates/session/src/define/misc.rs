@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use ::table::catalog::ddl::{
+    DatabaseChange, DomainChange as Change, LabelPlace, NewColumn, SequenceOptions,
+};
 use ::table::catalog::{Address, Class, ConstraintOn, Persistence};
-use ::table::catalog::ddl::{DatabaseChange, DomainChange as Change, LabelPlace, NewColumn, SequenceOptions};
 use sql::parse::ast::{
     ColumnConstraint, ColumnConstraintKind, DomainChange, EnumChange, Name, ObjectKind, Path,
     SequenceOption, TypeName,
 };
 use types::{Oid, SqlState, Type};
 
+use super::Maker;
 use super::drop::{address, behavior};
 use super::text;
-use super::Maker;
 use crate::error::{Error, Result};
 
 // --- sequences -----------------------------------------------------------------------------------
@@ -158,7 +160,9 @@ pub fn create_database(
             }
             "connection_limit" => change.connection_limit = value.parse().ok(),
             "is_template" => change.is_template = crate::settings::value::bool_of(value),
-            "allow_connections" => change.allows_connections = crate::settings::value::bool_of(value),
+            "allow_connections" => {
+                change.allows_connections = crate::settings::value::bool_of(value)
+            }
             "encoding" | "lc_collate" | "lc_ctype" | "locale" | "locale_provider" | "strategy"
             | "collation_version" | "icu_locale" | "builtin_locale" | "tablespace" | "oid" => {}
             other => {
@@ -217,7 +221,10 @@ pub fn create_domain(
                 default = super::table::kept_default(maker, expr, None)?;
             }
             ColumnConstraintKind::Check(expr) => {
-                checks.push((constraint.name.as_ref(), text::expression(&expr.text, None, &maker.names)?));
+                checks.push((
+                    constraint.name.as_ref(),
+                    text::expression(&expr.text, None, &maker.names)?,
+                ));
             }
             _ => {
                 let message = "this constraint is not possible for domains";

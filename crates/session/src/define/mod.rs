@@ -19,8 +19,8 @@ mod view;
 
 use std::sync::Arc;
 
-use ::table::catalog::{Address, Catalog, Class, Relation};
 use ::table::catalog::ddl::{Acting, Ddl, Notice};
+use ::table::catalog::{Catalog, Relation};
 use ::table::foreign::Checks;
 use sql::parse::ast::{Define, Name, Path, TypeName};
 use types::{Modifier, Oid, SqlState, Type};
@@ -73,11 +73,8 @@ impl Maker<'_, '_> {
     /// Tells what the catalog has to say.
     pub fn tell(&self, notice: Option<Notice>) {
         if let Some(notice) = notice {
-            let mut told = Error::notice(
-                Severity::Notice,
-                SqlState::SUCCESSFUL_COMPLETION,
-                notice.message,
-            );
+            let mut told =
+                Error::notice(Severity::Notice, SqlState::SUCCESSFUL_COMPLETION, notice.message);
             if let Some(detail) = notice.detail {
                 told = told.detail(detail);
             }
@@ -186,11 +183,6 @@ impl Maker<'_, '_> {
             Error::new(SqlState::UNDEFINED_OBJECT, message)
         })
     }
-
-    /// The object that a relation's name stands for, where it is of this kind.
-    pub fn address_of(&self, relation: &Relation) -> Address {
-        Address::of(Class::Relation, relation.oid)
-    }
 }
 
 /// The error for a name of too many parts.
@@ -214,12 +206,26 @@ fn tag(define: &Define) -> &'static str {
         Kind::Role => words[8],
     };
     const DROP: [&str; 9] = [
-        "DROP TABLE", "DROP INDEX", "DROP VIEW", "DROP SEQUENCE", "DROP SCHEMA", "DROP TYPE",
-        "DROP DOMAIN", "DROP DATABASE", "DROP ROLE",
+        "DROP TABLE",
+        "DROP INDEX",
+        "DROP VIEW",
+        "DROP SEQUENCE",
+        "DROP SCHEMA",
+        "DROP TYPE",
+        "DROP DOMAIN",
+        "DROP DATABASE",
+        "DROP ROLE",
     ];
     const ALTER: [&str; 9] = [
-        "ALTER TABLE", "ALTER INDEX", "ALTER VIEW", "ALTER SEQUENCE", "ALTER SCHEMA",
-        "ALTER TYPE", "ALTER DOMAIN", "ALTER DATABASE", "ALTER ROLE",
+        "ALTER TABLE",
+        "ALTER INDEX",
+        "ALTER VIEW",
+        "ALTER SEQUENCE",
+        "ALTER SCHEMA",
+        "ALTER TYPE",
+        "ALTER DOMAIN",
+        "ALTER DATABASE",
+        "ALTER ROLE",
     ];
     match define {
         Define::Table(_) => "CREATE TABLE",
@@ -244,8 +250,20 @@ fn tag(define: &Define) -> &'static str {
         Define::Drop { kind, .. } => by_kind(kind, DROP),
         Define::DropOwned { .. } => "DROP OWNED",
         Define::Truncate { .. } => "TRUNCATE TABLE",
-        Define::Privileges(privileges) => if privileges.grant { "GRANT" } else { "REVOKE" },
-        Define::Membership { grant, .. } => if *grant { "GRANT ROLE" } else { "REVOKE ROLE" },
+        Define::Privileges(privileges) => {
+            if privileges.grant {
+                "GRANT"
+            } else {
+                "REVOKE"
+            }
+        }
+        Define::Membership { grant, .. } => {
+            if *grant {
+                "GRANT ROLE"
+            } else {
+                "REVOKE ROLE"
+            }
+        }
         Define::Comment { .. } => "COMMENT",
         Define::Unsupported(_) => "",
     }
@@ -284,9 +302,7 @@ impl Session {
                 misc::create_domain(maker, name, base, constraints)
             }
             Define::Database { name, options } => misc::create_database(maker, name, options),
-            Define::Role { name, login, options } => {
-                role::create(maker, name, *login, options)
-            }
+            Define::Role { name, login, options } => role::create(maker, name, *login, options),
             Define::AlterRole { name, options } => role::alter(maker, name, options),
             Define::AlterSettings { role, database, name, values } => {
                 role::settings(maker, role.as_ref(), database.as_ref(), name.as_deref(), values)

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::{Address, Class, Privileges, RelationKind};
 use ::table::catalog::ddl::{Grant, MembershipChange, RoleChange};
+use ::table::catalog::{Address, Class, Privileges, RelationKind};
 use sql::parse::ast::{self, GrantOn, Name, ObjectKind, Path, RoleOption, SetValue};
 use types::{Modifier, Oid, SqlState, Type};
 
-use super::drop::{address, behavior};
 use super::Maker;
+use super::drop::{address, behavior};
 use crate::command::setting_text;
 use crate::error::{Error, Result, Severity};
 
@@ -190,7 +190,8 @@ pub fn privileges(maker: &mut Maker<'_, '_>, said: &ast::Privileges) -> Result<(
             let set = named(&[(name, Vec::new())], Privileges::ALL_COLUMN, "column")?;
             for column in columns {
                 let relation = maker.catalog().relation(object.oid).cloned();
-                let found = relation.as_ref().and_then(|relation| relation.column_named(&column.text));
+                let found =
+                    relation.as_ref().and_then(|relation| relation.column_named(&column.text));
                 let Some(found) = found else {
                     let table = relation.map_or_else(String::new, |table| table.name.to_string());
                     let message = format!(
@@ -295,14 +296,10 @@ pub fn membership(
     members: &[Name],
     options: &[(String, bool)],
 ) -> Result<()> {
-    let said = |name: &str| {
-        options.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
-    };
-    let change = MembershipChange {
-        admin: said("admin"),
-        inherit: said("inherit"),
-        set: said("set"),
-    };
+    let said =
+        |name: &str| options.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+    let change =
+        MembershipChange { admin: said("admin"), inherit: said("inherit"), set: said("set") };
     for role in roles {
         let role = maker.role(role)?;
         for member in members {

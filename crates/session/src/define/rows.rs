@@ -104,13 +104,9 @@ impl Maker<'_, '_> {
                 let relation = table.relation();
                 let schema = names.schema_name(relation.schema);
                 let over = sql::bind::Names::relation(&*names, Some(schema), &relation.name);
-                let bound = sql::bind::expression(
-                    &expr.text,
-                    over.as_deref(),
-                    &*names,
-                    values.context(),
-                )
-                .map_err(|error| Error::from(error.cause))?;
+                let bound =
+                    sql::bind::expression(&expr.text, over.as_deref(), &*names, values.context())
+                        .map_err(|error| Error::from(error.cause))?;
                 let program = values.compile(&bound)?;
                 let live: Vec<usize> =
                     relation.live_columns().map(|column| column.attnum as usize - 1).collect();
@@ -174,11 +170,8 @@ impl Maker<'_, '_> {
                 .filter(|(table, ..)| *table == oid)
                 .map(|(_, attnum, expr)| Ok((*attnum as usize - 1, values.compile(expr)?)))
                 .collect::<Result<Vec<_>>>()?;
-            let live: Vec<usize> = before
-                .relation()
-                .live_columns()
-                .map(|column| column.attnum as usize - 1)
-                .collect();
+            let live: Vec<usize> =
+                before.relation().live_columns().map(|column| column.attnum as usize - 1).collect();
             let old_width = before.relation().columns.len();
             let relation = after.relation();
             self.checks.set_catalog(Arc::clone(&catalog));
@@ -197,8 +190,11 @@ impl Maker<'_, '_> {
                     new.push(value);
                 }
                 values.complete(relation, &mut new)?;
-                let mut change =
-                    Change { txn: self.ddl.transaction(), values: &mut values, checks: self.checks };
+                let mut change = Change {
+                    txn: self.ddl.transaction(),
+                    values: &mut values,
+                    checks: self.checks,
+                };
                 after.insert(&mut change, &new)?;
             }
             self.checks.end_statement(self.ddl.transaction(), &mut values)?;

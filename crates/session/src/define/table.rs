@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use ::table::catalog::ddl::{
+    NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey, NewTable,
+    SequenceOptions,
+};
 use ::table::catalog::{Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, SqlText};
-use ::table::catalog::ddl::{NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey, NewTable, SequenceOptions};
 use sql::bind::ColumnDefault;
 use sql::parse::ast::{
     ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
-    Name, References, SequenceOption, SqlExpr, StorageOption, TableConstraint,
-    TableConstraintKind, TableElement, Timing,
+    Name, References, SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind,
+    TableElement, Timing,
 };
 use store::Retention;
 use types::{Modifier, Oid, SqlState, Type};
@@ -96,8 +99,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         let column = Arc::clone(&parts.columns[*place].name);
         let sequence = maker.ddl.choose_relation_name(schema, name, Some(&column), "seq");
         let wanted = SequenceOptions { data_type: Some(*ty), ..SequenceOptions::default() };
-        let made =
-            maker.ddl.create_sequence(schema, &sequence, Persistence::Permanent, &wanted)?;
+        let made = maker.ddl.create_sequence(schema, &sequence, Persistence::Permanent, &wanted)?;
         parts.columns[*place].default =
             Some(text::next_value(&maker.names, schema, made.oid, &sequence));
         sequences.push((made.oid, *place as i16 + 1));
@@ -174,7 +176,7 @@ pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Resul
         None => maker.type_of(&definition.ty)?,
     };
     if let Some(collation) = &definition.collation {
-        check_collation(collation, ty)?;
+        check_collation(collation)?;
     }
     let mut column = NewColumn::new(&definition.name.text, ty);
     column.modifier = modifier;
@@ -183,14 +185,12 @@ pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Resul
 }
 
 /// Texts are ordered by their bytes: a collation that asks for that is taken, no other.
-fn check_collation(collation: &sql::parse::ast::Path, ty: Type) -> Result<()> {
+fn check_collation(collation: &sql::parse::ast::Path) -> Result<()> {
     let known = ["C", "POSIX", "default", "ucs_basic", "C.UTF-8", "pg_c_utf8"];
     if !known.contains(&collation.last()) {
-        let message =
-            format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
+        let message = format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
         return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
     }
-    let _ = ty;
     Ok(())
 }
 
@@ -280,11 +280,7 @@ pub fn identity(
         SequenceOption::Name(path) => Some(path.last().into()),
         _ => None,
     });
-    Ok(NewIdentity {
-        is_always: always,
-        name,
-        options: misc::sequence_options(maker, options)?,
-    })
+    Ok(NewIdentity { is_always: always, name, options: misc::sequence_options(maker, options)? })
 }
 
 /// An expression as it is kept.
@@ -405,8 +401,7 @@ fn one_primary_key(parts: &Parts) -> Result<()> {
         matches!(constraint.kind, NewConstraintKind::Key { is_primary: true, .. })
     };
     if parts.constraints.iter().filter(is_primary).count() > 1 {
-        let message =
-            format!("multiple primary keys for table \"{}\" are not allowed", parts.name);
+        let message = format!("multiple primary keys for table \"{}\" are not allowed", parts.name);
         return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
     Ok(())
@@ -462,9 +457,20 @@ fn retention(value: &str) -> Result<Retention> {
 
 /// The error for a storage parameter that PostgreSQL does not have either.
 fn unknown_option(name: &str) -> Option<Error> {
-    let known = ["fillfactor", "parallel_workers", "toast_tuple_target", "log_autovacuum_min_duration",
-        "user_catalog_table", "vacuum_index_cleanup", "vacuum_truncate", "deduplicate_items",
-        "fastupdate", "gin_pending_list_limit", "oids", "buffering"];
+    let known = [
+        "fillfactor",
+        "parallel_workers",
+        "toast_tuple_target",
+        "log_autovacuum_min_duration",
+        "user_catalog_table",
+        "vacuum_index_cleanup",
+        "vacuum_truncate",
+        "deduplicate_items",
+        "fastupdate",
+        "gin_pending_list_limit",
+        "oids",
+        "buffering",
+    ];
     if known.contains(&name) || name.starts_with("autovacuum_") || name.starts_with("toast.") {
         return None;
     }
@@ -548,10 +554,8 @@ pub fn check_condition(
         .map_err(|error| Error::from(error.cause))?;
     if bound.ty != Type::BOOL {
         let types: &dyn types::TypeSource = names;
-        let message = format!(
-            "argument of CHECK must be type boolean, not type {}",
-            types.name_of(bound.ty)
-        );
+        let message =
+            format!("argument of CHECK must be type boolean, not type {}", types.name_of(bound.ty));
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }
     Ok(bound)
@@ -607,17 +611,20 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
         None => None,
     };
     let (options, _) = storage(&create.options)?;
-    let index = maker.ddl.create_index(table.oid, NewIndex {
-        name: create.name.as_ref().map(|name| name.text.as_str().into()),
-        method,
-        keys,
-        include: create.include.iter().map(|name| name.text.as_str().into()).collect(),
-        predicate,
-        is_unique: create.unique,
-        nulls_distinct: create.nulls_distinct,
-        is_valid: true,
-        options,
-    })?;
+    let index = maker.ddl.create_index(
+        table.oid,
+        NewIndex {
+            name: create.name.as_ref().map(|name| name.text.as_str().into()),
+            method,
+            keys,
+            include: create.include.iter().map(|name| name.text.as_str().into()).collect(),
+            predicate,
+            is_unique: create.unique,
+            nulls_distinct: create.nulls_distinct,
+            is_valid: true,
+            options,
+        },
+    )?;
     maker.see();
     maker.fill_index(table.oid, index.oid)
 }
@@ -633,9 +640,7 @@ fn index_key(
             Some(column) => (IndexPart::Column(column.attnum), column.ty),
             None => {
                 let message = format!("column \"{}\" does not exist", column.text);
-                let mut error = Error::new(SqlState::UNDEFINED_COLUMN, message);
-                error.position = None;
-                return Err(error);
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
             }
         },
         (None, Some(expr)) => {
@@ -658,4 +663,3 @@ fn index_key(
         class: element.class.as_ref().map(|class| class.last().into()),
     })
 }
-

@@ -38,8 +38,7 @@ pub fn columns_of<'a>(columns: impl Iterator<Item = &'a Column>) -> Vec<(Arc<str
 /// # Errors
 /// Where it cannot be read.
 pub fn expression(text: &str, over: Option<Over<'_>>, names: &Names) -> Result<SqlText> {
-    let parsed =
-        sql::parse::expression(text).map_err(|error| Error::in_text(error, text))?;
+    let parsed = sql::parse::expression(text).map_err(|error| Error::in_text(error, text))?;
     let mut edits = Edits { text, names, over, edits: Vec::new(), depends: Vec::new() };
     visit::expr(&parsed, &mut edits);
     Ok(edits.done())
@@ -154,11 +153,7 @@ impl Edits<'_> {
                 if object.oid.is_builtin() && object.class != Class::Relation {
                     continue;
                 }
-                names.push(NamePlace {
-                    at: (base + at) as u32,
-                    len: *len as u32,
-                    object: *object,
-                });
+                names.push(NamePlace { at: (base + at) as u32, len: *len as u32, object: *object });
             }
             text.push_str(&edit.text);
             from = edit.at + edit.len;
@@ -248,7 +243,8 @@ pub fn next_value(names: &Names, schema: Oid, sequence: Oid, name: &str) -> SqlT
     let name = scalar::quote::identifier(name);
     let head = "nextval('";
     let text = format!("{head}{schema_name}.{name}'::regclass)");
-    let place = |at: usize, len: usize, object| NamePlace { at: at as u32, len: len as u32, object };
+    let place =
+        |at: usize, len: usize, object| NamePlace { at: at as u32, len: len as u32, object };
     let mut places = Vec::new();
     if schema != PG_CATALOG {
         places.push(place(head.len(), schema_name.len(), Address::of(Class::Schema, schema)));

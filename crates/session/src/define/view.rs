@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::{CheckOption, Persistence};
 use ::table::catalog::ddl::{NewColumn, NewTable, NewView};
+use ::table::catalog::{CheckOption, Persistence};
 use sql::parse::ast::{CreateTableAs, Name, Path, Query, Statement};
 use types::{Datum, SqlState, Type};
 
@@ -54,8 +54,8 @@ impl Session {
             let columns = columns(&bound.plan, names, "CREATE VIEW")?;
             let (schema, name) = maker.new_name(name)?;
             // Places in the text that is kept count from its own beginning.
-            let parsed = sql::parse::statements(text_of)
-                .map_err(|error| Error::in_text(error, text_of))?;
+            let parsed =
+                sql::parse::statements(text_of).map_err(|error| Error::in_text(error, text_of))?;
             let query = match parsed.first().map(|parsed| &parsed.statement) {
                 Some(Statement::Query(query)) => text::query(query, text_of, &maker.names),
                 _ => return Err(Error::not_supported("a view of this statement")),

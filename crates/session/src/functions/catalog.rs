@@ -62,9 +62,7 @@ pub(super) fn call(
             };
             some(comment(names, oid(args, 0), 0, class))
         }
-        "shobj_description" => {
-            some(comment(names, oid(args, 0), 0, class_named(text(args, 1))))
-        }
+        "shobj_description" => some(comment(names, oid(args, 0), 0, class_named(text(args, 1)))),
         "col_description" => {
             let attnum = integer(args, 1) as i16;
             some(comment(names, oid(args, 0), attnum, Some(Class::Relation)))
@@ -81,10 +79,17 @@ pub(super) fn call(
         }
         "pg_relation_is_updatable" => Datum::Int4(28),
         "pg_column_is_updatable" => Datum::Bool(true),
-        "pg_relation_filepath" | "pg_get_partkeydef" | "pg_get_partition_constraintdef"
-        | "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" | "pg_get_triggerdef"
-        | "pg_get_ruledef" | "pg_get_functiondef" | "pg_get_function_sqlbody"
-        | "pg_get_function_arg_default" | "pg_get_replica_identity_index" => Datum::Null,
+        "pg_relation_filepath"
+        | "pg_get_partkeydef"
+        | "pg_get_partition_constraintdef"
+        | "pg_get_statisticsobjdef"
+        | "pg_get_statisticsobjdef_columns"
+        | "pg_get_triggerdef"
+        | "pg_get_ruledef"
+        | "pg_get_functiondef"
+        | "pg_get_function_sqlbody"
+        | "pg_get_function_arg_default"
+        | "pg_get_replica_identity_index" => Datum::Null,
         "pg_get_function_result" => {
             let function = scalar::registry::function(oid(args, 0));
             some(function.map(|function| {
@@ -95,8 +100,7 @@ pub(super) fn call(
         "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
             let function = scalar::registry::function(oid(args, 0));
             some(function.map(|function| {
-                let args: Vec<String> =
-                    function.args.iter().map(|ty| types.name_of(*ty)).collect();
+                let args: Vec<String> = function.args.iter().map(|ty| types.name_of(*ty)).collect();
                 args.join(", ")
             }))
         }
@@ -250,9 +254,7 @@ fn index(names: &Names, oid: Oid, column: usize) -> Option<String> {
     let mut keys = Vec::new();
     for key in &index.keys {
         let mut text = match &key.part {
-            IndexPart::Column(attnum) => {
-                scalar::quote::identifier(&table.column(*attnum)?.name)
-            }
+            IndexPart::Column(attnum) => scalar::quote::identifier(&table.column(*attnum)?.name),
             IndexPart::Expr(expr) if is_call(&expr.text) => expr.text.to_string(),
             IndexPart::Expr(expr) => format!("({})", expr.text),
         };

@@ -24,7 +24,7 @@ use crate::client::Surroundings;
 pub fn call(
     around: &Surroundings<'_>,
     function: &Function,
-    call: &Call<'_>,
+    _call: &Call<'_>,
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
     let mut done = session::call(around, function.name, args)?;
@@ -33,7 +33,6 @@ pub fn call(
             done = other(around, function.name, args)?;
         }
     }
-    let _ = call;
     done.ok_or_else(|| {
         let message = format!("function {}() is not supported", function.name);
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)

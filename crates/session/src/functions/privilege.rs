@@ -13,7 +13,9 @@ use crate::client::Surroundings;
 /// The objects that a function is about: the class, and the type that finds them by name.
 fn subject(name: &str) -> Option<(Class, Type)> {
     Some(match name {
-        "has_table_privilege" | "has_any_column_privilege" | "has_sequence_privilege"
+        "has_table_privilege"
+        | "has_any_column_privilege"
+        | "has_sequence_privilege"
         | "has_column_privilege" => (Class::Relation, Type::REGCLASS),
         "has_schema_privilege" => (Class::Schema, Type::REGNAMESPACE),
         "has_type_privilege" => (Class::Type, Type::REGTYPE),
@@ -30,9 +32,15 @@ pub(super) fn call(
     if name == "pg_has_role" {
         return has_role(around, args).map(Some);
     }
-    if ["has_function_privilege", "has_language_privilege", "has_tablespace_privilege",
-        "has_foreign_data_wrapper_privilege", "has_server_privilege", "has_parameter_privilege"]
-        .contains(&name)
+    if [
+        "has_function_privilege",
+        "has_language_privilege",
+        "has_tablespace_privilege",
+        "has_foreign_data_wrapper_privilege",
+        "has_server_privilege",
+        "has_parameter_privilege",
+    ]
+    .contains(&name)
     {
         return Ok(Some(Datum::Bool(true)));
     }
@@ -80,13 +88,11 @@ pub(super) fn call(
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         };
         let whole = address.whole();
-        let has = |address| {
-            catalog.privileges_on(role, address, privilege, database) == privilege
-        };
+        let has = |address| catalog.privileges_on(role, address, privilege, database) == privilege;
         let on_column = || match catalog.relation(object) {
-            Some(relation) if name == "has_any_column_privilege" => relation
-                .live_columns()
-                .any(|column| has(Address::column(object, column.attnum))),
+            Some(relation) if name == "has_any_column_privilege" => {
+                relation.live_columns().any(|column| has(Address::column(object, column.attnum)))
+            }
             _ => address.sub != 0 && has(address),
         };
         if catalog.is_superuser(role)

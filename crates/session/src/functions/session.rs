@@ -69,6 +69,17 @@ pub(super) fn call(
                 None => Datum::Bool(false),
             }
         }
+        "pg_notify" => {
+            crate::notify::check(text(args, 0), text(args, 1))?;
+            let (channel, payload) = (text(args, 0).to_owned(), text(args, 1).to_owned());
+            client.add_note(crate::notify::Note::Notify(channel, payload));
+            Datum::Null
+        }
+        "pg_sleep" => {
+            let DatumRef::Float8(seconds) = args[0] else { return Ok(Some(Datum::Null)) };
+            sleep(around, (seconds.max(0.0) * 1e6) as u64)?;
+            Datum::Null
+        }
         "pg_table_is_visible" => match names.relation_name(super::oid(args, 0)) {
             Some(_) => Datum::Bool(names.is_relation_visible(super::oid(args, 0))),
             None => Datum::Null,
@@ -78,10 +89,34 @@ pub(super) fn call(
             let known = ty.is_builtin() || names.catalog.type_entry(ty).is_some();
             if known { Datum::Bool(names.is_type_visible(ty)) } else { Datum::Null }
         }
-        "pg_function_is_visible" | "pg_operator_is_visible" | "pg_opclass_is_visible"
-        | "pg_opfamily_is_visible" | "pg_collation_is_visible" | "pg_conversion_is_visible" => {
-            Datum::Bool(names.path.contains(&PG_CATALOG))
-        }
+        "pg_function_is_visible"
+        | "pg_operator_is_visible"
+        | "pg_opclass_is_visible"
+        | "pg_opfamily_is_visible"
+        | "pg_collation_is_visible"
+        | "pg_conversion_is_visible" => Datum::Bool(names.path.contains(&PG_CATALOG)),
         _ => return Ok(None),
     }))
+}
+
+/// Waits, unless the statement is told to stop, or nothing may block here.
+fn sleep(around: &Surroundings<'_>, us: u64) -> Result<()> {
+    let client = around.client;
+    if client.inline.get() {
+        // The statement is run again where it may wait.
+        let message = "pg_sleep() has to wait";
+        return Err(types::Error::new(types::SqlState::LOCK_NOT_AVAILABLE, message));
+    }
+    let clock = &client.instance.env.clock;
+    let end_us = clock.monotonic_us().saturating_add(us);
+    let (mutex, never) = (parking_lot::Mutex::new(()), parking_lot::Condvar::new());
+    while clock.monotonic_us() < end_us {
+        if let Some(stopped) = client.slot.stopped() {
+            return Err(stopped.cause);
+        }
+        let left_us = end_us.saturating_sub(clock.monotonic_us()).min(10_000);
+        let mut guard = mutex.lock();
+        never.wait_for(&mut guard, std::time::Duration::from_micros(left_us));
+    }
+    Ok(())
 }

@@ -268,7 +268,9 @@ impl Settings {
                 SqlState::INVALID_NAME,
                 format!("invalid configuration parameter name \"{name}\""),
             )
-            .detail("Custom parameter names must be two or more simple identifiers separated by dots."));
+            .detail(
+                "Custom parameter names must be two or more simple identifiers separated by dots.",
+            ));
         }
         self.custom.push(name.to_owned());
         self.slots.push(Slot::new(Value::Text("".into())));

@@ -40,6 +40,10 @@ pub fn check(known: &Known, name: &str, value: Value, style: &Style) -> Result<V
             return Ok(value);
         }
         "application_name" => printable(text),
+        "system_time_as_of" if !text.is_empty() => {
+            return Err(Error::not_supported("SET system_time_as_of")
+                .hint("Write FOR SYSTEM_TIME AS OF behind the names of tables."));
+        }
         _ => return Ok(value),
     };
     Ok(Value::Text(kept.into()))

@@ -33,14 +33,8 @@ const BYTES: [(&str, f64); 5] = [
     ("GB", 1_073_741_824.0),
     ("TB", 1_099_511_627_776.0),
 ];
-const TIMES: [(&str, f64); 6] = [
-    ("us", 1.0),
-    ("ms", 1e3),
-    ("s", 1e6),
-    ("min", 6e7),
-    ("h", 3.6e9),
-    ("d", 8.64e10),
-];
+const TIMES: [(&str, f64); 6] =
+    [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 6e7), ("h", 3.6e9), ("d", 8.64e10)];
 
 /// The units that a number in `unit` may be written in, and what one of `unit` is in the smallest.
 fn scale(unit: Unit) -> Option<(&'static [(&'static str, f64)], f64)> {
@@ -80,10 +74,12 @@ pub fn read(known: &Known, name: &str, text: &str) -> Result<Value> {
         Kind::Text => Ok(Value::Text(text.into())),
         Kind::Enum => match known.words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
             Some(word) => Ok(Value::Text((*word).into())),
-            None => hidden_word(known, text).map(|word| Value::Text(word.into())).ok_or_else(|| {
-                let words = known.words.join(", ");
-                invalid(name, text).hint(format!("Available values: {words}."))
-            }),
+            None => {
+                hidden_word(known, text).map(|word| Value::Text(word.into())).ok_or_else(|| {
+                    let words = known.words.join(", ");
+                    invalid(name, text).hint(format!("Available values: {words}."))
+                })
+            }
         },
     }
 }

@@ -6,9 +6,7 @@ use table::catalog::{IndexMethod, TypeEntry, UserTypeKind};
 use types::{Datum, Oid, Type, builtin};
 
 use super::relations::form;
-use super::rows::{
-    Rows, Scene, bool, int2, letter, oid, oidvector, text, texts, type_oid,
-};
+use super::rows::{Rows, Scene, bool, int2, letter, oid, oidvector, text, texts, type_oid};
 use super::{PG_CATALOG, all, objects};
 use crate::objects::COLLATIONS;
 
@@ -61,12 +59,8 @@ pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
             ("typtypmod", Datum::Int4(-1)),
         ]);
     }
-    let mut users: Vec<_> = scene
-        .names
-        .catalog
-        .types()
-        .filter(|(_, entry)| scene.is_here(entry.schema()))
-        .collect();
+    let mut users: Vec<_> =
+        scene.names.catalog.types().filter(|(_, entry)| scene.is_here(entry.schema())).collect();
     users.sort_by_key(|(ty, _)| *ty);
     for (ty, entry) in users {
         user_type(scene, ty, entry, rows);
@@ -258,11 +252,7 @@ const METHODS: [(u32, &str, char); 4] =
 
 pub(super) fn methods(rows: &mut Rows) {
     for (number, name, kind) in METHODS {
-        rows.row(&[
-            ("oid", oid(Oid(number))),
-            ("amname", text(name)),
-            ("amtype", letter(kind)),
-        ]);
+        rows.row(&[("oid", oid(Oid(number))), ("amname", text(name)), ("amtype", letter(kind))]);
     }
 }
 
@@ -301,9 +291,8 @@ pub(super) fn class_of(ty: Type, method: IndexMethod) -> Oid {
     let method = if method == IndexMethod::Gin { 2742 } else { 403 };
     let is_array = builtin::facts(ty).is_some_and(|facts| facts.is_array());
     let wanted = if is_array { Type::ANYARRAY } else { ty };
-    let of = |wanted: Type| {
-        CLASSES.iter().find(|(_, am, _, known)| *am == method && *known == wanted)
-    };
+    let of =
+        |wanted: Type| CLASSES.iter().find(|(_, am, _, known)| *am == method && *known == wanted);
     let found = of(wanted).or_else(|| if ty.is_builtin() { None } else { of(Type::NONE) });
     found.map_or(Oid(3126), |(number, ..)| Oid(*number))
 }
@@ -351,4 +340,3 @@ pub(super) fn languages(rows: &mut Rows) {
         ]);
     }
 }
-

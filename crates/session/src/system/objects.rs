@@ -142,11 +142,7 @@ pub(super) fn dependencies(scene: Scene<'_>, rows: &mut Rows) {
 
 pub(super) fn tablespaces(rows: &mut Rows) {
     for (number, name) in [(1663, "pg_default"), (1664, "pg_global")] {
-        rows.row(&[
-            ("oid", oid(Oid(number))),
-            ("spcname", text(name)),
-            ("spcowner", oid(Oid(10))),
-        ]);
+        rows.row(&[("oid", oid(Oid(number))), ("spcname", text(name)), ("spcowner", oid(Oid(10)))]);
     }
 }
 

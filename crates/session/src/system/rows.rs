@@ -115,10 +115,7 @@ pub fn array(element: Type, repr: Repr, lower: i32, values: &[Datum]) -> Datum {
     if values.is_empty() {
         return Datum::Array(Array::empty(element, repr));
     }
-    let dimension = types::Dimension {
-        length: values.len() as i32,
-        lower,
-    };
+    let dimension = types::Dimension { length: values.len() as i32, lower };
     let values: Vec<_> = values.iter().map(Datum::as_ref).collect();
     let made = Array::new(element, repr, &[dimension], values);
     Datum::Array(made.unwrap_or_else(|_| Array::empty(element, repr)))

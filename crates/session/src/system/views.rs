@@ -85,10 +85,7 @@ const CATALOG: &[(&str, &str)] = &[
 ];
 
 const STANDARD: &[(&str, &str)] = &[
-    (
-        "information_schema_catalog_name",
-        "select pg_catalog.current_database() as catalog_name",
-    ),
+    ("information_schema_catalog_name", "select pg_catalog.current_database() as catalog_name"),
     (
         "schemata",
         "select pg_catalog.current_database() as catalog_name, n.nspname as schema_name,

@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use session::{
-    Column, Done, Error, Instance, Options, Output, Portal, Session, StartUp,
-};
+use session::{Column, Done, Error, Instance, Options, Output, Portal, Session, StartUp};
 use txn::EngineOptions;
 use types::{Context, Datum};
 use vfs::{Env, SimVfs};
@@ -214,5 +212,45 @@ fn show_error(error: &Error, text: &str, shown: &mut String) {
         if let Some(value) = cause.object(object) {
             put(format!("{name}:  {value}"));
         }
+    }
+}
+
+/// An output for what nobody looks at.
+pub struct Nothing;
+
+impl Output for Nothing {
+    fn row(
+        &mut self,
+        _: &[Datum],
+        _: &[Column],
+        _: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Keeps rows as text.
+#[derive(Default)]
+pub struct Kept(pub Vec<String>);
+
+impl Output for Kept {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        columns: &[Column],
+        context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        let mut shown = Shown::default();
+        let flow = shown.row(row, columns, context)?;
+        self.0.append(&mut shown.rows);
+        Ok(flow)
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 }

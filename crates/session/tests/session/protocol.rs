@@ -80,7 +80,8 @@ fn portals_are_suspended_and_go_on() {
     assert_eq!(out.rows.len(), 10);
     assert_eq!(seen.last().map(String::as_str), Some("SELECT 10"), "{seen:?}");
     session.end().expect("nothing is wrong");
-    let gone = session.execute_named("p", 0, &mut kept()).expect_err("it ended with its transaction");
+    let gone =
+        session.execute_named("p", 0, &mut kept()).expect_err("it ended with its transaction");
     assert_eq!(gone.state().code(), "34000");
 }
 

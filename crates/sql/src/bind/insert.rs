@@ -159,6 +159,11 @@ impl Binder<'_> {
         if let (Body::Values(rows), true) = (&source.body, plain) {
             let mut bound = Vec::with_capacity(rows.len());
             for row in rows {
+                if row.len() != rows[0].len() {
+                    let at = row.first().map_or(At::NONE, |expr| expr.at);
+                    let message = "VALUES lists must all be the same length";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+                }
                 let places =
                     fitting_places(places, row.len(), !insert.columns.is_empty(), |place| {
                         row.get(place).map_or(At::NONE, |expr| expr.at)
@@ -167,12 +172,6 @@ impl Binder<'_> {
                     binder.given_row(row, places, relation, system)
                 })?;
                 bound.push(self.full_row(row, places, relation, system)?);
-            }
-            if bound.iter().any(|row| row.len() != bound[0].len()) {
-                return Err(Error::new(
-                    SqlState::SYNTAX_ERROR,
-                    "VALUES lists must all be the same length",
-                ));
             }
             return Ok(self.rows_plan(relation, bound));
         }

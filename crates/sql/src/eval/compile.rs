@@ -134,9 +134,7 @@ impl Compiler<'_> {
             ExprKind::Keyword(word) => self.keyword(word, expr.ty)?,
             ExprKind::NextValue(sequence) => Op::NextValue(*sequence),
             ExprKind::Slot(number) => Op::Slot(*number as usize),
-            ExprKind::Subplan { number, args } => {
-                Op::Subplan(*number as usize, self.ops(args)?)
-            }
+            ExprKind::Subplan { number, args } => Op::Subplan(*number as usize, self.ops(args)?),
             ExprKind::Subquery(_) => return Err(no_program("a subquery")),
             ExprKind::Aggregate(_) | ExprKind::Grouping(_) => {
                 return Err(no_program("an aggregate"));

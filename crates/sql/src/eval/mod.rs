@@ -124,8 +124,11 @@ pub trait Around {
     ///
     /// # Errors
     /// What its plan reports; `21000` where it has too many rows.
-    fn subplan(&self, number: usize, args: &mut dyn Iterator<Item = Result<Datum>>)
-    -> Result<Datum>;
+    fn subplan(
+        &self,
+        number: usize,
+        args: &mut dyn Iterator<Item = Result<Datum>>,
+    ) -> Result<Datum>;
 }
 
 /// Nothing is around the row.

@@ -1,8 +1,6 @@
 //! Commands of a session: `BEGIN`, `SET`, `PREPARE`, `FETCH`, `LISTEN` and their kin.
 
-use super::ast::{
-    Command, Direction, Discard, Modes, Name, Path, SetValue, Statement, TypeName,
-};
+use super::ast::{Command, Direction, Discard, Modes, Name, Path, SetValue, Statement, TypeName};
 use super::cursor::Parser;
 use super::lexer::Token;
 use crate::error::Result;
@@ -251,8 +249,7 @@ impl Parser<'_> {
         if !self.eat(&["to"]) && !self.eat_symbol("=") {
             return Err(self.unexpected());
         }
-        let values =
-            if self.eat(&["default"]) { Vec::new() } else { self.list(Self::set_value)? };
+        let values = if self.eat(&["default"]) { Vec::new() } else { self.list(Self::set_value)? };
         Ok((name, values))
     }
 
@@ -469,9 +466,9 @@ impl Parser<'_> {
         let tables = self.list(Self::table_path)?;
         let mut mode = "access exclusive";
         if self.eat(&["in"]) {
-            let found = LOCK_MODES.iter().find(|(words, _)| {
-                self.is(words) && self.word(words.len()) == Some("mode")
-            });
+            let found = LOCK_MODES
+                .iter()
+                .find(|(words, _)| self.is(words) && self.word(words.len()) == Some("mode"));
             let Some((words, name)) = found else { return Err(self.unexpected()) };
             self.skip(words.len() + 1);
             mode = name;

@@ -46,6 +46,8 @@ mod privilege;
 mod record;
 mod relation;
 mod scope;
+#[cfg(test)]
+mod tests;
 mod version;
 
 pub use acl::{Acl, AclItem, Privileges};

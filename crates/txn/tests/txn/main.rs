@@ -5,6 +5,7 @@ mod anomalies;
 mod bulk;
 mod common;
 mod crash;
+mod cursors;
 mod flips;
 mod history;
 mod lookups;

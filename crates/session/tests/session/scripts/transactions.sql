@@ -65,6 +65,5 @@ show default_transaction_read_only;
 begin;
 show transaction_read_only;
 abort;
-prepare transaction 'x';
 begin foo;
 begin isolation level;

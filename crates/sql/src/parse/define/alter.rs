@@ -194,7 +194,8 @@ impl Parser<'_> {
                 self.skip(2);
                 Alter::Ignored
             }
-            () if self.eat(&["set", "tablespace"]) || self.eat(&["cluster", "on"])
+            () if self.eat(&["set", "tablespace"])
+                || self.eat(&["cluster", "on"])
                 || self.eat(&["set", "access", "method"]) =>
             {
                 self.name()?;
@@ -209,7 +210,10 @@ impl Parser<'_> {
                 }
                 Alter::Ignored
             }
-            () if self.is_any(&["enable", "disable", "force", "no", "inherit", "attach", "detach", "of", "not"]) => {
+            () if self.is_any(&[
+                "enable", "disable", "force", "no", "inherit", "attach", "detach", "of", "not",
+            ]) =>
+            {
                 while !self.is_end() && !self.is_punct(0, ";") && !self.is_punct(0, ",") {
                     self.skip(1);
                 }
@@ -248,7 +252,10 @@ impl Parser<'_> {
                 }
                 _ => return Err(self.unexpected()),
             },
-            () if self.is(&["set", "generated"]) || self.is(&["restart"]) || self.is_sequence_set() => {
+            () if self.is(&["set", "generated"])
+                || self.is(&["restart"])
+                || self.is_sequence_set() =>
+            {
                 let (mut always, mut options) = (None, Vec::new());
                 loop {
                     if self.eat(&["set", "generated"]) {

@@ -63,7 +63,8 @@ impl Parser<'_> {
         if self.is(&["or", "replace"]) {
             return self.unsupported(start, 2);
         }
-        let temporary = self.is_any(&["global", "local"]) && matches!(self.word(1), Some("temp" | "temporary"));
+        let temporary =
+            self.is_any(&["global", "local"]) && matches!(self.word(1), Some("temp" | "temporary"));
         if temporary {
             self.skip(1);
         }
@@ -260,9 +261,8 @@ impl Parser<'_> {
                 Some("restart") => {
                     self.skip(1);
                     let with = self.eat(&["with"]);
-                    let value = with
-                        || self.is_symbol(0, "-")
-                        || matches!(self.peek(0), Token::Number(_));
+                    let value =
+                        with || self.is_symbol(0, "-") || matches!(self.peek(0), Token::Number(_));
                     SequenceOption::Restart(if value { Some(self.signed()?) } else { None })
                 }
                 Some("cache") => {

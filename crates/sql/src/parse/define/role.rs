@@ -150,8 +150,17 @@ impl Parser<'_> {
             () if self.eat(&["schema"]) => GrantOn::Schema,
             () if self.eat(&["database"]) => GrantOn::Database,
             () if self.eat(&["type"]) || self.eat(&["domain"]) => GrantOn::Type,
-            () if self.is_any(&["function", "procedure", "routine", "language", "foreign",
-                "tablespace", "parameter", "large", "all"]) =>
+            () if self.is_any(&[
+                "function",
+                "procedure",
+                "routine",
+                "language",
+                "foreign",
+                "tablespace",
+                "parameter",
+                "large",
+                "all",
+            ]) =>
             {
                 let what = self.word(0).unwrap_or_default().to_uppercase();
                 return Err(self.not_supported(&format!("GRANT ON {what}")));

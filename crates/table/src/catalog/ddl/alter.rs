@@ -92,7 +92,11 @@ impl Ddl<'_> {
             _ => {
                 let what = self.scope().describe(object);
                 let message = format!("cannot alter array {what}");
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);
+                let element = what.trim_end_matches("[]");
+                let hint =
+                    format!("You can alter {element}, which will alter the array type as well.");
+                return Err(error.with_hint(hint).into());
             }
         };
         self.take_type_name(user.schema, name)?;

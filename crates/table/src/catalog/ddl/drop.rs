@@ -66,8 +66,10 @@ impl Ddl<'_> {
             for object in objects {
                 ddl.check_may_drop(*object)?;
             }
-            let targets = ddl.lock_targets(objects)?;
-            let notice = report(ddl.scope(), objects, &targets, behavior)?;
+            let objects: Vec<Address> =
+                objects.iter().map(|object| ddl.catalog().canonical(*object)).collect();
+            let targets = ddl.lock_targets(&objects)?;
+            let notice = report(ddl.scope(), &objects, &targets, behavior)?;
             for target in &targets {
                 ddl.remove_object(target.object)?;
             }
@@ -133,10 +135,7 @@ impl Ddl<'_> {
                     self.remove_comment(object)?;
                     self.remove(Key::Type(object.oid))
                 }
-                Some(TypeEntry::Row(relation)) => {
-                    let relation = relation.oid;
-                    self.remove_relation(relation)
-                }
+                // What goes with a relation, or another type.
                 _ => Ok(()),
             },
             Class::Schema => {
@@ -173,8 +172,7 @@ impl Ddl<'_> {
 /// All that goes with some objects, each after what depends on it.
 fn find(catalog: &Catalog, objects: &[Address], scope: Scope<'_>) -> Result<Vec<Target>> {
     let mut search = Search { catalog, targets: Vec::new(), stack: Vec::new() };
-    for object in objects {
-        let object = catalog.canonical(*object);
+    for object in objects.iter().copied() {
         if let Some(owner) = catalog.owner_by_part(object)
             && !objects.contains(&owner)
         {
@@ -237,13 +235,8 @@ impl Search<'_> {
                 add(reference.from, object, reference.how);
             }
         }
-        for ty in catalog.types_of(object) {
-            let on = Address::of(Class::Type, ty.oid());
-            if on != object {
-                for reference in catalog.dependents(ty.oid()) {
-                    add(reference.from, on, reference.how);
-                }
-            }
+        for part in catalog.parts_of(object) {
+            add(part, object, Dependence::Internal);
         }
         if object.class == Class::Schema {
             for (from, how) in catalog.contents(object.oid) {
@@ -326,18 +319,30 @@ impl Catalog {
         }
     }
 
-    /// A composite type is the relation that has its columns, when it comes to what depends on it.
+    /// A composite type is dropped as a type, whichever way it was named.
     fn canonical(&self, object: Address) -> Address {
-        match (object.class, self.composite_of(Type(object.oid))) {
-            (Class::Type, Some(relation)) if self.is_composite_type(Type(object.oid)) => {
-                Address::relation(relation.oid)
-            }
+        let relation = match object {
+            Address { class: Class::Relation, oid, sub: 0 } => self.relation(oid),
+            _ => None,
+        };
+        match relation.and_then(|relation| Some((&relation.kind, relation.row_type.as_ref()?))) {
+            Some((RelationKind::Composite, row)) => Address::of(Class::Type, row.ty.oid()),
             _ => object,
         }
     }
 
     /// What an object is a part of, so that it cannot go alone.
     fn owner_by_part(&self, object: Address) -> Option<Address> {
+        if object.class == Class::Type {
+            return match self.type_entry(Type(object.oid))? {
+                TypeEntry::Row(relation) if matches!(relation.kind, RelationKind::Composite) => {
+                    None
+                }
+                TypeEntry::User(_) => None,
+                TypeEntry::Row(relation) => Some(Address::relation(relation.oid)),
+                array => array.element().map(|of| Address::of(Class::Type, of.oid())),
+            };
+        }
         if object.class != Class::Relation || object.sub != 0 {
             return None;
         }
@@ -354,17 +359,24 @@ impl Catalog {
         }
     }
 
-    /// The types that go with an object.
-    fn types_of(&self, object: Address) -> Vec<Type> {
+    /// What goes with an object because it is a part of it: the type of a table's rows, the type of
+    /// arrays of a type, the columns of a composite type.
+    fn parts_of(&self, object: Address) -> Vec<Address> {
+        let of_type = |ty: Type| Address::of(Class::Type, ty.oid());
         match object.class {
             Class::Relation if object.sub == 0 => {
                 let row = self.relation(object.oid).and_then(|relation| relation.row_type.as_ref());
-                row.map(|row| vec![row.ty, row.array]).unwrap_or_default()
+                row.map(|row| of_type(row.ty)).into_iter().collect()
             }
             Class::Type => {
-                let ty = Type(object.oid);
-                let array = self.type_entry(ty).and_then(TypeEntry::array);
-                std::iter::once(ty).chain(array).collect()
+                let entry = self.type_entry(Type(object.oid));
+                let array = entry.and_then(TypeEntry::array).map(of_type);
+                // The row type of a table is a part of the table, and not the other way round.
+                let relation = self.composite_of(Type(object.oid));
+                let relation = relation
+                    .filter(|relation| matches!(relation.kind, RelationKind::Composite))
+                    .map(|relation| Address::relation(relation.oid));
+                array.into_iter().chain(relation).collect()
             }
             _ => Vec::new(),
         }
@@ -377,7 +389,8 @@ impl Catalog {
             match entry {
                 Entry::Relation(relation) if relation.schema == schema => {
                     if relation.index().is_none() {
-                        found.push((Address::relation(relation.oid), Dependence::Normal));
+                        let object = self.canonical(Address::relation(relation.oid));
+                        found.push((object, Dependence::Normal));
                     }
                 }
                 Entry::Type(ty) if ty.schema == schema => {

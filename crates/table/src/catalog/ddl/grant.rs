@@ -149,7 +149,7 @@ impl Ddl<'_> {
     }
 
     /// Sets what is given on an object.
-    fn set_acl(&mut self, object: Address, acl: Acl) -> Result<()> {
+    pub(super) fn set_acl(&mut self, object: Address, acl: Acl) -> Result<()> {
         let Some(key) = self.catalog().key_of(object) else { return Ok(()) };
         let Some(entry) = self.catalog().entry(key) else { return Ok(()) };
         match entry {

@@ -16,6 +16,7 @@
 //! | `index`, `constraint`, `sequence` | what belongs to tables |
 //! | `user_type` | enums and domains |
 //! | `schema`, `role`, `grant` | schemas and databases, roles and memberships, privileges |
+//! | `owned` | what belongs to a role, all at once |
 //! | `alter` | renaming, moving, owners, comments: what all objects have |
 //! | `drop` | dropping, with all that depends |
 //! | `name` | names: which are free, which are chosen |
@@ -27,6 +28,7 @@ mod drop;
 mod grant;
 mod index;
 mod name;
+mod owned;
 mod role;
 mod schema;
 mod sequence;

@@ -78,7 +78,7 @@ pub struct MembershipChange {
     pub set: Option<bool>,
 }
 
-fn denied(what: &str, detail: impl Into<String>) -> Error {
+pub(super) fn denied(what: &str, detail: impl Into<String>) -> Error {
     let message = format!("permission denied to {what}");
     SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_detail(detail).into()
 }
@@ -165,7 +165,7 @@ impl Ddl<'_> {
         })
     }
 
-    fn role(&self, oid: Oid) -> Result<Arc<Role>> {
+    pub(super) fn role(&self, oid: Oid) -> Result<Arc<Role>> {
         self.catalog().role(oid).cloned().ok_or_else(|| {
             Error::new(SqlState::UNDEFINED_OBJECT, format!("role with OID {oid} does not exist"))
         })
@@ -516,7 +516,7 @@ impl Entry {
     }
 
     /// The object and its columns, where something was given on them.
-    fn acl_addresses(&self) -> Vec<Address> {
+    pub(super) fn acl_addresses(&self) -> Vec<Address> {
         let (acl, columns) = match self {
             Entry::Database(entry) => (&entry.acl, None),
             Entry::Schema(entry) => (&entry.acl, None),

@@ -1,0 +1,317 @@
+//! A database in memory for tests, and statements that define its tables.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use exec::tables::{Schema, TableFacts};
+use sql::bind::{
+    ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
+};
+use sqlparser::ast::{self, ColumnOption, DataType, GeneratedAs, Statement, TableConstraint};
+use store::Retention;
+use table::catalog::ddl::{
+    Acting, NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey,
+    NewTable,
+};
+use table::catalog::{
+    self, Catalog, CatalogCache, Draft, IndexMethod, IndexPart, POSTGRES_DATABASE, POSTGRES_ROLE,
+    PUBLIC, Persistence, SqlText,
+};
+use table::rows::Handles;
+use table::sequence::Sequences;
+use txn::{CommitMeta, Durability, Engine, EngineOptions, Isolation};
+use types::{Context, Error, Oid, Result, Shape, SqlState, Style, Type, TypeSource};
+use vfs::{Env, SimVfs};
+
+/// A database.
+pub struct World {
+    pub engine: Arc<Engine>,
+    pub cache: Arc<CatalogCache>,
+    pub handles: Arc<Handles>,
+    pub sequences: Sequences,
+}
+
+impl World {
+    pub fn new() -> Arc<Self> {
+        let mut options = EngineOptions::default();
+        options.durability = Durability::Os;
+        let tables = table::Tables::new();
+        let resolver = tables.resolver(Arc::new(|_| unreachable!("there are no other tables")));
+        let env = Env::sim(&SimVfs::unrecorded(), 1);
+        let engine =
+            Engine::open(&env, Path::new("/db"), options, resolver).expect("a database opens");
+        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
+        let sequences = Sequences::new(Arc::clone(&engine));
+        Arc::new(World { engine, cache, handles: Arc::new(Handles::new()), sequences })
+    }
+
+    /// Runs a statement that defines something.
+    pub fn define(&self, statement: &Statement) -> Result<()> {
+        let names = View::new(self);
+        let mut txn = self.engine.begin(Isolation::ReadCommitted);
+        let mut draft = Draft::new(&self.cache);
+        let acting = Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &[PUBLIC] };
+        let plain = |error: table::Error| match error {
+            table::Error::Sql(error) => error,
+            other => Error::new(other.sqlstate(), other.to_string()),
+        };
+        {
+            let mut ddl = draft.ddl(&mut txn, acting);
+            match statement {
+                Statement::CreateTable(create) => {
+                    ddl.create_table(new_table(create, &names)?).map_err(plain)?;
+                }
+                Statement::CreateIndex(create) => {
+                    let table = create.table_name.to_string();
+                    let relation = names.find(&table).expect("the table is there").clone();
+                    ddl.create_index(relation.oid, new_index(create, &relation, &names)?)
+                        .map_err(plain)?;
+                }
+                other => panic!("{other} defines nothing"),
+            }
+        }
+        draft.publish(&mut txn).map_err(plain)?;
+        txn.commit(CommitMeta::default()).map_err(|error| plain(error.into()))?;
+        Ok(())
+    }
+}
+
+fn new_table(create: &ast::CreateTable, names: &View) -> Result<NewTable> {
+    let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+    let key = |columns: Vec<Arc<str>>, is_primary| {
+        NewConstraint::new(NewConstraintKind::Key {
+            columns,
+            include: Vec::new(),
+            is_primary,
+            nulls_distinct: true,
+            options: Vec::new(),
+        })
+    };
+    let named = |mut constraint: NewConstraint, name: &Option<ast::Ident>| {
+        constraint.name = name.as_ref().map(|name| name.value.as_str().into());
+        constraint
+    };
+    for definition in &create.columns {
+        let name = definition.name.value.as_str();
+        let (ty, modifier) = names.type_of(&definition.data_type)?;
+        let mut column = NewColumn { modifier, ..NewColumn::new(name, ty) };
+        for option in &definition.options {
+            match &option.option {
+                ColumnOption::NotNull => column.not_null = true,
+                ColumnOption::Null => {}
+                ColumnOption::Default(expr) => {
+                    column.default = Some(SqlText::plain(&expr.to_string()));
+                }
+                ColumnOption::PrimaryKey(_) => constraints.push(key(vec![name.into()], true)),
+                ColumnOption::Unique(_) => {
+                    constraints.push(named(key(vec![name.into()], false), &option.name));
+                }
+                ColumnOption::Check(check) => {
+                    let text = SqlText::plain(&check.expr.to_string());
+                    let check = NewConstraint::new(NewConstraintKind::Check(text));
+                    constraints.push(named(check, &option.name));
+                }
+                ColumnOption::Generated { generation_expr: Some(expr), .. } => {
+                    column.default = Some(SqlText::plain(&expr.to_string()));
+                    column.is_generated = true;
+                }
+                ColumnOption::Generated { generated_as, .. } => {
+                    let is_always = *generated_as == GeneratedAs::Always;
+                    column.identity = Some(NewIdentity { is_always, ..NewIdentity::default() });
+                }
+                other => panic!("{other} is not for tests"),
+            }
+        }
+        columns.push(column);
+    }
+    let names_of = |columns: &[ast::IndexColumn]| -> Vec<Arc<str>> {
+        columns.iter().map(|column| column.column.expr.to_string().into()).collect()
+    };
+    for constraint in &create.constraints {
+        constraints.push(match constraint {
+            TableConstraint::PrimaryKey(primary) => key(names_of(&primary.columns), true),
+            TableConstraint::Unique(unique) => {
+                named(key(names_of(&unique.columns), false), &unique.name)
+            }
+            TableConstraint::Check(check) => {
+                let text = SqlText::plain(&check.expr.to_string());
+                named(NewConstraint::new(NewConstraintKind::Check(text)), &check.name)
+            }
+            other => panic!("{other} is not for tests"),
+        });
+    }
+    Ok(NewTable {
+        schema: PUBLIC,
+        name: create.name.to_string().into(),
+        persistence: Persistence::Permanent,
+        columns,
+        constraints,
+        options: Vec::new(),
+        history: Retention::Forever,
+    })
+}
+
+fn new_index(
+    create: &ast::CreateIndex,
+    relation: &catalog::Relation,
+    names: &View,
+) -> Result<NewIndex> {
+    let mut keys = Vec::new();
+    for column in &create.columns {
+        let text = column.column.expr.to_string();
+        let mut key = match relation.column_named(&text) {
+            Some(column) => NewIndexKey::column(column.attnum),
+            None => {
+                let over = names.make(relation);
+                let expr = sql::bind::expression(
+                    &text,
+                    Some(&over),
+                    names,
+                    Context::new(&Style::default()),
+                )
+                .map_err(|error| error.cause)?;
+                NewIndexKey {
+                    part: IndexPart::Expr(SqlText::plain(&text)),
+                    ty: expr.ty,
+                    ..NewIndexKey::column(0)
+                }
+            }
+        };
+        key.is_descending = column.column.options.asc == Some(false);
+        key.nulls_first = column.column.options.nulls_first;
+        keys.push(key);
+    }
+    Ok(NewIndex {
+        name: create.name.as_ref().map(|name| name.to_string().into()),
+        method: IndexMethod::Btree,
+        keys,
+        include: Vec::new(),
+        predicate: create.predicate.as_ref().map(|expr| SqlText::plain(&expr.to_string())),
+        is_unique: create.unique,
+        nulls_distinct: true,
+        is_valid: true,
+        options: Vec::new(),
+    })
+}
+
+/// The names of the newest catalog.
+pub struct View {
+    pub catalog: Arc<Catalog>,
+    handles: Arc<Handles>,
+    facts: Mutex<HashMap<Oid, Arc<TableFacts>>>,
+}
+
+impl View {
+    pub fn new(world: &World) -> Self {
+        let handles = Arc::clone(&world.handles);
+        View { catalog: world.cache.newest(), handles, facts: Mutex::default() }
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<catalog::Relation>> {
+        self.catalog.relation_named(PUBLIC, name)
+    }
+
+    /// A type by its name in SQL, and its modifier.
+    fn type_of(&self, ty: &DataType) -> Result<(Type, types::Modifier)> {
+        let style = Style::default();
+        let expr = sql::bind::expression(&format!("null::{ty}"), None, self, Context::new(&style))
+            .map_err(|error| error.cause)?;
+        Ok((expr.ty, expr.modifier))
+    }
+
+    /// A relation as the binder sees it.
+    fn make(&self, relation: &catalog::Relation) -> Relation {
+        let default = |column: &catalog::Column| match (&column.identity, &column.default) {
+            (Some(identity), _) => {
+                ColumnDefault::Identity { sequence: identity.sequence, always: identity.is_always }
+            }
+            (None, Some(default)) if default.is_generated => {
+                ColumnDefault::Generated(default.expr.text.to_string())
+            }
+            (None, Some(default)) => ColumnDefault::Expr(default.expr.text.to_string()),
+            (None, None) => ColumnDefault::None,
+        };
+        let columns = relation.live_columns().map(|column| RelationColumn {
+            attnum: column.attnum,
+            name: column.name.to_string(),
+            ty: column.ty,
+            modifier: column.modifier,
+            not_null: column.not_null,
+            default: default(column),
+        });
+        let def = self.catalog.table(relation.oid);
+        let unique = def.iter().flat_map(|def| &def.indexes).filter_map(|relation| {
+            let index = relation.index().filter(|index| index.is_unique)?;
+            let key = |key: &catalog::IndexKey| match &key.part {
+                IndexPart::Column(attnum) => IndexKey::Column(*attnum),
+                IndexPart::Expr(text) => IndexKey::Expr(text.text.to_string()),
+            };
+            Some(UniqueIndex {
+                oid: relation.oid,
+                constraint: index.constraint.map(|_| relation.name.to_string()),
+                primary: index.is_primary,
+                keys: index.keys.iter().map(key).collect(),
+                predicate: index.predicate.as_ref().map(|text| text.text.to_string()),
+                deferrable: !index.is_immediate,
+            })
+        });
+        Relation {
+            oid: relation.oid,
+            schema: "public".to_owned(),
+            name: relation.name.to_string(),
+            kind: RelationKind::Table,
+            row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
+            columns: columns.collect(),
+            unique: unique.collect(),
+            versioned: true,
+        }
+    }
+}
+
+impl TypeSource for View {
+    fn shape(&self, ty: Type) -> Option<Shape> {
+        self.catalog.shape(ty)
+    }
+
+    fn name(&self, ty: Type) -> Option<String> {
+        self.catalog.type_entry(ty).map(|entry| entry.name().to_string())
+    }
+
+    fn array_of(&self, ty: Type) -> Option<Type> {
+        self.catalog.type_entry(ty).and_then(|entry| entry.array())
+    }
+}
+
+impl Names for View {
+    fn relation(&self, _: Option<&str>, name: &str) -> Option<Arc<Relation>> {
+        let oid = self.find(name)?.oid;
+        self.table(oid).map(|facts| Arc::clone(&facts.relation))
+    }
+
+    fn user_type(&self, _: Option<&str>, _: &str) -> Option<Type> {
+        None
+    }
+
+    fn has_schema(&self, name: &str) -> bool {
+        name == "public"
+    }
+}
+
+impl Schema for View {
+    fn table(&self, oid: Oid) -> Option<Arc<TableFacts>> {
+        if let Some(known) = self.facts.lock().expect("not poisoned").get(&oid) {
+            return Some(Arc::clone(known));
+        }
+        let relation = Arc::new(self.make(self.catalog.relation(oid)?));
+        let facts = exec::stored::facts(&self.catalog, &self.handles, oid, relation)?;
+        let facts = Arc::new(facts);
+        self.facts.lock().expect("not poisoned").insert(oid, Arc::clone(&facts));
+        Some(facts)
+    }
+}
+
+/// The error of a sequence that is not there.
+pub fn no_sequence(oid: Oid) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("there is no sequence {oid}"))
+}

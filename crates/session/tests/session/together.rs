@@ -1,0 +1,98 @@
+//! Several sessions of one database: messages, locks, cancelling, rights.
+
+use session::{Done, Error, Portal, Session};
+
+use crate::client::{Nothing, connect, instance};
+
+fn start(session: &mut Session, text: &str) -> Result<Portal, Error> {
+    let statement = session.read(text)?.pop().expect("there is a statement");
+    session.start(statement, true)
+}
+
+fn run(session: &mut Session, text: &str) -> Result<Done, Error> {
+    let mut portal = start(session, text)?;
+    let done = session.execute(&mut portal, 0, &mut Nothing);
+    if done.is_err() {
+        session.fail();
+    }
+    done
+}
+
+/// A notification reaches who listens, once its transaction has committed and not before.
+#[test]
+fn notifications_come_with_the_commit() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "listen news").expect("it listens");
+    run(&mut other, "begin").expect("it begins");
+    run(&mut other, "notify news, 'first'").expect("it notifies");
+    run(&mut other, "notify news, 'first'").expect("twice is once");
+    assert!(one.take_messages().notifications.is_empty());
+    run(&mut other, "commit").expect("it commits");
+    let told = one.take_messages().notifications;
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].channel.as_str(), told[0].payload.as_str()), ("news", "first"));
+    assert_eq!(told[0].process, other.process_id());
+    run(&mut one, "unlisten *").expect("it no longer listens");
+    run(&mut other, "notify news").expect("it notifies");
+    assert!(one.take_messages().notifications.is_empty());
+}
+
+/// Where nothing may block, a statement that would wait for a row says so, has changed nothing, and
+/// can be run again.
+#[test]
+fn what_would_wait_says_so() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "create table t (id int primary key, n int)").expect("a table");
+    run(&mut one, "insert into t values (1, 0), (2, 0)").expect("rows");
+    run(&mut one, "begin").expect("it begins");
+    run(&mut one, "update t set n = 1 where id = 2").expect("it has the row");
+    other.set_inline(true);
+    let mut portal = start(&mut other, "update t set n = n + 10").expect("it starts");
+    let blocked = other.execute(&mut portal, 0, &mut Nothing).expect("it is no error");
+    assert_eq!(blocked, Done::Blocked);
+    run(&mut one, "commit").expect("the row is free");
+    let done = other.execute(&mut portal, 0, &mut Nothing).expect("it runs");
+    assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "UPDATE 2"));
+    let commit = other.take_commit().expect("there is a commit to wait for");
+    commit.wait().expect("it is durable");
+    let mut kept = crate::client::Kept::default();
+    let mut portal = start(&mut one, "select n from t order by id").expect("it starts");
+    one.execute(&mut portal, 0, &mut kept).expect("it runs");
+    assert_eq!(kept.0, ["10", "11"]);
+}
+
+/// Whoever knows the secret of a session can cancel what it runs; nobody else can.
+#[test]
+fn a_secret_cancels() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let (process, secret) = (session.process_id(), session.secret().to_vec());
+    let mut portal = start(&mut session, "select count(*) from generate_series(1, 100000000)")
+        .expect("it starts");
+    instance.cancel(process, b"guess");
+    instance.cancel(process, &secret);
+    let stopped = session.execute(&mut portal, 0, &mut Nothing).expect_err("it was cancelled");
+    assert_eq!(stopped.state().code(), "57014");
+    assert_eq!(stopped.message(), "canceling statement due to user request");
+    session.fail();
+    run(&mut session, "select 1").expect("the session goes on");
+}
+
+/// A role without rights is refused what it may not do; `SET ROLE` and `RESET ROLE` go there and back.
+#[test]
+fn roles_come_and_go() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    run(&mut session, "create role alice login password 'secret'").expect("a role");
+    let login = instance.login("alice", "postgres").expect("it may log in");
+    assert!(login.verifier.is_some_and(|verifier| verifier.starts_with("SCRAM-SHA-256$4096:")));
+    run(&mut session, "set role alice").expect("a superuser may");
+    let refused = run(&mut session, "create role bob").expect_err("alice may not");
+    assert_eq!(refused.state().code(), "42501");
+    run(&mut session, "reset role").expect("it goes back");
+    run(&mut session, "create role bob").expect("the superuser may");
+    let refused = instance.login("bob", "postgres").expect_err("bob may not log in");
+    assert_eq!(refused.state().code(), "28000");
+}

@@ -1,0 +1,154 @@
+//! Records of the catalog: they come back as they went in, and damaged ones do no harm.
+
+use store::Csn;
+use types::{Datum, Oid, Type};
+
+use super::drops::{foreign, key, view};
+use super::world::{SimRandom, World, check, column, seed, table, text};
+use crate::catalog::ddl::{
+    Grant, NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey,
+    RoleChange,
+};
+use crate::catalog::record::{Record, decode, key_of, value_of};
+use crate::catalog::{
+    Address, Class, Entry, IndexMethod, IndexPart, POSTGRES_DATABASE, PUBLIC, Privileges, SqlText,
+};
+
+/// A catalog in which everything is that there can be.
+fn everything() -> World {
+    let world = World::new(9);
+    let labels = ["a".into(), "b".into()];
+    let mood = world.run(|ddl| ddl.create_enum(PUBLIC, "mood", &labels)).unwrap();
+    let base = (Type::INT4, types::Modifier(-1));
+    let default = Some(SqlText::plain("7"));
+    let positive = world.run(|ddl| ddl.create_domain(PUBLIC, "positive", base, true, default));
+    let positive = positive.unwrap().ty;
+    world
+        .run(|ddl| ddl.add_domain_check(positive, None, SqlText::plain("VALUE > 0"), true))
+        .unwrap();
+    let columns = [("id", Type::INT4), ("name", Type::TEXT), ("m", mood.ty), ("n", positive)];
+    let own = Address::column(Oid::NONE, 1);
+    let checked = NewConstraintKind::Check(text("{0} > 0", &[(own, "id")]));
+    let mut new = table(
+        "p",
+        &columns,
+        vec![key(&["id"], true), key(&["name"], false), NewConstraint::new(checked)],
+    );
+    new.columns[0].identity = Some(NewIdentity { is_always: true, ..NewIdentity::default() });
+    new.columns[1].default = Some(SqlText::plain("'x'::text"));
+    new.options = vec![("fillfactor".into(), "70".into())];
+    let p = world.run(|ddl| ddl.create_table(new)).unwrap();
+    let mut added = NewColumn::new("late", Type::NUMERIC);
+    added.missing = Some(Datum::Text("x".into()));
+    added.ty = Type::TEXT;
+    world.run(|ddl| ddl.add_column(p.oid, added, false)).unwrap();
+    let keys = vec![foreign(&["x"], p.oid, &["id"])];
+    world.run(|ddl| ddl.create_table(table("f", &[("x", Type::INT4)], keys))).unwrap();
+    let lower = text("lower({0})", &[(Address::column(Oid::NONE, 2), "name")]);
+    let index = NewIndex {
+        name: None,
+        method: IndexMethod::Btree,
+        keys: vec![NewIndexKey {
+            part: IndexPart::Expr(lower),
+            ty: Type::TEXT,
+            is_descending: true,
+            nulls_first: None,
+            class: None,
+        }],
+        include: vec!["id".into()],
+        predicate: Some(text("{0} IS NOT NULL", &[(Address::column(Oid::NONE, 2), "name")])),
+        is_unique: false,
+        nulls_distinct: true,
+        is_valid: true,
+        options: Vec::new(),
+    };
+    world.run(|ddl| ddl.create_index(p.oid, index)).unwrap();
+    let query = text("SELECT {0} FROM p", &[(column(&p, "id"), "id")]);
+    world.run(|ddl| ddl.create_view(view("v", &[("id", Type::INT4)], query))).unwrap();
+    let change = RoleChange { login: Some(true), ..RoleChange::default() };
+    let bob = world.run(|ddl| ddl.create_role("bob", &change)).unwrap().oid;
+    let staff = world.run(|ddl| ddl.create_role("staff", &RoleChange::default())).unwrap().oid;
+    world.run(|ddl| ddl.grant_role(staff, bob, Default::default())).unwrap();
+    let grant = Grant {
+        privileges: Privileges::SELECT,
+        grantees: vec![bob, Oid::NONE],
+        grant_option: false,
+    };
+    world.run(|ddl| ddl.grant(Address::relation(p.oid), &grant)).unwrap();
+    world.run(|ddl| ddl.grant(Address::column(p.oid, 2), &grant)).unwrap();
+    world
+        .run(|ddl| {
+            let behavior = crate::catalog::ddl::Behavior::Restrict;
+            let role = crate::catalog::POSTGRES_ROLE;
+            ddl.change_default_privileges(role, PUBLIC, 'r', &grant, false, behavior)
+        })
+        .unwrap();
+    let setting = Some(("search_path", Some("a, b")));
+    world.run(|ddl| ddl.change_setting(POSTGRES_DATABASE, bob, setting)).unwrap();
+    world.run(|ddl| ddl.comment(column(&p, "id"), Some("the number"))).unwrap();
+    world.run(|ddl| ddl.create_database("shop", bob, None, Default::default())).unwrap();
+    let object = Address::of(Class::Type, mood.ty.oid());
+    world.run(|ddl| ddl.comment(object, Some("how it feels"))).unwrap();
+    check(&world.cache.newest());
+    world
+}
+
+/// Every entry comes back as it went in; damaged bytes are an error, or an entry that can be written
+/// again.
+#[test]
+fn records_round_trip_and_bear_damage() {
+    let seed = seed(21);
+    let random = SimRandom::new(seed);
+    let entries: Vec<Entry> = everything().cache.newest().entries().collect();
+    assert!(entries.len() > 50);
+    let times = if std::env::var_os("ANYWHEN_TIMES").is_some() { 20_000 } else { 800 };
+    let mut survivors = 0;
+    for entry in &entries {
+        let (key, value) = (key_of(entry.key()), value_of(entry));
+        let read = |value: &[u8]| decode(&key, value, Csn(5));
+        assert_eq!(read(&value).unwrap(), Record::Entry(entry.clone()));
+        for len in 0..value.len() {
+            assert!(read(&value[..len]).is_err(), "cut to {len} of {} bytes", value.len());
+        }
+        for _ in 0..times {
+            let mut damaged = value.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(damaged.len() as u64) as usize;
+                match random.below(4) {
+                    0 => damaged[at] = random.below(256) as u8,
+                    1 => damaged[at] ^= 1 << random.below(8),
+                    2 => drop(damaged.remove(at)),
+                    _ => damaged.insert(at, random.below(256) as u8),
+                }
+                if damaged.is_empty() {
+                    damaged.push(1);
+                }
+            }
+            if let Ok(Record::Entry(other)) = read(&damaged) {
+                survivors += 1;
+                let again = read(&value_of(&other)).unwrap();
+                assert_eq!(again, Record::Entry(other), "seed {seed}: {damaged:02x?}");
+            }
+        }
+    }
+    assert!(survivors > 0, "some damage is not seen, as in a letter of a text");
+}
+
+/// Bytes that are no records at all are refused.
+#[test]
+fn noise_is_refused() {
+    let seed = seed(22);
+    let random = SimRandom::new(seed);
+    for _ in 0..100_000 {
+        let bytes = |len: u64| -> Vec<u8> { (0..len).map(|_| random.below(256) as u8).collect() };
+        let mut key = bytes(random.below(12));
+        let mut value = bytes(random.below(60));
+        if let (Some(letter), Some(version)) = (key.first_mut(), value.first_mut()) {
+            *letter = b"bumgsartckxv"[random.below(12) as usize];
+            *version = 1;
+        }
+        let _ = decode(&key, &value, Csn(1));
+    }
+    assert!(decode(b"r\0\0\x40\x06", &[2, 0], Csn(1)).is_err(), "a later version");
+    assert!(decode(b"", &[1], Csn(1)).is_err());
+}

@@ -1,0 +1,164 @@
+//! Transactions side by side: what each sees of the catalog, and who waits for whom.
+
+use std::sync::Arc;
+use std::thread;
+
+use txn::CommitMeta;
+use types::Type;
+
+use super::drops::{foreign, key};
+use super::world::{World, check, dump, fails, table};
+use crate::catalog::ddl::Behavior;
+use crate::catalog::{Address, PUBLIC};
+
+fn has(catalog: &crate::Catalog, name: &str) -> bool {
+    catalog.relation_named(PUBLIC, name).is_some()
+}
+
+/// Two transactions that make different tables see nothing of each other until they commit, and then
+/// both tables are there.
+#[test]
+fn drafts_are_put_together() {
+    let world = World::new(1);
+    let (mut one, mut two) = (world.begin(), world.begin());
+    one.run(|ddl| ddl.create_table(table("a", &[("x", Type::INT4)], vec![]))).unwrap();
+    two.run(|ddl| ddl.create_table(table("b", &[("x", Type::INT4)], vec![]))).unwrap();
+    assert!(has(one.draft.catalog(), "a") && !has(one.draft.catalog(), "b"));
+    assert!(has(two.draft.catalog(), "b") && !has(two.draft.catalog(), "a"));
+    assert!(!has(&world.cache.newest(), "a"));
+    world.commit(one);
+    two.draft.refresh();
+    assert!(has(two.draft.catalog(), "a") && has(two.draft.catalog(), "b"));
+    world.commit(two);
+    let catalog = world.cache.newest();
+    assert!(has(&catalog, "a") && has(&catalog, "b"));
+    check(&catalog);
+    let kept = dump(&catalog);
+    drop(catalog);
+    let world = world.reopen();
+    assert_eq!(dump(&world.cache.newest()), kept);
+}
+
+/// Whoever wants a name that another transaction has taken waits for it, and finds it taken or free.
+#[test]
+fn a_name_is_taken_once() {
+    for commits in [true, false] {
+        let world = Arc::new(World::new(2));
+        let mut first = world.begin();
+        first.run(|ddl| ddl.create_table(table("a", &[("x", Type::INT4)], vec![]))).unwrap();
+        let other = world.clone();
+        let second = thread::spawn(move || {
+            let made = other.run(|ddl| {
+                ddl.create_table(table("a", &[("y", Type::TEXT)], vec![])).map(|made| made.oid)
+            });
+            made.map_err(|error| super::world::shown(&error))
+        });
+        while world.engine.stats().waiting == 0 {
+            thread::yield_now();
+        }
+        if commits {
+            world.commit(first);
+        } else {
+            drop(first);
+        }
+        let second = second.join().unwrap();
+        if commits {
+            assert_eq!(second, Err("42P07: relation \"a\" already exists".to_owned()));
+        } else {
+            assert_eq!(second, Ok(world.oid("a")));
+        }
+        check(&world.cache.newest());
+    }
+}
+
+/// A table that is referred to by a foreign key on its way cannot be dropped before that is decided.
+#[test]
+fn what_is_relied_on_stays() {
+    let world = Arc::new(World::new(3));
+    let columns = [("id", Type::INT4)];
+    let p = world.run(|ddl| ddl.create_table(table("p", &columns, vec![key(&["id"], true)])));
+    let p = p.unwrap().oid;
+    let mut first = world.begin();
+    let keys = vec![foreign(&["x"], p, &[])];
+    first.run(|ddl| ddl.create_table(table("f", &[("x", Type::INT4)], keys))).unwrap();
+    let other = world.clone();
+    let second = thread::spawn(move || {
+        let dropped = other.drop_relation("p", Behavior::Restrict);
+        dropped.map_err(|error| super::world::shown(&error))
+    });
+    while world.engine.stats().waiting == 0 {
+        thread::yield_now();
+    }
+    world.commit(first);
+    assert_eq!(
+        second.join().unwrap(),
+        Err("2BP01: cannot drop table p because other objects depend on it\n\
+             DETAIL: constraint f_x_fkey on table f depends on table p\n\
+             HINT: Use DROP ... CASCADE to drop the dependent objects too."
+            .to_owned())
+    );
+    check(&world.cache.newest());
+}
+
+/// A savepoint takes the catalog back with the transaction, and what comes after it counts.
+#[test]
+fn savepoints_take_statements_back() {
+    let world = World::new(4);
+    let mut session = world.begin();
+    session.run(|ddl| ddl.create_table(table("a", &[("x", Type::INT4)], vec![]))).unwrap();
+    let before = dump(session.draft.catalog());
+    let (mark, saved) = (session.txn.savepoint(), session.draft.savepoint());
+    session.run(|ddl| ddl.create_table(table("b", &[("x", Type::INT4)], vec![]))).unwrap();
+    let a = session.draft.catalog().relation_named(PUBLIC, "a").unwrap().oid;
+    session.run(|ddl| ddl.drop_objects(&[Address::relation(a)], Behavior::Restrict)).unwrap();
+    session.txn.rollback_to(mark);
+    session.draft.rollback_to(&saved);
+    assert_eq!(dump(session.draft.catalog()), before);
+    // A statement that fails takes back what it has done so far, and only that.
+    let keys = vec![key(&["x"], true), key(&["nope"], false)];
+    fails(
+        session.run(|ddl| ddl.create_table(table("c", &[("x", Type::INT4)], keys))),
+        "42703: column \"nope\" named in key does not exist",
+    );
+    assert_eq!(dump(session.draft.catalog()), before);
+    session.run(|ddl| ddl.create_table(table("d", &[("x", Type::INT4)], vec![]))).unwrap();
+    world.commit(session);
+    let world = world.reopen();
+    let catalog = world.cache.newest();
+    check(&catalog);
+    assert!(has(&catalog, "a") && has(&catalog, "d") && !has(&catalog, "b") && !has(&catalog, "c"));
+}
+
+/// The catalog of any commit is what it was, in memory as after the database was opened again.
+#[test]
+fn the_past_of_the_catalog() {
+    let world = World::new(5);
+    let mut dumps = vec![(world.engine.visible(), dump(&world.cache.newest()))];
+    for number in 0..20 {
+        let name = format!("t{number}");
+        world.run(|ddl| ddl.create_table(table(&name, &[("x", Type::INT4)], vec![]))).unwrap();
+        if number % 3 == 2 {
+            world.drop_relation(&format!("t{}", number - 1), Behavior::Restrict).unwrap();
+        }
+        dumps.push((world.engine.visible(), dump(&world.cache.newest())));
+        // A commit that leaves the catalog alone.
+        let mut txn = world.engine.begin(txn::Isolation::ReadCommitted);
+        txn.put(store::TableId(7), b"k", vec![number]).unwrap();
+        txn.commit(CommitMeta::default()).unwrap();
+    }
+    let world = world.reopen();
+    for (csn, expected) in dumps.iter().chain(dumps.iter().rev()) {
+        let at = |csn| {
+            let snapshot = world.engine.snapshot_at(csn).unwrap();
+            world.cache.at(&snapshot).unwrap()
+        };
+        let catalog = at(*csn);
+        assert_eq!(&dump(&catalog), expected, "at {}", csn.0);
+        assert_eq!(catalog.version(), *csn);
+        check(&catalog);
+        assert!(Arc::ptr_eq(&catalog, &at(*csn)), "it is kept");
+    }
+    let first = world.engine.snapshot_at(store::Csn(0)).unwrap();
+    let before = world.cache.at(&first).unwrap();
+    assert!(before.schema(PUBLIC).is_some() && before.relations().next().is_none());
+}
