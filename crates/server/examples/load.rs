@@ -27,7 +27,8 @@ use vfs::{Env, SimVfs};
 
 const QUERY: &[u8] = b"Q\0\0\0\x0dSELECT 1\0";
 /// What PostgreSQL answers.
-const ANSWER: &[u8] = b"T\0\0\0\x21\0\x01?column?\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
+const ANSWER: &[u8] =
+    b"T\0\0\0\x21\0\x01?column?\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
                         D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
 const ROUNDS: usize = 3;
 
@@ -46,7 +47,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for address in arguments {
         servers.push((address.clone(), address.parse()?, true));
     }
-    println!("{:>12} {:>6} {:>10} {:>10} {:>12}", "server", "conns", "p50 us", "p99 us", "per second");
+    println!(
+        "{:>12} {:>6} {:>10} {:>10} {:>12}",
+        "server", "conns", "p50 us", "p99 us", "per second"
+    );
     for connections in [1, 4, 32] {
         let mut rounds = vec![Vec::new(); servers.len()];
         for _ in 0..ROUNDS {
@@ -57,7 +61,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         for ((name, ..), mut rounds) in servers.iter().zip(rounds) {
             rounds.sort_by(|left, right| left.per_second.total_cmp(&right.per_second));
             let Round { p50_us, p99_us, per_second } = rounds[ROUNDS / 2];
-            println!("{name:>12} {connections:>6} {p50_us:>10.1} {p99_us:>10.1} {per_second:>12.0}");
+            println!(
+                "{name:>12} {connections:>6} {p50_us:>10.1} {p99_us:>10.1} {per_second:>12.0}"
+            );
         }
     }
     handle.shutdown();

@@ -211,7 +211,7 @@ impl Connection<'_> {
                     if self.talk().must_send {
                         self.send().await?;
                     }
-                    let outcome = self.core.desk.wait(ordered).await;
+                    let outcome = self.core.desk.wait(*ordered).await;
                     self.talk().guarded(|talk| talk.committed(outcome))
                 }
                 Step::Block => {

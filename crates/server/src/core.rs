@@ -39,10 +39,7 @@ pub(crate) struct Core {
 }
 
 /// Starts a core; it ends after its entrance is dropped and its sessions are gone.
-pub(crate) fn start(
-    shared: Arc<Shared>,
-    number: usize,
-) -> io::Result<(Entrance, JoinHandle<()>)> {
+pub(crate) fn start(shared: Arc<Shared>, number: usize) -> io::Result<(Entrance, JoinHandle<()>)> {
     let counters = Arc::new(Counters::default());
     let (sender, arrivals) = unbounded_channel();
     let limits = &shared.options.limits;

@@ -166,15 +166,17 @@ impl Door {
         tokio::spawn(async move {
             let met = match seat {
                 None => Err(guest.full().into()),
-                Some(seat) => match tokio::time::timeout(patience, guest.meet(&mut channel)).await {
-                    Ok(Ok(Some(admitted))) => return guest.hand_over(channel, admitted, seat),
-                    Ok(met) => met.map(|_| ()),
-                    Err(_) => Err(Error::new(
-                        SqlState::QUERY_CANCELED,
-                        "canceling authentication due to timeout",
-                    )
-                    .into()),
-                },
+                Some(seat) => {
+                    match tokio::time::timeout(patience, guest.meet(&mut channel)).await {
+                        Ok(Ok(Some(admitted))) => return guest.hand_over(channel, admitted, seat),
+                        Ok(met) => met.map(|_| ()),
+                        Err(_) => Err(Error::new(
+                            SqlState::QUERY_CANCELED,
+                            "canceling authentication due to timeout",
+                        )
+                        .into()),
+                    }
+                }
             };
             match met {
                 Ok(()) => {}
@@ -268,8 +270,10 @@ impl Guest {
                 channel.secure(config, self.inbox.waiting()).await?;
                 self.inbox.clear();
                 if channel.agreed_protocol() != Some(tls::PROTOCOL) {
-                    return Err(violation("received direct TLS connection request without ALPN \
-                                          protocol negotiation extension")
+                    return Err(violation(
+                        "received direct TLS connection request without ALPN \
+                                          protocol negotiation extension",
+                    )
                     .into());
                 }
             }
@@ -321,9 +325,9 @@ impl Guest {
         }
         let good = password.as_ref().filter(|password| password.is_good);
         let known = good.and_then(|password| Verifier::parse(&password.verifier));
-        let checked = known.clone().unwrap_or_else(|| {
-            Verifier::mock(&start.user, self.door.secret.as_bytes())
-        });
+        let checked = known
+            .clone()
+            .unwrap_or_else(|| Verifier::mock(&start.user, self.door.secret.as_bytes()));
         let is_proved = match method {
             Method::Password => {
                 backend::authentication(out, Authentication::CleartextPassword);
@@ -366,10 +370,10 @@ impl Guest {
             Some(Method::Reject) => {
                 Err(authorization(format!("pg_hba.conf rejects connection for {about}")))
             }
-            Some(Method::Password) if !is_tls => Err(authorization(format!(
-                "pg_hba.conf rejects connection for {about}"
-            ))
-            .hint("A password is sent over TLS only.")),
+            Some(Method::Password) if !is_tls => {
+                Err(authorization(format!("pg_hba.conf rejects connection for {about}"))
+                    .hint("A password is sent over TLS only."))
+            }
             Some(method) => Ok(method),
             None => Err(authorization(format!("no pg_hba.conf entry for {about}"))),
         }
@@ -457,8 +461,7 @@ impl Guest {
             .expect("there is at least one core");
         add(&entrance.counters.connections, 1);
         let seats = [socket, session];
-        let arrival =
-            Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, seats };
+        let arrival = Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, seats };
         // A core that takes nobody any more is shutting down, and the connection with it.
         let _ = entrance.sender.send(arrival);
     }

@@ -121,7 +121,9 @@ fn warn(options: &Options, is_encrypted: bool) {
         );
     }
     if !is_encrypted && options.listen.iter().any(|address| !address.ip().is_loopback()) {
-        tracing::warn!("other machines can connect, and what they say is NOT ENCRYPTED: set up TLS");
+        tracing::warn!(
+            "other machines can connect, and what they say is NOT ENCRYPTED: set up TLS"
+        );
     }
 }
 
@@ -133,9 +135,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn listen_unix(path: &PathBuf) -> io::Result<UnixListener> {
-    let name = |error: io::Error| {
-        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-    };
+    let name =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     // A socket that nobody answers at was left behind by a server that did not end well.
     if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
         std::fs::remove_file(path).map_err(name)?;

@@ -104,9 +104,8 @@ mod tests {
 
     /// A certificate as short as one can be, signed with a given algorithm.
     fn certificate(algorithm: &[u8]) -> Vec<u8> {
-        let wrap = |tag: u8, content: &[u8]| {
-            [&[tag, 0x82, 0, content.len() as u8][..], content].concat()
-        };
+        let wrap =
+            |tag: u8, content: &[u8]| [&[tag, 0x82, 0, content.len() as u8][..], content].concat();
         let algorithm = wrap(0x30, &wrap(6, algorithm));
         wrap(0x30, &[wrap(0x30, b"what is signed"), algorithm, wrap(3, b"signature")].concat())
     }

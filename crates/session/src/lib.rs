@@ -34,7 +34,7 @@ mod objects;
 mod portal;
 mod prepared;
 mod query;
-mod scram;
+pub mod scram;
 mod session;
 pub mod settings;
 mod statement;

@@ -40,7 +40,7 @@ pub(crate) struct Planned {
     pub tag: &'static str,
     /// True where it changes rows.
     pub writes: bool,
-    /// True where it locks rows that it gives.
+    /// True where it locks rows that it reads.
     pub locks: bool,
 }
 
@@ -296,7 +296,8 @@ pub(crate) fn plan(
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
-    let locks = matches!(statement, Statement::Query(query) if !query.locks.is_empty());
+    // Asked once, when the plan is made.
+    let locks = prepared.explain().contains("LockRows ");
     Ok(Planned { prepared, params: bound.params, columns, tag, writes, locks })
 }
 

@@ -25,9 +25,11 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     outer.finalize().into()
 }
 
-/// What is kept of a password. The password is taken as it is: it is to be normalised before, where
-/// it has characters beyond ASCII.
-pub(crate) fn verifier(password: &str, salt: &[u8], iterations: u32) -> String {
+/// What is kept of a password. It is prepared as RFC 4013 (SASLprep) asks for first, so that it is
+/// the same however it was typed; what that refuses is taken as it is, as PostgreSQL does.
+pub fn verifier(password: &str, salt: &[u8], iterations: u32) -> String {
+    let prepared = stringprep::saslprep(password);
+    let password = prepared.as_deref().unwrap_or(password);
     let mut step = hmac(password.as_bytes(), &[salt, &1_u32.to_be_bytes()]);
     let mut salted = step;
     for _ in 1..iterations {
@@ -58,6 +60,13 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A password is the same with the space that does not break a line.
+    #[test]
+    fn passwords_are_prepared() {
+        assert_eq!(verifier("a\u{a0}b", b"salt", 2), verifier("a b", b"salt", 2));
+        assert_ne!(verifier("a\u{7}b", b"salt", 2), verifier("ab", b"salt", 2));
+    }
 
     /// The verifier of RFC 7677's example is the one that its exchange is computed with.
     #[test]

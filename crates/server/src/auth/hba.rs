@@ -156,7 +156,10 @@ impl Rule {
                 Name::Is(known) => known == name,
             })
         };
-        is_kind && is_near && fits(&self.databases, client.database) && fits(&self.users, client.user)
+        is_kind
+            && is_near
+            && fits(&self.databases, client.database)
+            && fits(&self.users, client.user)
     }
 }
 
@@ -181,9 +184,9 @@ impl Network {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
-        let address: IpAddr = address.parse().map_err(|_| {
-            format!("\"{address}\" is no address; host names are not supported")
-        })?;
+        let address: IpAddr = address
+            .parse()
+            .map_err(|_| format!("\"{address}\" is no address; host names are not supported"))?;
         let bits_max = if address.is_ipv4() { 32 } else { 128 };
         let bits = match (bits, mask) {
             (Some(bits), None) => bits
@@ -330,7 +333,13 @@ fn names(field: &Field, is_database: bool) -> Result<Vec<Name>, String> {
 mod tests {
     use super::*;
 
-    fn ask(rules: &Rules, address: &str, is_tls: bool, user: &str, database: &str) -> Option<Method> {
+    fn ask(
+        rules: &Rules,
+        address: &str,
+        is_tls: bool,
+        user: &str,
+        database: &str,
+    ) -> Option<Method> {
         let address = (address != "local").then(|| address.parse().unwrap());
         rules.method(Client { address, is_tls, user, database })
     }
@@ -390,7 +399,10 @@ mod tests {
                 "line 1 of the rules of access: \"+staff\": groups, files and patterns are not \
                  supported",
             ),
-            ("local all all peer", "line 1 of the rules of access: method \"peer\" is not supported"),
+            (
+                "local all all peer",
+                "line 1 of the rules of access: method \"peer\" is not supported",
+            ),
             (
                 "local all all trust map=x",
                 "line 1 of the rules of access: options of a method are not supported",
@@ -399,7 +411,10 @@ mod tests {
                 "host all all 1.2.3.4 255.0.255.0 trust",
                 "line 1 of the rules of access: \"255.0.255.0\" is no mask for \"1.2.3.4\"",
             ),
-            ("local a, all trust x", "line 1 of the rules of access: method \"x\" is not supported"),
+            (
+                "local a, all trust x",
+                "line 1 of the rules of access: method \"x\" is not supported",
+            ),
         ] {
             assert_eq!(Rules::parse(text).unwrap_err().to_string(), message);
         }

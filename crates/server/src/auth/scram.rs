@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use ring::rand::SecureRandom;
-use ring::{digest, hmac, pbkdf2};
+use ring::{digest, hmac};
 use session::Error;
 use types::SqlState;
 
@@ -67,18 +67,8 @@ impl Verifier {
 
     /// The verifier of a password.
     fn of(password: &str, salt: &[u8], rounds: NonZeroU32) -> Self {
-        let mut salted = [0; KEY];
-        let prepared = stringprep::saslprep(password);
-        // PostgreSQL takes a password that the rules refuse as it is.
-        let password = prepared.as_deref().unwrap_or(password);
-        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, salt, password.as_bytes(), &mut salted);
-        let client_key = sign(&salted, b"Client Key");
-        Self {
-            rounds,
-            salt: salt.to_vec(),
-            stored_key: sha256(&client_key),
-            server_key: sign(&salted, b"Server Key"),
-        }
+        let text = session::scram::verifier(password, salt, rounds.get());
+        Self::parse(&text).expect("what is made is a verifier")
     }
 
     /// A verifier that no password fits, the same one each time a name is asked for: what a role
@@ -167,7 +157,8 @@ impl Exchange {
         server_nonce: &str,
     ) -> Result<Self, Error> {
         let is_plus = mechanism == PLUS;
-        let (flag, rest) = message.split_once(',').ok_or_else(|| malformed("A comma is missing."))?;
+        let (flag, rest) =
+            message.split_once(',').ok_or_else(|| malformed("A comma is missing."))?;
         let mut bound = Vec::new();
         match flag {
             "n" if is_plus => {
@@ -372,8 +363,7 @@ mod tests {
         ] {
             assert!(begin(mechanism, message, bound).is_err(), "{message}");
         }
-        let exchange =
-            Exchange::begin(PLAIN, "n,,n=,r=abc", NOBODY, verifier("x"), "def").unwrap();
+        let exchange = Exchange::begin(PLAIN, "n,,n=,r=abc", NOBODY, verifier("x"), "def").unwrap();
         let proof = BASE64.encode([0; KEY]);
         for last in [
             format!("c=eSws,r=abcdef,p={proof}"),

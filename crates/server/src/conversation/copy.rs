@@ -68,8 +68,7 @@ impl Conversation {
                 self.report(&violation(format!(
                     "unexpected message type 0x{kind:02X} during COPY from stdin"
                 )));
-                let message =
-                    "terminating connection because protocol synchronization was lost";
+                let message = "terminating connection because protocol synchronization was lost";
                 self.hang_up(violation(message))
             }
             Err(error) => self.fail_copy(error),

@@ -32,8 +32,7 @@ pub(super) struct Execute {
 impl Conversation {
     pub(super) fn bind(&mut self, bind: Bind<'_>) -> Step {
         let params = Params { formats: &bind.formats, values: &bind.values };
-        let outcome =
-            self.session.bind(bind.portal, bind.statement, &params, &bind.result_formats);
+        let outcome = self.session.bind(bind.portal, bind.statement, &params, &bind.result_formats);
         self.answer(outcome, |out| backend::bare(out, b'2'))
     }
 
@@ -46,12 +45,12 @@ impl Conversation {
                     None => backend::bare(&mut self.out, b'n'),
                 }
             }),
-            Target::Portal(name) => self.session.portal(name).map(|portal| {
-                match portal.columns() {
+            Target::Portal(name) => {
+                self.session.portal(name).map(|portal| match portal.columns() {
                     Some(columns) => backend::columns(&mut self.out, columns, portal.formats()),
                     None => backend::bare(&mut self.out, b'n'),
-                }
-            }),
+                })
+            }
         };
         self.answer(outcome, |_| {})
     }
@@ -96,6 +95,7 @@ impl Conversation {
     }
 
     fn run_execute(&mut self, execute: &mut Execute) -> Result<Flow, Error> {
+        self.must_block |= self.session.portal(&execute.portal)?.may_wait();
         if self.must_block && self.is_inline {
             return Ok(Flow::Wait(Step::Block));
         }
@@ -156,7 +156,7 @@ impl Conversation {
         match self.session.take_commit() {
             Some(ordered) => {
                 execute.held = Some(tag);
-                Flow::Wait(Step::Commit(ordered))
+                Flow::Wait(Step::Commit(Box::new(ordered)))
             }
             None => {
                 backend::complete(&mut self.out, &tag);
@@ -167,9 +167,9 @@ impl Conversation {
 
     fn end_execute(&mut self, execute: &Execute) {
         self.end_statement(execute.start, |session| {
-            session.portal(&execute.portal).map_or_else(|_| String::new(), |portal| {
-                portal.text().to_owned()
-            })
+            session
+                .portal(&execute.portal)
+                .map_or_else(|_| String::new(), |portal| portal.text().to_owned())
         });
     }
 
@@ -181,7 +181,7 @@ impl Conversation {
         match self.session.take_commit() {
             Some(ordered) => {
                 self.doing = Doing::Sync;
-                Step::Commit(ordered)
+                Step::Commit(Box::new(ordered))
             }
             None => self.go_on_sync(),
         }

@@ -58,7 +58,7 @@ pub(crate) enum Step {
     /// Send the answers so far, then [`Conversation::go_on`].
     Send,
     /// Wait for the commit, then [`Conversation::committed`].
-    Commit(Ordered),
+    Commit(Box<Ordered>),
     /// [`Conversation::go_on`] on a thread that may wait.
     Block,
     /// Send the answers so far and hang up.
@@ -77,7 +77,7 @@ enum Flow {
 
 impl From<Option<Ordered>> for Flow {
     fn from(commit: Option<Ordered>) -> Self {
-        commit.map_or(Flow::Done, |ordered| Flow::Wait(Step::Commit(ordered)))
+        commit.map_or(Flow::Done, |ordered| Flow::Wait(Step::Commit(Box::new(ordered))))
     }
 }
 

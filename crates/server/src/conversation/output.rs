@@ -20,7 +20,11 @@ pub(super) struct Rows<'a> {
 
 impl Rows<'_> {
     fn flow(&self) -> ControlFlow<()> {
-        if self.out.len() < OUT_BYTES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if self.out.len() < OUT_BYTES_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     }
 }
 

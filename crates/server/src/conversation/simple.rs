@@ -106,6 +106,7 @@ impl Conversation {
                 };
                 let start = self.begin_statement();
                 let portal = self.session.start(parsed, query.is_alone)?;
+                self.must_block |= portal.may_wait();
                 self.listen();
                 if let Some(columns) = portal.columns() {
                     backend::columns(&mut self.out, columns, portal.formats());

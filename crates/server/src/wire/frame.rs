@@ -140,8 +140,7 @@ impl Inbox {
         if waiting.len() < length + 1 {
             return Ok(None);
         }
-        let frame =
-            Frame { kind: *kind, start: self.start + HEAD, end: self.start + 1 + length };
+        let frame = Frame { kind: *kind, start: self.start + HEAD, end: self.start + 1 + length };
         self.start = frame.end;
         Ok(Some(frame))
     }

@@ -107,9 +107,8 @@ impl Start {
             settings: Vec::new(),
         };
         let (mut options, mut settings) = (Vec::new(), Vec::new());
-        let layout = || {
-            violation("invalid startup packet layout: expected terminator as last byte")
-        };
+        let layout =
+            || violation("invalid startup packet layout: expected terminator as last byte");
         loop {
             let name = packet.string().map_err(|_| layout())?;
             if name.is_empty() {
@@ -149,7 +148,11 @@ impl Start {
 
 /// A name, cut to as many bytes as names have.
 fn cut(name: &str) -> String {
-    name[..name.floor_char_boundary(NAME_BYTES_MAX)].to_owned()
+    let mut end = name.len().min(NAME_BYTES_MAX);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name[..end].to_owned()
 }
 
 /// The settings of `options`, which is a command line: `-c name=value`, `--name=value`.

@@ -62,8 +62,7 @@ fn transactions_and_portals() {
     let server = start(options());
     with_client(&server, |mut client| async move {
         let transaction = client.transaction().await.unwrap();
-        let portal =
-            transaction.bind("SELECT g FROM generate_series(1, 5) g", &[]).await.unwrap();
+        let portal = transaction.bind("SELECT g FROM generate_series(1, 5) g", &[]).await.unwrap();
         let mut seen = Vec::new();
         loop {
             let rows = transaction.query_portal(&portal, 2).await.unwrap();

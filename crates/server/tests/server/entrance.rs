@@ -95,10 +95,7 @@ fn nothing_is_slipped_in() {
     let early = startup(3 << 16, &[("user", "postgres")]);
     wire.stream.write_all(&[packet(&SSL_REQUEST.to_be_bytes()), early].concat()).unwrap();
     let refusal = wire.next().unwrap();
-    assert_eq!(
-        refusal.field(b'M').as_deref(),
-        Some("received unencrypted data after SSL request")
-    );
+    assert_eq!(refusal.field(b'M').as_deref(), Some("received unencrypted data after SSL request"));
 }
 
 /// Nonsense instead of a handshake ends the connection.

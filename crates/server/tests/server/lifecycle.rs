@@ -130,10 +130,12 @@ fn cancelling() {
         // No answer: the connection is closed when it is done.
         assert_eq!(other.next(), None);
     };
-    wire.stream.try_clone().map(|mut stream| {
-        std::io::Write::write_all(&mut stream, &query(ENDLESS)).unwrap();
-    })
-    .unwrap();
+    wire.stream
+        .try_clone()
+        .map(|mut stream| {
+            std::io::Write::write_all(&mut stream, &query(ENDLESS)).unwrap();
+        })
+        .unwrap();
     std::thread::sleep(Duration::from_millis(50));
     cancel(&[0; 4]);
     std::thread::sleep(Duration::from_millis(50));

@@ -10,8 +10,19 @@ use crate::world::{Wire, is_end, message, options, start, startup};
 
 /// Some of what is sent is so close to right that it gets far.
 const WORDS: &[&str] = &[
-    "", "s", "p", "SELECT 1", "SELECT $1::int4, $2", "BEGIN", "COMMIT", "SELECT 1/0", "SELECT '",
-    "SELECT g FROM generate_series(1, 3) g", "SELECT 1; SELECT 2", "SET DateStyle = 'SQL'", "\u{e4}",
+    "",
+    "s",
+    "p",
+    "SELECT 1",
+    "SELECT $1::int4, $2",
+    "BEGIN",
+    "COMMIT",
+    "SELECT 1/0",
+    "SELECT '",
+    "SELECT g FROM generate_series(1, 3) g",
+    "SELECT 1; SELECT 2",
+    "SET DateStyle = 'SQL'",
+    "\u{e4}",
 ];
 
 struct Chance(SimRandom);
@@ -104,7 +115,8 @@ fn anything() {
             wire.begin(&[("user", "postgres")]);
         }
         // Read by another thread, as a client must that sends without waiting.
-        let mut reader = Wire { stream: wire.stream.try_clone().unwrap(), process: 0, secret: vec![] };
+        let mut reader =
+            Wire { stream: wire.stream.try_clone().unwrap(), process: 0, secret: vec![] };
         let reading = std::thread::spawn(move || while reader.next().is_some() {});
         let bytes: Vec<u8> = (0..chance.below(60)).flat_map(|_| chance.message()).collect();
         for piece in bytes.chunks(1 + chance.below(200)) {

@@ -82,8 +82,8 @@ fn play(address: SocketAddr, script: &str) -> String {
         if let Some(said) = line.strip_prefix("> ") {
             group.push(said);
         }
-        let goes_on = lines.peek().is_some_and(|next| next.starts_with('>'))
-            && !line.starts_with("> until");
+        let goes_on =
+            lines.peek().is_some_and(|next| next.starts_with('>')) && !line.starts_with("> until");
         if !group.is_empty() && !goes_on {
             for line in show(&say(&mut wire, &group)).lines() {
                 writeln!(played, "< {line}").unwrap();

@@ -134,14 +134,6 @@ impl<S: Read + Write> Wire<S> {
         self.send(&message(b'Q', &[text.as_bytes(), b"\0"].concat()));
         show(&self.until(b'Z'))
     }
-
-    /// The state of the error that a query ends in.
-    pub fn failure(&mut self, text: &str) -> String {
-        self.send(&message(b'Q', &[text.as_bytes(), b"\0"].concat()));
-        let answers = self.until(b'Z');
-        let error = answers.iter().find(|answer| answer.kind == b'E');
-        error.unwrap_or_else(|| panic!("no error: {}", show(&answers))).state()
-    }
 }
 
 /// True where there is nothing more to read.
