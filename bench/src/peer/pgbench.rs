@@ -47,8 +47,9 @@ pub fn rows(context: &Context, ours: SocketAddr, postgres: SocketAddr) -> Result
             for round in 0..context.count(3, 1) {
                 for turn in 0..2 {
                     let who = (round + turn) % 2;
-                    let args =
-                        ["-n", "-b", script, "-M", protocol, "-c", CLIENTS, "-j", "2", "-T", seconds];
+                    let args = [
+                        "-n", "-b", script, "-M", protocol, "-c", CLIENTS, "-j", "2", "-T", seconds,
+                    ];
                     let text = pgbench(&program, [ours, postgres][who], &args)?;
                     samples[who].push(rate(&text).ok_or("pgbench printed no rate")?);
                 }
@@ -109,7 +110,8 @@ mod tests {
 
     #[test]
     fn the_rate_is_found_in_what_pgbench_prints() {
-        let text = "latency average = 0.5 ms\ntps = 1234.500000 (without initial connection time)\n";
+        let text =
+            "latency average = 0.5 ms\ntps = 1234.500000 (without initial connection time)\n";
         assert_eq!(rate(text), Some(1234.5));
         assert_eq!(rate("nothing"), None);
     }

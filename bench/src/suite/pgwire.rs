@@ -156,8 +156,7 @@ fn operate(wire: &mut Wire, work: Work, protocol: Protocol, keys: &mut Keys<'_>)
         }
         Work::PointInsert if simple => {
             let id = keys.fresh();
-            wire.simple(&format!("INSERT INTO bench_pi (id, v) VALUES ({id}, '{VALUE}')"))
-                .map(drop)
+            wire.simple(&format!("INSERT INTO bench_pi (id, v) VALUES ({id}, '{VALUE}')")).map(drop)
         }
         Work::PointInsert => wire.run(name, &[&keys.fresh().to_string(), VALUE]).map(drop),
         Work::PointSelect => {
@@ -218,9 +217,8 @@ impl Sample {
 
     /// The median of each figure.
     fn median(samples: &[Sample]) -> Sample {
-        let of = |figure: fn(&Sample) -> f64| {
-            median(&samples.iter().map(figure).collect::<Vec<f64>>())
-        };
+        let of =
+            |figure: fn(&Sample) -> f64| median(&samples.iter().map(figure).collect::<Vec<f64>>());
         Sample { p50_us: of(|s| s.p50_us), p99_us: of(|s| s.p99_us), rate: of(|s| s.rate) }
     }
 }

@@ -337,6 +337,8 @@ impl Database {
         let shared = Arc::try_unwrap(self.shared).map_err(|shared| {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&shared) - 1 })
         })?;
+        #[cfg(feature = "sql")]
+        drop(shared.instance);
         let documents = Arc::try_unwrap(shared.documents).map_err(|documents| {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&documents) - 1 })
         })?;

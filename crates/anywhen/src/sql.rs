@@ -69,11 +69,8 @@ impl Database {
     /// # Errors
     /// As [`Database::instance`].
     pub fn connect(&self) -> Result<Connection> {
-        let start = StartUp {
-            user: USER.to_owned(),
-            database: USER.to_owned(),
-            ..StartUp::default()
-        };
+        let start =
+            StartUp { user: USER.to_owned(), database: USER.to_owned(), ..StartUp::default() };
         Ok(Connection { session: self.instance()?.connect(start)? })
     }
 
@@ -276,7 +273,9 @@ impl Connection {
             match done {
                 Done::Complete(tag) => return Ok(tag),
                 Done::More | Done::Blocked | Done::CopyOut(_) => {}
-                _ => return Err(Error::new(SqlState::SYNTAX_ERROR, "this statement gives no data")),
+                _ => {
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, "this statement gives no data"));
+                }
             }
         }
     }

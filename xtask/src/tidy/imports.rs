@@ -25,14 +25,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("txn", &["vfs", "log", "store"]),
     ("table", &["vfs", "store", "txn", "types", "scalar"]),
     ("exec", &["types", "scalar", "numeric", "sql", "store", "txn", "table"]),
-    ("session", &["vfs", "json", "numeric", "types", "scalar", "sql", "txn", "table", "exec"]),
+    (
+        "session",
+        &["vfs", "json", "numeric", "types", "scalar", "sql", "store", "txn", "table", "exec"],
+    ),
     ("server", &["types", "txn", "session"]),
     ("document", &["vfs", "store", "txn", "json"]),
     (
         "anywhen",
-        &[
-            "vfs", "log", "store", "txn", "json", "document", "types", "table", "session", "server",
-        ],
+        &["vfs", "log", "store", "txn", "json", "document", "types", "table", "session", "server"],
     ),
 ];
 
@@ -88,8 +89,7 @@ pub(super) fn direction(tree: &Tree) -> Vec<Finding> {
                     format!("`{name}` may not use `{used}`: imports go downwards only"),
                 ));
             }
-            let is_client =
-                for_tests && name.is_some_and(|name| CLIENTS.contains(&(name, used)));
+            let is_client = for_tests && name.is_some_and(|name| CLIENTS.contains(&(name, used)));
             if ENGINES.contains(&used) && folder != "bench" && !is_client {
                 findings.push(Finding::new(
                     path,

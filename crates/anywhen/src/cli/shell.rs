@@ -76,7 +76,7 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
     };
     if let Command::Shell | Command::Init | Command::Restore(_) | Command::Serve(_) =
         arguments.command
-     {
+    {
         return Err(Failure::refused("this works outside the shell only"));
     }
     session.json |= arguments.global.json;

@@ -212,7 +212,9 @@ fn json(rows: &Rows, connection: &Connection) -> String {
         (Datum::Numeric(_), Some(text)) if !text.ends_with(|c: char| c.is_ascii_digit()) => {
             json_out::quoted(&text)
         }
-        (_, Some(text)) if is_number(column.ty) || [Type::JSON, Type::JSONB].contains(&column.ty) => {
+        (_, Some(text))
+            if is_number(column.ty) || [Type::JSON, Type::JSONB].contains(&column.ty) =>
+        {
             text
         }
         (_, Some(text)) => json_out::quoted(&text),

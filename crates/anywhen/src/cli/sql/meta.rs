@@ -63,7 +63,9 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<Option<Next>> {
         },
         "\\i" => shell.file(Path::new(argument.trim_matches('\''))),
         "\\copy" => copy(shell, argument),
-        "\\l" => ask(shell, "SELECT datname AS \"Name\" FROM pg_catalog.pg_database ORDER BY 1", &[]),
+        "\\l" => {
+            ask(shell, "SELECT datname AS \"Name\" FROM pg_catalog.pg_database ORDER BY 1", &[])
+        }
         "\\dn" => ask(
             shell,
             "SELECT nspname AS \"Name\", pg_catalog.pg_get_userbyid(nspowner) AS \"Owner\"

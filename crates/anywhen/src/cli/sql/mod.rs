@@ -82,10 +82,9 @@ pub(super) fn sql(session: &mut Session, args: &SqlArgs) -> Outcome {
     match shell.failed {
         0 => Ok(()),
         _ if person => Ok(()),
-        failed => Err(Failure::refused(format!(
-            "{} failed",
-            screen::count(failed as u64, "statement")
-        ))),
+        failed => {
+            Err(Failure::refused(format!("{} failed", screen::count(failed as u64, "statement"))))
+        }
     }
 }
 

@@ -36,9 +36,9 @@ impl Completer for Names {
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let before = &line[..position];
         let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
-        let start = before.rfind(|c| !part_of_name(c)).map_or(0, |at| {
-            at + before[at..].chars().next().map_or(1, char::len_utf8)
-        });
+        let start = before
+            .rfind(|c| !part_of_name(c))
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         let begun = before[start..].to_lowercase();
         let fits = |word: &&String| !begun.is_empty() && word.to_lowercase().starts_with(&begun);
         Ok((start, self.words.iter().filter(fits).cloned().collect()))
@@ -54,8 +54,7 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
         .auto_add_history(false)
         .history_ignore_space(true)
         .build();
-    let mut editor: Editor<Names, FileHistory> =
-        Editor::with_config(config).map_err(broken)?;
+    let mut editor: Editor<Names, FileHistory> = Editor::with_config(config).map_err(broken)?;
     let remembered = history_file();
     if let Some(path) = &remembered {
         // There is none the first time.

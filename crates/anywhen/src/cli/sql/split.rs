@@ -151,10 +151,14 @@ mod tests {
     #[test]
     fn statements_end_at_semicolons_that_are_not_quoted() {
         assert_eq!(split("select 1; select 2;\nselect 3"), ["select 1", "select 2", "select 3"]);
-        assert_eq!(split("select ';', \"a;b\", E'\\';' , $$;$$, $x$ $$;$x$;"), [
-            "select ';', \"a;b\", E'\\';' , $$;$$, $x$ $$;$x$"
-        ]);
-        assert_eq!(split("select 1 -- ;\n/* ; /* ; */ ; */;"), ["select 1 -- ;\n/* ; /* ; */ ; */"]);
+        assert_eq!(
+            split("select ';', \"a;b\", E'\\';' , $$;$$, $x$ $$;$x$;"),
+            ["select ';', \"a;b\", E'\\';' , $$;$$, $x$ $$;$x$"]
+        );
+        assert_eq!(
+            split("select 1 -- ;\n/* ; /* ; */ ; */;"),
+            ["select 1 -- ;\n/* ; /* ; */ ; */"]
+        );
         assert_eq!(split(";;\n ;"), Vec::<String>::new());
         assert_eq!(split("select $1;"), ["select $1"]);
     }
