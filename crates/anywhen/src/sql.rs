@@ -194,8 +194,8 @@ impl Connection {
         let values: Vec<Option<&[u8]>> =
             texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
         self.session.bind("", "", &Params { formats: &[], values: &values }, &[])?;
-        let mut rows = Rows::default();
-        rows.columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
+        let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
+        let mut rows = Rows { columns, ..Rows::default() };
         loop {
             match self.session.execute_named("", 0, &mut rows)? {
                 Done::Complete(tag) => rows.tag = tag,

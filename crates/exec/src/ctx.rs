@@ -114,7 +114,7 @@ impl Env<'_> {
     pub(crate) fn tick(&self) -> Result<()> {
         let ticks = self.shared.ticks.get().wrapping_add(1);
         self.shared.ticks.set(ticks);
-        if ticks % TICKS_MAX == 0 && self.ctx.cancel.load(Ordering::Relaxed) {
+        if ticks.is_multiple_of(TICKS_MAX) && self.ctx.cancel.load(Ordering::Relaxed) {
             return Err(Error::new(
                 SqlState::QUERY_CANCELED,
                 "canceling statement due to user request",

@@ -30,10 +30,13 @@ pub(crate) enum Action {
     Merge(Merge),
 }
 
+/// Places in a row, and what is put there.
+pub(crate) type Assignments = Vec<(usize, Program)>;
+
 /// `ON CONFLICT`
 pub(crate) struct Conflict {
     pub(crate) arbiters: Vec<Oid>,
-    pub(crate) update: Option<(Vec<(usize, Program)>, Option<Program>)>,
+    pub(crate) update: Option<(Assignments, Option<Program>)>,
 }
 
 /// What every change of a table needs.

@@ -7,6 +7,7 @@ use super::frame::{Frames, Partition, Range};
 use crate::ctx::Env;
 
 /// A window function.
+#[expect(clippy::enum_variant_names, reason = "they are the functions' own names")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rank {
     RowNumber,

@@ -23,6 +23,10 @@ use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 
 /// What is computed over a window.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few of them, and they stay where they are"
+)]
 pub(crate) enum Function {
     Aggregate(AggregateCall),
     Rank(Rank, Vec<Program>),

@@ -328,6 +328,10 @@ pub struct Table {
 }
 
 /// What a table of a [`Kind::With`] is made of.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few of them, and they stay where they are"
+)]
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A plan.

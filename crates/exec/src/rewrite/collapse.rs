@@ -18,7 +18,7 @@ pub(super) fn collapse(node: &mut Node) {
         let fixed = |expr: &Expr| !is_volatile(expr) && !has_subplan(expr);
         if inner.iter().all(is_cheap) || (only_columns && inner.iter().all(fixed)) {
             exprs.iter_mut().for_each(|expr| substitute(expr, inner));
-            *input = Box::new(std::mem::replace(&mut **below, nothing()));
+            **input = std::mem::replace(&mut **below, nothing());
         }
     }
     let is_same = input.width() == exprs.len()

@@ -17,6 +17,10 @@ const ROWS_FIRST: usize = 4;
 const ROWS_MAX: usize = 256;
 
 /// Where the rows come from.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few of them, and they stay where they are"
+)]
 enum Source {
     /// The present, or the past at a snapshot.
     Rows { cursor: Cursor, past: Option<Snapshot>, batch: Batch, at: usize, rows_next: usize },

@@ -30,7 +30,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
         .map(|block| {
             let lines: Vec<&str> = block.lines().collect();
             let comments = lines.iter().take_while(|line| line.starts_with('#')).count();
-            let answers = lines.iter().position(|line| is_answer(line)).unwrap_or(lines.len());
+            let answers = lines.iter().position(&is_answer).unwrap_or(lines.len());
             Block {
                 comment: lines[..comments].join("\n"),
                 statement: lines[comments..answers].join("\n"),
