@@ -103,31 +103,6 @@ impl Portal {
     pub fn text(&self) -> &str {
         self.parsed.text()
     }
-
-    /// True where running it may have to wait for others: where it takes locks of rows or relations.
-    /// It is to be run on a thread on which nobody else depends.
-    pub fn may_wait(&self) -> bool {
-        use sql::parse::ast::{Command, Statement};
-        match &self.work {
-            Work::Plan(running) => running.planned.writes || running.planned.locks,
-            Work::Command => match self.parsed.statement.as_deref() {
-                Some(Statement::Command(command)) => !matches!(
-                    **command,
-                    Command::Begin { .. }
-                        | Command::Commit { .. }
-                        | Command::Rollback { .. }
-                        | Command::Savepoint(_)
-                        | Command::Release(_)
-                        | Command::RollbackTo(_)
-                        | Command::Set { .. }
-                        | Command::Reset(_)
-                        | Command::Show(_)
-                ),
-                _ => true,
-            },
-            _ => false,
-        }
-    }
 }
 
 /// What a statement says when it is done: the text of `CommandComplete`.

@@ -54,8 +54,11 @@ pub(super) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     announce(session, handle.addresses())?;
 
     let (told, wait) = mpsc::channel();
-    ctrlc::set_handler(move || drop(told.send(())))
-        .map_err(|error| Failure::refused(format!("cannot wait for signals: {error}")))?;
+    ctrlc::set_handler(move || {
+        // Where nobody waits any more the server is ending already.
+        let _ = told.send(());
+    })
+    .map_err(|error| Failure::refused(format!("cannot wait for signals: {error}")))?;
     // An error would mean that nobody can tell any more, which is the end too.
     let _ = wait.recv();
     handle.shutdown();

@@ -13,7 +13,6 @@ use session::{Done, Error, Params, Tag};
 
 use super::copy::{CopyIn, Source};
 use super::{Conversation, Doing, Flow, Step};
-use crate::metrics::add;
 use crate::wire::{Bind, Target, backend};
 
 /// An `Execute` message under way.
@@ -95,16 +94,16 @@ impl Conversation {
     }
 
     fn run_execute(&mut self, execute: &mut Execute) -> Result<Flow, Error> {
-        self.must_block |= self.session.portal(&execute.portal)?.may_wait();
         if self.must_block && self.is_inline {
             return Ok(Flow::Wait(Step::Block));
         }
         self.formats.clear();
         self.formats.extend_from_slice(self.session.portal(&execute.portal)?.formats());
+        let start = self.out.len();
         let (session, mut rows) = self.rows();
         let done = session.execute_named(&execute.portal, execute.rows_max, &mut rows);
         let count = rows.count;
-        add(&self.counters.rows_total, count);
+        self.count_rows(&done, count, start);
         self.listen();
         match done? {
             Done::Complete(tag) => {

@@ -30,7 +30,7 @@ mod simple;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use session::{Error, Format, Messages, Session, Severity, Status};
+use session::{Done, Error, Format, Messages, Session, Severity, Status};
 use txn::Ordered;
 use types::SqlState;
 
@@ -372,6 +372,15 @@ impl Conversation {
             count: 0,
         };
         (&mut self.session, rows)
+    }
+
+    /// Counts rows that were written from `start` on. Those of a statement that will begin again
+    /// where it may wait are taken back.
+    fn count_rows(&mut self, done: &Result<Done, Error>, rows: u64, start: usize) {
+        match done {
+            Ok(Done::Blocked) => self.out.truncate(start),
+            _ => add(&self.counters.rows_total, rows),
+        }
     }
 
     /// True in a transaction block, failed or not.

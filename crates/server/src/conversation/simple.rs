@@ -16,7 +16,6 @@ use session::{Done, Error, Parsed, Portal, Tag};
 
 use super::copy::{CopyIn, Source};
 use super::{Conversation, Doing, Flow, Step};
-use crate::metrics::add;
 use crate::wire::backend;
 
 /// A `Query` message under way.
@@ -106,7 +105,6 @@ impl Conversation {
                 };
                 let start = self.begin_statement();
                 let portal = self.session.start(parsed, query.is_alone)?;
-                self.must_block |= portal.may_wait();
                 self.listen();
                 if let Some(columns) = portal.columns() {
                     backend::columns(&mut self.out, columns, portal.formats());
@@ -120,10 +118,11 @@ impl Conversation {
         }
         self.formats.clear();
         self.formats.extend_from_slice(running.portal.formats());
+        let start = self.out.len();
         let (session, mut rows) = self.rows();
         let done = session.execute(&mut running.portal, 0, &mut rows);
         let count = rows.count;
-        add(&self.counters.rows_total, count);
+        self.count_rows(&done, count, start);
         self.listen();
         match done? {
             Done::Complete(tag) => {
