@@ -5,18 +5,18 @@ SHELL := /bin/sh
 # An ordinary `make test` builds exactly what Cargo.lock pins.
 SETUP := . scripts/setup.sh
 
-.PHONY: help run test bench
+.PHONY: help run story test bench
 .DEFAULT_GOAL := help
 
 help:
 	@echo "Anywhen keeps every version of everything."
 	@echo
-	@echo "  make run     build the command and play a story on real history:"
-	@echo "               import, history, diff, blame, one field over time, an old version"
+	@echo "  make run     build it, start the server on a sample with a past, say what to try"
+	@echo "  make story   documents on real history: import, diff, blame, one field over time"
 	@echo "  make test    everything that is checked: format, lints, style, tests, end to end"
 	@echo "  make bench   measure, against other ways to keep history, and draw the results"
 	@echo
-	@echo "  make run GIT_REPO=~/code/app GIT_PATH=package.json"
+	@echo "  make story GIT_REPO=~/code/app GIT_PATH=package.json"
 	@echo "               the same story on the history of a JSON file of yours"
 	@echo "  make bench SUITE=versioned"
 	@echo "               one suite only; docs/benchmarks.md says what there is"
@@ -24,6 +24,11 @@ help:
 	@echo "Start with README.md; the plan of the code is in ARCHITECTURE.md."
 
 run:
+	@$(SETUP) && \
+	cargo build --release --locked --quiet --package anywhen --bin anywhen && \
+	scripts/run.sh
+
+story:
 	@$(SETUP) && \
 	cargo build --release --locked --quiet --package anywhen --bin anywhen && \
 	GIT_REPO='$(GIT_REPO)' GIT_PATH='$(GIT_PATH)' scripts/story.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Plays a story on real history: what Anywhen knows of a JSON file that lived in git.
 #
-#     make run                                         the sample in this repository
-#     make run GIT_REPO=~/code/app GIT_PATH=package.json    a file of yours
+#     make story                                           the sample in this repository
+#     make story GIT_REPO=~/code/app GIT_PATH=package.json    a file of yours
 #
 # Also read: ANYWHEN (the command), FIELD (whose history is shown).
 # The data are kept in target/story, so that you can go on from there.
@@ -107,5 +107,5 @@ cat <<END
   anywhen revert $doc 1 && anywhen diff $doc
   anywhen --help
 
-  The same on a file of yours: make run GIT_REPO=~/code/app GIT_PATH=package.json
+  The same on a file of yours: make story GIT_REPO=~/code/app GIT_PATH=package.json
 END

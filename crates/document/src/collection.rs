@@ -217,6 +217,7 @@ impl Collection {
 
     /// The document as it is now, `None` where there is none.
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
+        self.check(self.engine().visible())?;
         let state = self.newest_state(&Prefix::new(key)?)?;
         Ok(state.tree.map(|tree| Document { revision: state.revision, tree }))
     }

@@ -60,9 +60,9 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
     if let Some(cast) = declared(source, target) {
         return (cast.when <= when).then(|| cast.how());
     }
+    // An `int2vector` is an array like others where it is cast to one.
     if facts.is_true_array(target)
         && let (Some(from), Some(to)) = (facts.element(source), facts.element(target))
-        && facts.is_true_array(source)
     {
         return Some(How::Elements(Box::new(find(facts, from, to, when)?)));
     }

@@ -9,6 +9,7 @@ mod errors;
 mod formats;
 mod imports;
 mod kill;
+mod sql;
 mod tour;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Starts the server on a data folder with a sample in it, and says what to try.
+#
+#     make run
+#
+# Also read: ANYWHEN (the command), RUN_DATA (the folder), ANYWHEN_PG_LISTEN (where it listens).
+# The folder is kept: a second run goes on with what is in it.
+set -eu
+cd "$(dirname "$0")/.."
+
+anywhen=${ANYWHEN:-${CARGO_TARGET_DIR:-target}/release/anywhen}
+data=${RUN_DATA:-target/sample}
+listen=${ANYWHEN_PG_LISTEN:-127.0.0.1:5433}
+
+if [ ! -d "$data" ]; then
+    echo "Loading the sample into $data"
+    "$anywhen" sql --data "$data" -f samples/shop.sql >/dev/null
+    "$anywhen" import history samples/settings.ndjson --as samples/settings --data "$data"
+fi
+cat <<TRY
+
+Try, in another terminal (Ctrl-C here ends the server):
+
+  psql -h ${listen%:*} -p ${listen##*:} -U postgres
+
+    \\d
+    SELECT * FROM product;
+    SELECT * FROM product FOR SYSTEM_VERSION AS OF 4;
+    SELECT _system_from, _system_to, name, cents FROM product FOR SYSTEM_TIME ALL WHERE id = 1;
+    SELECT c.name, sum(o.cents) FROM customer c JOIN purchase o ON o.customer = c.id GROUP BY 1;
+    EXPLAIN SELECT * FROM purchase WHERE customer = 2;
+
+TRY
+exec "$anywhen" serve --data "$data" --pg-listen "$listen"
