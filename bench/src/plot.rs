@@ -125,6 +125,7 @@ fn title(report: &Report) -> &'static str {
     match report.suite.as_str() {
         "versioned" => "Anywhen beside PostgreSQL 17: every version of a JSON document",
         "history" => "Anywhen beside PostgreSQL 17: long histories of a tiny document",
+        "pgwire" => "Anywhen beside PostgreSQL 17: the protocol, seven workloads and pgbench",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }
@@ -147,8 +148,12 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
     let bottom = y + rows.len() as f64 * ROW + 6.0;
     let _ = writeln!(
         out,
-        r##"<text x="24" y="{:.1}" class="section">Does it stay as it was?  Long histories against short ones: 1 is the same, orange misses the goal</text>"##,
-        top + 28.0
+        r##"<text x="24" y="{:.1}" class="section">{}: 1 is the same, orange misses the goal</text>"##,
+        top + 28.0,
+        match report.suite.as_str() {
+            "pgwire" => "How far from the floor?  Median latencies against those of a server that does nothing",
+            _ => "Does it stay as it was?  Long histories against short ones",
+        }
     );
     for (at, label) in [(0.0, "0"), (0.5, "0.5"), (1.0, "1"), (1.5, "1.5"), (2.0, "2 or more")] {
         let (colour, width) = if at == 1.0 { (INK, 1.5) } else { (GRID, 1.0) };

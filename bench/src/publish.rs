@@ -8,7 +8,7 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 2] = ["versioned", "history"];
+const SUITES: [&str; 3] = ["versioned", "history", "pgwire"];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.
 pub fn results(report: &Report, folder: &Path) -> Result<()> {
