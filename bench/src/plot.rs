@@ -151,7 +151,8 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
         r##"<text x="24" y="{:.1}" class="section">{}: 1 is the same, orange misses the goal</text>"##,
         top + 28.0,
         match report.suite.as_str() {
-            "pgwire" => "How far from the floor?  Median latencies against those of a server that does nothing",
+            "pgwire" =>
+                "How far from the floor?  Median latencies against those of a server that does nothing",
             _ => "Does it stay as it was?  Long histories against short ones",
         }
     );

@@ -66,7 +66,7 @@ pub(crate) const TABLE: &[Function] = sets! {
         integers(start, stop, 1, i64::checked_add);
     3259 generate_series(NUMERIC, NUMERIC, NUMERIC) -> NUMERIC =
         (start: Numeric, stop: Numeric, step: Numeric) numerics(start, stop, step);
-    3425 pg_partition_ancestors(REGCLASS) -> REGCLASS = (relation: Oid)
+    3425 pg_partition_ancestors(REGCLASS) -> REGCLASS [volatile] = (relation: Oid)
         partition_ancestors(relation);
     3260 generate_series(NUMERIC, NUMERIC) -> NUMERIC = (start: Numeric, stop: Numeric)
         numerics(start, stop, Numeric::ONE);
