@@ -25,7 +25,7 @@ Try, in another terminal (Ctrl-C here ends the server):
 
     \\d
     SELECT * FROM product;
-    SELECT * FROM product FOR SYSTEM_VERSION AS OF 4;
+    SELECT * FROM product FOR SYSTEM_VERSION AS OF 10;
     SELECT _system_from, _system_to, name, cents FROM product FOR SYSTEM_TIME ALL WHERE id = 1;
     SELECT c.name, sum(o.cents) FROM customer c JOIN purchase o ON o.customer = c.id GROUP BY 1;
     EXPLAIN SELECT * FROM purchase WHERE customer = 2;
