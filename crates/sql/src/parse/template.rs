@@ -179,7 +179,8 @@ fn is_operand(lexemes: &[Lexeme<'_>], at: usize) -> bool {
     match &lexemes[before].token {
         Token::Punct(before) => matches!(*before, ")" | "]"),
         Token::Symbol(_) | Token::End => false,
-        Token::Word(word) => keywords::names_column(word),
+        // After BY a number says which column is meant.
+        Token::Word(word) => *word != "by" && keywords::names_column(word),
         _ => true,
     }
 }
@@ -269,6 +270,7 @@ mod tests {
             "SELECT 1",
             "SELECT a, 'x' FROM t ORDER BY 1, 2 LIMIT 5 OFFSET 6",
             "SELECT a FROM t GROUP BY 1",
+            "SELECT a FROM t ORDER BY -1",
             "SELECT '1'::int, cast('2' AS varchar(3)), interval '1 day', date '2020-01-01'",
             "SELECT f(1, 'x'), a @> '{1}', b -> 'c' ->> 0 FROM t",
             "SELECT a FROM t WHERE b = '1'::int",
