@@ -22,6 +22,10 @@ use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::Scene;
 
+/// How many rows a statement may look at where it holds up the other sessions of its core: a few
+/// milliseconds' worth.
+pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
+
 /// A statement that is ready to be run.
 pub(crate) struct Planned {
     pub prepared: Arc<exec::Prepared>,
@@ -91,7 +95,7 @@ impl Session {
     pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Portal {
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run })))
+        Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run, has_given: false, rows_max: None })))
     }
 
     /// Goes on with a plan.
@@ -102,7 +106,7 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<Done> {
         let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
-        let Running { planned, run } = &mut **running;
+        let Running { planned, run, has_given, rows_max: look_max } = &mut **running;
         self.open();
         let open = self.transaction.as_mut().expect("it has been begun");
         if planned.writes && open.modes.read_only {
@@ -133,6 +137,7 @@ impl Session {
             cancel: &self.client.slot.stop,
             tables: &stored,
             memory_bytes_max: instance.memory_bytes_max,
+            rows_max: *look_max,
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
         let types = surroundings.types();
@@ -149,9 +154,11 @@ impl Session {
             if rows_max != 0 && given == rows_max {
                 // The tag counts the rows of the last piece.
                 portal.rows = 0;
+                *has_given = true;
                 return Ok(Done::Suspended);
             }
             if flow.is_break() {
+                *has_given = true;
                 return Ok(Done::More);
             }
         }
@@ -237,6 +244,10 @@ impl Running {
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
     pub run: exec::Run,
+    /// True where rows have gone out that cannot be taken back.
+    pub has_given: bool,
+    /// How many rows may be looked at.
+    pub rows_max: Option<u64>,
 }
 
 /// The type that a constant has by itself.

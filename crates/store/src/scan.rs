@@ -63,7 +63,7 @@ impl MemCursor {
         let Some(range) = self.rest.take().filter(|r| !key::is_empty(r)) else { return };
         self.mem.batch(&range, reverse, at, self.batch, &mut self.hits);
         if self.hits.len() == self.batch {
-            let last = self.hits[self.batch - 1].key.clone();
+            let last = self.hits[self.batch - 1].key.to_vec();
             self.rest = Some(if reverse {
                 (range.0, Bound::Excluded(last))
             } else {
