@@ -95,7 +95,11 @@ impl Session {
     pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Portal {
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run, has_given: false, rows_max: None })))
+        Portal::new(
+            parsed,
+            columns,
+            Work::Plan(Box::new(Running { planned, run, has_given: false, rows_max: None })),
+        )
     }
 
     /// Goes on with a plan.
