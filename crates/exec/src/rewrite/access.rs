@@ -78,7 +78,6 @@ fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dy
     };
     scan.path = best.path;
     if !is_now {
-        scan.path.is_single = false;
         scan.condition = all_of(list);
         return;
     }

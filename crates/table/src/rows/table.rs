@@ -21,7 +21,7 @@ use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
 use super::ids::RowIds;
-use super::layout::{Layout, Row, RowRef};
+use super::layout::{Batch, Layout, Row, RowRef};
 use super::patch;
 use crate::catalog::{Relation, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
@@ -122,6 +122,15 @@ impl Table {
         let mut row = Row::of(key, &self.layout, found.base().len());
         image(&found, row.bytes_mut())?;
         Ok(Some(row))
+    }
+
+    /// Adds the row with this key to `batch`, where there is one.
+    pub fn get_into(&self, view: View<'_>, key: &[u8], batch: &mut Batch) -> Result<()> {
+        batch.lay_out(&self.layout);
+        match view.read(self.storage, key)? {
+            Some(found) => batch.push(key, |out| image(&found, out)),
+            None => Ok(()),
+        }
     }
 
     /// The row with this key as it was last committed, or as the transaction itself has made it: what
