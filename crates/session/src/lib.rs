@@ -18,6 +18,7 @@
 //! No sockets, no message formats and no threads. The clock and randomness come through
 //! [`vfs::Env`].
 
+mod advisory;
 mod client;
 mod command;
 mod copy;
@@ -34,6 +35,7 @@ mod objects;
 mod portal;
 mod prepared;
 mod query;
+mod rights;
 pub mod scram;
 mod session;
 pub mod settings;

@@ -17,24 +17,36 @@ use parking_lot::Mutex;
 use sql::bind::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
 use sql::eval::Program;
 use table::catalog::{
-    self, Catalog, ConstraintKind, ConstraintOn, IndexPart, TypeEntry, UserTypeKind,
+    self, Address, Catalog, Class, ConstraintKind, ConstraintOn, IndexPart, Privileges, TypeEntry,
+    UserTypeKind,
 };
 use table::rows::Handles;
-use types::{Oid, Shape, Type, TypeSource};
+use types::time::TimestampTz;
+use types::{Oid, Shape, SqlState, Type, TypeSource};
 
-use crate::system;
+use crate::error::{Error, Result};
+use crate::rights::Rights;
+use crate::system::{self, System};
 
 /// The catalog at one moment, seen along a search path.
 #[derive(Default)]
 pub struct Names {
     /// The catalog.
     pub catalog: Arc<Catalog>,
+    /// That of the present, which has the rights.
+    pub present: Arc<Catalog>,
+    /// The time that it is of; none for the present.
+    pub moment: Option<TimestampTz>,
     /// The database.
     pub database: Oid,
     /// The schemas that names without one are looked for in, in this order.
     pub path: Vec<Oid>,
     /// Those of them that the search path names, the one that new objects go to first.
     pub explicit: Vec<Oid>,
+    /// The role whose rights are in force.
+    pub role: Oid,
+    /// True where it may do everything.
+    pub is_superuser: bool,
     /// The handles of tables, which know how many rows there are.
     pub handles: Arc<Handles>,
     /// Programs of indexes, defaults and checks.
@@ -42,6 +54,16 @@ pub struct Names {
     /// Relations as the binder sees them, made when they are asked for.
     made: Mutex<HashMap<Oid, Arc<Relation>>>,
     domains: Mutex<HashMap<Type, Arc<Domain>>>,
+}
+
+/// What is seen: a catalog of the present, or one of the past and the present's rights.
+pub struct Seen {
+    /// The catalog.
+    pub catalog: Arc<Catalog>,
+    /// That of the present.
+    pub present: Arc<Catalog>,
+    /// The time that the catalog is of; none for the present.
+    pub moment: Option<TimestampTz>,
 }
 
 /// What values of a domain must meet.
@@ -55,19 +77,27 @@ pub struct Domain {
 }
 
 impl Names {
-    /// Names in `catalog` along the schemas that are called `path`.
+    /// Names in `catalog` along the schemas that are called `path`, as far as the role `user` may use
+    /// them.
     pub fn new(
-        catalog: Arc<Catalog>,
+        seen: Seen,
         handles: Arc<Handles>,
         database: Oid,
         user: &str,
         path: &[String],
     ) -> Self {
+        let Seen { catalog, present, moment } = seen;
+        let role = present.role_named(user);
+        let is_superuser = role.is_some_and(|role| role.may.superuser);
+        let role = role.map_or(Oid::NONE, |role| role.oid);
+        let rights = Rights { catalog: &present, named_in: &catalog, database, role };
         let mut explicit = Vec::new();
         for name in path {
             let name = if name == "$user" { user } else { name };
             if let Some(schema) = catalog.schema_named(database, name)
                 && !explicit.contains(&schema.oid)
+                && (is_superuser
+                    || rights.has(Address::of(Class::Schema, schema.oid), Privileges::USAGE))
             {
                 explicit.push(schema.oid);
             }
@@ -76,17 +106,32 @@ impl Names {
         if !path.contains(&system::PG_CATALOG) {
             path.insert(0, system::PG_CATALOG);
         }
-        Names { catalog, handles, database, path, explicit, ..Names::default() }
+        Names {
+            catalog,
+            present,
+            moment,
+            handles,
+            database,
+            path,
+            explicit,
+            role,
+            is_superuser,
+            ..Names::default()
+        }
     }
 
     /// The same search path over another catalog.
     pub fn with(&self, catalog: Arc<Catalog>) -> Self {
         Names {
+            present: Arc::clone(&catalog),
             catalog,
+            moment: None,
             database: self.database,
             handles: Arc::clone(&self.handles),
             path: self.path.clone(),
             explicit: self.explicit.clone(),
+            role: self.role,
+            is_superuser: self.is_superuser,
             ..Names::default()
         }
     }
@@ -122,12 +167,43 @@ impl Names {
         }
     }
 
+    /// Fails where a schema is named that whoever runs the statement may not use.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn require_schema(&self, schema: Option<&str>) -> Result<()> {
+        match schema {
+            Some(schema) if !sql::bind::Names::may_use_schema(self, schema) => {
+                let message = format!("permission denied for schema {schema}");
+                Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The OID of the relation with this name, of users or of the system.
     pub fn relation_oid(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
-        self.schemas(schema).into_iter().find_map(|schema| {
-            let user = self.catalog.relation_named(schema, name).map(|relation| relation.oid);
-            user.or_else(|| system::find(schema, name).map(|system| system.oid))
-        })
+        self.find(schema, name, |relation| relation.oid, |system| system.oid)
+    }
+
+    /// What a name means: a relation of users or of the system. Without a schema, those of the system
+    /// that PostgreSQL does not have come after all others.
+    fn find<T>(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        user: impl Fn(&Arc<catalog::Relation>) -> T,
+        known: impl Fn(&'static System) -> T,
+    ) -> Option<T> {
+        let bare = schema.is_none();
+        let found = self.schemas(schema).into_iter().find_map(|schema| {
+            let system = || system::find(schema, name).filter(|system| !bare || !system.is_own());
+            match self.catalog.relation_named(schema, name) {
+                Some(relation) => Some(user(relation)),
+                None => system().map(&known),
+            }
+        });
+        found.or_else(|| system::find(system::PG_CATALOG, name).filter(|_| bare).map(known))
     }
 
     /// The schema and the name of a relation, of users or of the system.
@@ -199,6 +275,7 @@ impl Names {
             row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
             columns: columns.collect(),
             unique: unique.filter_map(|index| self.unique(index)).collect(),
+            owner: relation.owner,
             versioned: relation.table().is_some(),
         }
     }
@@ -282,6 +359,7 @@ impl Names {
                 default: ColumnDefault::None,
             }],
             unique: Vec::new(),
+            owner: Oid::NONE,
             versioned: false,
         };
         let mut checks = Vec::new();
@@ -334,12 +412,8 @@ impl TypeSource for Names {
 
 impl sql::bind::Names for Names {
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
-        self.schemas(schema).into_iter().find_map(|schema| {
-            match self.catalog.relation_named(schema, name) {
-                Some(relation) => Some(self.bound(relation)),
-                None => system::find(schema, name).map(|system| Arc::clone(&system.bound)),
-            }
-        })
+        let known = |system: &'static System| Arc::clone(&system.bound);
+        self.find(schema, name, |relation| self.bound(relation), known)
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type> {
@@ -348,5 +422,15 @@ impl sql::bind::Names for Names {
 
     fn has_schema(&self, name: &str) -> bool {
         self.schema_oid(name).is_some()
+    }
+
+    fn may_use_schema(&self, name: &str) -> bool {
+        let usage =
+            |schema| Rights::of(self).has(Address::of(Class::Schema, schema), Privileges::USAGE);
+        self.is_superuser || self.schema_oid(name).is_none_or(usage)
+    }
+
+    fn moment(&self) -> Option<TimestampTz> {
+        self.moment
     }
 }

@@ -12,8 +12,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::RwLock;
+use sql::bind::Uses;
 use sql::parse::ast::Statement;
 use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource, builtin};
 
@@ -22,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::names::Names;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::rights;
 use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::Scene;
@@ -42,6 +45,29 @@ pub(crate) struct Planned {
     pub writes: bool,
     /// True where it locks rows that it reads.
     pub locks: bool,
+    /// What it takes rights to do.
+    uses: Uses,
+    /// True where superusers need not be asked.
+    open_to_superusers: bool,
+    /// The role that was last found to have the rights.
+    allowed: AtomicU32,
+}
+
+impl Planned {
+    /// Fails where whoever runs it has not the rights.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn require_rights(&self, names: &Names) -> Result<()> {
+        if names.is_superuser && self.open_to_superusers {
+            return Ok(());
+        }
+        if self.allowed.load(Ordering::Relaxed) != names.role.0 {
+            rights::require(names, &self.uses)?;
+            self.allowed.store(names.role.0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 /// What a plan was made from.
@@ -116,7 +142,7 @@ impl Session {
             catalog: self.names.catalog.version().0,
             style: style_key(&surroundings.style),
         };
-        let shared = !self.has_own_catalog();
+        let shared = !self.has_own_catalog() && self.names.moment.is_none();
         if shared && let Some(planned) = self.client.instance.plans.find(&key) {
             return Ok(planned);
         }
@@ -128,10 +154,14 @@ impl Session {
     }
 
     /// A portal that runs a plan.
-    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Portal {
+    ///
+    /// # Errors
+    /// `42501` where the rights are missing.
+    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Result<Portal> {
+        planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run })))
+        Ok(Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run }))))
     }
 
     /// Goes on with a plan.
@@ -145,11 +175,10 @@ impl Session {
         let Running { planned, run } = &mut **running;
         self.open();
         let open = self.transaction.as_mut().expect("it has been begun");
-        if planned.writes && open.modes.read_only {
-            return Err(Error::new(
-                SqlState::READ_ONLY_SQL_TRANSACTION,
-                format!("cannot execute {} in a read-only transaction", planned.tag),
-            ));
+        if planned.writes {
+            self.client.must_write(open.modes, planned.tag)?;
+        } else if planned.locks {
+            self.client.must_write(open.modes, "SELECT FOR UPDATE")?;
         }
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
@@ -234,7 +263,7 @@ impl Session {
                 ControlFlow::Continue(())
             }
         }
-        let mut portal = self.plan_portal(Parsed::empty(""), planned);
+        let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
 
@@ -295,10 +324,21 @@ pub(crate) fn plan(
         sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
+    let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
     // Asked once, when the plan is made.
     let locks = prepared.explain().contains("LockRows ");
-    Ok(Planned { prepared, params: bound.params, columns, tag, writes, locks })
+    Ok(Planned {
+        prepared,
+        params: bound.params,
+        columns,
+        tag,
+        writes,
+        locks,
+        uses: bound.uses,
+        open_to_superusers,
+        allowed: AtomicU32::new(0),
+    })
 }
 
 /// A column as clients are told of it.

@@ -136,6 +136,7 @@ impl View {
             row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
             columns: columns.collect(),
             unique: unique.collect(),
+            owner: Oid::NONE,
             versioned: true,
         }
     }

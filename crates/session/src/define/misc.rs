@@ -120,12 +120,12 @@ pub fn create_schema(
 ) -> Result<()> {
     let user = match owner {
         Some(owner) => maker.role(owner)?,
-        None => maker.catalog().role_named(&maker.around.user).map_or(Oid(10), |role| role.oid),
+        None => maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid),
     };
     let name = match (name, owner) {
         (Some(name), _) => name.text.clone(),
         (None, Some(owner)) => owner.text.clone(),
-        (None, None) => maker.around.user.to_string(),
+        (None, None) => maker.around.who.user.to_string(),
     };
     if if_not_exists && maker.names.schema_oid(&name).is_some() {
         let message = format!("schema \"{name}\" already exists, skipping");
@@ -143,7 +143,8 @@ pub fn create_database(
     options: &[(String, Option<String>)],
 ) -> Result<()> {
     let mut change = DatabaseChange::default();
-    let mut owner = maker.catalog().role_named(&maker.around.user).map_or(Oid(10), |role| role.oid);
+    let mut owner =
+        maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid);
     let mut template = None;
     for (option, value) in options {
         let Some(value) = value else { continue };

@@ -49,6 +49,7 @@ impl Parts {
 /// `CREATE TABLE`
 pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
     let (schema, name) = maker.new_name(&create.name)?;
+    maker.require_creation(schema, &create.name)?;
     if create.if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
         maker.notice(
             SqlState::DUPLICATE_TABLE,
@@ -501,6 +502,7 @@ fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relat
             })
             .collect(),
         unique: Vec::new(),
+        owner: Oid::NONE,
         versioned: true,
     }
 }

@@ -145,7 +145,8 @@ impl Binder<'_> {
                 .at(at));
             }
         };
-        Ok(whole_row(self.item_named(schema, &table.text, at)?, at))
+        let row = whole_row(self.item_named(schema, &table.text, at)?, at);
+        Ok(self.read(row))
     }
 
     fn number(&self, digits: &str, at: At) -> Result<Expr> {

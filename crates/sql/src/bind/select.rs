@@ -164,6 +164,11 @@ impl Binder<'_> {
 
     /// `*` or `t.*`
     pub(super) fn star(&mut self, names: &[Name], at: At) -> Result<Vec<(String, Expr)>> {
+        let columns = self.star_columns(names, at)?;
+        Ok(columns.into_iter().map(|(name, column)| (name, self.read(column))).collect())
+    }
+
+    fn star_columns(&mut self, names: &[Name], at: At) -> Result<Vec<(String, Expr)>> {
         if names.is_empty() {
             let scope = self.scope();
             let visible: Vec<_> = scope.items.iter().filter(|item| item.by_column).collect();
@@ -428,6 +433,7 @@ impl Binder<'_> {
                 return refused(calls);
             }
             for (relation, key) in self.locked_items(lock, name)? {
+                self.lock_used(&key);
                 let place = targets.iter().position(|target| {
                     matches!(target.expr.kind, ExprKind::Column { index, .. } if index == key.id)
                 });

@@ -61,6 +61,7 @@ fn relation(oid: u32, name: &str, columns: &[(&str, Type, i32)]) -> Relation {
         row_type: Type::from_oid(oid + 1),
         columns,
         unique: Vec::new(),
+        owner: Oid::NONE,
         versioned: false,
     }
 }
