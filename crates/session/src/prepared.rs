@@ -8,13 +8,13 @@ use table::catalog::{Address, ConstraintOn, Privileges};
 use types::{Datum, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
+use crate::evaluate::Evaluator;
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::rights::Rights;
 use crate::session::{Session, done};
 use crate::statement::{Parsed, Prepared};
 use crate::transaction::Block;
-use crate::values::Values;
 
 impl Session {
     pub(crate) fn prepare_command(
@@ -35,7 +35,8 @@ impl Session {
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
         // Places count in the statement's own text from now on.
-        let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
+        let plans = &self.client.instance.plans;
+        let parsed = Parsed::shared(text, plans)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
         let prepared =
             Prepared { parsed, params: planned.params.clone(), columns: planned.columns.clone() };
@@ -63,7 +64,7 @@ impl Session {
         let mut params = Vec::new();
         {
             let surroundings = self.surroundings();
-            let values = Values::new(&surroundings, Arc::clone(&self.names));
+            let evaluator = Evaluator::new(&surroundings, &self.names);
             for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
                 let column = sql::bind::RelationColumn {
                     attnum: 0,
@@ -77,8 +78,7 @@ impl Session {
                 let bound =
                     sql::bind::column_value(&arg.text, None, &column, &*self.names, context)
                         .map_err(|error| Error::from(error.cause))?;
-                let program = values.compile(&bound)?;
-                params.push(values.run(&program, &[], &[])?);
+                params.push(evaluator.value(&bound)?);
             }
         }
         let planned = self.planned(&prepared.parsed, &prepared.params)?;
@@ -172,9 +172,9 @@ impl Session {
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let txn = open.inner.as_mut().expect("a transaction that goes on is open");
         let around = crate::client::Surroundings::of(&self.client, &names, open.started);
-        let mut values = Values::new(&around, Arc::clone(&names));
+        let evaluator = Evaluator::new(&around, &names);
         let which = if all { None } else { Some(&oids[..]) };
-        open.checks.set(txn, &mut values, which, deferred)?;
+        open.checks.set(txn, &mut evaluator.values(), which, deferred)?;
         Ok(done("SET CONSTRAINTS"))
     }
 

@@ -144,7 +144,7 @@ impl Session {
     /// # Errors
     /// `42601` and its kin.
     pub fn read(&mut self, text: &str) -> Result<Vec<Parsed>> {
-        Parsed::all(text)
+        Parsed::query(text, &self.client.instance.plans)
     }
 
     /// Begins a statement. `alone` says that it is the only one of its message, which is its own
@@ -172,7 +172,7 @@ impl Session {
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
-        let mut parsed = Parsed::all(text)?;
+        let mut parsed = Parsed::shared(text, &self.client.instance.plans)?;
         if parsed.len() > 1 {
             return Err(Error::new(
                 SqlState::SYNTAX_ERROR,
@@ -475,7 +475,7 @@ impl Session {
             self.client.instance.set_deadline(&self.client.slot, deadline_us);
         }
         let mut activity = self.client.slot.activity.lock();
-        activity.query = parsed.text().into();
+        activity.query = parsed.shared_text();
         activity.query_started = now(&self.client.instance.env).0;
         activity.state = "active";
         Ok(())
@@ -582,6 +582,17 @@ impl Session {
         let Some(statement) = parsed.statement.clone() else {
             return Ok(Portal::new(parsed, None, Work::Empty));
         };
+        if !parsed.constants.is_empty() {
+            if let Some(portal) = self.plan_template(&parsed)? {
+                return Ok(portal);
+            }
+            let plans = &self.client.instance.plans;
+            let mut own = Parsed::shared(&parsed.source, plans)?;
+            let portal = self.plan(own.pop().unwrap_or_else(|| Parsed::empty("")), params)?;
+            // It can be planned, and its template cannot.
+            parsed.known.inspect(|known| known.set_unfit());
+            return Ok(portal);
+        }
         if query::tag_of(&statement).is_some() {
             self.look()?;
             let planned = self.planned(&parsed, params)?;

@@ -21,12 +21,12 @@ use types::{Context, Datum, Modifier, Oid, SqlState, Type};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
+use crate::evaluate::Evaluator;
 use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
 use crate::rights::Rights;
 use crate::session::Session;
 use crate::statement::Parsed;
-use crate::values::Values;
 use options::{CopyOptions, Style};
 
 /// Data that goes out.
@@ -242,7 +242,8 @@ impl Session {
         let open = self.transaction.as_mut().ok_or_else(no_copy)?;
         let txn = open.inner.as_mut().ok_or_else(no_copy)?;
         let around = Surroundings::of(&self.client, &names, open.started);
-        let mut values = Values::new(&around, Arc::clone(&names));
+        let evaluator = Evaluator::new(&around, &names);
+        let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.catalog));
         copy.lines.push(if copy.options.style == Style::Binary { &[] } else { data });
         copy.binary.push(if copy.options.style == Style::Binary { data } else { &[] });
@@ -293,10 +294,10 @@ impl In {
     fn next_row(
         &mut self,
         handle: &Table,
-        values: &mut Values<'_>,
+        values: &mut exec::stored::Values<'_>,
         context: &Context<'_>,
         last: bool,
-    ) -> types::Result<Option<Vec<Datum>>> {
+    ) -> Result<Option<Vec<Datum>>> {
         let width = handle.relation().columns.len();
         let mut given: Vec<Option<Datum>> = vec![None; width];
         if self.options.style == Style::Binary {
@@ -329,7 +330,7 @@ impl In {
             row.push(match value {
                 Some(value) => value,
                 None if handle.relation().columns[at].is_dropped => Datum::Null,
-                None => values.value_of_default(handle.relation(), at)?,
+                None => values.default(handle.relation(), at)?,
             });
         }
         Ok(Some(row))
