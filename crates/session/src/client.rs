@@ -11,6 +11,7 @@ use types::time::TimestampTz;
 use types::{Oid, SqlState, Style};
 
 use crate::advisory::Locks;
+use crate::define::temporary::OnCommit;
 use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, now};
 use crate::names::Names;
@@ -31,6 +32,8 @@ pub(crate) struct Client {
     pub notes: RefCell<Vec<Note>>,
     /// What the session got from sequences.
     pub sequences: RefCell<SessionSequences>,
+    /// The temporary tables that the end of a transaction does something to.
+    pub on_commit: RefCell<Vec<(Oid, OnCommit)>>,
     /// The advisory locks that it has.
     pub locks: RefCell<Locks>,
     pub database_oid: Oid,
@@ -55,6 +58,7 @@ impl Client {
             notices: RefCell::default(),
             notes: RefCell::default(),
             sequences: RefCell::default(),
+            on_commit: RefCell::default(),
             locks: RefCell::default(),
             database_oid: login.database,
             inline: Cell::new(false),
@@ -102,6 +106,28 @@ impl Client {
         }
         settings.set_superuser(catalog.is_superuser(wanted), extent);
         Ok(())
+    }
+
+    /// Sets what `ALTER DATABASE` and `ALTER ROLE` keep for whoever logs in: what is said of the role
+    /// goes before what is said of the database.
+    pub fn set_kept(&self, login: &Login) {
+        let catalog = self.instance.catalogs.newest();
+        let (database, role) = (login.database, login.role);
+        let kept =
+            [(Oid::NONE, Oid::NONE), (database, Oid::NONE), (Oid::NONE, role), (database, role)];
+        for about in kept {
+            let found = catalog.settings().find(|known| (known.database, known.role) == about);
+            for (name, value) in found.iter().flat_map(|known| &known.values) {
+                // Whoever kept it had the right to; what is no value any more is left out.
+                let now = now(&self.instance.env);
+                let mut settings = self.settings.borrow_mut();
+                let set = settings.set_at(name, Some(value), Extent::Kept, now);
+                drop(settings);
+                if let Err(error) = set {
+                    self.notice(Severity::Warning, error.state(), error.message());
+                }
+            }
+        }
     }
 
     /// Fails where the transaction only reads, or the past is looked at.

@@ -412,7 +412,10 @@ impl Session {
         let tag = match what {
             Discard::Plans => "DISCARD PLANS",
             Discard::Sequences => "DISCARD SEQUENCES",
-            Discard::Temp => "DISCARD TEMP",
+            Discard::Temp => {
+                self.discard_temporary()?;
+                "DISCARD TEMP"
+            }
             Discard::All => {
                 if self.transaction.as_ref().is_some_and(|open| open.block == Block::Explicit) {
                     return Err(Error::new(
@@ -425,6 +428,7 @@ impl Session {
                 self.statements.clear();
                 self.client.instance.hub.forget(self.client.slot.process);
                 self.client.unlock_session();
+                self.discard_temporary()?;
                 self.client.sequences.get_mut().clear();
                 self.client.set("session_authorization", None, Extent::Session)?;
                 self.client.settings.get_mut().reset_all();

@@ -230,7 +230,7 @@ impl Instance {
         let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
         let handles = Arc::new(Handles::new());
         handles.load_counts(&engine)?;
-        Ok(Arc::new(Instance {
+        let instance = Arc::new(Instance {
             settings: options.settings,
             started,
             memory_bytes_max: options.memory_bytes_max,
@@ -246,7 +246,10 @@ impl Instance {
             next_process: AtomicI32::new(1),
             deadlines: AtomicUsize::new(0),
             env: options.env,
-        }))
+        });
+        // What sessions left that did not end.
+        instance.drop_temporary(|_| true)?;
+        Ok(instance)
     }
 
     /// What must be known before `user` may connect to `database`; the name of the user where it

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use exec::stored::Programs;
 use exec::tables::TableFacts;
 use parking_lot::Mutex;
-use sql::bind::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
+use sql::bind::{
+    CheckOption, ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
+};
 use sql::eval::Program;
 use table::catalog::{
     self, Address, Catalog, Class, ConstraintKind, ConstraintOn, IndexPart, Privileges, TypeEntry,
@@ -43,6 +45,10 @@ pub struct Names {
     pub path: Vec<Oid>,
     /// Those of them that the search path names, the one that new objects go to first.
     pub explicit: Vec<Oid>,
+    /// The schema of the session's temporary objects, where it has one.
+    pub temporary: Option<Oid>,
+    /// The number of the session, which that schema is called by.
+    pub process: i32,
     /// The role whose rights are in force.
     pub role: Oid,
     /// True where it may do everything.
@@ -54,6 +60,21 @@ pub struct Names {
     /// Relations as the binder sees them, made when they are asked for.
     made: Mutex<HashMap<Oid, Arc<Relation>>>,
     domains: Mutex<HashMap<Type, Arc<Domain>>>,
+}
+
+/// How the names of the schemas of temporary objects begin; the number of the session follows.
+pub const TEMPORARY: &str = "pg_temp_";
+
+/// The schema of the temporary objects of a session.
+fn temporary_schema(catalog: &Catalog, database: Oid, process: i32) -> Option<Oid> {
+    catalog.schema_named(database, &format!("{TEMPORARY}{process}")).map(|schema| schema.oid)
+}
+
+/// Puts a schema before all others that names are looked for in.
+fn first(path: &mut Vec<Oid>, schema: Option<Oid>) {
+    if let Some(schema) = schema.filter(|schema| !path.contains(schema)) {
+        path.insert(0, schema);
+    }
 }
 
 /// What is seen: a catalog of the present, or one of the past and the present's rights.
@@ -85,27 +106,34 @@ impl Names {
         database: Oid,
         user: &str,
         path: &[String],
+        process: i32,
     ) -> Self {
         let Seen { catalog, present, moment } = seen;
         let role = present.role_named(user);
         let is_superuser = role.is_some_and(|role| role.may.superuser);
         let role = role.map_or(Oid::NONE, |role| role.oid);
         let rights = Rights { catalog: &present, named_in: &catalog, database, role };
+        let temporary = temporary_schema(&catalog, database, process);
         let mut explicit = Vec::new();
         for name in path {
             let name = if name == "$user" { user } else { name };
-            if let Some(schema) = catalog.schema_named(database, name)
-                && !explicit.contains(&schema.oid)
+            let found = match name {
+                "pg_temp" => temporary,
+                name => catalog.schema_named(database, name).map(|schema| schema.oid),
+            };
+            if let Some(schema) = found
+                && !explicit.contains(&schema)
                 && (is_superuser
-                    || rights.has(Address::of(Class::Schema, schema.oid), Privileges::USAGE))
+                    || rights.has(Address::of(Class::Schema, schema), Privileges::USAGE))
             {
-                explicit.push(schema.oid);
+                explicit.push(schema);
             }
         }
         let mut path = explicit.clone();
         if !path.contains(&system::PG_CATALOG) {
             path.insert(0, system::PG_CATALOG);
         }
+        first(&mut path, temporary);
         Names {
             catalog,
             present,
@@ -114,6 +142,8 @@ impl Names {
             database,
             path,
             explicit,
+            temporary,
+            process,
             role,
             is_superuser,
             ..Names::default()
@@ -122,13 +152,18 @@ impl Names {
 
     /// The same search path over another catalog.
     pub fn with(&self, catalog: Arc<Catalog>) -> Self {
+        let temporary = temporary_schema(&catalog, self.database, self.process);
+        let mut path = self.path.clone();
+        first(&mut path, temporary);
         Names {
             present: Arc::clone(&catalog),
             catalog,
             moment: None,
+            temporary,
+            process: self.process,
             database: self.database,
             handles: Arc::clone(&self.handles),
-            path: self.path.clone(),
+            path,
             explicit: self.explicit.clone(),
             role: self.role,
             is_superuser: self.is_superuser,
@@ -138,7 +173,12 @@ impl Names {
 
     /// The OID of the schema with this name.
     pub fn schema_oid(&self, name: &str) -> Option<Oid> {
-        self.catalog.schema_named(self.database, name).map(|schema| schema.oid)
+        if name == "pg_temp" {
+            return self.temporary;
+        }
+        let found = self.catalog.schema_named(self.database, name)?.oid;
+        // The temporary objects of others are nobody else's to name.
+        (!name.starts_with(TEMPORARY) || self.temporary == Some(found)).then_some(found)
     }
 
     /// The name of a schema.
@@ -277,6 +317,14 @@ impl Names {
             unique: unique.filter_map(|index| self.unique(index)).collect(),
             owner: relation.owner,
             versioned: relation.table().is_some(),
+            check: match &relation.kind {
+                catalog::RelationKind::View(view) => match view.check {
+                    catalog::CheckOption::None => CheckOption::None,
+                    catalog::CheckOption::Local => CheckOption::Local,
+                    catalog::CheckOption::Cascaded => CheckOption::Cascaded,
+                },
+                _ => CheckOption::None,
+            },
         }
     }
 
@@ -361,6 +409,7 @@ impl Names {
             unique: Vec::new(),
             owner: Oid::NONE,
             versioned: false,
+            check: CheckOption::None,
         };
         let mut checks = Vec::new();
         for constraint in self.catalog.constraints_of(ConstraintOn::Domain(ty)) {
@@ -427,7 +476,10 @@ impl sql::bind::Names for Names {
     fn may_use_schema(&self, name: &str) -> bool {
         let usage =
             |schema| Rights::of(self).has(Address::of(Class::Schema, schema), Privileges::USAGE);
-        self.is_superuser || self.schema_oid(name).is_none_or(usage)
+        self.is_superuser
+            || self
+                .schema_oid(name)
+                .is_none_or(|schema| self.temporary == Some(schema) || usage(schema))
     }
 
     fn moment(&self) -> Option<TimestampTz> {

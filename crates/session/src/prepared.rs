@@ -87,6 +87,31 @@ impl Session {
         Ok(portal)
     }
 
+    /// `DELETE HISTORY`
+    pub(crate) fn delete_history(&mut self, table: &Path, before: &SqlExpr) -> Result<Work> {
+        self.look()?;
+        self.must_write("DELETE HISTORY")?;
+        let text = format!("SELECT CAST(({}) AS timestamptz)", before.text);
+        let parsed = Parsed::all(&text)?.pop().unwrap_or_else(|| Parsed::empty(&text));
+        // Places count in a text that the user has not written.
+        let planned = self.planned(&parsed, &[]).map_err(|mut error| {
+            error.position = None;
+            error
+        })?;
+        let mut time = None;
+        self.collect(planned, &mut |row| time = row.first().cloned())?;
+        let Some(Datum::TimestampTz(time)) = time else {
+            let message = "the time of DELETE HISTORY must not be null";
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+        };
+        let before = self.client.instance.csn_at(time)?;
+        self.make("", |maker| {
+            let relation = maker.relation(table)?;
+            Ok(maker.ddl.forget(relation.oid, before)?)
+        })?;
+        Ok(done("DELETE HISTORY"))
+    }
+
     /// `EXPLAIN`
     pub(crate) fn explain(
         &mut self,

@@ -71,7 +71,11 @@ impl Session {
         };
         session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
         let given = session.client.instance.settings.clone();
-        for (name, value) in given.iter().chain(&start.settings) {
+        for (name, value) in &given {
+            session.client.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
+        }
+        session.client.set_kept(&login);
+        for (name, value) in &start.settings {
             session.client.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
         }
         session.client.settings.get_mut().commit();
@@ -527,6 +531,7 @@ impl Session {
                 self.client.database_oid,
                 &who.user,
                 &path,
+                self.client.slot.process,
             ));
             (self.seen_path, self.seen_who) = (path, who);
         }
@@ -613,7 +618,7 @@ impl Session {
                 let columns = self.command_columns(command)?;
                 Ok(Portal::new(parsed, columns, Work::Command))
             }
-            Statement::Define(_) | Statement::CreateView { .. } => {
+            Statement::Define(_) | Statement::CreateView(_) | Statement::DeleteHistory { .. } => {
                 Ok(Portal::new(parsed, None, Work::Command))
             }
             _ => Err(Error::not_supported("this statement")),
@@ -691,8 +696,11 @@ impl Session {
             match statement.as_deref() {
                 Some(Statement::Command(command)) => portal.work = self.command(command, portal)?,
                 Some(Statement::Define(define)) => portal.work = self.define(define, portal)?,
-                Some(Statement::CreateView { name, columns, replace, query, text }) => {
-                    portal.work = self.create_view(name, columns, *replace, query, text, portal)?;
+                Some(Statement::DeleteHistory { table, before }) => {
+                    portal.work = self.delete_history(table, before)?;
+                }
+                Some(Statement::CreateView(view)) => {
+                    portal.work = self.create_view(view, portal)?
                 }
                 Some(Statement::Explain { options, statement }) => {
                     portal.work = self.explain(options, statement, portal)?;
@@ -746,6 +754,8 @@ const _: () = {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.transaction = None;
+        self.drop_temporary();
         self.client.unlock_since(0);
         self.client.instance.leave(&self.client.slot);
     }

@@ -203,6 +203,10 @@ impl Session {
     fn commit_all(&mut self) -> Result<()> {
         if self.transaction.is_some() {
             self.hold_cursors()?;
+            let writes = |open: &Open| open.inner.as_ref().is_some_and(|txn| !txn.is_read_only());
+            if self.transaction.as_ref().is_some_and(writes) {
+                self.end_temporary()?;
+            }
         }
         let Some(mut open) = self.transaction.take() else { return Ok(()) };
         self.portals.clear();

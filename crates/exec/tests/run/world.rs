@@ -138,6 +138,7 @@ impl View {
             unique: unique.collect(),
             owner: Oid::NONE,
             versioned: true,
+            check: sql::bind::CheckOption::None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::table::catalog::ddl::{
     DatabaseChange, DomainChange as Change, LabelPlace, NewColumn, SequenceOptions,
 };
-use ::table::catalog::{Address, Class, ConstraintOn, Persistence};
+use ::table::catalog::{Address, Class, ConstraintOn};
 use sql::parse::ast::{
     ColumnConstraint, ColumnConstraintKind, DomainChange, EnumChange, Name, ObjectKind, Path,
     SequenceOption, TypeName,
@@ -48,17 +48,14 @@ pub fn create_sequence(
     temporary: bool,
     options: &[SequenceOption],
 ) -> Result<()> {
-    if temporary {
-        return Err(Error::not_supported("CREATE TEMPORARY SEQUENCE"));
-    }
-    let (schema, name) = maker.new_name(path)?;
+    let (schema, name, persistence) = maker.new_relation(path, temporary)?;
     if if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
         let message = format!("relation \"{name}\" already exists, skipping");
         maker.notice(SqlState::DUPLICATE_TABLE, message);
         return Ok(());
     }
     let said = sequence_options(maker, options)?;
-    let made = maker.ddl.create_sequence(schema, name, Persistence::Permanent, &said)?;
+    let made = maker.ddl.create_sequence(schema, name, persistence, &said)?;
     own(maker, made.oid, options)
 }
 

@@ -10,10 +10,12 @@
 
 mod alter;
 mod drop;
+mod like;
 mod misc;
 mod role;
 mod rows;
 mod table;
+pub(crate) mod temporary;
 mod text;
 mod view;
 

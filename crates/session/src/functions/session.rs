@@ -4,6 +4,7 @@ use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
 use super::{bool, integer, text};
 use crate::client::Surroundings;
+use crate::names::TEMPORARY;
 use crate::settings::{self, Extent};
 use crate::system::PG_CATALOG;
 
@@ -52,8 +53,13 @@ pub(super) fn call(
         "pg_client_encoding" | "getdatabaseencoding" => Datum::text("UTF8"),
         "getpgusername" => Datum::text(&*around.who.user),
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
-        "pg_is_in_recovery" | "pg_is_other_temp_schema" => Datum::Bool(false),
-        "pg_my_temp_schema" => Datum::Oid(Oid::NONE),
+        "pg_is_in_recovery" => Datum::Bool(false),
+        "pg_my_temp_schema" => Datum::Oid(names.temporary.unwrap_or(Oid::NONE)),
+        "pg_is_other_temp_schema" => {
+            let schema = super::oid(args, 0);
+            let is_temporary = names.schema_name(schema).starts_with(TEMPORARY);
+            Datum::Bool(is_temporary && names.temporary != Some(schema))
+        }
         "pg_trigger_depth" => Datum::Int4(0),
         "current_query" => Datum::text(&*client.slot.activity.lock().query),
         "pg_cancel_backend" | "pg_terminate_backend" => {

@@ -75,6 +75,8 @@ pub enum Extent {
     Local,
     /// From the beginning of the session: what it was connected with. `RESET` goes back to it.
     Start,
+    /// The same, of what is kept for the role or the database, where superusers have put it.
+    Kept,
 }
 
 /// The settings of one session.
@@ -205,7 +207,7 @@ impl Settings {
                 slot.session = value;
                 slot.local = None;
             }
-            Extent::Start => *slot = Slot::new(value),
+            Extent::Start | Extent::Kept => *slot = Slot::new(value),
         }
         self.apply(place);
     }
@@ -213,14 +215,16 @@ impl Settings {
     fn may_set(&self, known: &Known, name: &str, extent: Extent) -> Result<()> {
         let message = match known.scope {
             Scope::User => return Ok(()),
-            Scope::Superuser if self.bool("is_superuser") => return Ok(()),
+            Scope::Superuser if self.bool("is_superuser") || extent == Extent::Kept => {
+                return Ok(());
+            }
             Scope::Superuser => {
                 return Err(Error::new(
                     SqlState::INSUFFICIENT_PRIVILEGE,
                     format!("permission denied to set parameter \"{name}\""),
                 ));
             }
-            Scope::Backend if extent == Extent::Start => return Ok(()),
+            Scope::Backend if extent == Extent::Start || extent == Extent::Kept => return Ok(()),
             Scope::Backend => "cannot be set after connection start",
             Scope::Server => "cannot be changed without restarting the server",
             Scope::Internal => "cannot be changed",

@@ -22,7 +22,7 @@ mod views;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use sql::bind::{ColumnDefault, Relation, RelationColumn, RelationKind};
+use sql::bind::{CheckOption, ColumnDefault, Relation, RelationColumn, RelationKind};
 use types::{Datum, Modifier, Oid, Type, builtin};
 
 use rows::{Rows, Scene};
@@ -156,6 +156,7 @@ fn read(line: &'static str) -> Option<System> {
         unique: Vec::new(),
         owner: OWNER,
         versioned: false,
+        check: CheckOption::None,
     };
     Some(System { oid, schema, name, is_view, row_type, columns, bound: Arc::new(bound) })
 }

@@ -46,9 +46,10 @@ impl Binder<'_> {
         let row = self.relation_columns(&relation);
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
         let generated = self.generated(base, &row)?;
+        let view_checks = self.view_checks(shown.as_ref(), &row)?;
         self.show_changed(&target, &row);
         let action = Action::Update { set, generated };
-        let plan = self.modify(base, plan, action, row, &update.returning)?;
+        let plan = self.modify(base, plan, action, row, view_checks, &update.returning)?;
         if let Some(shown) = &shown {
             self.use_through(used, shown);
         }
@@ -83,7 +84,7 @@ impl Binder<'_> {
         self.show_changed(&target, &row);
         let action = if erase { Action::Erase } else { Action::Delete };
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
-        let plan = self.modify(base, plan, action, row, &delete.returning)?;
+        let plan = self.modify(base, plan, action, row, Vec::new(), &delete.returning)?;
         if let Some(shown) = &shown {
             self.use_through(used, shown);
         }

@@ -115,7 +115,9 @@ impl Binder<'_> {
         for item in list {
             match &item.kind {
                 Ast::Star(names) if !names.is_empty() => {
-                    bound.extend(self.star(names, item.at)?.into_iter().map(|(_, expr)| expr));
+                    bound.extend(
+                        self.star(names, item.at, false)?.into_iter().map(|(_, expr)| expr),
+                    );
                 }
                 _ => bound.push(self.expr(item)?),
             }

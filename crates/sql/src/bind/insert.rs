@@ -70,6 +70,7 @@ impl Binder<'_> {
             None => None,
         };
         let generated = self.generated(base, &row)?;
+        let view_checks = self.view_checks(shown.as_ref(), &row)?;
         self.show_used(used, &row, base.columns.iter().map(|column| column.attnum));
         let action = Action::Insert { generated, conflict };
         let mut target = Item {
@@ -85,7 +86,7 @@ impl Binder<'_> {
             let excluded = Item::named("excluded", &update.row[row.len()..]);
             self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
         }
-        let plan = self.modify(base, input, action, row, &insert.returning)?;
+        let plan = self.modify(base, input, action, row, view_checks, &insert.returning)?;
         if let Some(shown) = &shown {
             self.use_through(used, shown);
         }
@@ -119,6 +120,7 @@ impl Binder<'_> {
         input: Plan,
         action: Action,
         row: Vec<Column>,
+        view_checks: Vec<(String, Expr)>,
         returning: &[ast::Output],
     ) -> Result<Plan> {
         let (returning, columns) = match returning {
@@ -134,6 +136,7 @@ impl Binder<'_> {
             input,
             action,
             returning,
+            view_checks,
             row,
         };
         Ok(Plan { node: Node::Modify(Box::new(modify)), columns })

@@ -72,7 +72,7 @@ impl Binder<'_> {
         self.show_changed(&row, &changed);
         let action = Action::Merge { clauses, matched, generated };
         self.merge_action = true;
-        let plan = self.modify(&relation, input, action, changed, &merge.returning);
+        let plan = self.modify(&relation, input, action, changed, Vec::new(), &merge.returning);
         self.merge_action = false;
         Ok(with_tables(tables, plan?))
     }

@@ -38,7 +38,8 @@ pub mod walk;
 mod window;
 
 pub use names::{
-    ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
+    CheckOption, ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind,
+    UniqueIndex,
 };
 pub use uses::{Use, Uses};
 
@@ -59,6 +60,20 @@ pub struct Bound {
     pub params: Vec<Type>,
     /// What it takes rights to do.
     pub uses: Uses,
+    /// What each `*` of its own text stands for.
+    pub stars: Vec<Star>,
+}
+
+/// A `*`, and the columns that it stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Star {
+    /// Where it is, with what qualifies it.
+    pub at: At,
+    /// True where others can name its columns: it is an output of a query in another.
+    pub is_named: bool,
+    /// The columns: each with the name of what it is in, where it has one, its own name, and the
+    /// column of a relation that it shows.
+    pub columns: Vec<(Option<String>, String, Option<Origin>)>,
 }
 
 /// Binds a query or a statement that changes rows. `params` are the types of the parameters as far
@@ -77,7 +92,7 @@ pub fn statement(
     let mut plan = binder.data_statement(statement, true)?;
     binder.check_params()?;
     place::plan(&mut plan);
-    Ok(Bound { plan, params: binder.params, uses: binder.uses })
+    Ok(Bound { plan, params: binder.params, uses: binder.uses, stars: binder.stars })
 }
 
 /// Binds an expression over the columns of a relation, such as a default, a check or the key of an
@@ -160,6 +175,7 @@ struct Binder<'a> {
     /// of that.
     sources: Vec<Option<(usize, i16)>>,
     uses: Uses,
+    stars: Vec<Star>,
     /// In whose name relations are used: the owner of the view that is being expanded.
     by: Option<Oid>,
     /// True while a text is bound that the catalog keeps.
@@ -189,6 +205,7 @@ impl<'a> Binder<'a> {
             owners: Vec::new(),
             sources: Vec::new(),
             uses: Uses::default(),
+            stars: Vec::new(),
             by: None,
             kept: false,
             next_scope: 0,

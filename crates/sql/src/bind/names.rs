@@ -52,6 +52,20 @@ pub struct Relation {
     pub unique: Vec<UniqueIndex>,
     /// True where its past is kept.
     pub versioned: bool,
+    /// Of a view: what must hold of rows that are written through it.
+    pub check: CheckOption,
+}
+
+/// `WITH CHECK OPTION` of a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CheckOption {
+    /// Nothing.
+    #[default]
+    None,
+    /// The view shows them.
+    Local,
+    /// The view shows them, and so do all that it stands on.
+    Cascaded,
 }
 
 /// What a relation is.

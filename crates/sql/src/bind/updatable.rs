@@ -19,12 +19,12 @@ use types::SqlState;
 
 use super::Binder;
 use super::from::VIEWS_MAX;
-use super::names::{Relation, RelationKind};
+use super::names::{CheckOption, Relation, RelationKind};
 use super::scope::{Clause, Item};
 use super::select::filtered;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Body, Distinct, ExprKind as Ast, Source};
-use crate::plan::{Column, Plan};
+use crate::plan::{Column, Expr, Plan};
 
 /// A table as the views over it show it.
 pub(super) struct Shown {
@@ -225,24 +225,60 @@ impl Binder<'_> {
             let Some((filter, name, relation)) = &layer.filter else { continue };
             let under = place.checked_sub(1).map(|place| &shown.layers[place]);
             self.use_under(&plan.columns, shown, layer, under);
-            let mut item = Item::named(name, &plan.columns[..relation.columns.len()]);
-            for (shown, column) in item.columns.iter_mut().zip(&relation.columns) {
-                shown.name.clone_from(&column.name);
-            }
-            let scopes = std::mem::take(&mut self.scopes);
-            let by = self.by.replace(layer.view.owner);
-            self.enter();
-            self.scope().items.push(item);
-            let condition = self.where_clause(Some(filter), Clause::WHERE);
-            self.leave();
-            self.by = by;
-            self.scopes = scopes;
-            let condition = condition.map_err(|error| Error { at: At::NONE, ..error })?;
+            let columns = &plan.columns[..relation.columns.len()];
+            let condition = self.condition_of(layer, filter, name, relation, columns)?;
             if let Some(condition) = condition {
                 plan = filtered(plan, condition);
             }
         }
         Ok(plan)
+    }
+
+    /// The condition of a view over columns of the table.
+    fn condition_of(
+        &mut self,
+        layer: &Layer,
+        filter: &ast::Expr,
+        name: &str,
+        relation: &Relation,
+        columns: &[Column],
+    ) -> Result<Option<Expr>> {
+        let mut item = Item::named(name, columns);
+        for (shown, column) in item.columns.iter_mut().zip(&relation.columns) {
+            shown.name.clone_from(&column.name);
+        }
+        let scopes = std::mem::take(&mut self.scopes);
+        let by = self.by.replace(layer.view.owner);
+        self.enter();
+        self.scope().items.push(item);
+        let condition = self.where_clause(Some(filter), Clause::WHERE);
+        self.leave();
+        self.by = by;
+        self.scopes = scopes;
+        condition.map_err(|error| Error { at: At::NONE, ..error })
+    }
+
+    /// What the views ask of a row that is written through them (`WITH CHECK OPTION`), the innermost
+    /// first.
+    pub(super) fn view_checks(
+        &mut self,
+        shown: Option<&Shown>,
+        row: &[Column],
+    ) -> Result<Vec<(String, Expr)>> {
+        let layers = shown.map_or(&[][..], |shown| &shown.layers);
+        let (mut checks, mut all) = (Vec::new(), false);
+        for layer in layers.iter().rev() {
+            let option = layer.view.check;
+            if let (Some((filter, name, relation)), true) =
+                (&layer.filter, all || option != CheckOption::None)
+            {
+                let condition = self.condition_of(layer, filter, name, relation, row)?;
+                checks.extend(condition.map(|condition| (layer.view.name.clone(), condition)));
+            }
+            all |= option == CheckOption::Cascaded;
+        }
+        checks.reverse();
+        Ok(checks)
     }
 
     /// The columns of the table show what is under a view, which its owner reads.

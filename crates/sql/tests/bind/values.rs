@@ -107,6 +107,7 @@ fn relation() -> Relation {
         unique: Vec::new(),
         owner: Oid::NONE,
         versioned: false,
+        check: sql::bind::CheckOption::None,
     }
 }
 
