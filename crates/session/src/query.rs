@@ -25,6 +25,10 @@ use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::Scene;
 
+/// How many rows a statement may look at where it holds up the other sessions of its core: a few
+/// milliseconds' worth.
+pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
+
 /// A statement that is ready to be run.
 pub(crate) struct Planned {
     pub prepared: Arc<exec::Prepared>,
@@ -122,7 +126,8 @@ impl Session {
         planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        Ok(Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run }))))
+        let running = Running { planned, run, has_given: false, rows_max: None };
+        Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
     /// Goes on with a plan.
@@ -133,7 +138,7 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<Done> {
         let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
-        let Running { planned, run } = &mut **running;
+        let Running { planned, run, has_given, rows_max: look_max } = &mut **running;
         self.open();
         let open = self.transaction.as_mut().expect("it has been begun");
         if planned.writes {
@@ -163,6 +168,7 @@ impl Session {
             cancel: &self.client.slot.stop,
             tables: &stored,
             memory_bytes_max: instance.memory_bytes_max,
+            rows_max: *look_max,
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
         let types = surroundings.types();
@@ -179,9 +185,11 @@ impl Session {
             if rows_max != 0 && given == rows_max {
                 // The tag counts the rows of the last piece.
                 portal.rows = 0;
+                *has_given = true;
                 return Ok(Done::Suspended);
             }
             if flow.is_break() {
+                *has_given = true;
                 return Ok(Done::More);
             }
         }
@@ -267,6 +275,10 @@ impl Running {
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
     pub run: exec::Run,
+    /// True where rows have gone out that cannot be taken back.
+    pub has_given: bool,
+    /// How many rows may be looked at.
+    pub rows_max: Option<u64>,
 }
 
 /// The type that a constant has by itself.

@@ -342,7 +342,12 @@ impl Session {
     ) -> Result<Done> {
         let done = match self.inline {
             true => self.run_inline(portal, rows_max, out)?,
-            false => self.run(portal, rows_max, out)?,
+            false => {
+                if let Work::Plan(running) = &mut portal.work {
+                    running.rows_max = None;
+                }
+                self.run(portal, rows_max, out)?
+            }
         };
         if matches!(done, Done::Complete(_)) {
             self.settle(portal.alone)?;
@@ -634,7 +639,11 @@ impl Session {
     ) -> Result<Done> {
         let may_block = match (&portal.work, portal.parsed.statement.as_deref()) {
             // Rows that have gone out cannot be taken back.
-            (Work::Plan(running), _) if running.planned.locks => return Ok(Done::Blocked),
+            (Work::Plan(running), _)
+                if running.planned.locks || (running.planned.writes && running.has_given) =>
+            {
+                return Ok(Done::Blocked);
+            }
             (Work::Plan(running), _) => running.planned.writes,
             (Work::Command, Some(Statement::Command(command))) => {
                 matches!(**command, Command::Lock { .. })
@@ -642,14 +651,18 @@ impl Session {
             (Work::Command, _) => true,
             _ => false,
         };
+        if let Work::Plan(running) = &mut portal.work {
+            running.rows_max = (!running.has_given).then_some(query::INLINE_ROWS_MAX);
+        }
         if !may_block {
             let locks = self.client.lock_mark();
             let done = self.run(portal, rows_max, out);
             return match (done, &mut portal.work) {
                 (Err(error), Work::Plan(running))
-                    if error.state() == SqlState::LOCK_NOT_AVAILABLE && portal.rows == 0 =>
+                    if error.state() == SqlState::LOCK_NOT_AVAILABLE && !running.has_given =>
                 {
                     running.restart();
+                    portal.rows = 0;
                     self.client.unlock_since(locks);
                     Ok(Done::Blocked)
                 }

@@ -76,7 +76,7 @@ mod writer;
 
 pub use bulk::{Bulk, Loaded};
 pub use error::{MergeError, StoreError};
-pub use scan::{Keys, Scan};
+pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};

@@ -129,6 +129,8 @@ impl Scan {
             Some(index) => Cursor::by_index(&table, index, range, backward),
             None => Cursor::over(&table, range, backward),
         };
+        // Of a row that is only counted nothing is read.
+        let cursor = if attnums.is_empty() { cursor.keys_only() } else { cursor };
         let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
         let plain = (ascending && attnums.first().is_none_or(|first| *first > 0))
             .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
@@ -160,7 +162,9 @@ impl Scan {
                 *at += 1;
                 out.clear();
                 if let Some(positions) = plain {
-                    row.columns(positions, out).map_err(error)?;
+                    if !positions.is_empty() {
+                        row.columns(positions, out).map_err(error)?;
+                    }
                     return Ok(true);
                 }
                 for attnum in attnums.iter() {

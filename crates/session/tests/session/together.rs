@@ -63,6 +63,29 @@ fn what_would_wait_says_so() {
     assert_eq!(kept.0, ["10", "11"]);
 }
 
+/// A long statement does not hold up the other sessions of its core: it is taken back, and run again
+/// where it may take its time. What it had changed is gone in between.
+#[test]
+fn long_statements_go_elsewhere() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    run(&mut session, "create table t (n int)").expect("a table");
+    for (text, tag) in [
+        ("select count(*) from generate_series(1, 100000)", "SELECT 1"),
+        ("select n from generate_series(1, 100000) n", "SELECT 100000"),
+        ("insert into t select n from generate_series(1, 100000) n", "INSERT 0 100000"),
+        ("update t set n = n + 1", "UPDATE 100000"),
+    ] {
+        session.set_inline(true);
+        let mut portal = start(&mut session, text).expect("it starts");
+        let done = session.execute(&mut portal, 0, &mut Nothing).expect("it is no error");
+        assert_eq!(done, Done::Blocked, "{text}");
+        session.set_inline(false);
+        let done = session.execute(&mut portal, 0, &mut Nothing).expect("it runs");
+        assert!(matches!(done, Done::Complete(done) if done.to_string() == tag), "{text}");
+    }
+}
+
 /// Whoever knows the secret of a session can cancel what it runs; nobody else can.
 #[test]
 fn a_secret_cancels() {
