@@ -89,7 +89,7 @@ impl Session {
             let statement = parsed.statement.as_ref().expect("it was just put there");
             crate::query::plan(statement, &parsed.source, &[], &surroundings)?
         };
-        let portal = self.plan_portal(parsed, Arc::new(planned));
+        let portal = self.plan_portal(parsed, Arc::new(planned))?;
         let cursor = Cursor {
             portal,
             rows: Vec::new(),

@@ -7,7 +7,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use sql::bind::Uses;
 use sql::parse::ast::Statement;
 use sql::parse::template::Constant;
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
@@ -18,6 +20,7 @@ use crate::evaluate::Evaluator;
 use crate::names::Names;
 use crate::plans::Basis;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::rights;
 use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::Scene;
@@ -38,6 +41,29 @@ pub(crate) struct Planned {
     pub writes: bool,
     /// True where it locks rows that it reads.
     pub locks: bool,
+    /// What it takes rights to do.
+    uses: Uses,
+    /// True where superusers need not be asked.
+    open_to_superusers: bool,
+    /// The role that was last found to have the rights.
+    allowed: AtomicU32,
+}
+
+impl Planned {
+    /// Fails where whoever runs it has not the rights.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn require_rights(&self, names: &Names) -> Result<()> {
+        if names.is_superuser && self.open_to_superusers {
+            return Ok(());
+        }
+        if self.allowed.load(Ordering::Relaxed) != names.role.0 {
+            rights::require(names, &self.uses)?;
+            self.allowed.store(names.role.0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 /// The words and the kind of a statement that has a plan; `None` for one that has none.
@@ -58,8 +84,9 @@ impl Session {
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let surroundings = self.surroundings();
-        // What a transaction has changed and not committed is its own.
-        let shared = parsed.known.as_ref().filter(|_| !self.has_own_catalog());
+        // What a transaction has changed and not committed is its own, and so is a look at the past.
+        let own = self.has_own_catalog() || self.names.moment.is_some();
+        let shared = parsed.known.as_ref().filter(|_| !own);
         let Some(known) = shared else {
             return Ok(Arc::new(plan(statement, &parsed.source, params, &surroundings)?));
         };
@@ -86,20 +113,21 @@ impl Session {
         let values: types::Result<Arc<[Datum]>> =
             values.map(|(constant, ty)| value_of(constant, *ty, &context)).collect();
         let Ok(values) = values else { return Ok(None) };
-        let mut portal = self.plan_portal(parsed.clone(), planned);
+        let mut portal = self.plan_portal(parsed.clone(), planned)?;
         portal.params = values;
         Ok(Some(portal))
     }
 
     /// A portal that runs a plan.
-    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Portal {
+    ///
+    /// # Errors
+    /// `42501` where the rights are missing.
+    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Result<Portal> {
+        planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        Portal::new(
-            parsed,
-            columns,
-            Work::Plan(Box::new(Running { planned, run, has_given: false, rows_max: None })),
-        )
+        let running = Running { planned, run, has_given: false, rows_max: None };
+        Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
     /// Goes on with a plan.
@@ -113,11 +141,10 @@ impl Session {
         let Running { planned, run, has_given, rows_max: look_max } = &mut **running;
         self.open();
         let open = self.transaction.as_mut().expect("it has been begun");
-        if planned.writes && open.modes.read_only {
-            return Err(Error::new(
-                SqlState::READ_ONLY_SQL_TRANSACTION,
-                format!("cannot execute {} in a read-only transaction", planned.tag),
-            ));
+        if planned.writes {
+            self.client.must_write(open.modes, planned.tag)?;
+        } else if planned.locks {
+            self.client.must_write(open.modes, "SELECT FOR UPDATE")?;
         }
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
@@ -202,7 +229,7 @@ impl Session {
                 ControlFlow::Continue(())
             }
         }
-        let mut portal = self.plan_portal(Parsed::empty(""), planned);
+        let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
 
@@ -288,9 +315,20 @@ pub(crate) fn plan(
         sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
+    let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
     let locks = prepared.locks_rows();
-    Ok(Planned { prepared, params: bound.params, columns, tag, writes, locks })
+    Ok(Planned {
+        prepared,
+        params: bound.params,
+        columns,
+        tag,
+        writes,
+        locks,
+        uses: bound.uses,
+        open_to_superusers,
+        allowed: AtomicU32::new(0),
+    })
 }
 
 /// A column as clients are told of it.

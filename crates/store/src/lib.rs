@@ -186,6 +186,13 @@ pub trait Table: Send + Sync + 'static {
         Retention::Forever
     }
 
+    /// The commit before which nothing need be kept, whatever [`Table::retention`] says. A table that
+    /// names one says [`Retention::Unsettled`] first, as it does before it keeps less: see
+    /// [`Store::after_flush`].
+    fn forgotten(&self) -> Csn {
+        Csn::ZERO
+    }
+
     /// The commit that dropped the whole table: nothing is written to it afterwards, and nobody reads
     /// it at that commit or above. Compaction takes the table away once no past before is to be kept.
     fn ended(&self) -> Option<Csn> {

@@ -114,6 +114,12 @@ impl Scan {
     ) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
         let snapshot = engine.snapshot_at(csn).map_err(|source| error(source.into()))?;
+        if let Some(kept) = stored.kept_from(now.relation().oid).filter(|kept| csn < *kept) {
+            let name = &now.relation().name;
+            let message =
+                format!("the past of \"{name}\" before version {} has been deleted", kept.0);
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
         let catalog = stored.cache.at(&snapshot).map_err(error)?;
         let Some(table) = stored.handles.table(&catalog, now.relation().oid) else {
             let name = &now.relation().name;

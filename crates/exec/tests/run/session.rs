@@ -75,6 +75,15 @@ impl Host for Still<'_> {
     fn call(&self, function: &scalar::Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {
         Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
     }
+
+    fn rows(
+        &self,
+        function: &scalar::Function,
+        _: &Call<'_>,
+        _: &[DatumRef<'_>],
+    ) -> Result<scalar::Rows> {
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
+    }
 }
 
 impl Computed for Still<'_> {

@@ -14,6 +14,7 @@ mod options;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sql::bind::Use;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
 use table::rows::{Change, RowValues, Table};
 use types::{Context, Datum, Modifier, Oid, SqlState, Type};
@@ -23,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
+use crate::rights::Rights;
 use crate::session::Session;
 use crate::statement::Parsed;
 use options::{CopyOptions, Style};
@@ -105,7 +107,7 @@ impl Session {
             let message = "COPY query must have a RETURNING clause";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        let plan = self.plan_portal(parsed, Arc::new(planned));
+        let plan = self.plan_portal(parsed, Arc::new(planned))?;
         Ok(Work::CopyOut(Box::new(Out { plan, options, begun: false })))
     }
 
@@ -154,6 +156,7 @@ impl Session {
             [name] => (None, name.text.as_str()),
             [] => (None, ""),
         };
+        self.names.require_schema(schema)?;
         let Some(relation) = self.names.user_relation(schema, name).cloned() else {
             let message = format!("relation \"{path}\" does not exist");
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
@@ -195,6 +198,9 @@ impl Session {
             }
             found
         };
+        let inserts = columns.iter().map(|(at, ..)| *at as i16 + 1).collect();
+        let used = Use { relation: relation.oid, inserts: Some(inserts), ..Use::default() };
+        Rights::of(&self.names).require_use(&used)?;
         let format = match options.style {
             Style::Binary => Format::Binary,
             _ => Format::Text,
@@ -246,7 +252,7 @@ impl Session {
             let row = match copy.next_row(&handle, &mut values, &around.types(), last) {
                 Ok(Some(row)) => row,
                 Ok(None) => break,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
             let (name, line) = (&copy.name, copy.line);
             let context = |error: Error| Error {
