@@ -811,21 +811,9 @@ fn param(
     match format {
         Format::Binary => types::binary::read(bytes, ty, types::Modifier::NONE, context),
         Format::Text => {
-            let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
-            types::text::parse(text, ty, types::Modifier::NONE, context)
+            types::text::parse(types::text::utf8(bytes)?, ty, types::Modifier::NONE, context)
         }
     }
-}
-
-/// The error for bytes that are no text.
-pub(crate) fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> types::Error {
-    let at = error.valid_up_to();
-    let bad = &bytes[at..bytes.len().min(at + error.error_len().unwrap_or(4).max(1))];
-    let bad: Vec<String> = bad.iter().map(|byte| format!("0x{byte:02x}")).collect();
-    types::Error::new(
-        SqlState::CHARACTER_NOT_IN_REPERTOIRE,
-        format!("invalid byte sequence for encoding \"UTF8\": {}", bad.join(" ")),
-    )
 }
 
 /// The tag of a command.

@@ -22,8 +22,10 @@
 //! * `previous` is smaller than the position it stands at.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
+use smallvec::SmallVec;
 use store::{Op, TableId, Write};
 
 use crate::record::size_of_write;
@@ -48,11 +50,16 @@ impl Moment {
     pub(crate) const END: Moment = Moment(u32::MAX);
 }
 
+/// Short keys lie in the tree itself.
+type Key = SmallVec<[u8; 24]>;
+/// The keys of a table, each with its last position.
+type Keys = BTreeMap<Key, u32>;
+
 /// A transaction's own writes.
 #[derive(Default)]
 pub(crate) struct WriteSet {
     operations: Vec<Operation>,
-    index: Vec<(TableId, BTreeMap<Vec<u8>, u32>)>,
+    index: Vec<(TableId, Keys)>,
     bytes: usize,
     /// The number of the next operation.
     serial: u32,
@@ -103,13 +110,13 @@ impl WriteSet {
         self.table(table).is_some_and(|keys| !keys.is_empty())
     }
 
-    fn table(&self, table: TableId) -> Option<&BTreeMap<Vec<u8>, u32>> {
+    fn table(&self, table: TableId) -> Option<&Keys> {
         self.index.iter().find(|(other, _)| *other == table).map(|(_, keys)| keys)
     }
 
-    fn table_mut(&mut self, table: TableId) -> &mut BTreeMap<Vec<u8>, u32> {
+    fn table_mut(&mut self, table: TableId) -> &mut Keys {
         let at = self.index.iter().position(|(other, _)| *other == table).unwrap_or_else(|| {
-            self.index.push((table, BTreeMap::new()));
+            self.index.push((table, Keys::new()));
             self.index.len() - 1
         });
         &mut self.index[at].1
@@ -123,10 +130,10 @@ impl WriteSet {
         );
         let position = self.operations.len() as u32;
         let keys = self.table_mut(write.table);
-        let previous = match keys.get_mut(write.key.as_slice()) {
-            Some(last) => std::mem::replace(last, position),
-            None => {
-                keys.insert(write.key.clone(), position);
+        let previous = match keys.entry(SmallVec::from_slice(&write.key)) {
+            Entry::Occupied(mut last) => last.insert(position),
+            Entry::Vacant(place) => {
+                place.insert(position);
                 NONE
             }
         };
@@ -192,7 +199,7 @@ impl WriteSet {
     ) -> impl DoubleEndedIterator<Item = (&'a [u8], Own<'a>)> + use<'a> {
         let keys = self.table(table).filter(|_| !is_void(lower, upper));
         let range = keys.map(|keys| keys.range::<[u8], _>((lower, upper)));
-        let own = move |(key, position): (&'a Vec<u8>, &'a u32)| {
+        let own = move |(key, position): (&'a Key, &'a u32)| {
             Some((key.as_slice(), self.own_at(*position, at)?))
         };
         range.into_iter().flatten().filter_map(own)

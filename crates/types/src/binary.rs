@@ -183,29 +183,7 @@ fn take_i64(bytes: &mut &[u8]) -> Result<i64> {
 
 /// All that is left, as text.
 fn take_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str> {
-    let text = std::mem::take(bytes);
-    let bad = |bytes: &[u8]| {
-        let listed: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
-        Error::new(
-            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
-            format!("invalid byte sequence for encoding \"UTF8\": {}", listed.join(" ")),
-        )
-    };
-    let text = std::str::from_utf8(text).map_err(|error| {
-        let start = error.valid_up_to();
-        bad(&text[start..(start + sequence_length(text[start])).min(text.len())])
-    })?;
-    if text.contains('\0') { Err(bad(&[0])) } else { Ok(text) }
-}
-
-/// How many bytes a character has whose first byte this is, whether it goes on so or not.
-fn sequence_length(first: u8) -> usize {
-    match first {
-        0xc0..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xf7 => 4,
-        _ => 1,
-    }
+    crate::text::utf8(std::mem::take(bytes))
 }
 
 /// Reads a value of a type from its binary form, which is all of `bytes`, as a column with this

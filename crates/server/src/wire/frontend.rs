@@ -14,7 +14,6 @@
 use session::{Error, Format};
 use types::{Oid, SqlState};
 
-use super::reader::utf8;
 use super::{Reader, violation};
 
 /// A message, its parts still where they came in.
@@ -193,7 +192,7 @@ fn read_formats(body: &mut Reader<'_>) -> Result<Vec<Format>, (Option<usize>, Er
 /// The text of a message with a password.
 pub(crate) fn password(body: &[u8]) -> Result<&str, Error> {
     match body.split_last() {
-        Some((0, text)) if !text.contains(&0) => utf8(text),
+        Some((0, text)) if !text.contains(&0) => Ok(types::text::utf8(text)?),
         _ => Err(violation("invalid password packet size")),
     }
 }

@@ -8,7 +8,6 @@
 //! Errors are those of PostgreSQL's `pqformat.c`, word for word.
 
 use session::Error;
-use types::SqlState;
 
 use super::violation;
 
@@ -71,33 +70,11 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| violation("invalid string in message"))?;
         let text = &self.0[..end];
         self.0 = &self.0[end + 1..];
-        utf8(text)
+        Ok(types::text::utf8(text)?)
     }
 
     /// Checks that nothing is left.
     pub(crate) fn end(&self) -> Result<(), Error> {
         if self.0.is_empty() { Ok(()) } else { Err(violation("invalid message format")) }
     }
-}
-
-/// Text from outside.
-///
-/// # Errors
-/// 22021 with the bytes that are no character, as PostgreSQL lists them.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let at = &bytes[error.valid_up_to()..];
-        let length = match at[0] {
-            0xc0..=0xdf => 2,
-            0xe0..=0xef => 3,
-            0xf0..=0xf7 => 4,
-            _ => 1,
-        };
-        let listed: Vec<String> =
-            at.iter().take(length).map(|byte| format!("0x{byte:02x}")).collect();
-        Error::new(
-            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
-            format!("invalid byte sequence for encoding \"UTF8\": {}", listed.join(" ")),
-        )
-    })
 }

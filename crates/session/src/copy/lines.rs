@@ -8,6 +8,7 @@
 //! Bytes go in as they come, cut anywhere; rows come out when their line is whole.
 
 use types::SqlState;
+use types::text::utf8;
 
 use super::options::{CopyOptions, Style};
 
@@ -75,13 +76,15 @@ pub(crate) struct Reader {
     buffer: Vec<u8>,
     /// Where the next row begins in the buffer.
     start: usize,
+    /// The line of the row that was given last.
+    line: String,
     /// True after the mark that ends the data.
     ended: bool,
 }
 
 impl Reader {
     pub fn new() -> Self {
-        Reader { buffer: Vec::new(), start: 0, ended: false }
+        Reader { buffer: Vec::new(), start: 0, line: String::new(), ended: false }
     }
 
     /// Takes bytes.
@@ -91,8 +94,9 @@ impl Reader {
         self.buffer.extend_from_slice(data);
     }
 
-    /// The line that is whole next, without its end; at the end of the data also one without an end.
-    fn take_line(&mut self, options: &CopyOptions, last: bool) -> Option<String> {
+    /// Takes the line that is whole next, without its end; at the end of the data also one without an
+    /// end. False where there is none.
+    fn take_line(&mut self, options: &CopyOptions, last: bool) -> types::Result<bool> {
         let bytes = &self.buffer[self.start..];
         let mut end = None;
         let mut quoted = false;
@@ -121,48 +125,49 @@ impl Reader {
         let end = match end {
             Some(end) => end,
             None if last && !bytes.is_empty() => bytes.len(),
-            None => return None,
+            None => return Ok(false),
         };
-        let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]).to_vec();
+        let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
+        let text = utf8(line)?;
+        self.line.clear();
+        self.line.push_str(text);
         self.start = (self.start + end + 1).min(self.buffer.len());
-        Some(String::from_utf8(line).unwrap_or_else(|error| {
-            // What is no UTF-8 is found by whoever reads the value: it keeps what can be shown.
-            String::from_utf8_lossy(error.as_bytes()).into_owned()
-        }))
+        Ok(true)
+    }
+
+    /// The line of the row that was given last.
+    pub fn line(&self) -> &str {
+        &self.line
     }
 
     /// The next row; `None` where more bytes are needed, or there are no more.
     ///
     /// # Errors
-    /// `22P04` for a line that is none.
-    pub fn next(
-        &mut self,
-        options: &CopyOptions,
-        last: bool,
-    ) -> types::Result<Option<(Vec<Field>, String)>> {
-        if self.ended {
+    /// `22P04` for a line that is none, `22021` for what is no text.
+    pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Vec<Field>>> {
+        if self.ended || !self.take_line(options, last)? {
             return Ok(None);
         }
-        let Some(line) = self.take_line(options, last) else { return Ok(None) };
-        if line == "\\." {
+        if self.line == "\\." {
             self.ended = true;
             return Ok(None);
         }
-        let fields = match options.style {
-            Style::Csv => csv_fields(&line, options)?,
-            _ => text_fields(&line, options),
-        };
-        Ok(Some((fields, line)))
+        Ok(Some(match options.style {
+            Style::Csv => csv_fields(&self.line, options)?,
+            _ => text_fields(&self.line, options)?,
+        }))
     }
 }
 
-fn text_fields(line: &str, options: &CopyOptions) -> Vec<Field> {
+fn text_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
     let bytes = line.as_bytes();
     let mut fields = Vec::new();
     let mut at = 0;
     loop {
         let start = at;
-        let mut value: Vec<u8> = Vec::new();
+        let special = |byte: &u8| *byte == options.delimiter || *byte == b'\\';
+        at = bytes[at..].iter().position(special).map_or(bytes.len(), |plain| at + plain);
+        let mut value = bytes[start..at].to_vec();
         while at < bytes.len() && bytes[at] != options.delimiter {
             if bytes[at] != b'\\' || at + 1 == bytes.len() {
                 value.push(bytes[at]);
@@ -198,13 +203,9 @@ fn text_fields(line: &str, options: &CopyOptions) -> Vec<Field> {
             }
         }
         let raw = &line[start..at];
-        fields.push(if raw == options.null {
-            None
-        } else {
-            Some(String::from_utf8_lossy(&value).into_owned())
-        });
+        fields.push(if raw == options.null { None } else { Some(utf8(&value)?.to_owned()) });
         if at >= bytes.len() {
-            return fields;
+            return Ok(fields);
         }
         at += 1;
     }
@@ -248,7 +249,7 @@ fn csv_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
             let message = "unterminated CSV quoted field";
             return Err(types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
-        let text = String::from_utf8_lossy(&value).into_owned();
+        let text = utf8(&value)?.to_owned();
         let is_null = !quoted && text == options.null;
         fields.push(if is_null { None } else { Some(text) });
         if at >= bytes.len() {

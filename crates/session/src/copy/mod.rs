@@ -312,18 +312,18 @@ impl In {
                 given[*at] = Some(value.map_err(|error| error.with_context(place()))?);
             }
         } else {
-            let (fields, line) = loop {
+            let fields = loop {
                 let next = self.lines.next(&self.options, last).map_err(|error| {
                     error.with_context(format!("COPY {}, line {}", self.name, self.line + 1))
                 })?;
-                let Some((fields, line)) = next else { return Ok(None) };
+                let Some(fields) = next else { return Ok(None) };
                 self.line += 1;
                 if !std::mem::take(&mut self.header) {
-                    break (fields, line);
+                    break fields;
                 }
                 self.check_header(&fields)?;
             };
-            self.read_fields(fields, &line, context, &mut given)?;
+            self.read_fields(fields, context, &mut given)?;
         }
         let mut row = Vec::with_capacity(width);
         for (at, value) in given.into_iter().enumerate() {
@@ -340,19 +340,18 @@ impl In {
     fn read_fields(
         &self,
         fields: Vec<lines::Field>,
-        line: &str,
         context: &Context<'_>,
         given: &mut [Option<Datum>],
     ) -> types::Result<()> {
         let bad = |message: String| types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
-        let place = format!("COPY {}, line {}", self.name, self.line);
+        let place = || format!("COPY {}, line {}", self.name, self.line);
         if fields.len() > self.columns.len() {
             let error = bad("extra data after last expected column".to_owned());
-            return Err(error.with_context(format!("{place}: \"{line}\"")));
+            return Err(error.with_context(format!("{}: \"{}\"", place(), self.lines.line())));
         }
         if let Some((_, name, ..)) = self.columns.get(fields.len()) {
             let error = bad(format!("missing data for column \"{name}\""));
-            return Err(error.with_context(format!("{place}: \"{line}\"")));
+            return Err(error.with_context(format!("{}: \"{}\"", place(), self.lines.line())));
         }
         for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
             let field = match field {
@@ -370,7 +369,7 @@ impl In {
                 continue;
             }
             let value = types::text::parse(&text, *ty, *modifier, context).map_err(|error| {
-                error.with_context(format!("{place}, column {name}: \"{text}\""))
+                error.with_context(format!("{}, column {name}: \"{text}\"", place()))
             })?;
             given[*at] = Some(value);
         }

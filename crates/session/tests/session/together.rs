@@ -86,6 +86,33 @@ fn long_statements_go_elsewhere() {
     }
 }
 
+/// Bytes that are no text were once kept as marks of replacement; they are refused, and nothing of the
+/// statement stays.
+#[test]
+fn copy_takes_only_text() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    run(&mut session, "create table t (c text)").expect("a table");
+    for data in [&b"good\n\xff\xfe\n"[..], b"good\n\\377\n", b"good\n\\000\n"] {
+        for options in ["", " with (format csv)"] {
+            if !options.is_empty() && data.contains(&b'\\') {
+                continue;
+            }
+            let mut portal =
+                start(&mut session, &format!("copy t from stdin{options}")).expect("it starts");
+            let done = session.execute(&mut portal, 0, &mut Nothing).expect("it wants data");
+            assert!(matches!(done, Done::CopyIn(_)));
+            let taken = session.copy_in(data).and_then(|()| session.copy_end().map(drop));
+            assert_eq!(taken.expect_err("it is no text").state().code(), "22021");
+            session.fail();
+        }
+    }
+    let mut kept = crate::client::Kept::default();
+    let mut portal = start(&mut session, "select count(*) from t").expect("it starts");
+    session.execute(&mut portal, 0, &mut kept).expect("it runs");
+    assert_eq!(kept.0, ["0"]);
+}
+
 /// Whoever knows the secret of a session can cancel what it runs; nobody else can.
 #[test]
 fn a_secret_cancels() {

@@ -30,6 +30,32 @@ use crate::{Context, Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape,
 /// Most bytes of a `name`.
 pub const NAME_BYTES_MAX: usize = 63;
 
+/// Bytes from outside as text: UTF-8, in which there is no NUL.
+///
+/// # Errors
+/// 22021 with the bytes that are no character, as PostgreSQL lists them.
+pub fn utf8(bytes: &[u8]) -> Result<&str> {
+    let bad = |bytes: &[u8]| {
+        let listed: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
+        Error::new(
+            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+            format!("invalid byte sequence for encoding \"UTF8\": {}", listed.join(" ")),
+        )
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let rest = &bytes[error.valid_up_to()..];
+        // How many bytes a character has whose first byte this is, whether it goes on so or not.
+        let length = match rest[0] {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => 1,
+        };
+        bad(&rest[..length.min(rest.len())])
+    })?;
+    if text.contains('\0') { Err(bad(&[0])) } else { Ok(text) }
+}
+
 /// Reads a value of a type from its text form, as a column with this modifier takes it.
 ///
 /// # Errors
