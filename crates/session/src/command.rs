@@ -67,7 +67,7 @@ impl Session {
             Command::Close(name) => self.close_command(name.as_ref()),
             Command::Other(words) => Err(Error::not_supported(words)),
             Command::Prepare { name, types, text, .. } => {
-                self.prepare_command(&name.text, types, text)
+                self.prepare_command(&name.text, types, text, &portal.parsed.source)
             }
             Command::Declare { name, scroll, hold, query, .. } => {
                 self.declare(&name.text, *scroll, *hold, query, portal)

@@ -8,6 +8,7 @@ use table::catalog::ConstraintOn;
 use types::{Datum, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
+use crate::instance::now;
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::session::{Session, done};
@@ -21,6 +22,7 @@ impl Session {
         name: &str,
         types: &[TypeName],
         text: &str,
+        whole: &Arc<str>,
     ) -> Result<Work> {
         if self.statements.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
@@ -36,8 +38,14 @@ impl Session {
         // Places count in the statement's own text from now on.
         let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
-        let prepared =
-            Prepared { parsed, params: planned.params.clone(), columns: planned.columns.clone() };
+        let prepared = Prepared {
+            made: now(&self.client.instance.env),
+            text: Arc::clone(whole),
+            is_command: true,
+            parsed,
+            params: planned.params.clone(),
+            columns: planned.columns.clone(),
+        };
         self.statements.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -81,6 +89,7 @@ impl Session {
             }
         }
         let planned = self.planned(&prepared.parsed, &prepared.params)?;
+        prepared.same_result(planned.columns.as_deref())?;
         let mut portal = self.plan_portal(parsed, planned);
         portal.params = params.into();
         Ok(portal)

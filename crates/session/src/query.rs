@@ -162,7 +162,12 @@ impl Session {
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
         let instance = &self.client.instance;
-        let scene = Scene { names, client: &self.client };
+        let scene = Scene {
+            names,
+            client: &self.client,
+            statements: &self.statements,
+            cursors: &self.cursors,
+        };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
             handles: &instance.handles,

@@ -10,12 +10,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sql::eval::Host as _;
 use sql::parse::ast::{Command, Statement};
-use types::{Datum, Oid, SqlState, Style, Type};
+use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource};
 
 use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
+use crate::host::Host;
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::Names;
@@ -112,6 +114,17 @@ impl Session {
         }
     }
 
+    /// Where it is, now that it waits for its client; other sessions see it too.
+    pub fn rest(&mut self) -> Status {
+        let status = self.status();
+        self.client.slot.activity.lock().state = match status {
+            Status::Idle => "idle",
+            Status::InTransaction => "idle in transaction",
+            Status::Failed => "idle in transaction (aborted)",
+        };
+        status
+    }
+
     /// What the text form of values depends on.
     pub fn style(&self) -> types::Context<'_> {
         types::Context {
@@ -199,7 +212,8 @@ impl Session {
         result_formats: &[Format],
     ) -> Result<()> {
         let prepared = self.prepared(statement)?.clone();
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        let is_taken = self.portals.contains_key(portal) || self.cursors.contains_key(portal);
+        if !portal.is_empty() && is_taken {
             return Err(Error::new(
                 SqlState::DUPLICATE_CURSOR,
                 format!("cursor \"{portal}\" already exists"),
@@ -250,6 +264,7 @@ impl Session {
         }
         let surroundings = self.surroundings();
         let context = surroundings.types();
+        let host = Host { surroundings: &surroundings };
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
             let format = match params.formats {
@@ -257,7 +272,7 @@ impl Session {
                 [all] => *all,
                 each => each[at],
             };
-            values.push(match bytes {
+            let value = match bytes {
                 None => Datum::Null,
                 Some(bytes) => param(bytes, format, *ty, &context).map_err(|error| {
                     let portal = match portal {
@@ -270,7 +285,11 @@ impl Session {
                     let place = format!("{portal} parameter ${}{value}", at + 1);
                     Error::from(error.with_context(place))
                 })?,
-            });
+            };
+            if matches!(self.names.shape(*ty), Some(Shape::Domain(..))) {
+                host.check_domain(*ty, value.as_ref())?;
+            }
+            values.push(value);
         }
         Ok(values.into())
     }
@@ -284,15 +303,13 @@ impl Session {
         Ok(Described { params: &prepared.params, columns: prepared.columns.as_deref() })
     }
 
-    /// The portal of this name.
+    /// The portal of this name, which may be that of a cursor.
     ///
     /// # Errors
     /// `34000` where there is none.
     pub fn portal(&mut self, name: &str) -> Result<&mut Portal> {
-        match self.portals.get_mut(name) {
-            Some(portal) => Ok(portal),
-            None => Err(no_portal(name)),
-        }
+        let cursor = self.cursors.get_mut(name).map(|cursor| &mut cursor.portal);
+        self.portals.get_mut(name).or(cursor).ok_or_else(|| no_portal(name))
     }
 
     /// Forgets a prepared statement, where there is one.
@@ -300,9 +317,10 @@ impl Session {
         self.statements.remove(name);
     }
 
-    /// Ends a portal, where there is one.
+    /// Ends a portal or a cursor, where there is one.
     pub fn close_portal(&mut self, name: &str) {
         self.portals.remove(name);
+        self.cursors.remove(name);
     }
 
     // --- both ------------------------------------------------------------------------------------
@@ -317,7 +335,9 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let Some(mut portal) = self.portals.remove(name) else {
+            return self.execute_cursor(name, rows_max, out);
+        };
         let done = self.execute(&mut portal, rows_max, out);
         // The statement may have ended the transaction, or put another portal there.
         if done.is_ok() && !self.portals.contains_key(name) {
@@ -565,11 +585,14 @@ impl Session {
             },
             None => (params, None),
         };
-        Ok(Prepared { parsed, params, columns })
+        let made = now(&self.client.instance.env);
+        let text = parsed.text().into();
+        Ok(Prepared { made, text, is_command: false, parsed, params, columns })
     }
 
     fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {
         let mut portal = self.plan(prepared.parsed.clone(), &prepared.params)?;
+        prepared.same_result(portal.columns())?;
         portal.params = params;
         Ok(portal)
     }
@@ -739,7 +762,7 @@ fn ends_failure(statement: &Statement) -> bool {
     matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
 }
 
-fn no_portal(name: &str) -> Error {
+pub(crate) fn no_portal(name: &str) -> Error {
     let message = format!("portal \"{name}\" does not exist");
     Error::new(SqlState::INVALID_CURSOR_NAME, message)
 }

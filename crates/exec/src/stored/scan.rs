@@ -97,6 +97,18 @@ impl Scan {
                 return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
             }
         };
+        let now = stored.table(relation)?;
+        for attnum in attnums.iter().filter(|attnum| **attnum > 0) {
+            let column_of =
+                |table: &Table| table.relation().columns.get(position(*attnum)).cloned();
+            if let (Some(then), Some(now)) = (column_of(&table), column_of(&now))
+                && then.ty != now.ty
+            {
+                let name = &now.name;
+                let message = format!("column \"{name}\" was of another type at that time");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+        }
         Ok(Self::over(table, attnums, None, KeyRange::ALL, false, Some(snapshot)))
     }
 
@@ -115,7 +127,9 @@ impl Scan {
             None => Cursor::over(&table, range, backward),
         };
         let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
-        let plain = (ascending && attnums.first().is_none_or(|first| *first > 0))
+        let width = table.relation().columns.len();
+        let known = attnums.last().is_none_or(|last| position(*last) < width);
+        let plain = (ascending && known && attnums.first().is_none_or(|first| *first > 0))
             .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
         let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
         let source = Source::Rows { cursor, past, batch, at, rows_next };
@@ -150,6 +164,8 @@ impl Scan {
                 }
                 for attnum in attnums.iter() {
                     out.push(match *attnum {
+                        // A column that was not there yet.
+                        1.. if position(*attnum) >= table.relation().columns.len() => Datum::Null,
                         1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
                         system::KEY => Datum::bytea(row.key()),
                         system::TABLE => Datum::Oid(table.relation().oid),

@@ -118,24 +118,27 @@ impl Session {
             let format = if binary { Format::Binary } else { Format::Text };
             return Ok(Done::CopyOut(CopyFormat { format, columns: columns.len() }));
         }
+        let mut head = Vec::new();
         if copy.plan.rows == 0 {
-            let mut head = Vec::new();
             if binary {
+                // It goes out with the first row, or with the end where there is none: what reads
+                // row by row counts on it.
                 binary::header(&mut head);
             } else if copy.options.header {
                 let names: Vec<_> =
                     columns.iter().map(|column| (Some(column.name.as_str()), false)).collect();
-                lines::write(&names, &copy.options, &mut head);
-            }
-            if !head.is_empty() {
-                let _ = out.copy_data(&head);
+                let mut line = Vec::new();
+                lines::write(&names, &copy.options, &mut line);
+                let _ = out.copy_data(&line);
             }
         }
-        let mut writer = Writer { out, options: &copy.options, line: Vec::new() };
+        let mut writer = Writer { out, options: &copy.options, head, line: Vec::new() };
         match self.run_plan(&mut copy.plan, 0, &mut writer)? {
             Done::Complete(tag) => {
                 if binary {
-                    let _ = out.copy_data(&(-1_i16).to_be_bytes());
+                    let mut end = writer.head;
+                    end.extend_from_slice(&(-1_i16).to_be_bytes());
+                    let _ = out.copy_data(&end);
                 }
                 let rows = tag.rows.unwrap_or(copy.plan.rows);
                 Ok(Done::Complete(Tag::rows("COPY", rows)))
@@ -403,6 +406,8 @@ impl In {
 struct Writer<'a> {
     out: &'a mut dyn Output,
     options: &'a CopyOptions,
+    /// What goes out before the next row, and with it.
+    head: Vec<u8>,
     line: Vec<u8>,
 }
 
@@ -414,6 +419,7 @@ impl Output for Writer<'_> {
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
         self.line.clear();
+        self.line.append(&mut self.head);
         let pairs = row.iter().zip(columns);
         if self.options.style == Style::Binary {
             self.line.extend_from_slice(&(row.len() as i16).to_be_bytes());

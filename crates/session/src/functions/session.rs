@@ -54,6 +54,8 @@ pub(super) fn call(
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
         "pg_is_in_recovery" | "pg_is_other_temp_schema" => Datum::Bool(false),
         "pg_my_temp_schema" => Datum::Oid(Oid::NONE),
+        // There are none to unlock.
+        "pg_advisory_unlock_all" => Datum::Null,
         "pg_trigger_depth" => Datum::Int4(0),
         "current_query" => Datum::text(&*client.slot.activity.lock().query),
         "pg_cancel_backend" | "pg_terminate_backend" => {
@@ -94,7 +96,12 @@ pub(super) fn call(
         | "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
         | "pg_collation_is_visible"
-        | "pg_conversion_is_visible" => Datum::Bool(names.path.contains(&PG_CATALOG)),
+        | "pg_conversion_is_visible"
+        | "pg_ts_parser_is_visible"
+        | "pg_ts_dict_is_visible"
+        | "pg_ts_template_is_visible"
+        | "pg_ts_config_is_visible"
+        | "pg_statistics_obj_is_visible" => Datum::Bool(names.path.contains(&PG_CATALOG)),
         _ => return Ok(None),
     }))
 }
