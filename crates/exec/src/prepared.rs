@@ -27,6 +27,7 @@ const RESTING_MAX: usize = 16;
 /// A plan that can be run any number of times, by any number of sessions at once.
 pub struct Prepared {
     plan: Plan,
+    locks_rows: bool,
     resting: Mutex<Vec<Machine>>,
 }
 
@@ -45,7 +46,8 @@ impl Prepared {
         let mut plan = lower::lower(plan, names, context, schema)?;
         rewrite::rewrite(&mut plan, names, schema);
         let machine = Machine::new(&plan, names)?;
-        Ok(Arc::new(Self { plan, resting: Mutex::new(vec![machine]) }))
+        let locks_rows = plan.locks_rows();
+        Ok(Arc::new(Self { plan, locks_rows, resting: Mutex::new(vec![machine]) }))
     }
 
     /// The columns of the rows.
@@ -56,6 +58,11 @@ impl Prepared {
     /// The plan as it is run.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// True where rows that are read are locked.
+    pub fn locks_rows(&self) -> bool {
+        self.locks_rows
     }
 
     /// The plan as indented text.

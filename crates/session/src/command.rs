@@ -35,8 +35,9 @@ impl Session {
                 Some(Arc::new([text_column(name)]))
             }
             Command::Fetch { cursor, moves: false, .. } => {
-                let known = self.cursors.get(&cursor.text);
-                known.ok_or_else(|| no_cursor(&cursor.text))?.portal.columns.clone()
+                let known = self.cursors.get(&cursor.text).map(|cursor| &cursor.portal);
+                let known = known.or_else(|| self.portals.get(&cursor.text));
+                known.ok_or_else(|| no_cursor(&cursor.text))?.columns.clone()
             }
             Command::Show(None) => {
                 Some(Arc::new(["name", "setting", "description"].map(text_column)))

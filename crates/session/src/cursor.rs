@@ -43,6 +43,14 @@ pub(crate) struct Cursor {
     pub made: TimestampTz,
 }
 
+impl Cursor {
+    /// One that stands before the rows that its portal will give.
+    fn new(portal: Portal, scroll: Option<bool>, hold: bool, made: TimestampTz) -> Self {
+        let (rows, at_end, place, is_held) = (Vec::new(), false, 0, false);
+        Cursor { portal, rows, at_end, place, scroll, hold, is_held, made }
+    }
+}
+
 /// Takes rows up to a number.
 struct Taken<'a> {
     rows: &'a mut Vec<Vec<Datum>>,
@@ -93,19 +101,12 @@ impl Session {
         let planned = {
             let surroundings = self.surroundings();
             let statement = parsed.statement.as_ref().expect("it was just put there");
-            crate::query::plan(statement, &parsed.source, &[], &surroundings)?
+            crate::query::plan(statement, &parsed.source, &portal.types, &surroundings)?
         };
-        let portal = self.plan_portal(parsed, Arc::new(planned));
-        let cursor = Cursor {
-            portal,
-            rows: Vec::new(),
-            at_end: false,
-            place: 0,
-            scroll,
-            hold,
-            is_held: false,
-            made: now(&self.client.instance.env),
-        };
+        let params = Arc::clone(&portal.params);
+        let mut portal = self.plan_portal(parsed, Arc::new(planned));
+        portal.params = params;
+        let cursor = Cursor::new(portal, scroll, hold, now(&self.client.instance.env));
         self.cursors.insert(name.to_owned(), cursor);
         Ok(done("DECLARE CURSOR"))
     }
@@ -124,7 +125,17 @@ impl Session {
     }
 
     pub(crate) fn fetch(&mut self, name: &str, direction: Direction, moves: bool) -> Result<Work> {
-        let mut cursor = self.cursors.remove(name).ok_or_else(|| no_cursor(name))?;
+        let mut cursor = match self.portals.remove(name) {
+            // What the protocol has bound is a cursor like any other.
+            Some(portal) if matches!(portal.work, Work::Plan(_)) => {
+                Cursor::new(portal, Some(false), false, now(&self.client.instance.env))
+            }
+            Some(portal) => {
+                self.portals.insert(name.to_owned(), portal);
+                return Err(no_cursor(name));
+            }
+            None => self.cursors.remove(name).ok_or_else(|| no_cursor(name))?,
+        };
         let found = self.fetch_from(&mut cursor, direction);
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;

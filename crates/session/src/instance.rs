@@ -3,7 +3,7 @@
 //! ```text
 //!   Instance ─┬─ engine      transactions
 //!             ├─ roster      who is connected: cancelling, deadlines
-//!             └─ plans       statements that were bound before
+//!             └─ plans       statements that were read and bound before
 //! ```
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use vfs::Env;
 use crate::error::{Error, Result};
 use crate::message::Notification;
 use crate::notify::Hub;
-use crate::query::Plans;
+use crate::plans::Plans;
 use crate::session::Session;
 
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.

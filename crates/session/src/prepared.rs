@@ -8,13 +8,13 @@ use table::catalog::ConstraintOn;
 use types::{Datum, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
+use crate::evaluate::Evaluator;
 use crate::instance::now;
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::session::{Session, done};
 use crate::statement::{Parsed, Prepared};
 use crate::transaction::Block;
-use crate::values::Values;
 
 impl Session {
     pub(crate) fn prepare_command(
@@ -36,7 +36,8 @@ impl Session {
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
         // Places count in the statement's own text from now on.
-        let parsed = Parsed::all(text)?.pop().unwrap_or_else(|| Parsed::empty(text));
+        let plans = &self.client.instance.plans;
+        let parsed = Parsed::shared(text, plans)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
         let prepared = Prepared {
             made: now(&self.client.instance.env),
@@ -70,7 +71,7 @@ impl Session {
         let mut params = Vec::new();
         {
             let surroundings = self.surroundings();
-            let values = Values::new(&surroundings, Arc::clone(&self.names));
+            let evaluator = Evaluator::new(&surroundings, &self.names);
             for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
                 let column = sql::bind::RelationColumn {
                     attnum: 0,
@@ -84,8 +85,7 @@ impl Session {
                 let bound =
                     sql::bind::column_value(&arg.text, None, &column, &*self.names, context)
                         .map_err(|error| Error::from(error.cause))?;
-                let program = values.compile(&bound)?;
-                params.push(values.run(&program, &[], &[])?);
+                params.push(evaluator.value(&bound)?);
             }
         }
         let planned = self.planned(&prepared.parsed, &prepared.params)?;
@@ -120,7 +120,8 @@ impl Session {
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let surroundings = self.surroundings();
-        let planned = Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
+        let planned =
+            Arc::new(query::plan(statement, &portal.parsed.source, &portal.types, &surroundings)?);
         drop(surroundings);
         let mut lines: Vec<String> =
             planned.prepared.explain().lines().map(str::to_owned).collect();
@@ -128,7 +129,7 @@ impl Session {
             let clock = Arc::clone(&self.client.instance.env.clock);
             let started_us = clock.monotonic_us();
             let mut rows = 0_u64;
-            self.collect(Arc::clone(&planned), &mut |_| rows += 1)?;
+            self.collect(Arc::clone(&planned), &portal.params, &mut |_| rows += 1)?;
             let took_ms = (clock.monotonic_us() - started_us) as f64 / 1_000.0;
             lines.push(format!("Rows: {rows}"));
             lines.push(format!("Execution Time: {took_ms:.3} ms"));
@@ -179,9 +180,9 @@ impl Session {
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let txn = open.inner.as_mut().expect("a transaction that goes on is open");
         let around = crate::client::Surroundings::of(&self.client, &names, open.started);
-        let mut values = Values::new(&around, Arc::clone(&names));
+        let evaluator = Evaluator::new(&around, &names);
         let which = if all { None } else { Some(&oids[..]) };
-        open.checks.set(txn, &mut values, which, deferred)?;
+        open.checks.set(txn, &mut evaluator.values(), which, deferred)?;
         Ok(done("SET CONSTRAINTS"))
     }
 

@@ -1,34 +1,26 @@
 //! Queries and changes of rows: bound once, prepared once, run any number of times.
 //!
 //! ```text
-//!   text, path, types of parameters, catalog ──cache──> Planned ──start──> Run ──next──> rows
+//!   text, path, types of parameters, catalog ──plans──> Planned ──start──> Run ──next──> rows
 //!                                       └─ bind, prepare ─┘
 //! ```
-//!
-//! The cache is shared by all sessions. What a plan was made from is its key: the text, the schemas
-//! that names were looked for in, the types of the parameters, the settings that constants are read
-//! with, and the version of the catalog. A plan of another version is never found again.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
-use sql::parse::ast::Statement;
-use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource, builtin};
+use sql::parse::ast::{Command, Define, Statement};
+use sql::parse::template::Constant;
+use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
-use crate::host::Host;
+use crate::evaluate::Evaluator;
 use crate::names::Names;
+use crate::plans::Basis;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::Scene;
-use crate::values::Values;
-
-/// How many plans are kept.
-const PLANS_MAX: usize = 4096;
 
 /// A statement that is ready to be run.
 pub(crate) struct Planned {
@@ -44,53 +36,6 @@ pub(crate) struct Planned {
     pub locks: bool,
 }
 
-/// What a plan was made from.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
-    text: Arc<str>,
-    path: Vec<Oid>,
-    params: Vec<Type>,
-    catalog: u64,
-    style: (u8, u8, String),
-}
-
-/// Plans that were made before.
-#[derive(Default)]
-pub(crate) struct Plans {
-    known: RwLock<HashMap<Key, Arc<Planned>>>,
-}
-
-impl Plans {
-    fn find(&self, key: &Key) -> Option<Arc<Planned>> {
-        self.known.read().get(key).cloned()
-    }
-
-    fn keep(&self, key: Key, planned: &Arc<Planned>) {
-        let mut known = self.known.write();
-        if known.len() >= PLANS_MAX {
-            // Rare, and what is in use comes back at once.
-            known.clear();
-        }
-        known.insert(key, Arc::clone(planned));
-    }
-}
-
-/// The settings that constants are read with.
-fn style_key(style: &Style) -> (u8, u8, String) {
-    let zone = style.time_zone.name().to_owned();
-    (style.date_order as u8, style.interval_style as u8, zone)
-}
-
-/// False for texts whose constants may mean the moment at which they are read.
-fn is_timeless(text: &str) -> bool {
-    !["now", "today", "tomorrow", "yesterday"].iter().any(|word| {
-        let bytes = text.as_bytes();
-        bytes
-            .windows(word.len() + 1)
-            .any(|window| window[0] == b'\'' && window[1..].eq_ignore_ascii_case(word.as_bytes()))
-    })
-}
-
 /// The words and the kind of a statement that has a plan; `None` for one that has none.
 pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
     Some(match statement {
@@ -104,27 +49,58 @@ pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
     })
 }
 
+/// The query or change that a command holds, whose parameters are those of the command.
+pub(crate) fn within(statement: &Statement) -> Option<Statement> {
+    Some(match statement {
+        Statement::Explain { statement, .. } => (**statement).clone(),
+        Statement::Command(command) => match &**command {
+            Command::Declare { query, .. } => Statement::Query(query.clone()),
+            _ => return None,
+        },
+        Statement::Define(define) => match &**define {
+            Define::TableAs(create) => Statement::Query(create.query.clone()),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
 impl Session {
     /// The plan of a statement, with the types of its parameters as far as they are given.
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let surroundings = self.surroundings();
-        let key = Key {
-            text: parsed.text().into(),
-            path: self.names.path.clone(),
-            params: params.to_vec(),
-            catalog: self.names.catalog.version().0,
-            style: style_key(&surroundings.style),
+        // What a transaction has changed and not committed is its own.
+        let shared = parsed.known.as_ref().filter(|_| !self.has_own_catalog());
+        let Some(known) = shared else {
+            return Ok(Arc::new(plan(statement, &parsed.source, params, &surroundings)?));
         };
-        let shared = !self.has_own_catalog();
-        if shared && let Some(planned) = self.client.instance.plans.find(&key) {
+        let names = &self.names;
+        let catalog = names.catalog.version().0;
+        let basis = Basis::new(catalog, &names.path, params, &surroundings.style);
+        if let Some(planned) = known.plan(&basis) {
             return Ok(planned);
         }
-        let planned = Arc::new(plan(statement, &parsed.source, params, &surroundings)?);
-        if shared && is_timeless(&key.text) {
-            self.client.instance.plans.keep(key, &planned);
-        }
+        let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
+        known.keep(basis, &planned);
         Ok(planned)
+    }
+
+    /// A portal for a statement that is known by its template; `None` where the template does not
+    /// do, and the statement is to be read as it is.
+    pub(crate) fn plan_template(&mut self, parsed: &Parsed) -> Result<Option<Portal>> {
+        self.look()?;
+        let types: Vec<Type> = parsed.constants.iter().map(type_of).collect();
+        let Ok(planned) = self.planned(parsed, &types) else { return Ok(None) };
+        let surroundings = self.surroundings();
+        let context = surroundings.types();
+        let values = parsed.constants.iter().zip(&planned.params);
+        let values: types::Result<Arc<[Datum]>> =
+            values.map(|(constant, ty)| value_of(constant, *ty, &context)).collect();
+        let Ok(values) = values else { return Ok(None) };
+        let mut portal = self.plan_portal(parsed.clone(), planned);
+        portal.params = values;
+        Ok(Some(portal))
     }
 
     /// A portal that runs a plan.
@@ -153,12 +129,9 @@ impl Session {
         }
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
-        let context = surroundings.context();
-        let host = Host { surroundings: &surroundings };
-        let frame = sql::eval::Frame { context: &context, params: &portal.params, host: &host };
         let names = &*self.names;
-        let mut values =
-            exec::stored::Values { names, schema: names, programs: &names.programs, frame };
+        let evaluator = Evaluator::with_params(&surroundings, names, &portal.params);
+        let mut values = evaluator.values();
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
         let instance = &self.client.instance;
@@ -177,7 +150,7 @@ impl Session {
         let mut at_end = values;
         let stored = exec::stored::Stored::new(txn, &mut open.checks, &mut values, base);
         let mut ctx = exec::Ctx {
-            frame,
+            frame: evaluator.frame(),
             cancel: &self.client.slot.stop,
             tables: &stored,
             memory_bytes_max: instance.memory_bytes_max,
@@ -217,10 +190,11 @@ impl Session {
 }
 
 impl Session {
-    /// Runs a plan to its end and gives each row to `each`.
+    /// Runs a plan with these parameters to its end and gives each row to `each`.
     pub(crate) fn collect(
         &mut self,
         planned: Arc<Planned>,
+        params: &Arc<[Datum]>,
         each: &mut dyn FnMut(&[Datum]),
     ) -> Result<()> {
         struct Each<'a>(&'a mut dyn FnMut(&[Datum]));
@@ -240,6 +214,7 @@ impl Session {
             }
         }
         let mut portal = self.plan_portal(Parsed::empty(""), planned);
+        portal.params = Arc::clone(params);
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
 
@@ -254,7 +229,8 @@ impl Session {
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let txn = open.inner.as_mut().expect("a transaction that goes on is open");
         let around = Surroundings::of(&self.client, &names, open.started);
-        let mut values = Values::new(&around, Arc::clone(&names));
+        let evaluator = Evaluator::new(&around, &names);
+        let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.catalog));
         let count = rows.len() as i64;
         for row in rows {
@@ -286,6 +262,26 @@ pub(crate) struct Running {
     pub run: exec::Run,
 }
 
+/// The type that a constant has by itself.
+fn type_of(constant: &Constant) -> Type {
+    match constant {
+        Constant::Integer(number) if i32::try_from(*number).is_ok() => Type::INT4,
+        Constant::Integer(_) => Type::INT8,
+        Constant::Text(_) => Type::UNKNOWN,
+    }
+}
+
+/// The value of a constant for a parameter of this type.
+fn value_of(constant: &Constant, ty: Type, context: &types::Context<'_>) -> types::Result<Datum> {
+    match constant {
+        Constant::Integer(number) => Ok(match i32::try_from(*number) {
+            Ok(number) => Datum::Int4(number),
+            Err(_) => Datum::Int8(*number),
+        }),
+        Constant::Text(text) => types::text::parse(text, ty, Modifier::NONE, context),
+    }
+}
+
 /// Binds and prepares a statement, whose places count in `source`.
 pub(crate) fn plan(
     statement: &Statement,
@@ -301,8 +297,7 @@ pub(crate) fn plan(
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
-    // Asked once, when the plan is made.
-    let locks = prepared.explain().contains("LockRows ");
+    let locks = prepared.locks_rows();
     Ok(Planned { prepared, params: bound.params, columns, tag, writes, locks })
 }
 

@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::Names;
-use crate::portal::{Done, Format, Output, Portal, Tag, Work};
+use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
 use crate::settings::Extent;
 use crate::statement::{Described, Params, Parsed, Prepared, given};
@@ -158,7 +158,7 @@ impl Session {
     /// # Errors
     /// `42601` and its kin.
     pub fn read(&mut self, text: &str) -> Result<Vec<Parsed>> {
-        Parsed::all(text)
+        Parsed::query(text, &self.client.instance.plans)
     }
 
     /// Begins a statement. `alone` says that it is the only one of its message, which is its own
@@ -186,7 +186,7 @@ impl Session {
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
-        let mut parsed = Parsed::all(text)?;
+        let mut parsed = Parsed::shared(text, &self.client.instance.plans)?;
         if parsed.len() > 1 {
             return Err(Error::new(
                 SqlState::SYNTAX_ERROR,
@@ -496,7 +496,7 @@ impl Session {
             self.client.instance.set_deadline(&self.client.slot, deadline_us);
         }
         let mut activity = self.client.slot.activity.lock();
-        activity.query = parsed.text().into();
+        activity.query = parsed.shared_text();
         activity.query_started = now(&self.client.instance.env).0;
         activity.state = "active";
         Ok(())
@@ -579,10 +579,16 @@ impl Session {
                 let planned = self.planned(&parsed, &params)?;
                 (planned.params.clone(), planned.columns.clone())
             }
-            Some(statement) => match &**statement {
-                Statement::Command(command) => (params, self.command_columns(command)?),
-                _ => (params, None),
-            },
+            Some(statement) => {
+                let params = match query::within(statement) {
+                    Some(query) => {
+                        self.look()?;
+                        query::plan(&query, &parsed.source, &params, &self.surroundings())?.params
+                    }
+                    None => params,
+                };
+                (params, self.columns_of(statement)?)
+            }
             None => (params, None),
         };
         let made = now(&self.client.instance.env);
@@ -590,9 +596,21 @@ impl Session {
         Ok(Prepared { made, text, is_command: false, parsed, params, columns })
     }
 
+    /// The columns of what has no plan.
+    fn columns_of(&self, statement: &Statement) -> Result<Option<Arc<[Column]>>> {
+        match statement {
+            Statement::Command(command) => self.command_columns(command),
+            Statement::Explain { .. } => {
+                Ok(Some(Arc::new([crate::command::text_column("QUERY PLAN")])))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {
         let mut portal = self.plan(prepared.parsed.clone(), &prepared.params)?;
         prepared.same_result(portal.columns())?;
+        portal.types.clone_from(&prepared.params);
         portal.params = params;
         Ok(portal)
     }
@@ -602,6 +620,17 @@ impl Session {
         let Some(statement) = parsed.statement.clone() else {
             return Ok(Portal::new(parsed, None, Work::Empty));
         };
+        if !parsed.constants.is_empty() {
+            if let Some(portal) = self.plan_template(&parsed)? {
+                return Ok(portal);
+            }
+            let plans = &self.client.instance.plans;
+            let mut own = Parsed::shared(&parsed.source, plans)?;
+            let portal = self.plan(own.pop().unwrap_or_else(|| Parsed::empty("")), params)?;
+            // It can be planned, and its template cannot.
+            parsed.known.inspect(|known| known.set_unfit());
+            return Ok(portal);
+        }
         if query::tag_of(&statement).is_some() {
             self.look()?;
             let planned = self.planned(&parsed, params)?;
@@ -612,18 +641,12 @@ impl Session {
                 let Command::Execute { name, args } = &**command else { unreachable!("it is") };
                 self.plan_execute(parsed.clone(), &name.text, args)
             }
-            Statement::Explain { .. } => {
-                self.look()?;
-                let column: [crate::portal::Column; 1] =
-                    [crate::command::text_column("QUERY PLAN")];
-                Ok(Portal::new(parsed, Some(Arc::new(column)), Work::Command))
-            }
-            Statement::Command(command) => {
-                let columns = self.command_columns(command)?;
+            Statement::Explain { .. }
+            | Statement::Command(_)
+            | Statement::Define(_)
+            | Statement::CreateView { .. } => {
+                let columns = self.columns_of(&statement)?;
                 Ok(Portal::new(parsed, columns, Work::Command))
-            }
-            Statement::Define(_) | Statement::CreateView { .. } => {
-                Ok(Portal::new(parsed, None, Work::Command))
             }
             _ => Err(Error::not_supported("this statement")),
         }

@@ -4,14 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sql::parse::ast::Statement;
+use sql::parse::template::{Constant, template};
 use types::time::TimestampTz;
 use types::{Oid, SqlState, Type};
 
 use crate::error::{Error, Result};
+use crate::plans::{Known, Plans};
 use crate::portal::{Column, Format};
 
 /// A statement of a query, and the text that it stands in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Parsed {
     /// What it is; `None` for no statement at all.
     pub(crate) statement: Option<Arc<Statement>>,
@@ -19,15 +21,68 @@ pub struct Parsed {
     pub(crate) source: Arc<str>,
     /// The part of it that is this statement.
     pub(crate) range: Range<usize>,
+    /// Where plans of it are kept.
+    pub(crate) known: Option<Arc<Known>>,
+    /// Where the statement is a template, what stands for its parameters in the text.
+    pub(crate) constants: Arc<[Constant]>,
 }
 
 impl Parsed {
+    /// The text of the statement, shared where it is the whole text.
+    pub(crate) fn shared_text(&self) -> Arc<str> {
+        match self.range.len() == self.source.len() {
+            true => Arc::clone(&self.source),
+            false => self.text().into(),
+        }
+    }
+
     /// The text of the statement.
     pub fn text(&self) -> &str {
         &self.source[self.range.clone()]
     }
 
-    /// All statements of a text.
+    /// The statements of a query, of which those that differ only in constants share their plans.
+    pub(crate) fn query(text: &str, plans: &Plans) -> Result<Vec<Parsed>> {
+        if let Some(made) = template(text)
+            && let Ok(mut read) = Parsed::shared(&made.text, plans)
+            && let Some(mut parsed) = read.pop()
+            && parsed.known.as_ref().is_some_and(|known| known.is_fit())
+        {
+            if !made.constants.is_empty() {
+                parsed.source = text.into();
+                parsed.range = 0..text.len();
+                parsed.constants = made.constants.into();
+            }
+            return Ok(vec![parsed]);
+        }
+        Parsed::shared(text, plans)
+    }
+
+    /// The statements of a text; one that has a plan shares it with those of the same text.
+    pub(crate) fn shared(text: &str, plans: &Plans) -> Result<Vec<Parsed>> {
+        if let Some(known) = plans.find(text) {
+            return Ok(vec![Parsed::known(&known)]);
+        }
+        let parsed = Parsed::all(text)?;
+        if let [Parsed { statement: Some(statement), .. }] = &parsed[..]
+            && let Some(known) = plans.add(text, statement)
+        {
+            return Ok(vec![Parsed::known(&known)]);
+        }
+        Ok(parsed)
+    }
+
+    fn known(known: &Arc<Known>) -> Parsed {
+        Parsed {
+            statement: Some(Arc::clone(&known.statement)),
+            source: Arc::clone(&known.text),
+            range: 0..known.text.len(),
+            known: Some(Arc::clone(known)),
+            constants: Arc::default(),
+        }
+    }
+
+    /// All statements of a text, read anew.
     pub(crate) fn all(text: &str) -> Result<Vec<Parsed>> {
         let parsed = sql::parse::statements(text).map_err(|error| Error::in_text(error, text))?;
         let source: Arc<str> = text.into();
@@ -39,6 +94,8 @@ impl Parsed {
                     statement: Some(Arc::new(parsed.statement)),
                     source: Arc::clone(&source),
                     range: start..start + parsed.text.len(),
+                    known: None,
+                    constants: Arc::default(),
                 }
             })
             .collect())
@@ -46,12 +103,18 @@ impl Parsed {
 
     /// No statement.
     pub(crate) fn empty(text: &str) -> Parsed {
-        Parsed { statement: None, source: text.into(), range: 0..text.len() }
+        Parsed {
+            statement: None,
+            source: text.into(),
+            range: 0..text.len(),
+            known: None,
+            constants: Arc::default(),
+        }
     }
 }
 
 /// A statement that was prepared.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Prepared {
     /// When it was made, where it has a name.
     pub made: TimestampTz,

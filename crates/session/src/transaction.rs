@@ -19,10 +19,10 @@ use types::time::TimestampTz;
 
 use crate::client::Surroundings;
 use crate::error::Result;
+use crate::evaluate::Evaluator;
 use crate::instance::now;
 use crate::notify;
 use crate::session::Session;
-use crate::values::Values;
 
 /// Where a session is, as `ReadyForQuery` tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -200,8 +200,8 @@ impl Session {
         if let Some(mut inner) = open.inner.take() {
             if !open.checks.is_empty() {
                 let around = Surroundings::of(&self.client, &self.names, open.started);
-                let mut values = Values::new(&around, Arc::clone(&self.names));
-                open.checks.end_transaction(&mut inner, &mut values)?;
+                let evaluator = Evaluator::new(&around, &self.names);
+                open.checks.end_transaction(&mut inner, &mut evaluator.values())?;
             }
             let changed = open.draft.as_ref().is_some_and(|draft| !draft.is_empty());
             if let Some(draft) = open.draft {

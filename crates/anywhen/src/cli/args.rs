@@ -799,15 +799,25 @@ pub(super) struct ServeArgs {
     /// Log statements that take so many milliseconds or more
     #[arg(long, value_name = "MS")]
     pub slow_statement_ms: Option<u64>,
-    /// What is logged: error, warn, info, debug or trace
-    #[arg(long, env = "ANYWHEN_LOG", value_name = "LEVEL", default_value = "info")]
-    pub log_level: String,
+    /// The least weighty events that are logged
+    #[arg(long, env = "ANYWHEN_LOG", value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
+    pub log_level: LogLevel,
     /// How it is logged
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
     /// Look at configuration and data, say what would be done, and end
     #[arg(long)]
     pub check: bool,
+}
+
+/// How weighty an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
 }
 
 /// The form of log lines.

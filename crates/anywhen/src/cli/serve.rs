@@ -18,7 +18,7 @@ use serde::Deserialize;
 use server::{Limits, Options, Tls};
 use tracing_subscriber::filter::LevelFilter;
 
-use super::args::{LogFormat, ServeArgs};
+use super::args::{LogFormat, LogLevel, ServeArgs};
 use super::failure::{Failure, Outcome};
 use super::json_out::Object;
 use super::session::Session;
@@ -157,7 +157,13 @@ fn announce(session: &Session, addresses: &[SocketAddr]) -> Outcome {
 }
 
 fn start_logging(args: &ServeArgs) {
-    let level = args.log_level.parse().unwrap_or(LevelFilter::INFO);
+    let level = match args.log_level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)

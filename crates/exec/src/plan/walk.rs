@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use scalar::{Volatility, registry};
 use sql::bind::walk;
-use sql::plan::{Action, Bound, Call, Expr, ExprKind, MergeAction, Moment, SortKey};
+use sql::plan::{Call, Expr, ExprKind, Moment, SortKey};
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
 
@@ -21,6 +21,16 @@ pub enum Sees {
     Right,
     /// A row of the table that is changed, and what stands beside it.
     Changed,
+}
+
+impl From<walk::Sees> for Sees {
+    fn from(sees: walk::Sees) -> Self {
+        match sees {
+            walk::Sees::Nothing => Sees::Nothing,
+            walk::Sees::Input => Sees::Input,
+            walk::Sees::Returning | walk::Sees::Row | walk::Sees::Conflict => Sees::Changed,
+        }
+    }
 }
 
 impl Node {
@@ -79,8 +89,8 @@ impl Node {
                     call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
                     call.partition.iter_mut().for_each(|expr| f(expr, Sees::Input));
                     keys(&mut call.order, f);
-                    bound(&mut call.frame.start, f);
-                    bound(&mut call.frame.end, f);
+                    walk::bound(&mut call.frame.start, &mut |expr| f(expr, Sees::Nothing));
+                    walk::bound(&mut call.frame.end, &mut |expr| f(expr, Sees::Nothing));
                 }
             }
             Kind::DistinctOn { keys: list, .. } | Kind::Sort { keys: list, .. } => keys(list, f),
@@ -90,7 +100,7 @@ impl Node {
                 ties.iter_mut().for_each(|list| keys(list, f));
             }
             Kind::Modify(modify) => {
-                action(&mut modify.action, f);
+                walk::action(&mut modify.action, &mut |expr, sees| f(expr, sees.into()));
                 modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Changed));
                 modify.checks.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
             }
@@ -144,44 +154,6 @@ fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, Sees)) {
     path.high.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
 }
 
-fn bound(bound: &mut Bound, f: &mut dyn FnMut(&mut Expr, Sees)) {
-    if let Bound::Preceding(offset) | Bound::Following(offset) = bound {
-        f(offset, Sees::Nothing);
-    }
-}
-
-fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
-    match action {
-        Action::Delete | Action::Erase => {}
-        Action::Insert { generated, conflict } => {
-            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
-            if let Some(update) = conflict.as_mut().and_then(|conflict| conflict.update.as_mut()) {
-                update.set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
-                update.filter.iter_mut().for_each(|expr| f(expr, Sees::Changed));
-            }
-        }
-        Action::Update { set, generated } => {
-            set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Input));
-            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
-        }
-        Action::Merge { clauses, generated, .. } => {
-            for clause in clauses {
-                clause.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                match &mut clause.action {
-                    MergeAction::Nothing | MergeAction::Delete => {}
-                    MergeAction::Update(set) => {
-                        set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Input));
-                    }
-                    MergeAction::Insert(row) => {
-                        row.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                    }
-                }
-            }
-            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
-        }
-    }
-}
-
 /// Calls `f` for an expression and each part of it, from the outside in; parts of those for which
 /// `f` is false are left out.
 pub fn each_part(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) {
@@ -225,6 +197,15 @@ pub fn slots_of(expr: &Expr, plan: &Plan, found: &mut BTreeSet<u32>) {
 }
 
 impl Plan {
+    /// True where rows that are read are locked.
+    pub fn locks_rows(&mut self) -> bool {
+        let mut locks = false;
+        let mut look = |node: &mut Node| locks |= matches!(node.kind, Kind::LockRows { .. });
+        self.root.each(&mut look);
+        self.subplans.iter_mut().for_each(|subplan| subplan.node.each(&mut look));
+        locks
+    }
+
     /// True where an expression uses a subplan.
     pub fn uses_subplan(&self, number: u32) -> bool {
         let mut used = false;

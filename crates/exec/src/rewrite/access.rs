@@ -8,6 +8,10 @@
 //! Of several keys the one is taken that more columns are bound of. Values are computed when the scan
 //! starts, so parameters and slots are as good as constants. A condition that the range makes sure of
 //! is not tested again, but kept for a row that was changed by somebody else.
+//!
+//! The past is narrowed down too, as far as the table had the same keys then. Whether it had is known
+//! when the scan starts, and where it had not, all rows are read; so conditions on the past are always
+//! tested, and no order is expected of it.
 
 use sql::plan::{Expr, ExprKind, Moment};
 use types::{Repr, Type, TypeSource};
@@ -25,22 +29,26 @@ pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
     }
 }
 
-/// Whether the ranges of keys of a table can serve a scan: not in the past, when it may have had
-/// others.
+/// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
+/// in the past, when the table may have had other keys.
 pub(super) fn can_range(scan: &Scan) -> bool {
     !scan.computed && matches!(scan.moment, Moment::Now) && scan.sample.is_none()
 }
 
 fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dyn Schema) {
-    if !can_range(scan) {
+    if scan.computed || scan.sample.is_some() {
         return;
     }
+    let is_now = matches!(scan.moment, Moment::Now);
+    // Versions between two moments are found by the rows' own keys, which no version changes.
+    let is_one_state = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
     let Some(facts) = schema.table(scan.relation) else { return };
     let Some(condition) = scan.condition.take() else { return };
     let list = conjuncts(condition);
     let best = facts
         .keys
         .iter()
+        .filter(|key| is_one_state || key.index.is_none())
         .filter_map(|key| Match::of(key, scan, columns, &list, types))
         .max_by_key(|found| found.score);
     let Some(best) = best else {
@@ -48,6 +56,11 @@ fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dy
         return;
     };
     scan.path = best.path;
+    if !is_now {
+        scan.path.is_single = false;
+        scan.condition = all_of(list);
+        return;
+    }
     let (mut sure, mut rest) = (Vec::new(), Vec::new());
     for (at, conjunct) in list.into_iter().enumerate() {
         if best.used.contains(&at) { sure.push(conjunct) } else { rest.push(conjunct) }

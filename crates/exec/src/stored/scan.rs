@@ -56,7 +56,7 @@ impl Scan {
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
-                return Self::past(stored, reach.attnums, reach.relation, csn);
+                return Self::past(stored, reach.attnums, reach.index, &table, range, csn);
             }
             Moment::AtVersion(version) => {
                 let csn = Csn(u64::try_from(version).unwrap_or_default());
@@ -66,7 +66,7 @@ impl Scan {
                         format!("there is no version {version}; the newest is {}", newest.0),
                     ));
                 }
-                return Self::past(stored, reach.attnums, reach.relation, csn);
+                return Self::past(stored, reach.attnums, reach.index, &table, range, csn);
             }
             Moment::FromTo(from, to) if from >= to => (Csn(1), Csn(0)),
             Moment::FromTo(from, to) => (stored.csn_at(from)?, before(to)?),
@@ -79,29 +79,33 @@ impl Scan {
             }
             Moment::All => (Csn(0), newest),
         };
-        let cursor = PastCursor::over(&table, KeyRange::ALL);
+        let cursor = PastCursor::over(&table, range);
         let source = Source::Versions { cursor, now: now(), from, to, found: VecDeque::new() };
         Ok(Self { attnums: reach.attnums.to_vec(), plain: None, table, source, within })
     }
 
-    /// The rows as they were after a commit, by the catalog of then.
-    fn past(stored: &Stored<'_>, attnums: &[i16], relation: types::Oid, csn: Csn) -> Result<Self> {
+    /// The rows as they were after a commit, by the catalog of then: those of the range, if the table
+    /// had the same key, else all.
+    fn past(
+        stored: &Stored<'_>,
+        attnums: &[i16],
+        index: Option<types::Oid>,
+        now: &Arc<Table>,
+        range: KeyRange,
+        csn: Csn,
+    ) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
         let snapshot = engine.snapshot_at(csn).map_err(|source| error(source.into()))?;
         let catalog = stored.cache.at(&snapshot).map_err(error)?;
-        let table = match stored.handles.table(&catalog, relation) {
-            Some(table) => table,
-            None => {
-                let name = stored.table(relation)?.relation().name.clone();
-                let message = format!("relation \"{name}\" did not exist at that time");
-                return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
-            }
+        let Some(table) = stored.handles.table(&catalog, now.relation().oid) else {
+            let name = &now.relation().name;
+            let message = format!("relation \"{name}\" did not exist at that time");
+            return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
         };
-        let now = stored.table(relation)?;
         for attnum in attnums.iter().filter(|attnum| **attnum > 0) {
             let column_of =
                 |table: &Table| table.relation().columns.get(position(*attnum)).cloned();
-            if let (Some(then), Some(now)) = (column_of(&table), column_of(&now))
+            if let (Some(then), Some(now)) = (column_of(&table), column_of(now))
                 && then.ty != now.ty
             {
                 let name = &now.name;
@@ -109,7 +113,11 @@ impl Scan {
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
         }
-        Ok(Self::over(table, attnums, None, KeyRange::ALL, false, Some(snapshot)))
+        let (index, range) = match has_key(&table, now, index) {
+            true => (index, range),
+            false => (None, KeyRange::ALL),
+        };
+        Ok(Self::over(table, attnums, index, range, false, Some(snapshot)))
     }
 
     fn over(
@@ -213,4 +221,20 @@ impl Scan {
             },
         }
     }
+}
+
+/// True where a table had the same key then as it has now: an index, or its own key.
+fn has_key(then: &Arc<Table>, now: &Arc<Table>, index: Option<types::Oid>) -> bool {
+    if Arc::ptr_eq(then, now) {
+        return true;
+    }
+    let Some(oid) = index else {
+        return then.keyed_by() == now.keyed_by() && then.shape() == now.shape();
+    };
+    let find = |table: &'_ Arc<Table>| {
+        let index = table.indexes().iter().find(|index| index.relation().oid == oid)?;
+        let is_valid = index.relation().index().is_some_and(|data| data.is_valid);
+        is_valid.then(|| index.shape().clone())
+    };
+    find(then).is_some_and(|shape| Some(shape) == find(now))
 }

@@ -191,10 +191,10 @@ impl RowValues for Values<'_> {
                 let column = &table.columns[position];
                 Ok(match (value, column.repr) {
                     (Datum::Int8(value), types::Repr::Int4) => {
-                        i32::try_from(value).map_or(Datum::Null, Datum::Int4)
+                        Datum::Int4(value.try_into().map_err(|_| beyond("integer"))?)
                     }
                     (Datum::Int8(value), types::Repr::Int2) => {
-                        i16::try_from(value).map_or(Datum::Null, Datum::Int2)
+                        Datum::Int2(value.try_into().map_err(|_| beyond("smallint"))?)
                     }
                     (value, _) => {
                         Modifier::NONE.apply(value, column.ty, types::Coercion::Assignment)?
@@ -221,6 +221,11 @@ impl RowValues for Values<'_> {
     fn context(&self) -> Context<'_> {
         self.types()
     }
+}
+
+/// 22003 for a number of a sequence that does not fit its column.
+fn beyond(ty: &str) -> Error {
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{ty} out of range"))
 }
 
 fn internal(message: &str) -> Error {

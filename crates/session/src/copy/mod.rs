@@ -14,17 +14,19 @@ mod options;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
+use table::catalog::Relation;
 use table::rows::{Change, RowValues, Table};
-use types::{Context, Datum, Modifier, Oid, SqlState, Type};
+use types::{Context, Datum, Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
+use crate::evaluate::Evaluator;
 use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
 use crate::session::Session;
 use crate::statement::Parsed;
-use crate::values::Values;
 use options::{CopyOptions, Style};
 
 /// Data that goes out.
@@ -47,6 +49,8 @@ pub(crate) struct In {
     rows: u64,
     line: u64,
     header: bool,
+    /// Which rows are wanted, over the columns that are there.
+    filter: Option<Program>,
     alone: bool,
 }
 
@@ -58,9 +62,6 @@ impl Session {
             CopyEnd::Client => {}
             CopyEnd::File(_) => return Err(Error::not_supported("COPY with a file of the server")),
             CopyEnd::Program(_) => return Err(Error::not_supported("COPY with a program")),
-        }
-        if copy.filter.is_some() {
-            return Err(Error::not_supported("COPY FROM ... WHERE"));
         }
         let options = CopyOptions::new(&copy.options, copy.from)?;
         if copy.from {
@@ -202,6 +203,10 @@ impl Session {
             Style::Binary => Format::Binary,
             _ => Format::Text,
         };
+        let filter = match &copy.filter {
+            Some(filter) => Some(self.filter_of(&relation, &filter.text)?),
+            None => None,
+        };
         let announced = CopyFormat { format, columns: columns.len() };
         self.copying = Some(In {
             table: relation.oid,
@@ -213,9 +218,27 @@ impl Session {
             binary: binary::Reader::new(),
             rows: 0,
             line: 0,
+            filter,
             alone,
         });
         Ok(Work::CopyIn(announced))
+    }
+
+    /// The condition of `WHERE` over the rows of a table.
+    fn filter_of(&self, relation: &Relation, text: &str) -> Result<Program> {
+        let schema = self.names.schema_name(relation.schema);
+        let over = sql::bind::Names::relation(&*self.names, Some(schema), &relation.name);
+        let surroundings = self.surroundings();
+        let bound =
+            sql::bind::expression(text, over.as_deref(), &*self.names, surroundings.types())
+                .map_err(|error| Error::from(error.cause))?;
+        if bound.ty != Type::BOOL {
+            let types: &dyn TypeSource = &*self.names;
+            let ty = types.name_of(bound.ty);
+            let message = format!("argument of WHERE must be type boolean, not type {ty}");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        Ok(Program::compile(&bound, &*self.names)?)
     }
 
     /// Takes data in, and inserts the rows that are whole.
@@ -239,7 +262,8 @@ impl Session {
         let open = self.transaction.as_mut().ok_or_else(no_copy)?;
         let txn = open.inner.as_mut().ok_or_else(no_copy)?;
         let around = Surroundings::of(&self.client, &names, open.started);
-        let mut values = Values::new(&around, Arc::clone(&names));
+        let evaluator = Evaluator::new(&around, &names);
+        let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.catalog));
         copy.lines.push(if copy.options.style == Style::Binary { &[] } else { data });
         copy.binary.push(if copy.options.style == Style::Binary { data } else { &[] });
@@ -255,6 +279,14 @@ impl Session {
                 cause: error.cause.with_context(format!("COPY {name}, line {line}")),
                 ..error
             };
+            if let Some(filter) = &copy.filter {
+                let live = handle.relation().live_columns();
+                let live: Vec<Datum> =
+                    live.map(|column| row[column.attnum as usize - 1].clone()).collect();
+                if !filter.test(&live, evaluator.frame())? {
+                    continue;
+                }
+            }
             let mut row = row;
             values.complete(handle.relation(), &mut row).map_err(|error| context(error.into()))?;
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
@@ -290,10 +322,10 @@ impl In {
     fn next_row(
         &mut self,
         handle: &Table,
-        values: &mut Values<'_>,
+        values: &mut exec::stored::Values<'_>,
         context: &Context<'_>,
         last: bool,
-    ) -> types::Result<Option<Vec<Datum>>> {
+    ) -> Result<Option<Vec<Datum>>> {
         let width = handle.relation().columns.len();
         let mut given: Vec<Option<Datum>> = vec![None; width];
         if self.options.style == Style::Binary {
@@ -326,7 +358,7 @@ impl In {
             row.push(match value {
                 Some(value) => value,
                 None if handle.relation().columns[at].is_dropped => Datum::Null,
-                None => values.value_of_default(handle.relation(), at)?,
+                None => values.default(handle.relation(), at)?,
             });
         }
         Ok(Some(row))

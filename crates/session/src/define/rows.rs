@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::{Catalog, Constraint, ConstraintKind};
+use ::table::catalog::{Catalog, Constraint, ConstraintKind, Relation};
 use ::table::rows::{Batch, Change, Cursor, RowValues, Table};
-use types::{Datum, Error as SqlError, Object, Oid, SqlState};
+use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
 use super::Maker;
 use crate::error::{Error, Result};
-use crate::values::Values;
+use crate::evaluate::Evaluator;
 
 /// How many rows are looked at at once.
 const ROWS_AT_ONCE: usize = 500;
@@ -64,7 +64,9 @@ impl Maker<'_, '_> {
         let table = self.handle(&catalog, table)?;
         let at = table.indexes().iter().position(|known| known.relation().oid == index);
         let Some(at) = at else { return Ok(()) };
-        let mut values = Values::new(self.around, Arc::clone(&self.names));
+        let names = Arc::clone(&self.names);
+        let evaluator = Evaluator::new(self.around, &names);
+        let mut values = evaluator.values();
         self.checks.set_catalog(catalog);
         let mut change =
             Change { txn: self.ddl.transaction(), values: &mut values, checks: self.checks };
@@ -100,19 +102,20 @@ impl Maker<'_, '_> {
         match &constraint.kind {
             ConstraintKind::Check { expr, .. } => {
                 let names = Arc::clone(&self.names);
-                let values = Values::new(self.around, Arc::clone(&names));
+                let evaluator = Evaluator::new(self.around, &names);
                 let relation = table.relation();
                 let schema = names.schema_name(relation.schema);
                 let over = sql::bind::Names::relation(&*names, Some(schema), &relation.name);
                 let bound =
-                    sql::bind::expression(&expr.text, over.as_deref(), &*names, values.context())
+                    sql::bind::expression(&expr.text, over.as_deref(), &*names, self.context())
                         .map_err(|error| Error::from(error.cause))?;
-                let program = values.compile(&bound)?;
-                let live: Vec<usize> =
-                    relation.live_columns().map(|column| column.attnum as usize - 1).collect();
+                let program = evaluator.compile(&bound)?;
+                let live = live(relation);
                 let mut broken = false;
                 self.each_row(&table, &mut |row| {
-                    broken = matches!(values.run(&program, &row, &live)?, Datum::Bool(false));
+                    let row = refs(&row, &live);
+                    let value = program.run(&row, evaluator.frame())?;
+                    broken = matches!(value, Datum::Bool(false));
                     Ok(!broken)
                 })?;
                 if !broken {
@@ -135,11 +138,13 @@ impl Maker<'_, '_> {
                     rows.push(row);
                     Ok(true)
                 })?;
-                let mut values = Values::new(self.around, Arc::clone(&self.names));
+                let names = Arc::clone(&self.names);
+                let evaluator = Evaluator::new(self.around, &names);
                 self.checks.set_catalog(catalog);
                 for row in rows {
                     self.checks.validate(self.ddl.transaction(), &table, constraint, &row)?;
                 }
+                let mut values = evaluator.values();
                 Ok(self.checks.end_statement(self.ddl.transaction(), &mut values)?)
             }
             ConstraintKind::Key { .. } => Ok(()),
@@ -151,27 +156,30 @@ impl Maker<'_, '_> {
         if !is_stable(expr) {
             return Ok(None);
         }
-        let values = Values::new(self.around, Arc::clone(&self.names));
-        let program = values.compile(expr)?;
-        Ok(Some(values.run(&program, &[], &[])?))
+        Ok(Some(Evaluator::new(self.around, &self.names).value(expr)?))
     }
 
     /// Writes rows anew where the catalog has asked for it.
     pub fn rewrite_rows(&mut self) -> Result<()> {
-        for rewrite in self.ddl.take_rewrites() {
+        let rewrites = self.ddl.take_rewrites();
+        if !rewrites.is_empty() {
+            self.see();
+        }
+        let names = Arc::clone(&self.names);
+        let evaluator = Evaluator::new(self.around, &names);
+        let mut values = evaluator.values();
+        for rewrite in rewrites {
             let oid = rewrite.before.relation.oid;
             let before = self.handle(&Arc::clone(&self.before), oid)?;
             let catalog = Arc::clone(self.ddl.catalog());
             let after = self.handle(&catalog, oid)?;
             let using = std::mem::take(&mut self.using);
-            let mut values = Values::new(self.around, Arc::clone(&self.names));
             let programs = using
                 .iter()
                 .filter(|(table, ..)| *table == oid)
-                .map(|(_, attnum, expr)| Ok((*attnum as usize - 1, values.compile(expr)?)))
+                .map(|(_, attnum, expr)| Ok((*attnum as usize - 1, evaluator.compile(expr)?)))
                 .collect::<Result<Vec<_>>>()?;
-            let live: Vec<usize> =
-                before.relation().live_columns().map(|column| column.attnum as usize - 1).collect();
+            let live = live(before.relation());
             let old_width = before.relation().columns.len();
             let relation = after.relation();
             self.checks.set_catalog(Arc::clone(&catalog));
@@ -182,11 +190,12 @@ impl Maker<'_, '_> {
             })?;
             for old in rows {
                 let mut new = old.clone();
+                let old = refs(&old, &live);
                 for (position, program) in &programs {
-                    new[*position] = values.run(program, &old, &live)?;
+                    new[*position] = program.run(&old, evaluator.frame())?;
                 }
                 for position in old_width..relation.columns.len() {
-                    let value = values.value_of_default(relation, position)?;
+                    let value = values.default(relation, position)?;
                     new.push(value);
                 }
                 values.complete(relation, &mut new)?;
@@ -202,6 +211,16 @@ impl Maker<'_, '_> {
         self.before = Arc::clone(self.ddl.catalog());
         Ok(())
     }
+}
+
+/// The positions of the columns that are there.
+fn live(relation: &Relation) -> Vec<usize> {
+    relation.live_columns().map(|column| column.attnum as usize - 1).collect()
+}
+
+/// The values of some columns of a row.
+fn refs<'a>(row: &'a [Datum], columns: &[usize]) -> Vec<DatumRef<'a>> {
+    columns.iter().map(|at| row[*at].as_ref()).collect()
 }
 
 /// True where an expression has no part that changes from call to call.

@@ -241,7 +241,14 @@ pub(super) fn casts(rows: &mut Rows) {
                     scalar::cast::Circumstance::Explicit => 'e',
                 }),
             ),
-            ("castmethod", letter(if function == Oid::NONE { 'b' } else { 'f' })),
+            (
+                "castmethod",
+                letter(match cast.how() {
+                    scalar::cast::How::Function(_) => 'f',
+                    scalar::cast::How::Relabel => 'b',
+                    _ => 'i',
+                }),
+            ),
         ]);
     }
 }

@@ -97,7 +97,8 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-fn bound(bound: &mut Bound, f: &mut dyn FnMut(&mut Expr)) {
+/// Calls `f` for the expression of an end of a frame.
+pub fn bound(bound: &mut Bound, f: &mut dyn FnMut(&mut Expr)) {
     if let Bound::Preceding(offset) | Bound::Following(offset) = bound {
         f(offset);
     }
@@ -202,7 +203,8 @@ pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
     }
 }
 
-fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
+/// Calls `f` for each expression of a change of rows, and tells which row it sees.
+pub fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
     match action {
         Action::Delete | Action::Erase => {}
         Action::Insert { generated, conflict } => {

@@ -30,6 +30,7 @@ mod lexer;
 mod query;
 mod source;
 mod special;
+pub mod template;
 mod types;
 mod utility;
 pub mod visit;

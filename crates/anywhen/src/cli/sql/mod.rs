@@ -138,19 +138,15 @@ impl Shell {
 
     /// Runs a statement and shows what it gives.
     fn statement(&mut self, text: &str) -> Outcome {
+        if meta::is_copy(text) {
+            return self.copy(text);
+        }
         let done = self.connection.query(text, &[]);
         self.notices();
-        let rows = match done {
-            Ok(rows) => rows,
-            // COPY with this process's own streams.
-            Err(error) if meta::is_copy(text) && error.state().code() == "0A000" => {
-                return self.copy(text);
-            }
-            Err(error) => return Err(in_text(&error, text)),
-        };
-        self.show(&rows)
+        self.show(&done.map_err(|error| in_text(&error, text))?)
     }
 
+    /// Runs `COPY` with the streams of this process.
     fn copy(&mut self, text: &str) -> Outcome {
         let reads = text.to_ascii_lowercase().contains("from stdin");
         let done = match reads {

@@ -1,0 +1,64 @@
+//! Expressions computed with what a session knows: by plans, and outside of them where definitions,
+//! `COPY` and constraints need the value of a default, a check, or the key of an index.
+
+use exec::stored::Values;
+use sql::eval::{Frame, Program, Row};
+use sql::plan::Expr;
+use types::{Datum, Result};
+
+use crate::client::Surroundings;
+use crate::host::Host;
+use crate::names::Names;
+
+/// Computes expressions for one statement, with the names of one catalog.
+pub(crate) struct Evaluator<'a> {
+    context: scalar::Context<'a>,
+    host: Host<'a>,
+    names: &'a Names,
+    params: &'a [Datum],
+}
+
+impl<'a> Evaluator<'a> {
+    /// Expressions without parameters. `names` may be newer than those of the statement: a
+    /// definition goes on with the catalog that it has made so far.
+    pub fn new(surroundings: &'a Surroundings<'a>, names: &'a Names) -> Self {
+        Self::with_params(surroundings, names, &[])
+    }
+
+    /// Expressions with the values of their parameters.
+    pub fn with_params(
+        surroundings: &'a Surroundings<'a>,
+        names: &'a Names,
+        params: &'a [Datum],
+    ) -> Self {
+        let mut context = surroundings.context();
+        context.types.types = names;
+        context.types.objects = names;
+        Evaluator { context, host: Host { surroundings }, names, params }
+    }
+
+    /// What programs are run in.
+    pub fn frame(&self) -> Frame<'_> {
+        Frame { context: &self.context, params: self.params, host: &self.host }
+    }
+
+    /// What only SQL can say of the rows of tables.
+    pub fn values(&self) -> Values<'_> {
+        Values {
+            names: self.names,
+            schema: self.names,
+            programs: &self.names.programs,
+            frame: self.frame(),
+        }
+    }
+
+    /// A program for an expression that was bound.
+    pub fn compile(&self, expr: &Expr) -> Result<Program> {
+        Program::compile(expr, self.names)
+    }
+
+    /// The value of an expression that was bound over no row.
+    pub fn value(&self, expr: &Expr) -> Result<Datum> {
+        self.compile(expr)?.run(Row::NONE, self.frame())
+    }
+}

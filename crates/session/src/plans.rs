@@ -1,0 +1,195 @@
+//! Statements that were read before, and the plans that were made for them.
+//!
+//! ```text
+//!   text ──────────────> Known ─── the statement
+//!   text ──template──>        └─── plans: path, types of parameters, settings, catalog ──> Planned
+//! ```
+//!
+//! All sessions share them. A plan depends on more than its text: on the schemas that names are
+//! looked for in, the types of the parameters, the settings that constants are read with, and the
+//! catalog. Those are its [`Basis`]; a plan of another catalog is never found again.
+//!
+//! A statement of the simple protocol is known by its template, which has parameters in the place of
+//! constants. Where a template cannot be used in the place of its statements, it is marked unfit, and
+//! they are known by their own texts.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use sql::parse::ast::Statement;
+use types::{Oid, Style, Type};
+
+use crate::query::{Planned, tag_of};
+
+/// How many bytes the texts of a generation have together. A statement and its plans take about
+/// fifty times as much as its text.
+const GENERATION_BYTES_MAX: usize = 1 << 20;
+/// The longest text that is kept, in bytes.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+/// How many plans are kept for one text.
+const PLANS_MAX: usize = 8;
+
+/// What a plan was made from, beside its text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Basis {
+    /// The version of the catalog.
+    pub catalog: u64,
+    /// The schemas that names are looked for in.
+    pub path: Vec<Oid>,
+    /// The types that were given for the parameters.
+    pub params: Vec<Type>,
+    /// The settings that constants are read with.
+    style: (u8, u8, Arc<str>),
+}
+
+impl Basis {
+    pub fn new(catalog: u64, path: &[Oid], params: &[Type], style: &Style) -> Self {
+        let style =
+            (style.date_order as u8, style.interval_style as u8, style.time_zone.name().into());
+        Basis { catalog, path: path.to_vec(), params: params.to_vec(), style }
+    }
+}
+
+/// A statement that was read before.
+pub(crate) struct Known {
+    pub text: Arc<str>,
+    pub statement: Arc<Statement>,
+    /// True where it is the template of statements that mean something else.
+    unfit: AtomicBool,
+    /// False where its constants may mean the moment at which they are read.
+    is_timeless: bool,
+    plans: RwLock<Vec<(Basis, Arc<Planned>)>>,
+}
+
+impl Known {
+    fn new(text: &str, statement: Arc<Statement>) -> Self {
+        Known {
+            text: text.into(),
+            statement,
+            unfit: AtomicBool::new(false),
+            is_timeless: is_timeless(text),
+            plans: RwLock::default(),
+        }
+    }
+
+    pub fn is_fit(&self) -> bool {
+        !self.unfit.load(Ordering::Relaxed)
+    }
+
+    /// To be called when statements turn out to mean something else than the template.
+    pub fn set_unfit(&self) {
+        self.unfit.store(true, Ordering::Relaxed);
+    }
+
+    pub fn plan(&self, basis: &Basis) -> Option<Arc<Planned>> {
+        let plans = self.plans.read();
+        plans.iter().find(|(known, _)| known == basis).map(|(_, planned)| Arc::clone(planned))
+    }
+
+    pub fn keep(&self, basis: Basis, planned: &Arc<Planned>) {
+        if !self.is_timeless {
+            return;
+        }
+        let mut plans = self.plans.write();
+        plans.retain(|(known, _)| known.catalog >= basis.catalog && *known != basis);
+        if plans.len() == PLANS_MAX {
+            plans.remove(0);
+        }
+        plans.push((basis, Arc::clone(planned)));
+    }
+}
+
+/// False for texts whose constants may mean the moment at which they are read.
+fn is_timeless(text: &str) -> bool {
+    !["now", "today", "tomorrow", "yesterday"].iter().any(|word| {
+        let bytes = text.as_bytes();
+        bytes
+            .windows(word.len() + 1)
+            .any(|window| window[0] == b'\'' && window[1..].eq_ignore_ascii_case(word.as_bytes()))
+    })
+}
+
+type Generation = HashMap<Arc<str>, Arc<Known>>;
+
+/// The statements of an instance that were read before: those used lately, and those used before.
+#[derive(Default)]
+pub(crate) struct Plans {
+    young: RwLock<Generation>,
+    old: Mutex<Generation>,
+    young_bytes: Mutex<usize>,
+}
+
+impl Plans {
+    /// The statement of a text that was read before.
+    pub fn find(&self, text: &str) -> Option<Arc<Known>> {
+        if let Some(known) = self.young.read().get(text) {
+            return Some(Arc::clone(known));
+        }
+        let known = self.old.lock().remove(text)?;
+        self.keep(&known);
+        Some(known)
+    }
+
+    /// Keeps a statement; `None` for one that has no plan, or too long a text.
+    pub fn add(&self, text: &str, statement: &Arc<Statement>) -> Option<Arc<Known>> {
+        if text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        tag_of(statement)?;
+        let known = Arc::new(Known::new(text, Arc::clone(statement)));
+        self.keep(&known);
+        Some(known)
+    }
+
+    fn keep(&self, known: &Arc<Known>) {
+        let mut bytes = self.young_bytes.lock();
+        *bytes += known.text.len();
+        let mut young = self.young.write();
+        if *bytes > GENERATION_BYTES_MAX {
+            *bytes = known.text.len();
+            *self.old.lock() = mem::take(&mut *young);
+        }
+        young.insert(Arc::clone(&known.text), Arc::clone(known));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(plans: &Plans, text: &str) -> Option<Arc<Known>> {
+        let mut parsed = sql::parse::statements(text).expect("it is SQL");
+        plans.add(text, &Arc::new(parsed.remove(0).statement))
+    }
+
+    #[test]
+    fn what_is_used_stays_and_what_is_not_is_forgotten() {
+        let plans = Plans::default();
+        let used = add(&plans, "SELECT 1").expect("it has a plan");
+        let filler = "x".repeat(TEXT_BYTES_MAX / 2);
+        for number in 0..4 * GENERATION_BYTES_MAX / filler.len() {
+            add(&plans, &format!("SELECT '{filler}', {number}")).expect("it has a plan");
+            assert!(Arc::ptr_eq(&used, &plans.find("SELECT 1").expect("it is known")));
+        }
+        let kept = plans.young.read().len() + plans.old.lock().len();
+        assert!(kept <= 2 * GENERATION_BYTES_MAX / filler.len() + 2, "{kept}");
+    }
+
+    #[test]
+    fn what_has_no_plan_is_not_known() {
+        let plans = Plans::default();
+        for text in ["BEGIN", "CREATE TABLE t ()"] {
+            assert!(add(&plans, text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn constants_that_mean_now_are_found() {
+        assert!(!is_timeless("SELECT 'Now'::timestamp"));
+        assert!(!is_timeless("SELECT date 'tomorrow'"));
+        assert!(is_timeless("SELECT now(), 'knowing'"));
+    }
+}

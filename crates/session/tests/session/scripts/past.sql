@@ -1,0 +1,43 @@
+-- The past is read by keys as far as the table had them then, and whatever keys it had, the rows are those of then.
+create table person (id int primary key, name text, age int);
+insert into person select n, 'name ' || n, n % 10 from generate_series(1, 100) n;
+select distinct _version from person;
+update person set age = 77, name = 'changed' where id = 7;
+delete from person where id = 8;
+insert into person values (101, 'new', 7);
+create index person_age on person (age);
+update person set age = 78 where id = 17;
+select max(_version) from person;
+select * from person for system_version as of 3 where id = 7;
+select * from person for system_version as of 4 where id = 7;
+select * from person for system_version as of 3 where id = 8;
+select * from person for system_version as of 5 where id = 8;
+select * from person for system_version as of 5 where id in (101, 7, 8, 9) order by id;
+select * from person for system_version as of 6 where id in (101, 7, 8, 9) order by id;
+select id from person for system_version as of 3 where age = 7 order by id;
+select id from person for system_version as of 7 where age = 7 order by id;
+select id from person for system_version as of 8 where age = 7 order by id;
+select id from person for system_version as of 8 where age between 7 and 78 and id < 20 order by age, id;
+select age, _version, _system_to = 'infinity' from person for system_time all where id = 7 order by _version;
+select age, _version, _system_to = 'infinity' from person for system_time all where id between 7 and 8 order by id, _version;
+select count(*) from person for system_time all where age = 7;
+-- Keys change.
+create table thing (id int primary key, code text unique, n int);
+insert into thing values (1, 'a', 10), (2, 'b', 20), (3, 'c', 30);
+select max(_version) from thing;
+alter table thing drop constraint thing_pkey;
+alter table thing add primary key (code);
+update thing set n = 21 where code = 'b';
+select max(_version) from thing;
+select * from thing where code = 'b';
+select * from thing for system_version as of 11 where code = 'b';
+select * from thing for system_version as of 11 where id = 2;
+select * from thing for system_version as of 13 where code = 'b';
+alter table thing alter id type text using 'x' || id;
+select * from thing where id = 'x2';
+select id from thing for system_version as of 11 where code = 'b';
+select id, n from thing for system_time all where code = 'b' order by _version;
+-- Views and joins.
+create view old as select p.id, p.age, t.n from person p join thing t on t.n = p.id * 10 where p.id < 3;
+select * from old order by id;
+select a.id, a.age, b.age from person a join person for system_version as of 3 b on a.id = b.id where a.id in (7, 17) order by a.id;
