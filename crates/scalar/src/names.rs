@@ -118,5 +118,6 @@ columns! {
     3959 "key" TEXT, "value" TEXT;
     3969 "value" TEXT;
     6211 "message" TEXT, "detail" TEXT, "hint" TEXT, "sql_error_code" TEXT;
+    13135 "x" ANYELEMENT, "n" INT4;
     6318 "type" TEXT, "name" TEXT, "description" TEXT;
 }

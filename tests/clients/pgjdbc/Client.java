@@ -184,7 +184,6 @@ public class Client {
       same(rows(about.getTablePrivileges(null, "pgjdbc", "pupil"), "GRANTEE", "PRIVILEGE").size() >= 7, true);
       same(rows(about.getTableTypes(), "TABLE_TYPE").contains("VIEW"), true);
       note(rows(about.getFunctions(null, "pg_catalog", "lower"), "FUNCTION_NAME").contains("lower"), "lower");
-      note(about.getSQLKeywords().contains("ilike"), about.getSQLKeywords());
       note(about.getMaxColumnNameLength() == 63, "names");
       note(rows(about.getClientInfoProperties(), "NAME").contains("ApplicationName"), "client info");
     }

@@ -13,6 +13,7 @@
 //! about what this server does not have are empty.
 
 mod activity;
+pub mod forms;
 mod kinds;
 mod objects;
 mod relations;

@@ -39,13 +39,15 @@ pub use names::{
     ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
 
+use std::collections::HashMap;
+
 use ::types::{Modifier, SqlState, Type, TypeSource};
 use scalar::facts::Facts;
 
 use crate::error::{Error, Result};
 use crate::parse::ast::{Statement, TypeName};
 use crate::plan::{Column, Expr, Moment, Origin, Plan};
-use scope::Scope;
+use scope::{Described, Scope};
 
 /// A bound statement.
 #[derive(Clone, Debug)]
@@ -151,6 +153,8 @@ struct Binder<'a> {
     scopes: Vec<Scope>,
     /// For each column, by its number, the scope in whose `FROM` it is.
     owners: Vec<u32>,
+    /// The fields of columns that are rows without a type of their own, by the column's number.
+    records: HashMap<u32, Described>,
     next_scope: u32,
     next_table: u32,
     /// How deep views are nested.
@@ -174,6 +178,7 @@ impl<'a> Binder<'a> {
             open_params: true,
             scopes: Vec::new(),
             owners: Vec::new(),
+            records: HashMap::new(),
             next_scope: 0,
             next_table: 0,
             views: 0,
@@ -207,7 +212,12 @@ impl<'a> Binder<'a> {
     /// A new column that holds the values of an expression.
     fn column_for(&mut self, name: impl Into<String>, expr: &Expr) -> Column {
         let (ty, modifier) = (expr.ty, expr.modifier);
-        self.column(name, ty, modifier, None)
+        let fields = if ty == Type::RECORD { self.fields_of(expr) } else { None };
+        let column = self.column(name, ty, modifier, None);
+        if let Some(fields) = fields {
+            self.records.insert(column.id, fields);
+        }
+        column
     }
 
     /// Makes columns those of the scope that is being bound.
