@@ -102,17 +102,6 @@ impl Scan {
             let message = format!("relation \"{name}\" did not exist at that time");
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
         };
-        for attnum in attnums.iter().filter(|attnum| **attnum > 0) {
-            let column_of =
-                |table: &Table| table.relation().columns.get(position(*attnum)).cloned();
-            if let (Some(then), Some(now)) = (column_of(&table), column_of(now))
-                && then.ty != now.ty
-            {
-                let name = &now.name;
-                let message = format!("column \"{name}\" was of another type at that time");
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-            }
-        }
         let (index, range) = match has_key(&table, now, index) {
             true => (index, range),
             false => (None, KeyRange::ALL),
