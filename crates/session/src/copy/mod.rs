@@ -272,7 +272,7 @@ impl Session {
             let row = match copy.next_row(&handle, &mut values, &around.types(), last) {
                 Ok(Some(row)) => row,
                 Ok(None) => break,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
             let (name, line) = (&copy.name, copy.line);
             let context = |error: Error| Error {
