@@ -267,7 +267,10 @@ impl Builder<'_> {
         let checks = modify
             .checks
             .iter()
-            .map(|(name, check)| Ok((name.clone(), self.program(check)?)))
+            .map(|check| {
+                let (name, is_view) = (check.name.clone(), check.is_view);
+                Ok(guard::Check { name, is_view, program: self.program(&check.expr)? })
+            })
             .collect::<Result<_>>()?;
         let guard = Guard {
             schema: relation.schema.clone(),

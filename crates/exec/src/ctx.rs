@@ -30,6 +30,9 @@ pub struct Ctx<'a> {
     pub tables: &'a dyn Tables,
     /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`.
     pub memory_bytes_max: usize,
+    /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
+    /// run where it holds up nobody. None for as many as it takes.
+    pub rows_max: Option<u64>,
 }
 
 /// What the operators of one execution share.
@@ -46,7 +49,7 @@ pub(crate) struct Shared {
     /// How many rows the outermost change has changed.
     pub(crate) rows_changed: Cell<u64>,
     held_bytes: Cell<usize>,
-    ticks: Cell<u32>,
+    ticks: Cell<u64>,
 }
 
 impl Shared {
@@ -73,6 +76,7 @@ impl Shared {
         self.touched.borrow_mut().clear();
         self.rows_changed.set(0);
         self.held_bytes.set(0);
+        self.ticks.set(0);
     }
 
     pub(crate) fn set_slot(&self, slot: u32, value: Datum) {
@@ -109,23 +113,30 @@ impl Env<'_> {
         self.ctx.frame.context.types.types
     }
 
-    /// To be called for each row: looks now and then whether the statement was canceled.
+    /// To be called for each row: looks now and then whether the statement may go on.
     #[inline]
     pub(crate) fn tick(&self) -> Result<()> {
-        let ticks = self.shared.ticks.get().wrapping_add(1);
+        let ticks = self.shared.ticks.get() + 1;
         self.shared.ticks.set(ticks);
-        if ticks.is_multiple_of(TICKS_MAX) && self.ctx.cancel.load(Ordering::Relaxed) {
-            return Err(Error::new(
-                SqlState::QUERY_CANCELED,
-                "canceling statement due to user request",
-            ));
+        if ticks.is_multiple_of(TICKS_MAX) { self.may_go_on(ticks) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn may_go_on(&self, ticks: u64) -> Result<()> {
+        if self.ctx.cancel.load(Ordering::Relaxed) {
+            let message = "canceling statement due to user request";
+            return Err(Error::new(SqlState::QUERY_CANCELED, message));
+        }
+        if self.ctx.rows_max.is_some_and(|rows_max| ticks >= rows_max) {
+            let message = "the statement looks at more rows than it may here";
+            return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
         }
         Ok(())
     }
 }
 
-/// After how many rows the cancel flag is looked at.
-const TICKS_MAX: u32 = 256;
+/// After how many rows it is looked whether the statement may go on.
+const TICKS_MAX: u64 = 256;
 
 impl Around for Env<'_> {
     fn slot(&self, number: usize) -> Datum {

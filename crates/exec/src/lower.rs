@@ -19,8 +19,8 @@ use sql::plan::{self as bound, CteBody, Expr, ExprKind, Node as Bound};
 use types::{Context, Error, Repr, Result, SqlState, Type, TypeSource};
 
 use crate::plan::{
-    Aggregate, Body, Join, JoinKind, Kind, Link, Modify, Node, Path, Plan, Scan, Subplan, Table,
-    Test, each_part,
+    Aggregate, Body, Check, Join, JoinKind, Kind, Link, Modify, Node, Path, Plan, Scan, Subplan,
+    Table, Test, each_part,
 };
 use crate::tables::Schema;
 
@@ -75,9 +75,13 @@ fn constraints(
         sql::bind::expression(text, Some(&facts.relation), names, context)
             .map_err(|error| error.cause)
     };
+    // Constraints come before what views ask for.
+    let of_views = std::mem::take(&mut modify.checks);
     for (name, text) in &facts.checks {
-        modify.checks.push((name.clone(), expr(text)?));
+        let (name, expr) = (name.clone(), expr(text)?);
+        modify.checks.push(Check { name, is_view: false, expr });
     }
+    modify.checks.extend(of_views);
     modify.facts = Some(facts);
     Ok(())
 }
@@ -234,7 +238,11 @@ impl Lowering<'_> {
             merged,
             width,
             facts: None,
-            checks: Vec::new(),
+            checks: modify
+                .view_checks
+                .into_iter()
+                .map(|(name, expr)| Check { name, is_view: true, expr })
+                .collect(),
         }))
     }
 

@@ -88,6 +88,8 @@ pub struct Reach<'a> {
     pub upper: Bound<Vec<u8>>,
     /// From the end to the beginning.
     pub is_backward: bool,
+    /// True where at most one row is in the range, which has the key that it begins with.
+    pub is_single: bool,
 }
 
 /// A scan that is being run: whatever the tables keep of it between two rows, of which they borrow

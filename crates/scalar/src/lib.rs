@@ -57,3 +57,4 @@ mod window;
 
 pub use context::{Clock, Context, Random, Session};
 pub use function::{Call, Eval, Function, Rows, Volatility};
+pub use json::to_jsonb;

@@ -99,6 +99,9 @@ arguments! {
     6339 "min" "max";
     6340 "min" "max";
     6341 "min" "max";
+    9500 "relation" "after" "upto";
+    9501 "relation" "after" "upto";
+    9502 "relation" "after" "upto";
 }
 
 columns! {
@@ -120,4 +123,7 @@ columns! {
     6211 "message" TEXT, "detail" TEXT, "hint" TEXT, "sql_error_code" TEXT;
     13135 "x" ANYELEMENT, "n" INT4;
     6318 "type" TEXT, "name" TEXT, "description" TEXT;
+    9500 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
+    9501 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
+    9502 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
 }

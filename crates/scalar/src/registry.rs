@@ -44,6 +44,7 @@ const TABLES: &[&[Function]] = &[
     regex::SETS,
     series::TABLE,
     server::TABLE,
+    server::PAST,
     session::TABLE,
     size::TABLE,
     string::TABLE,

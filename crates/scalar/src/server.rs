@@ -5,6 +5,14 @@
 
 use crate::function::{Default, Function, signatures};
 
+/// Functions that PostgreSQL does not have: those about the past. Its numbers end below 8000, and
+/// those of users begin at 16384.
+pub(crate) const PAST: &[Function] = signatures! { Server
+    9500 table_changes(REGCLASS, INT8, INT8) -> RECORD [set, stable];
+    9501 table_changes(REGCLASS, TIMESTAMPTZ, TIMESTAMPTZ) -> RECORD [set, stable];
+    9502 table_changes(REGCLASS, TEXT, TEXT) -> RECORD [set, stable];
+};
+
 pub(crate) const TABLE: &[Function] = signatures! { Server
     1216 col_description(OID, INT4) -> TEXT [stable];
     817 current_query() -> TEXT [volatile, nullable];

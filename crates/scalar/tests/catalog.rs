@@ -23,7 +23,8 @@ fn signatures_are_those_of_the_catalog() {
         .collect();
     let mut seen = HashSet::new();
     let mut wrong = Vec::new();
-    for function in registry::all() {
+    // Those from 8000 on are not PostgreSQL's.
+    for function in registry::all().filter(|function| function.oid.0 < 8_000) {
         assert!(seen.insert(function.oid), "{} is listed twice", function.oid);
         let letter = |holds| if holds { "t" } else { "f" };
         let kind = match function.eval {

@@ -26,6 +26,7 @@ use types::SqlState;
 use crate::channel::{Channel, Peer};
 use crate::conversation::{Conversation, OUT_BYTES_MAX, Step};
 use crate::core::Core;
+use crate::desk::Block;
 use crate::door::Arrival;
 use crate::metrics::add;
 use crate::wire::startup::MINOR_LONG_SECRET;
@@ -49,6 +50,8 @@ struct Connection<'c> {
     /// None only while it is on another thread.
     conversation: Option<Box<Conversation>>,
     nudge: Arc<Notify>,
+    /// What the desk knows of its transaction.
+    block: Block<'c>,
 }
 
 /// What ended a wait.
@@ -102,8 +105,14 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     session.set_wake(Arc::new(move || waker.notify_one()));
     let slow = core.shared.options.slow_statement;
     let conversation = Conversation::begin(session, out, Arc::clone(&core.counters), slow);
-    let mut connection =
-        Connection { core, channel, inbox, conversation: Some(Box::new(conversation)), nudge };
+    let mut connection = Connection {
+        core,
+        channel,
+        inbox,
+        conversation: Some(Box::new(conversation)),
+        nudge,
+        block: Block::none(&core.desk),
+    };
     match connection.run().await {
         Ok(()) => tracing::info!(process, "disconnected"),
         Err(error) => tracing::info!(process, "connection lost: {error}"),
@@ -176,7 +185,10 @@ impl Connection<'_> {
                 self.send().await?;
             }
             let step = match self.inbox.next() {
-                Ok(None) => return Ok(true),
+                Ok(None) => {
+                    self.note_block();
+                    return Ok(true);
+                }
                 Ok(Some(frame)) => {
                     let talk = self.conversation.as_mut().expect("it is here between steps");
                     let body = self.inbox.body(frame);
@@ -211,6 +223,7 @@ impl Connection<'_> {
                     if self.talk().must_send {
                         self.send().await?;
                     }
+                    self.note_block();
                     let outcome = self.core.desk.wait(*ordered).await;
                     self.talk().guarded(|talk| talk.committed(outcome))
                 }
@@ -222,6 +235,12 @@ impl Connection<'_> {
                 }
             };
         }
+    }
+
+    /// Has the desk know whether the session is in a transaction block.
+    fn note_block(&mut self) {
+        let is_open = self.talk().is_in_transaction();
+        self.block.set(is_open);
     }
 
     /// Goes on on a thread that may wait, while this one serves others.

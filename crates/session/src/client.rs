@@ -5,15 +5,19 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use scalar::{Clock, Random};
+use store::Csn;
 use table::sequence::SessionSequences;
 use types::time::TimestampTz;
 use types::{Oid, SqlState, Style};
 
-use crate::error::{Error, Severity};
+use crate::advisory::Locks;
+use crate::define::temporary::OnCommit;
+use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, now};
 use crate::names::Names;
 use crate::notify::Note;
-use crate::settings::Settings;
+use crate::settings::{Extent, Settings, Who};
+use crate::transaction::Modes;
 
 /// The lasting state of a session. One thread uses it at a time.
 pub(crate) struct Client {
@@ -21,38 +25,125 @@ pub(crate) struct Client {
     pub slot: Arc<Slot>,
     pub database: Arc<str>,
     /// Who logged in.
-    pub session_user: Arc<str>,
-    /// Whose rights are in force.
-    pub user: RefCell<Arc<str>>,
+    pub login: Arc<str>,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
     /// What `LISTEN` and `NOTIFY` do when the transaction commits.
     pub notes: RefCell<Vec<Note>>,
     /// What the session got from sequences.
     pub sequences: RefCell<SessionSequences>,
+    /// The temporary tables that the end of a transaction does something to.
+    pub on_commit: RefCell<Vec<(Oid, OnCommit)>>,
+    /// The advisory locks that it has.
+    pub locks: RefCell<Locks>,
     pub database_oid: Oid,
     /// True where nothing may block.
     pub inline: Cell<bool>,
+    /// The newest commit that the statement sees.
+    pub seen: Cell<Csn>,
+    /// The number of the transaction.
+    pub transaction: Cell<u64>,
     random: Generator,
 }
 
 impl Client {
     pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, login: &Login, database: &str) -> Self {
-        let user: Arc<str> = login.user.as_str().into();
         Client {
             random: Generator::new(Arc::clone(&instance)),
             instance,
             slot,
             database: database.into(),
-            session_user: Arc::clone(&user),
-            user: RefCell::new(user),
+            login: login.user.as_str().into(),
             settings: RefCell::new(Settings::new(login.superuser)),
             notices: RefCell::default(),
             notes: RefCell::default(),
             sequences: RefCell::default(),
+            on_commit: RefCell::default(),
+            locks: RefCell::default(),
             database_oid: login.database,
             inline: Cell::new(false),
+            seen: Cell::new(Csn::ZERO),
+            transaction: Cell::new(0),
         }
+    }
+
+    /// Sets a setting, and looks whether the client may become the role that some of them name.
+    ///
+    /// # Errors
+    /// As [`Settings::set`], `22023` for a role that is not there, `42501` for one that it may not
+    /// become.
+    pub fn set(&self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+        let is_role = name.eq_ignore_ascii_case("role");
+        if !is_role && !name.eq_ignore_ascii_case("session_authorization") {
+            let now = now(&self.instance.env);
+            return self.settings.borrow_mut().set_at(name, text, extent, now);
+        }
+        let mut settings = self.settings.borrow_mut();
+        let session = Box::clone(&settings.who().session_user);
+        let user: &str = match text {
+            None if !is_role => &self.login,
+            None | Some("none") if is_role => &session,
+            text => text.unwrap_or_default(),
+        };
+        let catalog = self.instance.catalogs.newest();
+        let oid = |name: &str| catalog.role_named(name).map(|role| role.oid);
+        let wanted = oid(user).ok_or_else(|| {
+            let message = format!("role \"{user}\" does not exist");
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        })?;
+        let own = oid(if is_role { &session } else { &self.login }).unwrap_or(Oid::NONE);
+        let (what, allowed) = match is_role {
+            true => ("role", own == wanted || catalog.may_set_role(own, wanted)),
+            false => ("session authorization", own == wanted || catalog.is_superuser(own)),
+        };
+        if !allowed {
+            let message = format!("permission denied to set {what} \"{user}\"");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        settings.set(name, text, extent)?;
+        if !is_role {
+            settings.set("role", None, extent)?;
+        }
+        settings.set_superuser(catalog.is_superuser(wanted), extent);
+        Ok(())
+    }
+
+    /// Sets what `ALTER DATABASE` and `ALTER ROLE` keep for whoever logs in: what is said of the role
+    /// goes before what is said of the database.
+    pub fn set_kept(&self, login: &Login) {
+        let catalog = self.instance.catalogs.newest();
+        let (database, role) = (login.database, login.role);
+        let kept =
+            [(Oid::NONE, Oid::NONE), (database, Oid::NONE), (Oid::NONE, role), (database, role)];
+        for about in kept {
+            let found = catalog.settings().find(|known| (known.database, known.role) == about);
+            for (name, value) in found.iter().flat_map(|known| &known.values) {
+                // Whoever kept it had the right to; what is no value any more is left out.
+                let now = now(&self.instance.env);
+                let mut settings = self.settings.borrow_mut();
+                let set = settings.set_at(name, Some(value), Extent::Kept, now);
+                drop(settings);
+                if let Err(error) = set {
+                    self.notice(Severity::Warning, error.state(), error.message());
+                }
+            }
+        }
+    }
+
+    /// Fails where the transaction only reads, or the past is looked at.
+    ///
+    /// # Errors
+    /// `25006`.
+    pub fn must_write(&self, modes: Modes, what: &str) -> Result<()> {
+        let why = if modes.read_only {
+            "in a read-only transaction"
+        } else if self.settings.borrow().system_time().is_some() {
+            "while system_time_as_of is set"
+        } else {
+            return Ok(());
+        };
+        let message = format!("cannot execute {what} {why}");
+        Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message))
     }
 
     /// Keeps a notice for the client, unless it does not want to know.
@@ -80,7 +171,7 @@ impl Client {
 pub(crate) struct Surroundings<'a> {
     pub client: &'a Client,
     pub style: Arc<Style>,
-    pub user: Arc<str>,
+    pub who: Arc<Who>,
     pub names: Arc<Names>,
     /// When the transaction began.
     pub started: TimestampTz,
@@ -94,7 +185,7 @@ impl<'a> Surroundings<'a> {
         Surroundings {
             client,
             style: Arc::clone(client.settings.borrow().style()),
-            user: Arc::clone(&client.user.borrow()),
+            who: Arc::clone(client.settings.borrow().who()),
             names: Arc::clone(names),
             started,
             statement: now(&client.instance.env),
@@ -139,11 +230,11 @@ impl scalar::Session for Surroundings<'_> {
     }
 
     fn user(&self) -> &str {
-        &self.user
+        &self.who.user
     }
 
     fn session_user(&self) -> &str {
-        &self.client.session_user
+        &self.who.session_user
     }
 }
 

@@ -177,10 +177,11 @@ impl Session {
     pub(crate) fn mark(&mut self) -> Mark {
         let settings = self.client.settings.get_mut().mark();
         let notes = self.client.notes.get_mut().len();
+        let locks = self.client.lock_mark();
         let open = self.open();
         let writes = open.inner.as_ref().expect("a transaction that goes on is open").savepoint();
         let draft = open.draft.as_ref().map(table::Draft::savepoint);
-        Mark { writes, settings, notes, draft, checks: open.checks.save() }
+        Mark { writes, settings, notes, locks, draft, checks: open.checks.save() }
     }
 
     fn savepoint(&mut self, name: &str, alone: bool) -> Result<Work> {
@@ -218,6 +219,7 @@ impl Session {
         open.go_back(&mark);
         self.client.settings.get_mut().undo_to(mark.settings);
         self.client.notes.get_mut().truncate(mark.notes);
+        self.client.unlock_transaction(mark.locks);
         Ok(done("ROLLBACK"))
     }
 
@@ -360,42 +362,13 @@ impl Session {
             };
             return self.apply_modes(&said);
         }
-        if lower == "role" || lower == "session_authorization" {
-            return self.set_role(&lower, text, extent);
-        }
-        self.client.settings.get_mut().set(name, text, extent)?;
+        self.client.set(name, text, extent)?;
         if lower == "application_name" {
             let settings = self.client.settings.get_mut();
             let application = settings.text("application_name").to_owned();
             self.client.slot.activity.lock().application = application;
         }
         Ok(())
-    }
-
-    /// `SET ROLE` and `SET SESSION AUTHORIZATION`.
-    fn set_role(&mut self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
-        let login = Arc::clone(&self.client.session_user);
-        let user: Arc<str> = match text {
-            None | Some("none") => Arc::clone(&login),
-            Some(text) => text.into(),
-        };
-        let catalog = self.client.instance.catalogs.newest();
-        let wanted = catalog.role_named(&user).map(|role| role.oid).ok_or_else(|| {
-            let message = format!("role \"{user}\" does not exist");
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-        })?;
-        let own = catalog.role_named(&login).map_or(Oid::NONE, |role| role.oid);
-        let allowed = match name {
-            "role" => catalog.may_set_role(own, wanted),
-            _ => catalog.is_superuser(own) || own == wanted,
-        };
-        if !allowed {
-            let what = if name == "role" { "role" } else { "session authorization" };
-            let message = format!("permission denied to set {what} \"{user}\"");
-            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-        }
-        *self.client.user.get_mut() = user;
-        self.client.settings.get_mut().set(name, text, extent)
     }
 
     fn reset_command(&mut self, name: Option<&str>) -> Result<Work> {
@@ -440,7 +413,10 @@ impl Session {
         let tag = match what {
             Discard::Plans => "DISCARD PLANS",
             Discard::Sequences => "DISCARD SEQUENCES",
-            Discard::Temp => "DISCARD TEMP",
+            Discard::Temp => {
+                self.discard_temporary()?;
+                "DISCARD TEMP"
+            }
             Discard::All => {
                 if self.transaction.as_ref().is_some_and(|open| open.block == Block::Explicit) {
                     return Err(Error::new(
@@ -452,8 +428,10 @@ impl Session {
                 self.cursors.clear();
                 self.statements.clear();
                 self.client.instance.hub.forget(self.client.slot.process);
+                self.client.unlock_session();
+                self.discard_temporary()?;
                 self.client.sequences.get_mut().clear();
-                *self.client.user.get_mut() = Arc::clone(&self.client.session_user);
+                self.client.set("session_authorization", None, Extent::Session)?;
                 self.client.settings.get_mut().reset_all();
                 self.keep_settings();
                 "DISCARD ALL"

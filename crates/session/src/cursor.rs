@@ -104,7 +104,7 @@ impl Session {
             crate::query::plan(statement, &parsed.source, &portal.types, &surroundings)?
         };
         let params = Arc::clone(&portal.params);
-        let mut portal = self.plan_portal(parsed, Arc::new(planned));
+        let mut portal = self.plan_portal(parsed, Arc::new(planned))?;
         portal.params = params;
         let cursor = Cursor::new(portal, scroll, hold, now(&self.client.instance.env));
         self.cursors.insert(name.to_owned(), cursor);

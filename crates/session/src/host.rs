@@ -51,4 +51,13 @@ impl sql::eval::Host for Host<'_> {
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
         functions::call(self.surroundings, function, call, args)
     }
+
+    fn rows(
+        &self,
+        function: &Function,
+        _: &Call<'_>,
+        args: &[DatumRef<'_>],
+    ) -> Result<scalar::Rows> {
+        functions::rows(self.surroundings, function, args)
+    }
 }

@@ -12,14 +12,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock};
+use store::Csn;
+use table::catalog::{Address, Class, Privileges};
 use table::rows::Handles;
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
-use txn::{Engine, EngineOptions};
+use txn::{Engine, EngineOptions, Snapshot};
 use types::time::TimestampTz;
 use types::{Oid, SqlState};
 use vfs::Env;
 
+use crate::advisory::Advisory;
 use crate::error::{Error, Result};
 use crate::message::Notification;
 use crate::notify::Hub;
@@ -28,6 +31,10 @@ use crate::session::Session;
 
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
+
+/// How many transactions there may be, as a power of two, for each commit: their numbers count anew
+/// when the database is opened.
+const TRANSACTION_BITS: u32 = 20;
 
 /// How an instance is set up.
 #[derive(Clone)]
@@ -190,6 +197,9 @@ pub struct Instance {
     pub(crate) sequences: Sequences,
     /// Who listens to which channel.
     pub(crate) hub: Hub,
+    pub(crate) advisory: Advisory,
+    /// The newest commit when the database was opened: what numbers of transactions begin with.
+    opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
     /// How many running statements have a deadline.
@@ -220,12 +230,14 @@ impl Instance {
         let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
         let handles = Arc::new(Handles::new());
         handles.load_counts(&engine)?;
-        Ok(Arc::new(Instance {
+        let instance = Arc::new(Instance {
             settings: options.settings,
             started,
             memory_bytes_max: options.memory_bytes_max,
             plans: Plans::default(),
             hub: Hub::default(),
+            advisory: Advisory::default(),
+            opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
             engine,
             catalogs,
@@ -234,7 +246,10 @@ impl Instance {
             next_process: AtomicI32::new(1),
             deadlines: AtomicUsize::new(0),
             env: options.env,
-        }))
+        });
+        // What sessions left that did not end.
+        instance.drop_temporary(|_| true)?;
+        Ok(instance)
     }
 
     /// What must be known before `user` may connect to `database`; the name of the user where it
@@ -266,6 +281,13 @@ impl Instance {
             let message = format!("database \"{database}\" is not currently accepting connections");
             let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
             return Err(Error::new(state, message).fatal());
+        }
+        let connects = Privileges::CONNECT;
+        let object = Address::of(Class::Database, found.oid);
+        if catalog.privileges_on(role.oid, object, connects, found.oid) != connects {
+            let message = format!("permission denied for database \"{database}\"");
+            let error = Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+            return Err(error.detail("User does not have CONNECT privilege.").fatal());
         }
         Ok(Login {
             user: user.to_owned(),
@@ -388,15 +410,37 @@ impl Instance {
         }
     }
 
+    /// The database as it was at a time; as it is for times to come.
+    pub(crate) fn snapshot_at(&self, time: TimestampTz) -> Result<Snapshot> {
+        Ok(self.engine.snapshot_at(self.csn_at(time)?)?)
+    }
+
+    /// The number of a transaction, which none has had before that could have written it down.
+    pub(crate) fn transaction_number(&self, id: txn::TxnId) -> u64 {
+        (self.opened_at.0 << TRANSACTION_BITS) + id.0
+    }
+
+    /// The newest commit at or before a time.
+    pub(crate) fn csn_at(&self, time: TimestampTz) -> Result<Csn> {
+        let us = i128::from(time.0) + i128::from(EPOCH_2000_US);
+        let us = u64::try_from(us.clamp(0, i128::from(u64::MAX))).unwrap_or_default();
+        Ok(self.engine.csn_at(us)?)
+    }
+
     /// The engine below.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 }
 
+/// A time of the engine as SQL counts it.
+pub(crate) fn time_of(us: u64) -> TimestampTz {
+    TimestampTz(us as i64 - EPOCH_2000_US)
+}
+
 /// The present, as SQL counts it.
 pub(crate) fn now(env: &Env) -> TimestampTz {
-    TimestampTz(env.clock.now_us() as i64 - EPOCH_2000_US)
+    time_of(env.clock.now_us())
 }
 
 /// Compares two secrets in a time that tells nothing of them.

@@ -18,6 +18,7 @@
 //! No sockets, no message formats and no threads. The clock and randomness come through
 //! [`vfs::Env`].
 
+mod advisory;
 mod client;
 mod command;
 mod copy;
@@ -36,6 +37,7 @@ mod plans;
 mod portal;
 mod prepared;
 mod query;
+mod rights;
 pub mod scram;
 mod session;
 pub mod settings;

@@ -14,27 +14,45 @@ use std::sync::Arc;
 use exec::stored::Programs;
 use exec::tables::TableFacts;
 use parking_lot::Mutex;
-use sql::bind::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
+use sql::bind::{
+    CheckOption, ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
+};
 use sql::eval::Program;
 use table::catalog::{
-    self, Catalog, ConstraintKind, ConstraintOn, IndexPart, TypeEntry, UserTypeKind,
+    self, Address, Catalog, Class, ConstraintKind, ConstraintOn, IndexPart, Privileges, TypeEntry,
+    UserTypeKind,
 };
 use table::rows::Handles;
-use types::{Oid, Shape, Type, TypeSource};
+use types::time::TimestampTz;
+use types::{Oid, Shape, SqlState, Type, TypeSource};
 
-use crate::system;
+use crate::error::{Error, Result};
+use crate::rights::Rights;
+use crate::system::{self, System};
 
 /// The catalog at one moment, seen along a search path.
 #[derive(Default)]
 pub struct Names {
     /// The catalog.
     pub catalog: Arc<Catalog>,
+    /// That of the present, which has the rights.
+    pub present: Arc<Catalog>,
+    /// The time that it is of; none for the present.
+    pub moment: Option<TimestampTz>,
     /// The database.
     pub database: Oid,
     /// The schemas that names without one are looked for in, in this order.
     pub path: Vec<Oid>,
     /// Those of them that the search path names, the one that new objects go to first.
     pub explicit: Vec<Oid>,
+    /// The schema of the session's temporary objects, where it has one.
+    pub temporary: Option<Oid>,
+    /// The number of the session, which that schema is called by.
+    pub process: i32,
+    /// The role whose rights are in force.
+    pub role: Oid,
+    /// True where it may do everything.
+    pub is_superuser: bool,
     /// The handles of tables, which know how many rows there are.
     pub handles: Arc<Handles>,
     /// Programs of indexes, defaults and checks.
@@ -42,6 +60,31 @@ pub struct Names {
     /// Relations as the binder sees them, made when they are asked for.
     made: Mutex<HashMap<Oid, Arc<Relation>>>,
     domains: Mutex<HashMap<Type, Arc<Domain>>>,
+}
+
+/// How the names of the schemas of temporary objects begin; the number of the session follows.
+pub const TEMPORARY: &str = "pg_temp_";
+
+/// The schema of the temporary objects of a session.
+fn temporary_schema(catalog: &Catalog, database: Oid, process: i32) -> Option<Oid> {
+    catalog.schema_named(database, &format!("{TEMPORARY}{process}")).map(|schema| schema.oid)
+}
+
+/// Puts a schema before all others that names are looked for in.
+fn first(path: &mut Vec<Oid>, schema: Option<Oid>) {
+    if let Some(schema) = schema.filter(|schema| !path.contains(schema)) {
+        path.insert(0, schema);
+    }
+}
+
+/// What is seen: a catalog of the present, or one of the past and the present's rights.
+pub struct Seen {
+    /// The catalog.
+    pub catalog: Arc<Catalog>,
+    /// That of the present.
+    pub present: Arc<Catalog>,
+    /// The time that the catalog is of; none for the present.
+    pub moment: Option<TimestampTz>,
 }
 
 /// What values of a domain must meet.
@@ -55,45 +98,87 @@ pub struct Domain {
 }
 
 impl Names {
-    /// Names in `catalog` along the schemas that are called `path`.
+    /// Names in `catalog` along the schemas that are called `path`, as far as the role `user` may use
+    /// them.
     pub fn new(
-        catalog: Arc<Catalog>,
+        seen: Seen,
         handles: Arc<Handles>,
         database: Oid,
         user: &str,
         path: &[String],
+        process: i32,
     ) -> Self {
+        let Seen { catalog, present, moment } = seen;
+        let role = present.role_named(user);
+        let is_superuser = role.is_some_and(|role| role.may.superuser);
+        let role = role.map_or(Oid::NONE, |role| role.oid);
+        let rights = Rights { catalog: &present, named_in: &catalog, database, role };
+        let temporary = temporary_schema(&catalog, database, process);
         let mut explicit = Vec::new();
         for name in path {
             let name = if name == "$user" { user } else { name };
-            if let Some(schema) = catalog.schema_named(database, name)
-                && !explicit.contains(&schema.oid)
+            let found = match name {
+                "pg_temp" => temporary,
+                name => catalog.schema_named(database, name).map(|schema| schema.oid),
+            };
+            if let Some(schema) = found
+                && !explicit.contains(&schema)
+                && (is_superuser
+                    || rights.has(Address::of(Class::Schema, schema), Privileges::USAGE))
             {
-                explicit.push(schema.oid);
+                explicit.push(schema);
             }
         }
         let mut path = explicit.clone();
         if !path.contains(&system::PG_CATALOG) {
             path.insert(0, system::PG_CATALOG);
         }
-        Names { catalog, handles, database, path, explicit, ..Names::default() }
+        first(&mut path, temporary);
+        Names {
+            catalog,
+            present,
+            moment,
+            handles,
+            database,
+            path,
+            explicit,
+            temporary,
+            process,
+            role,
+            is_superuser,
+            ..Names::default()
+        }
     }
 
     /// The same search path over another catalog.
     pub fn with(&self, catalog: Arc<Catalog>) -> Self {
+        let temporary = temporary_schema(&catalog, self.database, self.process);
+        let mut path = self.path.clone();
+        first(&mut path, temporary);
         Names {
+            present: Arc::clone(&catalog),
             catalog,
+            moment: None,
+            temporary,
+            process: self.process,
             database: self.database,
             handles: Arc::clone(&self.handles),
-            path: self.path.clone(),
+            path,
             explicit: self.explicit.clone(),
+            role: self.role,
+            is_superuser: self.is_superuser,
             ..Names::default()
         }
     }
 
     /// The OID of the schema with this name.
     pub fn schema_oid(&self, name: &str) -> Option<Oid> {
-        self.catalog.schema_named(self.database, name).map(|schema| schema.oid)
+        if name == "pg_temp" {
+            return self.temporary;
+        }
+        let found = self.catalog.schema_named(self.database, name)?.oid;
+        // The temporary objects of others are nobody else's to name.
+        (!name.starts_with(TEMPORARY) || self.temporary == Some(found)).then_some(found)
     }
 
     /// The name of a schema.
@@ -122,12 +207,43 @@ impl Names {
         }
     }
 
+    /// Fails where a schema is named that whoever runs the statement may not use.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn require_schema(&self, schema: Option<&str>) -> Result<()> {
+        match schema {
+            Some(schema) if !sql::bind::Names::may_use_schema(self, schema) => {
+                let message = format!("permission denied for schema {schema}");
+                Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The OID of the relation with this name, of users or of the system.
     pub fn relation_oid(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
-        self.schemas(schema).into_iter().find_map(|schema| {
-            let user = self.catalog.relation_named(schema, name).map(|relation| relation.oid);
-            user.or_else(|| system::find(schema, name).map(|system| system.oid))
-        })
+        self.find(schema, name, |relation| relation.oid, |system| system.oid)
+    }
+
+    /// What a name means: a relation of users or of the system. Without a schema, those of the system
+    /// that PostgreSQL does not have come after all others.
+    fn find<T>(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        user: impl Fn(&Arc<catalog::Relation>) -> T,
+        known: impl Fn(&'static System) -> T,
+    ) -> Option<T> {
+        let bare = schema.is_none();
+        let found = self.schemas(schema).into_iter().find_map(|schema| {
+            let system = || system::find(schema, name).filter(|system| !bare || !system.is_own());
+            match self.catalog.relation_named(schema, name) {
+                Some(relation) => Some(user(relation)),
+                None => system().map(&known),
+            }
+        });
+        found.or_else(|| system::find(system::PG_CATALOG, name).filter(|_| bare).map(known))
     }
 
     /// The schema and the name of a relation, of users or of the system.
@@ -199,7 +315,16 @@ impl Names {
             row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
             columns: columns.collect(),
             unique: unique.filter_map(|index| self.unique(index)).collect(),
+            owner: relation.owner,
             versioned: relation.table().is_some(),
+            check: match &relation.kind {
+                catalog::RelationKind::View(view) => match view.check {
+                    catalog::CheckOption::None => CheckOption::None,
+                    catalog::CheckOption::Local => CheckOption::Local,
+                    catalog::CheckOption::Cascaded => CheckOption::Cascaded,
+                },
+                _ => CheckOption::None,
+            },
         }
     }
 
@@ -282,7 +407,9 @@ impl Names {
                 default: ColumnDefault::None,
             }],
             unique: Vec::new(),
+            owner: Oid::NONE,
             versioned: false,
+            check: CheckOption::None,
         };
         let mut checks = Vec::new();
         for constraint in self.catalog.constraints_of(ConstraintOn::Domain(ty)) {
@@ -334,12 +461,8 @@ impl TypeSource for Names {
 
 impl sql::bind::Names for Names {
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
-        self.schemas(schema).into_iter().find_map(|schema| {
-            match self.catalog.relation_named(schema, name) {
-                Some(relation) => Some(self.bound(relation)),
-                None => system::find(schema, name).map(|system| Arc::clone(&system.bound)),
-            }
-        })
+        let known = |system: &'static System| Arc::clone(&system.bound);
+        self.find(schema, name, |relation| self.bound(relation), known)
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type> {
@@ -348,5 +471,18 @@ impl sql::bind::Names for Names {
 
     fn has_schema(&self, name: &str) -> bool {
         self.schema_oid(name).is_some()
+    }
+
+    fn may_use_schema(&self, name: &str) -> bool {
+        let usage =
+            |schema| Rights::of(self).has(Address::of(Class::Schema, schema), Privileges::USAGE);
+        self.is_superuser
+            || self
+                .schema_oid(name)
+                .is_none_or(|schema| self.temporary == Some(schema) || usage(schema))
+    }
+
+    fn moment(&self) -> Option<TimestampTz> {
+        self.moment
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sql::parse::ast::{Path, SqlExpr, Statement, TypeName};
-use table::catalog::ConstraintOn;
+use table::catalog::{Address, ConstraintOn, Privileges};
 use types::{Datum, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
@@ -12,6 +12,7 @@ use crate::evaluate::Evaluator;
 use crate::instance::now;
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
+use crate::rights::Rights;
 use crate::session::{Session, done};
 use crate::statement::{Parsed, Prepared};
 use crate::transaction::Block;
@@ -90,9 +91,34 @@ impl Session {
         }
         let planned = self.planned(&prepared.parsed, &prepared.params)?;
         prepared.same_result(planned.columns.as_deref())?;
-        let mut portal = self.plan_portal(parsed, planned);
+        let mut portal = self.plan_portal(parsed, planned)?;
         portal.params = params.into();
         Ok(portal)
+    }
+
+    /// `DELETE HISTORY`
+    pub(crate) fn delete_history(&mut self, table: &Path, before: &SqlExpr) -> Result<Work> {
+        self.look()?;
+        self.must_write("DELETE HISTORY")?;
+        let text = format!("SELECT CAST(({}) AS timestamptz)", before.text);
+        let parsed = Parsed::all(&text)?.pop().unwrap_or_else(|| Parsed::empty(&text));
+        // Places count in a text that the user has not written.
+        let planned = self.planned(&parsed, &[]).map_err(|mut error| {
+            error.position = None;
+            error
+        })?;
+        let mut time = None;
+        self.collect(planned, &Arc::from([]), &mut |row| time = row.first().cloned())?;
+        let Some(Datum::TimestampTz(time)) = time else {
+            let message = "the time of DELETE HISTORY must not be null";
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+        };
+        let before = self.client.instance.csn_at(time)?;
+        self.make("", |maker| {
+            let relation = maker.relation(table)?;
+            Ok(maker.ddl.forget(relation.oid, before)?)
+        })?;
+        Ok(done("DELETE HISTORY"))
     }
 
     /// `EXPLAIN`
@@ -123,6 +149,7 @@ impl Session {
         let planned =
             Arc::new(query::plan(statement, &portal.parsed.source, &portal.types, &surroundings)?);
         drop(surroundings);
+        planned.require_rights(&self.names)?;
         let mut lines: Vec<String> =
             planned.prepared.explain().lines().map(str::to_owned).collect();
         if on("analyze") {
@@ -194,6 +221,7 @@ impl Session {
                 [name] => (None, name.text.as_str()),
                 [] => (None, ""),
             };
+            self.names.require_schema(schema)?;
             self.names.user_relation(schema, name).cloned().ok_or_else(|| {
                 let message = format!("relation \"{path}\" does not exist");
                 Error::new(SqlState::UNDEFINED_TABLE, message)
@@ -232,7 +260,21 @@ impl Session {
             "exclusive" => txn::RelationLock::Exclusive,
             _ => txn::RelationLock::AccessExclusive,
         };
+        // What may be done with rows may be waited for; a look at them needs no more than to see them.
+        let changes =
+            Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE | Privileges::MAINTAIN;
+        let enough = match mode {
+            txn::RelationLock::AccessShare => changes | Privileges::SELECT | Privileges::INSERT,
+            txn::RelationLock::RowShare | txn::RelationLock::RowExclusive => {
+                changes | Privileges::INSERT
+            }
+            _ => changes,
+        };
         for relation in relations {
+            let rights = Rights::of(&self.names);
+            if rights.on(Address::relation(relation.oid), enough).is_empty() {
+                return Err(rights.denied(relation.oid));
+            }
             let inner = self.open().inner.as_mut().expect("a transaction that goes on is open");
             let wait = if nowait { txn::Wait::Never } else { txn::Wait::Allowed };
             inner.lock_relation(relation.oid.0, mode, wait).map_err(|error| match error {
@@ -262,7 +304,14 @@ impl Session {
             return Ok(done(tag));
         }
         self.look()?;
-        self.named_tables(tables)?;
+        for relation in self.named_tables(tables)? {
+            let rights = Rights::of(&self.names);
+            if !rights.has(Address::relation(relation.oid), Privileges::MAINTAIN) {
+                let (verb, name) = (tag.to_ascii_lowercase(), &relation.name);
+                let message = format!("permission denied to {verb} \"{name}\", skipping it");
+                self.client.notice(Severity::Warning, SqlState::WARNING, message);
+            }
+        }
         if tag == "CHECKPOINT" || tag == "ANALYZE" || tag == "VACUUM" {
             let instance = &self.client.instance;
             instance.handles.save_counts(&instance.engine)?;

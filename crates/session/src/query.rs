@@ -7,7 +7,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use sql::bind::Uses;
 use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
@@ -18,9 +20,14 @@ use crate::evaluate::Evaluator;
 use crate::names::Names;
 use crate::plans::Basis;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::rights;
 use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::Scene;
+
+/// How many rows a statement may look at where it holds up the other sessions of its core: a few
+/// milliseconds' worth.
+pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
 
 /// A statement that is ready to be run.
 pub(crate) struct Planned {
@@ -34,6 +41,29 @@ pub(crate) struct Planned {
     pub writes: bool,
     /// True where it locks rows that it reads.
     pub locks: bool,
+    /// What it takes rights to do.
+    uses: Uses,
+    /// True where superusers need not be asked.
+    open_to_superusers: bool,
+    /// The role that was last found to have the rights.
+    allowed: AtomicU32,
+}
+
+impl Planned {
+    /// Fails where whoever runs it has not the rights.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn require_rights(&self, names: &Names) -> Result<()> {
+        if names.is_superuser && self.open_to_superusers {
+            return Ok(());
+        }
+        if self.allowed.load(Ordering::Relaxed) != names.role.0 {
+            rights::require(names, &self.uses)?;
+            self.allowed.store(names.role.0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 /// The words and the kind of a statement that has a plan; `None` for one that has none.
@@ -70,8 +100,9 @@ impl Session {
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let surroundings = self.surroundings();
-        // What a transaction has changed and not committed is its own.
-        let shared = parsed.known.as_ref().filter(|_| !self.has_own_catalog());
+        // What a transaction has changed and not committed is its own, and so is a look at the past.
+        let own = self.has_own_catalog() || self.names.moment.is_some();
+        let shared = parsed.known.as_ref().filter(|_| !own);
         let Some(known) = shared else {
             return Ok(Arc::new(plan(statement, &parsed.source, params, &surroundings)?));
         };
@@ -98,16 +129,21 @@ impl Session {
         let values: types::Result<Arc<[Datum]>> =
             values.map(|(constant, ty)| value_of(constant, *ty, &context)).collect();
         let Ok(values) = values else { return Ok(None) };
-        let mut portal = self.plan_portal(parsed.clone(), planned);
+        let mut portal = self.plan_portal(parsed.clone(), planned)?;
         portal.params = values;
         Ok(Some(portal))
     }
 
     /// A portal that runs a plan.
-    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Portal {
+    ///
+    /// # Errors
+    /// `42501` where the rights are missing.
+    pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Result<Portal> {
+        planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        Portal::new(parsed, columns, Work::Plan(Box::new(Running { planned, run })))
+        let running = Running { planned, run, has_given: false, rows_max: None };
+        Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
     /// Goes on with a plan.
@@ -118,14 +154,13 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<Done> {
         let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
-        let Running { planned, run } = &mut **running;
+        let Running { planned, run, has_given, rows_max: look_max } = &mut **running;
         self.open();
         let open = self.transaction.as_mut().expect("it has been begun");
-        if planned.writes && open.modes.read_only {
-            return Err(Error::new(
-                SqlState::READ_ONLY_SQL_TRANSACTION,
-                format!("cannot execute {} in a read-only transaction", planned.tag),
-            ));
+        if planned.writes {
+            self.client.must_write(open.modes, planned.tag)?;
+        } else if planned.locks {
+            self.client.must_write(open.modes, "SELECT FOR UPDATE")?;
         }
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
@@ -154,6 +189,7 @@ impl Session {
             cancel: &self.client.slot.stop,
             tables: &stored,
             memory_bytes_max: instance.memory_bytes_max,
+            rows_max: *look_max,
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
         let types = surroundings.types();
@@ -170,9 +206,11 @@ impl Session {
             if rows_max != 0 && given == rows_max {
                 // The tag counts the rows of the last piece.
                 portal.rows = 0;
+                *has_given = true;
                 return Ok(Done::Suspended);
             }
             if flow.is_break() {
+                *has_given = true;
                 return Ok(Done::More);
             }
         }
@@ -213,7 +251,7 @@ impl Session {
                 ControlFlow::Continue(())
             }
         }
-        let mut portal = self.plan_portal(Parsed::empty(""), planned);
+        let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
         portal.params = Arc::clone(params);
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
@@ -260,6 +298,10 @@ impl Running {
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
     pub run: exec::Run,
+    /// True where rows have gone out that cannot be taken back.
+    pub has_given: bool,
+    /// How many rows may be looked at.
+    pub rows_max: Option<u64>,
 }
 
 /// The type that a constant has by itself.
@@ -296,9 +338,20 @@ pub(crate) fn plan(
         sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
     let columns = (!writes || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
+    let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
     let locks = prepared.locks_rows();
-    Ok(Planned { prepared, params: bound.params, columns, tag, writes, locks })
+    Ok(Planned {
+        prepared,
+        params: bound.params,
+        columns,
+        tag,
+        writes,
+        locks,
+        uses: bound.uses,
+        open_to_superusers,
+        allowed: AtomicU32::new(0),
+    })
 }
 
 /// A column as clients are told of it.

@@ -20,10 +20,10 @@ use crate::error::{Error, Result, Severity};
 use crate::host::Host;
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
-use crate::names::Names;
+use crate::names::{Names, Seen};
 use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
-use crate::settings::Extent;
+use crate::settings::{Extent, Who};
 use crate::statement::{Described, Params, Parsed, Prepared, given};
 use crate::transaction::{Block, Open, Status};
 
@@ -40,7 +40,7 @@ pub struct Session {
     pub(crate) names: Arc<Names>,
     /// What `names` was made with.
     seen_path: Arc<[String]>,
-    seen_user: Arc<str>,
+    seen_who: Arc<Who>,
     style: Arc<Style>,
     /// True where nothing may block.
     pub(crate) inline: bool,
@@ -66,16 +66,19 @@ impl Session {
             copying: None,
             names: Arc::default(),
             seen_path: Arc::new([]),
-            seen_user: "".into(),
+            seen_who: Arc::default(),
             style: Arc::default(),
             inline: false,
             ordered: None,
         };
         session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
         let given = session.client.instance.settings.clone();
-        for (name, value) in given.iter().chain(&start.settings) {
-            let settings = session.client.settings.get_mut();
-            settings.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
+        for (name, value) in &given {
+            session.client.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
+        }
+        session.client.set_kept(&login);
+        for (name, value) in &start.settings {
+            session.client.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
         }
         session.client.settings.get_mut().commit();
         session.refresh();
@@ -359,7 +362,12 @@ impl Session {
     ) -> Result<Done> {
         let done = match self.inline {
             true => self.run_inline(portal, rows_max, out)?,
-            false => self.run(portal, rows_max, out)?,
+            false => {
+                if let Work::Plan(running) = &mut portal.work {
+                    running.rows_max = None;
+                }
+                self.run(portal, rows_max, out)?
+            }
         };
         if matches!(done, Done::Complete(_)) {
             self.settle(portal.alone)?;
@@ -508,14 +516,20 @@ impl Session {
         let open = self.open();
         if let Some(inner) = &mut open.inner {
             inner.statement();
+            let seen = inner.snapshot().csn();
+            let number = inner.id();
+            self.client.seen.set(seen);
+            self.client.transaction.set(self.client.instance.transaction_number(number));
         }
         self.see_catalog()
     }
 
     /// Takes over the catalog that the transaction sees now, along the search path.
     pub(crate) fn see_catalog(&mut self) -> Result<()> {
-        let catalogs = &self.client.instance.catalogs;
-        let catalog = match &mut self.transaction {
+        let instance = &self.client.instance;
+        let catalogs = &instance.catalogs;
+        let moment = self.client.settings.get_mut().system_time();
+        let present = match &mut self.transaction {
             Some(Open { draft: Some(draft), .. }) => {
                 draft.refresh();
                 Arc::clone(draft.catalog())
@@ -523,20 +537,28 @@ impl Session {
             Some(Open { inner: Some(inner), .. }) => catalogs.at(inner.snapshot())?,
             _ => catalogs.newest(),
         };
+        // The past has its own catalog; rights are those of the present.
+        let catalog = match moment {
+            None => Arc::clone(&present),
+            Some(time) => catalogs.at(&instance.snapshot_at(time)?)?,
+        };
         let path = Arc::clone(self.client.settings.get_mut().search_path());
-        let user = Arc::clone(self.client.user.get_mut());
+        let who = Arc::clone(self.client.settings.get_mut().who());
         let same = Arc::ptr_eq(&self.names.catalog, &catalog)
+            && Arc::ptr_eq(&self.names.present, &present)
+            && self.names.moment == moment
             && Arc::ptr_eq(&self.seen_path, &path)
-            && self.seen_user == user;
+            && Arc::ptr_eq(&self.seen_who, &who);
         if !same {
             self.names = Arc::new(Names::new(
-                catalog,
+                Seen { catalog, present, moment },
                 Arc::clone(&self.client.instance.handles),
                 self.client.database_oid,
-                &user,
+                &who.user,
                 &path,
+                self.client.slot.process,
             ));
-            (self.seen_path, self.seen_user) = (path, user);
+            (self.seen_path, self.seen_who) = (path, who);
         }
         Ok(())
     }
@@ -545,12 +567,6 @@ impl Session {
     pub(crate) fn has_own_catalog(&self) -> bool {
         let draft = self.transaction.as_ref().and_then(|open| open.draft.as_ref());
         draft.is_some_and(|draft| !draft.is_empty())
-    }
-
-    /// The OID of the user whose rights are in force.
-    pub(crate) fn role_oid(&self) -> Oid {
-        let role = self.names.catalog.role_named(&self.client.user.borrow());
-        role.map_or(Oid::NONE, |role| role.oid)
     }
 
     /// True in a transaction block.
@@ -563,11 +579,8 @@ impl Session {
     /// # Errors
     /// `25006`.
     pub(crate) fn must_write(&mut self, what: &str) -> Result<()> {
-        if self.open().modes.read_only {
-            let message = format!("cannot execute {what} in a read-only transaction");
-            return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
-        }
-        Ok(())
+        let modes = self.open().modes;
+        self.client.must_write(modes, what)
     }
 
     /// Binds a statement under its own parameters' types.
@@ -634,7 +647,7 @@ impl Session {
         if query::tag_of(&statement).is_some() {
             self.look()?;
             let planned = self.planned(&parsed, params)?;
-            return Ok(self.plan_portal(parsed, planned));
+            return self.plan_portal(parsed, planned);
         }
         match &*statement {
             Statement::Command(command) if matches!(**command, Command::Execute { .. }) => {
@@ -644,7 +657,8 @@ impl Session {
             Statement::Explain { .. }
             | Statement::Command(_)
             | Statement::Define(_)
-            | Statement::CreateView { .. } => {
+            | Statement::CreateView(_)
+            | Statement::DeleteHistory { .. } => {
                 let columns = self.columns_of(&statement)?;
                 Ok(Portal::new(parsed, columns, Work::Command))
             }
@@ -661,7 +675,11 @@ impl Session {
     ) -> Result<Done> {
         let may_block = match (&portal.work, portal.parsed.statement.as_deref()) {
             // Rows that have gone out cannot be taken back.
-            (Work::Plan(running), _) if running.planned.locks => return Ok(Done::Blocked),
+            (Work::Plan(running), _)
+                if running.planned.locks || (running.planned.writes && running.has_given) =>
+            {
+                return Ok(Done::Blocked);
+            }
             (Work::Plan(running), _) => running.planned.writes,
             (Work::Command, Some(Statement::Command(command))) => {
                 matches!(**command, Command::Lock { .. })
@@ -669,13 +687,19 @@ impl Session {
             (Work::Command, _) => true,
             _ => false,
         };
+        if let Work::Plan(running) = &mut portal.work {
+            running.rows_max = (!running.has_given).then_some(query::INLINE_ROWS_MAX);
+        }
         if !may_block {
+            let locks = self.client.lock_mark();
             let done = self.run(portal, rows_max, out);
             return match (done, &mut portal.work) {
                 (Err(error), Work::Plan(running))
-                    if error.state() == SqlState::LOCK_NOT_AVAILABLE && portal.rows == 0 =>
+                    if error.state() == SqlState::LOCK_NOT_AVAILABLE && !running.has_given =>
                 {
                     running.restart();
+                    portal.rows = 0;
+                    self.client.unlock_since(locks);
                     Ok(Done::Blocked)
                 }
                 (done, _) => done,
@@ -696,6 +720,7 @@ impl Session {
                 }
                 self.client.settings.get_mut().undo_to(mark.settings);
                 self.client.notes.get_mut().truncate(mark.notes);
+                self.client.unlock_since(mark.locks);
                 if let Work::Plan(running) = &mut portal.work {
                     running.restart();
                     portal.rows = 0;
@@ -720,8 +745,11 @@ impl Session {
             match statement.as_deref() {
                 Some(Statement::Command(command)) => portal.work = self.command(command, portal)?,
                 Some(Statement::Define(define)) => portal.work = self.define(define, portal)?,
-                Some(Statement::CreateView { name, columns, replace, query, text }) => {
-                    portal.work = self.create_view(name, columns, *replace, query, text, portal)?;
+                Some(Statement::DeleteHistory { table, before }) => {
+                    portal.work = self.delete_history(table, before)?;
+                }
+                Some(Statement::CreateView(view)) => {
+                    portal.work = self.create_view(view, portal)?
                 }
                 Some(Statement::Explain { options, statement }) => {
                     portal.work = self.explain(options, statement, portal)?;
@@ -775,6 +803,9 @@ const _: () = {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.transaction = None;
+        self.drop_temporary();
+        self.client.unlock_since(0);
         self.client.instance.leave(&self.client.slot);
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Mark {
     pub settings: usize,
     /// How many notifications had been asked for.
     pub notes: usize,
+    /// The next advisory lock.
+    pub locks: u64,
     /// The catalog as it was, where it had been changed.
     pub draft: Option<table::catalog::DraftSavepoint>,
     pub checks: table::foreign::SavedChecks,
@@ -191,8 +193,20 @@ impl Session {
 
     /// Commits the open transaction.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        let done = self.commit_all();
+        if done.is_ok() {
+            self.client.unlock_transaction(0);
+        }
+        done
+    }
+
+    fn commit_all(&mut self) -> Result<()> {
         if self.transaction.is_some() {
             self.hold_cursors()?;
+            let writes = |open: &Open| open.inner.as_ref().is_some_and(|txn| !txn.is_read_only());
+            if self.transaction.as_ref().is_some_and(writes) {
+                self.end_temporary()?;
+            }
         }
         let Some(mut open) = self.transaction.take() else { return Ok(()) };
         self.portals.clear();
@@ -232,7 +246,7 @@ impl Session {
     fn commit_meta(&self) -> txn::CommitMeta {
         let settings = self.client.settings.borrow();
         let author = match settings.text("commit.author") {
-            "" => self.client.user.borrow().to_string(),
+            "" => settings.who().user.to_string(),
             author => author.to_owned(),
         };
         let message = settings.text("commit.message").to_owned();
@@ -242,6 +256,7 @@ impl Session {
     /// Takes back all that the open transaction has done.
     pub(crate) fn rollback(&mut self) {
         self.transaction = None;
+        self.client.unlock_transaction(0);
         self.portals.clear();
         self.cursors.retain(|_, cursor| cursor.is_held);
         self.client.notes.get_mut().clear();
@@ -258,12 +273,14 @@ impl Session {
                     Some(savepoint) => {
                         let mark = savepoint.mark.clone();
                         settings_mark = mark.settings;
+                        self.client.unlock_transaction(mark.locks);
                         open.go_back(&mark);
                     }
                     // Nothing can be gone back to: others need not wait.
                     None => {
                         open.inner = None;
                         open.draft = None;
+                        self.client.unlock_transaction(0);
                     }
                 }
                 self.portals.clear();

@@ -409,6 +409,9 @@ pub struct Modify {
     /// `RETURNING`: expressions over the row of the table (as it is after the change, or was
     /// before it was deleted) and, after it, the input's row.
     pub returning: Option<Vec<Expr>>,
+    /// What views that the change is made through ask of the new row: their names, and conditions over
+    /// the row that must be true.
+    pub view_checks: Vec<(String, Expr)>,
     /// The columns of the table's row, as `RETURNING` sees them.
     pub(crate) row: Vec<Column>,
 }

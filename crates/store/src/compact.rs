@@ -125,6 +125,7 @@ impl Horizons<'_> {
                     None => Csn::ZERO,
                 },
             };
+            let csn = csn.max(table.forgotten().min(self.limit));
             let gone = table.ended().is_some_and(|ended| ended <= csn);
             Horizon { csn, gone, dropped: false }
         })

@@ -149,6 +149,15 @@ impl<'a> GroupRef<'a> {
         Entries { heads: self.heads, body: self.body, csn: self.shift }
     }
 
+    /// The commit and the value where the group is one whole value that is there at `at`.
+    #[inline]
+    pub fn image(self, at: u64) -> Option<(u64, &'a [u8])> {
+        let (csn, head, next) = step(self.heads, 0)?;
+        let csn = csn + self.shift;
+        let is_image = !matches!(Tag::of(head), Tag::Delta | Tag::Delete);
+        (is_image && csn <= at && next == self.heads.len()).then_some((csn, self.body))
+    }
+
     /// Checks bytes that come from a file: every head is whole, bodies fill the body exactly, commits
     /// do not overflow. Returns the last commit.
     pub fn check(self) -> Option<u64> {

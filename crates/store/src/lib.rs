@@ -76,7 +76,7 @@ mod writer;
 
 pub use bulk::{Bulk, Loaded};
 pub use error::{MergeError, StoreError};
-pub use scan::{Keys, Scan};
+pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
@@ -184,6 +184,13 @@ pub trait Table: Send + Sync + 'static {
     /// How much of the past compaction keeps.
     fn retention(&self) -> Retention {
         Retention::Forever
+    }
+
+    /// The commit before which nothing need be kept, whatever [`Table::retention`] says. A table that
+    /// names one says [`Retention::Unsettled`] first, as it does before it keeps less: see
+    /// [`Store::after_flush`].
+    fn forgotten(&self) -> Csn {
+        Csn::ZERO
     }
 
     /// The commit that dropped the whole table: nothing is written to it afterwards, and nobody reads

@@ -119,7 +119,7 @@ impl Default for Memtable {
 
 /// A key on which a scan of a memtable stands.
 pub struct Hit {
-    pub key: Vec<u8>,
+    pub key: FullKey,
     /// The state at the commit of the scan, or `None` where the key begins later.
     pub state: Option<(Arc<Group>, Found)>,
 }
@@ -175,7 +175,7 @@ impl Memtable {
         let map = self.map.read();
         let bounds = (as_slice(&range.0), as_slice(&range.1));
         let hit = |(key, chain): (&FullKey, &Chain)| Hit {
-            key: key.to_vec(),
+            key: key.clone(),
             state: chain.find(at).map(|(g, f)| (g.clone(), f)),
         };
         let keys = map.range::<[u8], _>(bounds);

@@ -13,9 +13,12 @@
 //! * Groups ascend by (key, first commit) through all segments of a run.
 //! * In a current run each key has one group of one entry.
 
+use crate::Csn;
 use crate::block::{Block, Place};
 use crate::error::StoreError;
 use crate::group::{Found, GroupRef};
+use crate::key::TABLE_LEN;
+use crate::scan::Seen;
 use crate::segment::{Guide, Half, Meta, Segment};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -271,6 +274,45 @@ impl RunCursor {
         };
         self.note();
         Ok(())
+    }
+
+    /// Takes keys below `end` as long as each has one whole value at or below `at`, in a current run.
+    pub fn stretch(
+        &mut self,
+        end: Option<&[u8]>,
+        at: u64,
+        full: &mut Vec<u8>,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let mut flow = ControlFlow::Continue(());
+        while let Some(p) = &mut self.position {
+            let block = &p.block;
+            let stop = end.map_or(block.count(), |end| block.before(end, 0));
+            full.clear();
+            full.extend_from_slice(block.prefix());
+            while p.group < stop {
+                let place = block.place(p.group);
+                let Some((csn, bytes)) = block.group(&place).image(at) else { break };
+                full.truncate(block.prefix().len());
+                full.extend_from_slice(block.suffix(&place));
+                p.group += 1;
+                flow = f(&full[TABLE_LEN..], Seen::Image { csn: Csn(csn), bytes });
+                if flow.is_break() {
+                    break;
+                }
+            }
+            let goes_on = p.group == block.count() && flow.is_continue();
+            if p.group == block.count() {
+                p.group -= 1;
+                self.position =
+                    self.position.take().map(|p| p.next(&self.run)).transpose()?.flatten();
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        self.note();
+        Ok(flow)
     }
 
     /// The state at `at` of the key stood on, where a group of it here begins at or below that.

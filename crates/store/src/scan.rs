@@ -7,12 +7,16 @@
 //!   history   ──a──────────────g─>       (g: deleted now, alive then)
 //! ```
 //!
+//! Where one source alone has the next keys, up to the smallest key of the others, they are taken from
+//! it in a row, and where a key has one whole value there, it is shown where it lies: [`Scan::visit`].
+//!
 //! # Invariants
 //! * Keys come in strict order, each at most once, and only if alive at the commit.
 //! * A scan sees the runs and memtables of the moment it began, and of those only the commits at or
 //!   below its own.
 //! * Sources stand in the order of the descent: memtables, current runs, history runs, newest first.
 
+use crate::group::{Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::{Hit, Memtable};
 use crate::read::end;
@@ -20,7 +24,7 @@ use crate::run::RunCursor;
 use crate::store::{Shared, State};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::{Csn, StoreError, TableId};
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 /// Keys fetched from a memtable under one lock: few at first, for scans that end soon.
@@ -37,8 +41,49 @@ pub struct Scan {
     sources: Vec<Source>,
     /// The key reached, from the first step on.
     full: Vec<u8>,
+    /// Where a stretch ends.
+    end: Vec<u8>,
     begun: bool,
     ended: bool,
+}
+
+/// The state of a key on which a scan stands.
+pub enum Seen<'a> {
+    /// A whole value, where it lies, and the commit that it is of.
+    Image {
+        /// The commit.
+        csn: Csn,
+        /// The value.
+        bytes: &'a [u8],
+    },
+    /// Any other.
+    State(Versioned),
+}
+
+impl Seen<'_> {
+    /// The commit of the newest change.
+    pub fn csn(&self) -> Csn {
+        match self {
+            Seen::Image { csn, .. } => *csn,
+            Seen::State(state) => state.csn(),
+        }
+    }
+
+    /// The commit at which the base was current.
+    pub fn base_csn(&self) -> Csn {
+        match self {
+            Seen::Image { csn, .. } => *csn,
+            Seen::State(state) => state.base_csn(),
+        }
+    }
+
+    /// The whole value below the deltas.
+    pub fn base(&self) -> &[u8] {
+        match self {
+            Seen::Image { bytes, .. } => bytes,
+            Seen::State(state) => state.base(),
+        }
+    }
 }
 
 enum Source {
@@ -49,29 +94,67 @@ enum Source {
 
 struct MemCursor {
     mem: Arc<Memtable>,
-    /// Fetched, next one last.
+    /// Fetched, and how many of them are passed.
     hits: Vec<Hit>,
+    passed: usize,
     rest: Option<Range>,
     batch: usize,
 }
 
 impl MemCursor {
     fn fill(&mut self, reverse: bool, at: u64) {
-        if !self.hits.is_empty() {
+        if self.passed < self.hits.len() {
             return;
         }
+        self.hits.clear();
+        self.passed = 0;
         let Some(range) = self.rest.take().filter(|r| !key::is_empty(r)) else { return };
         self.mem.batch(&range, reverse, at, self.batch, &mut self.hits);
         if self.hits.len() == self.batch {
-            let last = self.hits[self.batch - 1].key.clone();
+            let last = self.hits[self.batch - 1].key.to_vec();
             self.rest = Some(if reverse {
                 (range.0, Bound::Excluded(last))
             } else {
                 (Bound::Excluded(last), range.1)
             });
         }
-        self.hits.reverse();
         self.batch = (self.batch * 2).min(BATCHES.end);
+    }
+}
+
+impl MemCursor {
+    /// Takes keys below `end` as long as each has one whole value, or none any more.
+    fn stretch(
+        &mut self,
+        end: Option<&[u8]>,
+        at: u64,
+        full: &mut Vec<u8>,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        while let Some(hit) = self.hits.get(self.passed) {
+            let Some((group, found)) = &hit.state else { break };
+            let Some(anchor) = found.anchor.filter(|_| found.deltas == 0) else { break };
+            if end.is_some_and(|end| hit.key.as_slice() >= end) {
+                break;
+            }
+            let flow = match anchor.tag {
+                Tag::Delete => ControlFlow::Continue(()),
+                _ => {
+                    let bytes = slice(group.body(), (anchor.start, anchor.start + anchor.len));
+                    f(&hit.key[TABLE_LEN..], Seen::Image { csn: Csn(found.csn), bytes })
+                }
+            };
+            if flow.is_break() {
+                full.clear();
+                full.extend_from_slice(&hit.key);
+            }
+            self.passed += 1;
+            self.fill(false, at);
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -79,7 +162,7 @@ impl Source {
     #[inline]
     fn key(&self) -> Option<&[u8]> {
         match self {
-            Source::Memtable(m) => m.hits.last().map(|h| h.key.as_slice()),
+            Source::Memtable(m) => m.hits.get(m.passed).map(|h| h.key.as_slice()),
             Source::Current(c) | Source::History(c) => c.key(),
         }
     }
@@ -87,7 +170,7 @@ impl Source {
     fn seek(&mut self, range: &Range, reverse: bool, at: u64) -> Result<(), StoreError> {
         match self {
             Source::Memtable(m) => {
-                m.hits.clear();
+                m.passed = m.hits.len();
                 m.rest = Some(range.clone());
                 m.batch = BATCHES.start;
                 m.fill(reverse, at);
@@ -106,7 +189,7 @@ impl Source {
     fn advance(&mut self, reverse: bool, at: u64) -> Result<(), StoreError> {
         match self {
             Source::Memtable(m) => {
-                m.hits.pop();
+                m.passed += 1;
                 m.fill(reverse, at);
                 Ok(())
             }
@@ -126,7 +209,13 @@ impl Scan {
         let state = shared.state();
         let mems = state.memtables().filter(|mem| !mem.is_empty()).map(|mem| {
             let mem = mem.clone();
-            Source::Memtable(MemCursor { mem, hits: Vec::new(), rest: None, batch: BATCHES.start })
+            Source::Memtable(MemCursor {
+                mem,
+                hits: Vec::new(),
+                passed: 0,
+                rest: None,
+                batch: BATCHES.start,
+            })
         });
         let current = state.images().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
@@ -143,6 +232,7 @@ impl Scan {
             reverse,
             sources,
             full: Vec::new(),
+            end: Vec::new(),
             begun: false,
             ended,
         }
@@ -203,13 +293,15 @@ impl Scan {
             }
             if known.is_none() {
                 let step = match source {
-                    Source::Memtable(m) => match m.hits.last().and_then(|h| h.state.as_ref()) {
-                        Some((group, found)) => gather.group(group, *found),
-                        None => {
-                            gather.newer = true;
-                            Step::Below
+                    Source::Memtable(m) => {
+                        match m.hits.get(m.passed).and_then(|h| h.state.as_ref()) {
+                            Some((group, found)) => gather.group(group, *found),
+                            None => {
+                                gather.newer = true;
+                                Step::Below
+                            }
                         }
-                    },
+                    }
                     // Older current runs say nothing once a newer one has spoken.
                     Source::Current(_) if superseded => Step::Below,
                     Source::Current(c) | Source::History(c) => match c.state(self.at)? {
@@ -243,6 +335,83 @@ impl Scan {
         let found = self.step();
         self.ended = !matches!(found, Ok(Some(_)));
         Ok(found?.map(|versioned| (&self.full[TABLE_LEN..], versioned)))
+    }
+
+    /// Calls `f` with the next keys and their states until it breaks (it has taken that one then), or
+    /// the range ends.
+    ///
+    /// # Errors
+    /// What reading a file reports; the scan is over then.
+    pub fn visit(
+        &mut self,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        if self.ended {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let flow = self.visit_on(f);
+        self.ended = !matches!(flow, Ok(ControlFlow::Break(())));
+        flow
+    }
+
+    fn visit_on(
+        &mut self,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        if !self.begun {
+            self.begin()?;
+        }
+        loop {
+            if !self.reverse && self.stretch(f)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            if !self.next_key() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if let Some(versioned) = self.settle()?
+                && f(&self.full[TABLE_LEN..], Seen::State(versioned)).is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    }
+
+    /// Takes the next keys as long as one source alone has them, each with one whole value.
+    fn stretch(
+        &mut self,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let Scan { sources, range, at, full, end, .. } = self;
+        let mut first: Option<usize> = None;
+        let mut others: Option<&[u8]> = None;
+        for (number, source) in sources.iter().enumerate() {
+            let Some(key) = source.key() else { continue };
+            match first.and_then(|first| sources[first].key()) {
+                Some(least) if least <= key => others = Some(others.map_or(key, |o| o.min(key))),
+                least => {
+                    others = least.or(others);
+                    first = Some(number);
+                }
+            }
+        }
+        let Some(first) = first else { return Ok(ControlFlow::Continue(())) };
+        // What is behind the end of the range is of no interest, as are the keys of the others.
+        end.clear();
+        match (&range.1, others) {
+            (Bound::Included(last), Some(other)) if other <= last.as_slice() => end.extend(other),
+            (Bound::Excluded(after), Some(other)) if other < after.as_slice() => end.extend(other),
+            (Bound::Unbounded, Some(other)) => end.extend(other),
+            (Bound::Included(last), _) => end.extend(last.iter().chain([&0])),
+            (Bound::Excluded(after), _) => end.extend(after),
+            (Bound::Unbounded, None) => {}
+        }
+        // No key is empty: each begins with the number of its table.
+        let end = (!end.is_empty()).then_some(end.as_slice());
+        match &mut sources[first] {
+            Source::Current(run) => run.stretch(end, *at, full, f),
+            Source::Memtable(mem) => mem.stretch(end, *at, full, f),
+            Source::History(_) => Ok(ControlFlow::Continue(())),
+        }
     }
 
     fn step(&mut self) -> Result<Option<Versioned>, StoreError> {

@@ -28,20 +28,34 @@ use types::Oid;
 use crate::catalog::CATALOG;
 use crate::rows::{COUNTS, patch};
 
+/// How much of a table's past is kept: what retention says, and nothing before a commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kept {
+    pub retention: Retention,
+    pub from: Csn,
+}
+
+impl Kept {
+    /// All that retention says.
+    pub fn all(retention: Retention) -> Self {
+        Kept { retention, from: Csn::ZERO }
+    }
+}
+
 /// One of SQL's tables, as the store knows it.
 #[derive(Debug)]
 pub struct StoredTable {
     /// The relation that it belongs to, or belonged to.
     relation: Oid,
-    retention: RwLock<Retention>,
+    kept: RwLock<Kept>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
 }
 
 impl StoredTable {
-    fn new(relation: Oid, retention: Retention, ended: Option<Csn>) -> Arc<StoredTable> {
+    fn new(relation: Oid, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
         let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
-        Arc::new(StoredTable { relation, retention: RwLock::new(retention), ended })
+        Arc::new(StoredTable { relation, kept: RwLock::new(kept), ended })
     }
 }
 
@@ -62,7 +76,17 @@ impl Table for StoredTable {
     }
 
     fn retention(&self) -> Retention {
-        *self.retention.read()
+        match *self.kept.read() {
+            // Not for ever all of it.
+            Kept { retention: Retention::Forever, from } if from > Csn::ZERO => {
+                Retention::Unsettled
+            }
+            kept => kept.retention,
+        }
+    }
+
+    fn forgotten(&self) -> Csn {
+        self.kept.read().from
     }
 
     fn ended(&self) -> Option<Csn> {
@@ -87,14 +111,14 @@ pub struct Tables {
     known: Arc<RwLock<HashMap<TableId, Arc<StoredTable>>>>,
     unknown: Arc<StoredTable>,
     /// Histories that became shorter, and of which the store is to be told.
-    shortened: Arc<Mutex<BTreeMap<TableId, Retention>>>,
+    shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        let unknown = StoredTable::new(Oid::NONE, Retention::Unsettled, None);
-        let catalog = StoredTable::new(Oid::NONE, Retention::Forever, None);
-        let counts = StoredTable::new(Oid::NONE, Retention::None, None);
+        let unknown = StoredTable::new(Oid::NONE, Kept::all(Retention::Unsettled), None);
+        let catalog = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
+        let counts = StoredTable::new(Oid::NONE, Kept::all(Retention::None), None);
         let known = RwLock::new(HashMap::from([(CATALOG, catalog), (COUNTS, counts)]));
         Tables { known: Arc::new(known), unknown, shortened: Arc::default() }
     }
@@ -124,6 +148,22 @@ impl Tables {
         })
     }
 
+    /// Has what a relation has given up be forgotten before a commit too.
+    pub(crate) fn forget_past(&self, relation: Oid, from: Csn) {
+        for past in self.past_of(relation) {
+            if let Some(kept) = self.kept(past.table).filter(|kept| kept.from < from) {
+                self.keep(past.table, Kept { from, ..kept });
+            }
+        }
+    }
+
+    /// How much of a table's past is kept, or will be once that is settled.
+    pub(crate) fn kept(&self, table: TableId) -> Option<Kept> {
+        let known = self.known.read();
+        let stored = known.get(&table)?;
+        Some(self.shortened.lock().get(&table).copied().unwrap_or_else(|| *stored.kept.read()))
+    }
+
     /// The tables that a relation has given up, oldest first.
     pub fn past_of(&self, relation: Oid) -> Vec<PastStorage> {
         let known = self.known.read();
@@ -137,48 +177,43 @@ impl Tables {
         past
     }
 
-    pub(crate) fn add(
-        &self,
-        table: TableId,
-        relation: Oid,
-        retention: Retention,
-        ended: Option<Csn>,
-    ) {
-        self.known.write().insert(table, StoredTable::new(relation, retention, ended));
+    pub(crate) fn add(&self, table: TableId, relation: Oid, kept: Kept, ended: Option<Csn>) {
+        self.known.write().insert(table, StoredTable::new(relation, kept, ended));
     }
 
     /// There is such a table, of which so much is kept.
-    pub(crate) fn know(&self, table: TableId, relation: Oid, retention: Retention) {
+    pub(crate) fn know(&self, table: TableId, relation: Oid, kept: Kept) {
         if self.known.read().contains_key(&table) {
-            self.keep(table, retention);
+            self.keep(table, kept);
         } else {
-            self.add(table, relation, retention, None);
+            self.add(table, relation, kept, None);
         }
     }
 
     /// The table was given up by this commit.
-    pub(crate) fn end(&self, table: TableId, relation: Oid, retention: Retention, csn: Csn) {
-        self.know(table, relation, retention);
+    pub(crate) fn end(&self, table: TableId, relation: Oid, kept: Kept, csn: Csn) {
+        self.know(table, relation, kept);
         if let Some(stored) = self.known.read().get(&table) {
             stored.ended.store(csn.0, Ordering::Release);
         }
     }
 
     /// Keeps another part of a table's past: more at once, less after [`Tables::settle`].
-    pub(crate) fn keep(&self, table: TableId, retention: Retention) {
+    pub(crate) fn keep(&self, table: TableId, kept: Kept) {
         let known = self.known.read();
         let Some(stored) = known.get(&table) else { return };
         let mut shortened = self.shortened.lock();
-        if *stored.retention.read() == retention && !shortened.contains_key(&table) {
+        let before = *stored.kept.read();
+        if before == kept && !shortened.contains_key(&table) {
             return;
         }
         // A merge that drops something may be on its way: what is kept for ever is so for certain
         // only once the store has been opened again.
-        *stored.retention.write() = Retention::Unsettled;
-        if retention == Retention::Forever {
+        *stored.kept.write() = Kept { retention: Retention::Unsettled, from: before.from };
+        if kept == Kept::all(Retention::Forever) {
             shortened.remove(&table);
         } else {
-            shortened.insert(table, retention);
+            shortened.insert(table, kept);
         }
     }
 
@@ -193,11 +228,11 @@ impl Tables {
         store.after_flush();
         let known = self.known.read();
         let mut shortened = self.shortened.lock();
-        for (table, retention) in asked {
-            if shortened.get(&table) == Some(&retention) {
+        for (table, kept) in asked {
+            if shortened.get(&table) == Some(&kept) {
                 shortened.remove(&table);
                 if let Some(stored) = known.get(&table) {
-                    *stored.retention.write() = retention;
+                    *stored.kept.write() = kept;
                 }
             }
         }

@@ -18,7 +18,7 @@
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 
-use store::{Scan, TableId, Versioned};
+use store::{Scan, Seen, TableId, Versioned};
 
 use crate::error::TxnError;
 use crate::readset::{half_open, successor};
@@ -171,6 +171,19 @@ impl Cursor {
             let bound = Bound::Excluded(key.to_vec());
             *(if *reverse { &mut range.upper } else { &mut range.lower }) = bound;
         };
+        if writes.is_none() && ahead.is_none() {
+            let mut failed = None;
+            let mut visit = |at: &[u8], seen: Seen<'_>| match f(at, &Row::seen(seen)) {
+                Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
+                stopped => {
+                    taken(range, at);
+                    failed = stopped.err();
+                    ControlFlow::Break(())
+                }
+            };
+            *ended = stored.visit(&mut visit).map_err(TxnError::from)?.is_continue();
+            return failed.map_or(Ok(()), Err);
+        }
         loop {
             if ahead.is_none() {
                 let found = stored.advance().map_err(TxnError::from)?;

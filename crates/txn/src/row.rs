@@ -7,7 +7,7 @@
 //!   or, after a put of its own:  [ own image ][+]   and the snapshot does not matter
 //! ```
 
-use store::{Csn, MergeError, Table, Versioned};
+use store::{Csn, MergeError, Seen, Table, Versioned};
 
 use crate::writeset::{Own, OwnBase};
 
@@ -15,7 +15,7 @@ use crate::writeset::{Own, OwnBase};
 ///
 /// What the transaction itself wrote has no number yet and carries [`Csn::MAX`].
 pub struct Row<'t> {
-    stored: Option<Versioned>,
+    stored: Option<Seen<'t>>,
     own: Option<Own<'t>>,
 }
 
@@ -30,13 +30,18 @@ impl<'t> Row<'t> {
             Some(OwnBase::Deleted) => Ok(None),
             Some(OwnBase::Put(_)) => Ok(Some(Row { stored: None, own })),
             Some(OwnBase::Snapshot) | None => {
-                Ok(stored()?.map(|stored| Row { stored: Some(stored), own }))
+                Ok(stored()?.map(|stored| Row { stored: Some(Seen::State(stored)), own }))
             }
         }
     }
 
     /// A row of which the transaction has written nothing.
     pub(crate) fn of_store(stored: Versioned) -> Row<'t> {
+        Row::seen(Seen::State(stored))
+    }
+
+    /// The same, of what a scan stands on.
+    pub(crate) fn seen(stored: Seen<'t>) -> Row<'t> {
         Row { stored: Some(stored), own: None }
     }
 
@@ -53,14 +58,9 @@ impl<'t> Row<'t> {
         self.own.is_some()
     }
 
-    /// What the store has below the transaction's own writes, unless a put of its own hides it.
-    pub fn stored(&self) -> Option<&Versioned> {
-        self.stored.as_ref()
-    }
-
     /// The commit at which the base was current.
     pub fn base_csn(&self) -> Csn {
-        self.stored.as_ref().map_or(Csn::MAX, Versioned::base_csn)
+        self.stored.as_ref().map_or(Csn::MAX, Seen::base_csn)
     }
 
     /// The whole value below the deltas.
@@ -74,13 +74,21 @@ impl<'t> Row<'t> {
 
     /// How many deltas stand on the base.
     pub fn delta_count(&self) -> usize {
-        self.stored.as_ref().map_or(0, Versioned::delta_count) + self.own_deltas().len()
+        self.state().map_or(0, Versioned::delta_count) + self.own_deltas().len()
     }
 
     /// The deltas, oldest first.
     pub fn deltas(&self) -> impl DoubleEndedIterator<Item = (Csn, &[u8])> {
         let own = self.own_deltas().iter().map(|delta| (Csn::MAX, *delta));
-        self.stored.iter().flat_map(Versioned::deltas).chain(own)
+        self.state().into_iter().flat_map(Versioned::deltas).chain(own)
+    }
+
+    /// What the store has, where it is no whole value.
+    fn state(&self) -> Option<&Versioned> {
+        match &self.stored {
+            Some(Seen::State(state)) => Some(state),
+            Some(Seen::Image { .. }) | None => None,
+        }
     }
 
     fn own_deltas(&self) -> &[&'t [u8]] {
@@ -89,7 +97,7 @@ impl<'t> Row<'t> {
 
     /// True where the base is the state: there is nothing to merge.
     pub fn is_image(&self) -> bool {
-        self.own_deltas().is_empty() && self.stored.as_ref().is_none_or(Versioned::is_image)
+        self.own_deltas().is_empty() && self.state().is_none_or(Versioned::is_image)
     }
 
     /// Appends the merged value to `out`. `table` and `key` are those it was read with.

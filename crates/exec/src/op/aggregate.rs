@@ -164,6 +164,8 @@ impl AggregateCall {
 struct Set {
     /// For each key of the whole aggregate, whether this set has it.
     has: Vec<bool>,
+    /// True where it has all of them.
+    is_whole: bool,
     groups: KeyTable,
     states: Vec<Vec<State>>,
 }
@@ -196,6 +198,7 @@ impl Aggregate {
             .iter()
             .map(|set| Set {
                 has: (0..keys.len()).map(|key| set.contains(&key)).collect(),
+                is_whole: (0..keys.len()).all(|key| set.contains(&key)),
                 groups: KeyTable::default(),
                 states: Vec::new(),
             })
@@ -213,7 +216,7 @@ impl Aggregate {
                 values.push(env.value(program, &row)?);
             }
             for set in sets.iter_mut() {
-                let key = if set.has.iter().all(|has| *has) {
+                let key = if set.is_whole {
                     &values
                 } else {
                     key.clear();
@@ -224,7 +227,10 @@ impl Aggregate {
                     }));
                     &key
                 };
-                let (group, new) = set.groups.insert(key);
+                let (group, new) = match keys.is_empty() && set.groups.len() > 0 {
+                    true => (0, false),
+                    false => set.groups.insert(key),
+                };
                 if new {
                     held.add_row(env, key)?;
                     held.add(env, calls.len() * STATE_BYTES)?;

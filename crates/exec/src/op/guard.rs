@@ -19,7 +19,14 @@ pub(crate) struct Guard {
     pub(crate) schema: String,
     pub(crate) table: String,
     pub(crate) columns: Vec<Column>,
-    pub(crate) checks: Vec<(String, Program)>,
+    pub(crate) checks: Vec<Check>,
+}
+
+/// A check of the table, or what a view asks of rows that are written through it.
+pub(crate) struct Check {
+    pub(crate) name: String,
+    pub(crate) is_view: bool,
+    pub(crate) program: Program,
 }
 
 impl Guard {
@@ -49,9 +56,18 @@ impl Guard {
                 return Err(self.about(types, error, row).about(Object::Column, &column.name));
             }
         }
-        for (name, check) in &self.checks {
+        for Check { name, is_view, program } in &self.checks {
+            let result = value(program, row)?;
+            if *is_view {
+                if result != Datum::Bool(true) {
+                    let message = format!("new row violates check option for view \"{name}\"");
+                    let error = Error::new(SqlState::WITH_CHECK_OPTION_VIOLATION, message);
+                    return Err(error.with_detail(self.failing(types, row)));
+                }
+                continue;
+            }
             // A check that is NULL holds.
-            if let Datum::Bool(false) = value(check, row)? {
+            if result == Datum::Bool(false) {
                 let message = format!(
                     "new row for relation \"{}\" violates check constraint \"{name}\"",
                     self.table
@@ -64,6 +80,13 @@ impl Guard {
     }
 
     fn about(&self, types: Context<'_>, error: Error, row: &Row) -> Error {
+        error
+            .with_detail(self.failing(types, row))
+            .about(Object::Schema, &self.schema)
+            .about(Object::Table, &self.table)
+    }
+
+    fn failing(&self, types: Context<'_>, row: &Row) -> String {
         let values: Vec<String> = self
             .columns
             .iter()
@@ -74,10 +97,7 @@ impl Guard {
                 shortened(text.unwrap_or_else(|| "null".to_owned()))
             })
             .collect();
-        error
-            .with_detail(format!("Failing row contains ({}).", values.join(", ")))
-            .about(Object::Schema, &self.schema)
-            .about(Object::Table, &self.table)
+        format!("Failing row contains ({}).", values.join(", "))
     }
 }
 

@@ -168,7 +168,17 @@ impl Target {
             Locked::AsSeen => Ok(Some(key)),
             Locked::Changed => {
                 let Some(recheck) = &mut self.recheck else { return Ok(None) };
-                Ok(recheck.row(env, newest, row)?.then_some(key))
+                if !recheck.row(env, newest, row)? {
+                    return Ok(None);
+                }
+                // Its key may have been changed too.
+                match &row[self.width] {
+                    Datum::Bytea(moved) if **moved != *key => {
+                        let moved = moved.to_vec();
+                        Ok(self.touch(env, &moved).then_some(moved))
+                    }
+                    _ => Ok(Some(key)),
+                }
             }
             Locked::Gone | Locked::Busy => Ok(None),
         }

@@ -118,6 +118,7 @@ impl Scan {
             lower,
             upper,
             is_backward: self.path.is_backward,
+            is_single: self.path.is_single,
         })
     }
 
@@ -155,7 +156,7 @@ impl Scan {
 
 impl Operator for Scan {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        if self.path.is_single {
+        if self.path.is_single && matches!(self.when, When::Now) {
             return self.look_up(env, out);
         }
         if self.ranges.is_none() {

@@ -366,8 +366,19 @@ pub struct Modify {
     pub width: usize,
     /// What is known of the table; it is there in every plan that was lowered.
     pub facts: Option<Arc<TableFacts>>,
-    /// What must hold of each row, by name.
-    pub checks: Vec<(String, Expr)>,
+    /// What must hold of each row.
+    pub checks: Vec<Check>,
+}
+
+/// What must hold of each row that is written.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The name of the constraint, or of the view that asks for it.
+    pub name: String,
+    /// True for a view, for which the condition must be true; for a constraint it must not be false.
+    pub is_view: bool,
+    /// The condition over the row.
+    pub expr: Expr,
 }
 
 /// A subquery of an expression.

@@ -102,7 +102,7 @@ impl Node {
             Kind::Modify(modify) => {
                 walk::action(&mut modify.action, &mut |expr, sees| f(expr, sees.into()));
                 modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Changed));
-                modify.checks.iter_mut().for_each(|(_, expr)| f(expr, Sees::Changed));
+                modify.checks.iter_mut().for_each(|check| f(&mut check.expr, Sees::Changed));
             }
             Kind::Distinct(_)
             | Kind::SetOperation { .. }

@@ -17,7 +17,7 @@ use sql::plan::{Expr, ExprKind, Moment};
 use types::{Repr, Type, TypeSource};
 
 use super::expr::{all_of, column_of, comparison, conjuncts, has_subplan, sees_nothing};
-use crate::plan::{End, Equal, Kind, Node, Path, Scan, is_volatile};
+use crate::plan::{End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
 use crate::tables::{KeyFacts, Schema};
 
 /// Chooses a key for each scan.
@@ -27,6 +27,27 @@ pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
     if let Kind::Scan(scan) = &mut node.kind {
         choose(scan, &columns, types, schema);
     }
+}
+
+/// Forgets what paths make sure of, in a plan in which no row is locked or changed and so none is looked
+/// at again. The columns that only stood in such conditions are needed no more.
+pub(super) fn forget_sure(plan: &mut Plan) {
+    let mut is_needed = false;
+    let mut look = |node: &mut Node| {
+        is_needed |= matches!(node.kind, Kind::LockRows { .. } | Kind::Modify(_));
+    };
+    plan.root.each(&mut look);
+    plan.subplans.iter_mut().for_each(|subplan| subplan.node.each(&mut look));
+    if is_needed {
+        return;
+    }
+    let mut forget = |node: &mut Node| {
+        if let Kind::Scan(scan) = &mut node.kind {
+            scan.sure = None;
+        }
+    };
+    plan.root.each(&mut forget);
+    plan.subplans.iter_mut().for_each(|subplan| subplan.node.each(&mut forget));
 }
 
 /// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
@@ -57,7 +78,6 @@ fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dy
     };
     scan.path = best.path;
     if !is_now {
-        scan.path.is_single = false;
         scan.condition = all_of(list);
         return;
     }

@@ -43,6 +43,9 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));
+    access::forget_sure(plan);
+    each_root(plan, &mut |_, node| prune::prune(node));
+    each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |plan, node| join::methods(plan, node, types, schema));
     each_root(plan, &mut |_, node| order::orders(node, schema));
     freeze::freeze(plan);

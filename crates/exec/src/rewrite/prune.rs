@@ -37,13 +37,16 @@ fn prune_to(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
     let width = node.width();
     let kept = match &mut node.kind {
         Kind::Scan(scan) => {
-            scan.condition.iter().for_each(|expr| note(expr, &mut need));
+            let conditions = [&scan.condition, &scan.sure];
+            conditions.into_iter().flatten().for_each(|expr| note(expr, &mut need));
             let kept = wanted(&need);
             let places = places(&kept, width);
             scan.attnums = kept.iter().map(|column| scan.attnums[*column]).collect();
-            let mut condition = scan.condition.take();
-            condition.iter_mut().for_each(|expr| move_columns(expr, &|column| places[column]));
-            scan.condition = condition;
+            let conditions = [&mut scan.condition, &mut scan.sure];
+            conditions
+                .into_iter()
+                .flatten()
+                .for_each(|expr| move_columns(expr, &|column| places[column]));
             kept
         }
         Kind::Filter { input, condition } => {

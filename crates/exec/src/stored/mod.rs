@@ -117,6 +117,14 @@ impl<'a> Stored<'a> {
         Ok(table)
     }
 
+    /// The commit before which the past of a table has been deleted; `None` where it was not, or where
+    /// the table is gone.
+    fn kept_from(&self, relation: Oid) -> Option<Csn> {
+        let newest = self.cache.newest();
+        let from = newest.relation(relation)?.table()?.forgotten;
+        (from > 0).then_some(Csn(from))
+    }
+
     /// Does something to rows of a table.
     fn change<R>(&self, f: impl FnOnce(&mut Change<'_>) -> table::Result<R>) -> Result<R> {
         let (mut txn, mut checks) = (self.txn.borrow_mut(), self.checks.borrow_mut());
@@ -335,14 +343,14 @@ impl Tables for Stored<'_> {
         out: &mut Vec<Datum>,
     ) -> Result<Locked> {
         let table = self.table(relation)?;
-        let strength = match strength {
+        let row_lock = match strength {
             LockStrength::KeyShare => RowLock::KeyShare,
             LockStrength::Share => RowLock::Share,
             LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
             LockStrength::Update => RowLock::Update,
         };
         let patience = if wait == LockWait::Wait { Wait::Allowed } else { Wait::Never };
-        let locked = table.lock(&mut self.txn.borrow_mut(), key, strength, patience);
+        let locked = table.lock(&mut self.txn.borrow_mut(), key, row_lock, patience);
         match locked {
             Ok(txn::Locked::Unchanged) => return Ok(Locked::AsSeen),
             Ok(txn::Locked::Changed) => {}
@@ -356,8 +364,21 @@ impl Tables for Stored<'_> {
             }
             Err(other) => return Err(error(other)),
         }
-        let there = self.read(relation, key, attnums, out)?;
-        Ok(if there { Locked::Changed } else { Locked::Gone })
+        if self.read(relation, key, attnums, out)? {
+            return Ok(Locked::Changed);
+        }
+        // Where its key was changed it goes on under another, which may be on its way again.
+        let moved = table.moved(&self.txn.borrow(), key);
+        match moved {
+            Some(moved) => match self.lock(relation, &moved, strength, wait, attnums, out)? {
+                Locked::AsSeen => {
+                    let there = self.read(relation, &moved, attnums, out)?;
+                    Ok(if there { Locked::Changed } else { Locked::Gone })
+                }
+                found => Ok(found),
+            },
+            None => Ok(Locked::Gone),
+        }
     }
 
     fn read(

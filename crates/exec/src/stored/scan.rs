@@ -1,6 +1,7 @@
 //! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use sql::plan::system;
@@ -22,8 +23,14 @@ const ROWS_MAX: usize = 256;
     reason = "there are few of them, and they stay where they are"
 )]
 enum Source {
-    /// The present, or the past at a snapshot.
-    Rows { cursor: Cursor, past: Option<Snapshot>, batch: Batch, at: usize, rows_next: usize },
+    /// The present, or the past at a snapshot. Without a cursor all rows have been read.
+    Rows {
+        cursor: Option<Cursor>,
+        past: Option<Snapshot>,
+        batch: Batch,
+        at: usize,
+        rows_next: usize,
+    },
     /// Versions that were current between two commits.
     Versions { cursor: PastCursor, now: Snapshot, from: Csn, to: Csn, found: VecDeque<RowVersion> },
 }
@@ -56,7 +63,13 @@ impl Scan {
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
-                return Self::past(stored, reach.attnums, reach.index, &table, range, csn);
+                return Self::past(
+                    stored,
+                    reach.attnums,
+                    &table,
+                    (reach.index, range, reach.is_single),
+                    csn,
+                );
             }
             Moment::AtVersion(version) => {
                 let csn = Csn(u64::try_from(version).unwrap_or_default());
@@ -66,7 +79,13 @@ impl Scan {
                         format!("there is no version {version}; the newest is {}", newest.0),
                     ));
                 }
-                return Self::past(stored, reach.attnums, reach.index, &table, range, csn);
+                return Self::past(
+                    stored,
+                    reach.attnums,
+                    &table,
+                    (reach.index, range, reach.is_single),
+                    csn,
+                );
             }
             Moment::FromTo(from, to) if from >= to => (Csn(1), Csn(0)),
             Moment::FromTo(from, to) => (stored.csn_at(from)?, before(to)?),
@@ -89,13 +108,18 @@ impl Scan {
     fn past(
         stored: &Stored<'_>,
         attnums: &[i16],
-        index: Option<types::Oid>,
         now: &Arc<Table>,
-        range: KeyRange,
+        (index, range, is_single): (Option<types::Oid>, KeyRange, bool),
         csn: Csn,
     ) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
         let snapshot = engine.snapshot_at(csn).map_err(|source| error(source.into()))?;
+        if let Some(kept) = stored.kept_from(now.relation().oid).filter(|kept| csn < *kept) {
+            let name = &now.relation().name;
+            let message =
+                format!("the past of \"{name}\" before version {} has been deleted", kept.0);
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
         let catalog = stored.cache.at(&snapshot).map_err(error)?;
         let Some(table) = stored.handles.table(&catalog, now.relation().oid) else {
             let name = &now.relation().name;
@@ -106,7 +130,22 @@ impl Scan {
             true => (index, range),
             false => (None, KeyRange::ALL),
         };
-        Ok(Self::over(table, attnums, index, range, false, Some(snapshot)))
+        let key = match &range.lower {
+            Bound::Included(key) if is_single => Some(key.clone()),
+            _ => None,
+        };
+        let mut scan = Self::over(table, attnums, index, range, false, Some(snapshot));
+        key.map_or(Ok(()), |key| scan.look_up(&key))?;
+        Ok(scan)
+    }
+
+    /// Reads the one row that there can be.
+    fn look_up(&mut self, key: &[u8]) -> Result<()> {
+        let Source::Rows { cursor, past: Some(snapshot), batch, .. } = &mut self.source else {
+            return Ok(());
+        };
+        *cursor = None;
+        self.table.get_into(View::past(snapshot), key, batch).map_err(error)
     }
 
     fn over(
@@ -123,12 +162,15 @@ impl Scan {
             Some(index) => Cursor::by_index(&table, index, range, backward),
             None => Cursor::over(&table, range, backward),
         };
+        // Of a row that is only counted nothing is read.
+        let cursor = if attnums.is_empty() { cursor.keys_only() } else { cursor };
         let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
         let width = table.relation().columns.len();
         let known = attnums.last().is_none_or(|last| position(*last) < width);
         let plain = (ascending && known && attnums.first().is_none_or(|first| *first > 0))
             .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
         let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
+        let cursor = Some(cursor);
         let source = Source::Rows { cursor, past, batch, at, rows_next };
         Self { attnums: attnums.to_vec(), plain, table, source, within: None }
     }
@@ -139,6 +181,7 @@ impl Scan {
         match source {
             Source::Rows { cursor, past, batch, at, rows_next } => {
                 if *at == batch.len() {
+                    let Some(cursor) = cursor else { return Ok(false) };
                     batch.clear();
                     *at = 0;
                     let txn = stored.txn.borrow();
@@ -156,7 +199,9 @@ impl Scan {
                 *at += 1;
                 out.clear();
                 if let Some(positions) = plain {
-                    row.columns(positions, out).map_err(error)?;
+                    if !positions.is_empty() {
+                        row.columns(positions, out).map_err(error)?;
+                    }
                     return Ok(true);
                 }
                 for attnum in attnums.iter() {

@@ -132,7 +132,8 @@ impl Values<'_> {
         let facts = self.schema.table(relation.oid);
         let mut checks = Vec::new();
         for (name, text) in facts.iter().flat_map(|facts| &facts.checks) {
-            checks.push((name.clone(), self.program(text, &over)?));
+            let program = self.program(text, &over)?;
+            checks.push(guard::Check { name: name.clone(), is_view: false, program });
         }
         let columns = over.columns.iter().map(|column| guard::Column {
             name: column.name.clone(),

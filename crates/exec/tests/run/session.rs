@@ -75,6 +75,15 @@ impl Host for Still<'_> {
     fn call(&self, function: &scalar::Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {
         Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
     }
+
+    fn rows(
+        &self,
+        function: &scalar::Function,
+        _: &Call<'_>,
+        _: &[DatumRef<'_>],
+    ) -> Result<scalar::Rows> {
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
+    }
 }
 
 impl Computed for Still<'_> {
@@ -196,7 +205,7 @@ impl Session {
             let mut own = values;
             let tables = Stored::new(txn, &mut checks, &mut own, base);
             let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
-            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max };
+            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max, rows_max: None };
             let mut run = prepared.start();
             let mut row = Vec::new();
             while run.next(&mut ctx, &mut row)? {
@@ -248,7 +257,7 @@ impl Session {
             };
             let tables = Stored::new(&mut txn, &mut checks, &mut values, base);
             let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
-            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max };
+            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max, rows_max: None };
             let mut run = prepared.start();
             while run.next(&mut ctx, &mut row).expect("the statement runs") {}
         }

@@ -136,7 +136,9 @@ impl View {
             row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
             columns: columns.collect(),
             unique: unique.collect(),
+            owner: Oid::NONE,
             versioned: true,
+            check: sql::bind::CheckOption::None,
         }
     }
 }

@@ -17,11 +17,20 @@ pub(crate) mod make;
 pub(crate) mod path;
 pub(crate) mod populate;
 
+use ::json::jsonb::Jsonb;
 use ::json::written::{self, Path, Written};
-use types::{ArrayRef, Datum, DatumRef, Record, Repr, Result, Type};
+use types::{ArrayRef, Context, Datum, DatumRef, Record, Repr, Result, Type};
 
 use crate::function::{Function, Rows, functions, sets};
 use crate::integer::Integer;
+
+/// A value of a type as `jsonb`: what `to_jsonb` makes of it.
+///
+/// # Errors
+/// What a text of type `json` in it has that `jsonb` cannot hold, and values too large.
+pub fn to_jsonb(value: DatumRef<'_>, ty: Type, context: &Context<'_>) -> Result<Jsonb> {
+    convert::Form::of(value, ty, context).to_jsonb(context)
+}
 
 fn as_json(value: Option<Written<'_>>) -> Option<&str> {
     value.map(Written::json)

@@ -12,7 +12,7 @@ use std::time::Instant;
 use session::{Done, Error, Params, Tag};
 
 use super::copy::{CopyIn, Source};
-use super::{Conversation, Doing, Flow, Step};
+use super::{Conversation, Doing, Flow, HEAVY, Step};
 use crate::wire::{Bind, Target, backend};
 
 /// An `Execute` message under way.
@@ -130,6 +130,8 @@ impl Conversation {
                     return Ok(Flow::Done);
                 }
                 execute.rows_max = execute.rows_max.saturating_sub(count);
+                // What goes on for long holds up nobody from here on.
+                self.must_block = execute.start.elapsed() > HEAVY;
                 Ok(Flow::Wait(Step::Send))
             }
             Done::CopyOut(format) => {

@@ -15,7 +15,7 @@ use std::vec;
 use session::{Done, Error, Parsed, Portal, Tag};
 
 use super::copy::{CopyIn, Source};
-use super::{Conversation, Doing, Flow, Step};
+use super::{Conversation, Doing, Flow, HEAVY, Step};
 use crate::wire::backend;
 
 /// A `Query` message under way.
@@ -141,6 +141,8 @@ impl Conversation {
                 }
             }
             Done::More | Done::Suspended => {
+                // What goes on for long holds up nobody from here on.
+                self.must_block = running.start.elapsed() > HEAVY;
                 query.running = Some(running);
                 Ok(Flow::Wait(Step::Send))
             }

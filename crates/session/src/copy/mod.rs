@@ -14,6 +14,7 @@ mod options;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sql::bind::Use;
 use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
 use table::catalog::Relation;
@@ -25,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
+use crate::rights::Rights;
 use crate::session::Session;
 use crate::statement::Parsed;
 use options::{CopyOptions, Style};
@@ -106,7 +108,7 @@ impl Session {
             let message = "COPY query must have a RETURNING clause";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        let plan = self.plan_portal(parsed, Arc::new(planned));
+        let plan = self.plan_portal(parsed, Arc::new(planned))?;
         Ok(Work::CopyOut(Box::new(Out { plan, options, begun: false })))
     }
 
@@ -158,6 +160,7 @@ impl Session {
             [name] => (None, name.text.as_str()),
             [] => (None, ""),
         };
+        self.names.require_schema(schema)?;
         let Some(relation) = self.names.user_relation(schema, name).cloned() else {
             let message = format!("relation \"{path}\" does not exist");
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
@@ -199,6 +202,9 @@ impl Session {
             }
             found
         };
+        let inserts = columns.iter().map(|(at, ..)| *at as i16 + 1).collect();
+        let used = Use { relation: relation.oid, inserts: Some(inserts), ..Use::default() };
+        Rights::of(&self.names).require_use(&used)?;
         let format = match options.style {
             Style::Binary => Format::Binary,
             _ => Format::Text,

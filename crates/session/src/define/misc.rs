@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::table::catalog::ddl::{
     DatabaseChange, DomainChange as Change, LabelPlace, NewColumn, SequenceOptions,
 };
-use ::table::catalog::{Address, Class, ConstraintOn, Persistence};
+use ::table::catalog::{Address, Class, ConstraintOn};
 use sql::parse::ast::{
     ColumnConstraint, ColumnConstraintKind, DomainChange, EnumChange, Name, ObjectKind, Path,
     SequenceOption, TypeName,
@@ -48,17 +48,14 @@ pub fn create_sequence(
     temporary: bool,
     options: &[SequenceOption],
 ) -> Result<()> {
-    if temporary {
-        return Err(Error::not_supported("CREATE TEMPORARY SEQUENCE"));
-    }
-    let (schema, name) = maker.new_name(path)?;
+    let (schema, name, persistence) = maker.new_relation(path, temporary)?;
     if if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
         let message = format!("relation \"{name}\" already exists, skipping");
         maker.notice(SqlState::DUPLICATE_TABLE, message);
         return Ok(());
     }
     let said = sequence_options(maker, options)?;
-    let made = maker.ddl.create_sequence(schema, name, Persistence::Permanent, &said)?;
+    let made = maker.ddl.create_sequence(schema, name, persistence, &said)?;
     own(maker, made.oid, options)
 }
 
@@ -120,12 +117,12 @@ pub fn create_schema(
 ) -> Result<()> {
     let user = match owner {
         Some(owner) => maker.role(owner)?,
-        None => maker.catalog().role_named(&maker.around.user).map_or(Oid(10), |role| role.oid),
+        None => maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid),
     };
     let name = match (name, owner) {
         (Some(name), _) => name.text.clone(),
         (None, Some(owner)) => owner.text.clone(),
-        (None, None) => maker.around.user.to_string(),
+        (None, None) => maker.around.who.user.to_string(),
     };
     if if_not_exists && maker.names.schema_oid(&name).is_some() {
         let message = format!("schema \"{name}\" already exists, skipping");
@@ -143,7 +140,8 @@ pub fn create_database(
     options: &[(String, Option<String>)],
 ) -> Result<()> {
     let mut change = DatabaseChange::default();
-    let mut owner = maker.catalog().role_named(&maker.around.user).map_or(Oid(10), |role| role.oid);
+    let mut owner =
+        maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid);
     let mut template = None;
     for (option, value) in options {
         let Some(value) = value else { continue };

@@ -10,25 +10,28 @@
 
 mod alter;
 mod drop;
+mod like;
 mod misc;
 mod role;
 mod rows;
 mod table;
+pub(crate) mod temporary;
 mod text;
 mod view;
 
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{Acting, Ddl, Notice};
-use ::table::catalog::{Catalog, Relation};
+use ::table::catalog::{Address, Catalog, Class, Privileges, Relation, TypeEntry};
 use ::table::foreign::Checks;
 use sql::parse::ast::{Define, Name, Path, TypeName};
-use types::{Modifier, Oid, SqlState, Type};
+use types::{Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result, Severity};
 use crate::names::Names;
 use crate::portal::{Portal, Work};
+use crate::rights::Rights;
 use crate::session::{Session, done};
 
 /// What a definition is made with.
@@ -110,6 +113,17 @@ impl Maker<'_, '_> {
         })
     }
 
+    /// Fails where nothing may be made in a schema, at the place of the name that has it.
+    pub fn require_creation(&self, schema: Oid, path: &Path) -> Result<()> {
+        let object = Address::of(Class::Schema, schema);
+        if Rights::of(&self.names).has(object, Privileges::CREATE) {
+            return Ok(());
+        }
+        let message = format!("permission denied for schema {}", self.names.schema_name(schema));
+        let error = Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+        Err(self.at(error, Some(path.at())))
+    }
+
     fn at(&self, mut error: Error, at: Option<sql::At>) -> Error {
         error.position = at.and_then(|at| at.position(self.source));
         error
@@ -122,6 +136,7 @@ impl Maker<'_, '_> {
             [schema, name] => (Some(schema.text.as_str()), name),
             _ => return Err(improper(path)),
         };
+        self.names.require_schema(schema)?;
         Ok(self.names.user_relation(schema, &name.text).cloned())
     }
 
@@ -165,17 +180,26 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// The type that a name means.
+    /// The type that a name means, which what is made is to have.
     pub fn type_of(&self, name: &TypeName) -> Result<(Type, Modifier)> {
-        sql::bind::type_name(name, &*self.names, self.context())
-            .map_err(|error| self.in_text(error))
+        let (ty, modifier) = sql::bind::type_name(name, &*self.names, self.context())
+            .map_err(|error| self.in_text(error))?;
+        let entry = self.names.catalog.type_entry(ty);
+        let element = entry.and_then(TypeEntry::element).unwrap_or(ty);
+        let object = Address::of(Class::Type, element.oid());
+        if !element.is_builtin() && !Rights::of(&self.names).has(object, Privileges::USAGE) {
+            let name = TypeSource::name(&*self.names, element).unwrap_or_default();
+            let message = format!("permission denied for type {name}");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok((ty, modifier))
     }
 
     /// The role of this name.
     pub fn role(&self, name: &Name) -> Result<Oid> {
         let text = match name.text.as_str() {
-            "current_user" | "current_role" => &*self.around.user,
-            "session_user" => &*self.around.client.session_user,
+            "current_user" | "current_role" => &*self.around.who.user,
+            "session_user" => &*self.around.who.session_user,
             other => other,
         };
         self.catalog().role_named(text).map(|role| role.oid).ok_or_else(|| {
@@ -342,8 +366,8 @@ impl Session {
         source: &str,
         make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        let role = self.role_oid();
         let names = Arc::clone(&self.names);
+        let role = names.role;
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let inner = open.inner.as_mut().expect("a transaction that goes on is open");
         let around = Surroundings::of(&self.client, &names, open.started);

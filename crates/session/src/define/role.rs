@@ -11,6 +11,8 @@ use super::Maker;
 use super::drop::{address, behavior};
 use crate::command::setting_text;
 use crate::error::{Error, Result, Severity};
+use crate::instance::now;
+use crate::settings::{Extent, Settings};
 
 /// What is said of a role.
 fn change(maker: &Maker<'_, '_>, options: &[RoleOption]) -> Result<RoleChange> {
@@ -144,6 +146,12 @@ pub fn settings(
         Some(name) => setting_text(name, values)?,
         None => None,
     };
+    if let (Some(name), Some(text)) = (name, &text) {
+        // What is kept must be a value that the acting role may set.
+        let client = maker.around.client;
+        let mut trial = Settings::new(maker.names.is_superuser);
+        trial.set_at(name, Some(text), Extent::Session, now(&client.instance.env))?;
+    }
     let setting = name.map(|name| (name, text.as_deref()));
     Ok(maker.ddl.change_setting(database, role, setting)?)
 }
@@ -313,7 +321,7 @@ pub fn membership(
             let known = maker.ddl.revoke_role(role, member, only, behavior(false))?;
             if !known {
                 let of = maker.catalog().role(role).map_or("???", |role| &role.name);
-                let user = &maker.around.user;
+                let user = &maker.around.who.user;
                 maker.around.client.notice(
                     Severity::Warning,
                     SqlState::WARNING,

@@ -16,6 +16,8 @@ use sql::parse::ast::{
 use store::Retention;
 use types::{Modifier, Oid, SqlState, Type};
 
+use super::like::Like;
+use super::temporary::usual_history;
 use super::text::{self, Over};
 use super::{Maker, misc};
 use crate::error::{Error, Result};
@@ -41,14 +43,15 @@ pub struct Parts {
 
 impl Parts {
     /// The columns as expressions may name them.
-    fn names(&self) -> Vec<(Arc<str>, i16)> {
+    pub fn names(&self) -> Vec<(Arc<str>, i16)> {
         self.columns.iter().zip(1..).map(|(column, at)| (Arc::clone(&column.name), at)).collect()
     }
 }
 
 /// `CREATE TABLE`
 pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
-    let (schema, name) = maker.new_name(&create.name)?;
+    let (schema, name, mut persistence) = maker.new_relation(&create.name, create.temporary)?;
+    maker.require_creation(schema, &create.name)?;
     if create.if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
         maker.notice(
             SqlState::DUPLICATE_TABLE,
@@ -56,9 +59,10 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         );
         return Ok(());
     }
-    if create.temporary {
-        return Err(Error::not_supported("CREATE TEMPORARY TABLE"));
+    if create.unlogged && persistence == Persistence::Permanent {
+        persistence = Persistence::Unlogged;
     }
+    let mut likes = Vec::new();
     let mut parts = Parts {
         name: name.to_owned(),
         columns: Vec::new(),
@@ -70,11 +74,15 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         match element {
             TableElement::Column(column) => add_column(maker, &mut parts, column)?,
             TableElement::Like { table, options } => {
-                let of = maker.relation(table)?;
-                like(&mut parts, &of, options);
+                let like = Like { of: maker.relation(table)?, options };
+                like.columns(&mut parts);
+                likes.push(like);
             }
             TableElement::Constraint(_) => {}
         }
+    }
+    for like in &likes {
+        like.expressions(maker, &mut parts)?;
     }
     for element in &create.elements {
         match element {
@@ -99,7 +107,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         let column = Arc::clone(&parts.columns[*place].name);
         let sequence = maker.ddl.choose_relation_name(schema, name, Some(&column), "seq");
         let wanted = SequenceOptions { data_type: Some(*ty), ..SequenceOptions::default() };
-        let made = maker.ddl.create_sequence(schema, &sequence, Persistence::Permanent, &wanted)?;
+        let made = maker.ddl.create_sequence(schema, &sequence, persistence, &wanted)?;
         parts.columns[*place].default =
             Some(text::next_value(&maker.names, schema, made.oid, &sequence));
         sequences.push((made.oid, *place as i16 + 1));
@@ -108,44 +116,18 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
     let made = maker.ddl.create_table(NewTable {
         schema,
         name: name.into(),
-        persistence: if create.unlogged { Persistence::Unlogged } else { Persistence::Permanent },
+        persistence,
         columns: parts.columns,
         constraints: parts.constraints,
         options,
-        history: history.unwrap_or_default(),
+        history: history.unwrap_or_else(|| usual_history(persistence)),
     })?;
+    maker.on_commit(made.oid, persistence, create.on_commit)?;
     for (sequence, attnum) in sequences {
         maker.ddl.own_sequence(sequence, Some((made.oid, attnum)))?;
     }
     maker.see();
-    Ok(())
-}
-
-/// Columns, defaults and checks like those of another table.
-fn like(parts: &mut Parts, of: &Relation, options: &[(String, bool)]) {
-    let including = |what: &str| {
-        let said = options.iter().rev().find(|(word, _)| word == what || word == "all");
-        said.is_some_and(|(_, including)| *including)
-    };
-    for column in of.live_columns() {
-        let mut made = NewColumn::new(&column.name, column.ty);
-        made.modifier = column.modifier;
-        made.not_null = column.not_null;
-        if let Some(default) = &column.default {
-            let wanted = if default.is_generated { "generated" } else { "defaults" };
-            if including(wanted) {
-                made.default = Some(default.expr.clone());
-                made.is_generated = default.is_generated;
-            }
-        }
-        if column.identity.is_some() && including("identity") {
-            made.identity = column.identity.map(|identity| NewIdentity {
-                is_always: identity.is_always,
-                ..NewIdentity::default()
-            });
-        }
-        parts.columns.push(made);
-    }
+    likes.iter().try_for_each(|like| like.beside(maker, made.oid))
 }
 
 /// A column without its constraints, but with its type and what makes it serial.
@@ -501,7 +483,9 @@ fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relat
             })
             .collect(),
         unique: Vec::new(),
+        owner: Oid::NONE,
         versioned: true,
+        check: sql::bind::CheckOption::None,
     }
 }
 

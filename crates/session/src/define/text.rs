@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use sql::bind::Star;
 use sql::parse::ast::{Call, Expr, ExprKind, Name, Path, TypeName};
 use sql::parse::visit::{self, Visitor};
 use table::catalog::{Address, Class, Column, NamePlace, SqlText};
@@ -44,10 +45,18 @@ pub fn expression(text: &str, over: Option<Over<'_>>, names: &Names) -> Result<S
     Ok(edits.done())
 }
 
-/// A query as the catalog keeps it.
-pub fn query(parsed: &sql::parse::ast::Query, text: &str, names: &Names) -> SqlText {
+/// A query as the catalog keeps it: each `*` stands for the columns that there are now.
+pub fn query(
+    parsed: &sql::parse::ast::Query,
+    text: &str,
+    names: &Names,
+    stars: &[Star],
+) -> SqlText {
     let mut edits = Edits { text, names, over: None, edits: Vec::new(), depends: Vec::new() };
     visit::query(parsed, &mut edits);
+    for star in stars {
+        edits.star(star);
+    }
     edits.done()
 }
 
@@ -89,6 +98,39 @@ impl Edits<'_> {
     fn span(&self, parts: &[Name]) -> Option<(usize, usize)> {
         let (first, last) = (parts.first()?.at.get()?, parts.last()?.at.get()?);
         Some((first, last + self.identifier_len(last)))
+    }
+
+    /// Writes the columns of a `*` in its place.
+    fn star(&mut self, star: &Star) {
+        let Some(start) = star.at.get() else { return };
+        let Some(len) = self.text[start..].find('*') else { return };
+        let (mut text, mut names) = (String::new(), Vec::new());
+        for (table, name, origin) in &star.columns {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            if let Some(table) = table {
+                text.push_str(&scalar::quote::identifier(table));
+                text.push('.');
+            }
+            let quoted = scalar::quote::identifier(name);
+            // A name that an alias has given is not the column's.
+            let origin = origin.filter(|origin| {
+                let relation = self.names.catalog.relation(origin.relation);
+                let column = relation.and_then(|known| known.column(origin.attnum));
+                column.is_some_and(|column| *column.name == **name)
+            });
+            if let Some(origin) = origin {
+                let column = Address::column(origin.relation, origin.attnum);
+                names.push((text.len(), quoted.len(), column));
+            }
+            text.push_str(&quoted);
+            // The name stays when that of the column changes.
+            if star.is_named && origin.is_some() {
+                text.push_str(&format!(" AS {quoted}"));
+            }
+        }
+        self.edits.push(Edit { at: start, len: len + 1, text, names });
     }
 
     /// Writes the name of an object in a schema with that schema.

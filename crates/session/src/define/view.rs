@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{NewColumn, NewTable, NewView};
-use ::table::catalog::{CheckOption, Persistence};
-use sql::parse::ast::{CreateTableAs, Name, Path, Query, Statement};
+use ::table::catalog::{CheckOption, Class, Persistence};
+use sql::parse::ast::{CreateTableAs, CreateView, Name, Statement};
 use types::{Datum, SqlState, Type};
 
+use super::temporary::usual_history;
 use super::{table, text};
 use crate::error::{Error, Result};
 use crate::portal::{Portal, Tag, Work};
@@ -31,19 +32,13 @@ fn columns(bound: &sql::plan::Plan, names: &[Name], what: &str) -> Result<Vec<Ne
 
 impl Session {
     /// `CREATE VIEW`
-    pub(crate) fn create_view(
-        &mut self,
-        name: &Path,
-        names: &[Name],
-        replace: bool,
-        shown: &Query,
-        text_of: &str,
-        portal: &Portal,
-    ) -> Result<Work> {
+    pub(crate) fn create_view(&mut self, view: &CreateView, portal: &Portal) -> Result<Work> {
+        let CreateView { name, columns: names, replace, temporary, query: shown, .. } = view;
+        let (check, text_of) = (view.check, &view.text);
         self.look()?;
         self.must_write("CREATE VIEW")?;
         let source = Arc::clone(&portal.parsed.source);
-        let statement = Statement::Query(Box::new(shown.clone()));
+        let statement = Statement::Query(shown.clone());
         self.make(&source, |maker| {
             let bound = sql::bind::statement(&statement, &*maker.names, maker.context(), &[])
                 .map_err(|error| maker.in_text(error))?;
@@ -52,25 +47,43 @@ impl Session {
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
             }
             let columns = columns(&bound.plan, names, "CREATE VIEW")?;
-            let (schema, name) = maker.new_name(name)?;
             // Places in the text that is kept count from its own beginning.
             let parsed =
                 sql::parse::statements(text_of).map_err(|error| Error::in_text(error, text_of))?;
-            let query = match parsed.first().map(|parsed| &parsed.statement) {
-                Some(Statement::Query(query)) => text::query(query, text_of, &maker.names),
-                _ => return Err(Error::not_supported("a view of this statement")),
+            let Some(Statement::Query(query)) = parsed.first().map(|parsed| &parsed.statement)
+            else {
+                return Err(Error::not_supported("a view of this statement"));
             };
+            let again =
+                sql::bind::statement(&parsed[0].statement, &*maker.names, maker.context(), &[]);
+            let stars = again.map_err(|error| Error::in_text(error, text_of))?.stars;
+            let query = text::query(query, text_of, &maker.names, &stars);
+            let of_temporary = query.names.iter().any(|place| {
+                let relation = maker.catalog().relation(place.object.oid);
+                place.object.class == Class::Relation
+                    && relation.is_some_and(|known| known.persistence == Persistence::Temporary)
+            });
+            if of_temporary && !temporary {
+                let message = format!("view \"{}\" will be a temporary view", name.last());
+                maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+            }
+            let (schema, name, persistence) =
+                maker.new_relation(name, *temporary || of_temporary)?;
             let new = NewView {
                 schema,
                 name: name.into(),
-                persistence: Persistence::Permanent,
+                persistence,
                 columns,
                 query,
-                check: CheckOption::None,
+                check: match check {
+                    None => CheckOption::None,
+                    Some(false) => CheckOption::Local,
+                    Some(true) => CheckOption::Cascaded,
+                },
                 options: Vec::new(),
             };
             match maker.catalog().relation_named(schema, name).cloned() {
-                Some(old) if replace => {
+                Some(old) if *replace => {
                     maker.ddl.replace_view(old.oid, new)?;
                 }
                 _ => {
@@ -88,9 +101,6 @@ impl Session {
         create: &CreateTableAs,
         portal: &Portal,
     ) -> Result<Work> {
-        if create.temporary {
-            return Err(Error::not_supported("CREATE TEMPORARY TABLE"));
-        }
         let source = Arc::clone(&portal.parsed.source);
         let statement = Statement::Query(create.query.clone());
         let planned = {
@@ -98,7 +108,7 @@ impl Session {
             query::plan(&statement, &source, &portal.types, &surroundings)?
         };
         let made = self.make(&source, |maker| {
-            let (schema, name) = maker.new_name(&create.name)?;
+            let (schema, name, persistence) = maker.new_relation(&create.name, create.temporary)?;
             if create.if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
                 let message = format!("relation \"{name}\" already exists, skipping");
                 maker.notice(SqlState::DUPLICATE_TABLE, message);
@@ -112,12 +122,13 @@ impl Session {
             let made = maker.ddl.create_table(NewTable {
                 schema,
                 name: name.into(),
-                persistence: Persistence::Permanent,
+                persistence,
                 columns,
                 constraints: Vec::new(),
                 options,
-                history: history.unwrap_or_default(),
+                history: history.unwrap_or_else(|| usual_history(persistence)),
             })?;
+            maker.on_commit(made.oid, persistence, create.on_commit)?;
             Ok(Some(made.oid))
         })?;
         let Some(table) = made else { return Ok(done("CREATE TABLE AS")) };

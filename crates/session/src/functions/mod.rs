@@ -4,9 +4,13 @@
 //!   session    settings, user, schemas, process, version
 //!   catalog    definitions as SQL, names, visibility, comments
 //!   privilege  has_table_privilege and its kin
+//!   changes    table_changes
+//!   advisory   locks on numbers
 //! ```
 
+mod advisory;
 mod catalog;
+mod changes;
 mod privilege;
 pub(crate) mod sequence;
 mod session;
@@ -28,7 +32,7 @@ pub fn call(
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
     let mut done = session::call(around, function.name, args)?;
-    for other in [sequence::call, catalog::call, privilege::call] {
+    for other in [sequence::call, catalog::call, privilege::call, advisory::call] {
         if done.is_none() {
             done = other(around, function.name, args)?;
         }
@@ -37,6 +41,24 @@ pub fn call(
         let message = format!("function {}() is not supported", function.name);
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
     })
+}
+
+/// Computes the rows of a function that gives a set.
+///
+/// # Errors
+/// What the function reports; `0A000` where it is not there.
+pub fn rows(
+    around: &Surroundings<'_>,
+    function: &Function,
+    args: &[DatumRef<'_>],
+) -> Result<scalar::Rows> {
+    match function.name {
+        "table_changes" => changes::rows(around, args),
+        name => {
+            let message = format!("function {name}() is not supported");
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
+    }
 }
 
 /// An argument that is a text; empty where it is none.

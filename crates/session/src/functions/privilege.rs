@@ -9,6 +9,7 @@ use types::{Datum, DatumRef, Error, Objects, Oid, Result, SqlState, Type};
 
 use super::{oid, text};
 use crate::client::Surroundings;
+use crate::rights::Rights;
 
 /// The objects that a function is about: the class, and the type that finds them by name.
 fn subject(name: &str) -> Option<(Class, Type)> {
@@ -48,7 +49,7 @@ pub(super) fn call(
     let of_column = name == "has_column_privilege";
     let own = if of_column { 3 } else { 2 };
     let (role, rest) = match args.len() == own {
-        true => (role_named(around, &around.user)?, args),
+        true => (role_named(around, &around.who.user)?, args),
         false => (role_of(around, args[0])?, &args[1..]),
     };
     let object = match (rest[0], by_name) {
@@ -75,10 +76,7 @@ pub(super) fn call(
         };
     }
     let wanted = text(rest, rest.len() - 1);
-    let catalog = &around.names.catalog;
-    let database = around.names.database;
-    // What the system has can be read by all.
-    let is_system = class == Class::Relation && crate::system::by_oid(object).is_some();
+    let rights = Rights::of(&around.names).of_role(role);
     for part in wanted.split(',') {
         let part = part.trim();
         let upper = part.to_ascii_uppercase();
@@ -87,19 +85,18 @@ pub(super) fn call(
             let message = format!("unrecognized privilege type: \"{part}\"");
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         };
-        let whole = address.whole();
-        let has = |address| catalog.privileges_on(role, address, privilege, database) == privilege;
-        let on_column = || match catalog.relation(object) {
+        let grant_option = bare != upper;
+        let has = |address| match grant_option {
+            false => rights.has(address, privilege),
+            true => rights.may_grant(address, privilege),
+        };
+        let on_column = || match rights.catalog.relation(object) {
             Some(relation) if name == "has_any_column_privilege" => {
                 relation.live_columns().any(|column| has(Address::column(object, column.attnum)))
             }
             _ => address.sub != 0 && has(address),
         };
-        if catalog.is_superuser(role)
-            || (is_system && privilege == Privileges::SELECT)
-            || has(whole)
-            || on_column()
-        {
+        if has(address.whole()) || on_column() {
             return Ok(Some(Datum::Bool(true)));
         }
     }
@@ -125,7 +122,7 @@ fn role_of(around: &Surroundings<'_>, role: DatumRef<'_>) -> Result<Oid> {
 fn has_role(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
     let (member, rest) = match args.len() {
         3 => (role_of(around, args[0])?, &args[1..]),
-        _ => (role_named(around, &around.user)?, args),
+        _ => (role_named(around, &around.who.user)?, args),
     };
     let role = match rest[0] {
         DatumRef::Oid(_) => oid(rest, 0),

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use table::catalog::Relation;
+use table::catalog::{Address, Privileges, Relation};
 use table::sequence::SequenceState;
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
 use super::{bool, integer, oid};
 use crate::client::Surroundings;
+use crate::rights::Rights;
 
 /// The sequence with this OID.
 fn relation(around: &Surroundings<'_>, sequence: Oid) -> Result<Arc<Relation>> {
@@ -15,6 +16,21 @@ fn relation(around: &Surroundings<'_>, sequence: Oid) -> Result<Arc<Relation>> {
         let message = format!("could not open relation with OID {sequence}");
         Error::new(SqlState::UNDEFINED_TABLE, message)
     })
+}
+
+/// Fails where whoever runs the statement has neither of two privileges on a sequence.
+fn may_use(
+    around: &Surroundings<'_>,
+    sequence: Oid,
+    one: Privileges,
+    other: Privileges,
+) -> Result<()> {
+    let names = &*around.names;
+    let rights = Rights::of(names);
+    match names.is_superuser || !rights.on(Address::relation(sequence), one | other).is_empty() {
+        true => Ok(()),
+        false => Err(rights.denied(sequence).cause),
+    }
 }
 
 /// The next value of a sequence.
@@ -40,14 +56,23 @@ pub(super) fn call(
 ) -> Result<Option<Datum>> {
     let client = around.client;
     Ok(Some(match name {
-        "nextval" => Datum::Int8(next(around, oid(args, 0))?),
+        "nextval" => {
+            may_use(around, oid(args, 0), Privileges::USAGE, Privileges::UPDATE)?;
+            Datum::Int8(next(around, oid(args, 0))?)
+        }
         "currval" => {
             let relation = relation(around, oid(args, 0))?;
+            may_use(around, relation.oid, Privileges::USAGE, Privileges::SELECT)?;
             Datum::Int8(client.sequences.borrow().current(&relation).map_err(error)?)
         }
-        "lastval" => Datum::Int8(client.sequences.borrow().last().map_err(error)?.1),
+        "lastval" => {
+            let (sequence, last) = client.sequences.borrow().last().map_err(error)?;
+            may_use(around, sequence, Privileges::USAGE, Privileges::SELECT)?;
+            Datum::Int8(last)
+        }
         "setval" => {
             let relation = relation(around, oid(args, 0))?;
+            may_use(around, relation.oid, Privileges::UPDATE, Privileges::UPDATE)?;
             let last = integer(args, 1);
             let is_called = args.len() < 3 || bool(args, 2);
             let state = SequenceState { last, is_called };
@@ -59,6 +84,9 @@ pub(super) fn call(
         }
         "pg_sequence_last_value" => {
             let relation = relation(around, oid(args, 0))?;
+            if may_use(around, relation.oid, Privileges::USAGE, Privileges::SELECT).is_err() {
+                return Ok(Some(Datum::Null));
+            }
             let state = client.instance.sequences.state(&relation).map_err(error)?;
             if state.is_called { Datum::Int8(state.last) } else { Datum::Null }
         }

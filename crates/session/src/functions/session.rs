@@ -4,6 +4,7 @@ use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
 use super::{bool, integer, text};
 use crate::client::Surroundings;
+use crate::names::TEMPORARY;
 use crate::settings::{self, Extent};
 use crate::system::PG_CATALOG;
 
@@ -33,9 +34,8 @@ pub(super) fn call(
                 _ => Some(text(args, 1)),
             };
             let extent = if bool(args, 2) { Extent::Local } else { Extent::Session };
-            let mut settings = client.settings.borrow_mut();
-            settings.set(text(args, 0), value, extent).map_err(|error| error.cause)?;
-            Datum::text(settings.show(text(args, 0)).unwrap_or_default())
+            client.set(text(args, 0), value, extent).map_err(|error| error.cause)?;
+            Datum::text(client.settings.borrow().show(text(args, 0)).unwrap_or_default())
         }
         "current_schema" => match names.explicit.first() {
             Some(schema) => Datum::text(names.schema_name(*schema)),
@@ -49,13 +49,17 @@ pub(super) fn call(
             Datum::Array(Array::from_elements(Type::NAME, Repr::Text, schemas.collect::<Vec<_>>())?)
         }
         "pg_backend_pid" => Datum::Int4(client.slot.process),
+        "txid_current" | "pg_current_xact_id" => Datum::Int8(client.transaction.get() as i64),
         "pg_client_encoding" | "getdatabaseencoding" => Datum::text("UTF8"),
-        "getpgusername" => Datum::text(&*around.user),
+        "getpgusername" => Datum::text(&*around.who.user),
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
-        "pg_is_in_recovery" | "pg_is_other_temp_schema" => Datum::Bool(false),
-        "pg_my_temp_schema" => Datum::Oid(Oid::NONE),
-        // There are none to unlock.
-        "pg_advisory_unlock_all" => Datum::Null,
+        "pg_is_in_recovery" => Datum::Bool(false),
+        "pg_my_temp_schema" => Datum::Oid(names.temporary.unwrap_or(Oid::NONE)),
+        "pg_is_other_temp_schema" => {
+            let schema = super::oid(args, 0);
+            let is_temporary = names.schema_name(schema).starts_with(TEMPORARY);
+            Datum::Bool(is_temporary && names.temporary != Some(schema))
+        }
         "pg_trigger_depth" => Datum::Int4(0),
         "current_query" => Datum::text(&*client.slot.activity.lock().query),
         "pg_cancel_backend" | "pg_terminate_backend" => {
@@ -75,12 +79,12 @@ pub(super) fn call(
             crate::notify::check(text(args, 0), text(args, 1))?;
             let (channel, payload) = (text(args, 0).to_owned(), text(args, 1).to_owned());
             client.add_note(crate::notify::Note::Notify(channel, payload));
-            Datum::Null
+            Datum::text("")
         }
         "pg_sleep" => {
             let DatumRef::Float8(seconds) = args[0] else { return Ok(Some(Datum::Null)) };
             sleep(around, (seconds.max(0.0) * 1e6) as u64)?;
-            Datum::Null
+            Datum::text("")
         }
         "pg_table_is_visible" => match names.relation_name(super::oid(args, 0)) {
             Some(_) => Datum::Bool(names.is_relation_visible(super::oid(args, 0))),

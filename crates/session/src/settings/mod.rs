@@ -13,11 +13,12 @@
 //! and a few numbers, is kept beside in its own form.
 
 pub mod known;
-mod special;
+pub(crate) mod special;
 pub mod value;
 
 use std::sync::Arc;
 
+use types::time::TimestampTz;
 use types::{SqlState, Style};
 
 use crate::error::{Error, Result};
@@ -74,6 +75,8 @@ pub enum Extent {
     Local,
     /// From the beginning of the session: what it was connected with. `RESET` goes back to it.
     Start,
+    /// The same, of what is kept for the role or the database, where superusers have put it.
+    Kept,
 }
 
 /// The settings of one session.
@@ -86,10 +89,20 @@ pub struct Settings {
     /// What the client was told last.
     told: Vec<(&'static str, String)>,
     changed: bool,
-    superuser: bool,
     // What is looked at all the time.
     style: Arc<Style>,
     search_path: Arc<[String]>,
+    who: Arc<Who>,
+    system_time: Option<TimestampTz>,
+}
+
+/// Who the client is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Who {
+    /// Who logged in, or was named by `SET SESSION AUTHORIZATION`.
+    pub session_user: Box<str>,
+    /// Whose rights are in force: the same, unless `SET ROLE` named another.
+    pub user: Box<str>,
 }
 
 impl Settings {
@@ -105,9 +118,10 @@ impl Settings {
             undo: Vec::new(),
             told: Vec::new(),
             changed: false,
-            superuser,
             style: Arc::default(),
             search_path: special::name_list("\"$user\", public").unwrap_or_default().into(),
+            who: Arc::default(),
+            system_time: None,
         };
         settings.tell_internal("is_superuser", if superuser { "on" } else { "off" });
         settings
@@ -123,20 +137,43 @@ impl Settings {
         &self.search_path
     }
 
+    /// The time at which tables are read; none for the present.
+    pub fn system_time(&self) -> Option<TimestampTz> {
+        self.system_time
+    }
+
+    /// Who the client is.
+    pub fn who(&self) -> &Arc<Who> {
+        &self.who
+    }
+
     /// Sets a setting that only tells, such as the user.
     pub fn tell_internal(&mut self, name: &str, text: &str) {
         let place = known::find(name).expect("the setting is known");
         let value = value::read(&known::all()[place], name, text).expect("the value is one");
         self.slots[place] = Slot::new(value);
-        self.changed = true;
+        self.apply(place);
     }
 
-    /// Sets `name` to what `text` says; `None` for its default.
+    /// Tells whether the user may do everything, for as long as another setting holds that says who
+    /// it is.
+    pub fn set_superuser(&mut self, superuser: bool, extent: Extent) {
+        let place = known::find("is_superuser").expect("the setting is known");
+        self.put(place, Value::Bool(superuser), extent);
+    }
+
+    /// Sets `name` to what `text` says now; `None` for its default.
     ///
     /// # Errors
     /// `42704` where there is no such setting, `55P02` where it cannot be set now, `22023` where it
     /// does not take the value.
-    pub fn set(&mut self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+    pub fn set_at(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        extent: Extent,
+        now: TimestampTz,
+    ) -> Result<()> {
         let place = self.place_to_set(name)?;
         if let Some(known) = known::all().get(place) {
             self.may_set(known, name, extent)?;
@@ -145,12 +182,20 @@ impl Settings {
             (None, _) => self.slots[place].reset.clone(),
             (Some(text), Some(known)) => {
                 let value = value::read(known, name, text)?;
-                special::check(known, name, value, &self.style)?
+                special::check(known, name, value, &self.style, now)?
             }
             (Some(text), None) => Value::Text(text.into()),
         };
         self.put(place, value, extent);
         Ok(())
+    }
+
+    /// The same where no time is meant.
+    ///
+    /// # Errors
+    /// As [`Settings::set_at`].
+    pub fn set(&mut self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+        self.set_at(name, text, extent, TimestampTz(0))
     }
 
     fn put(&mut self, place: usize, value: Value, extent: Extent) {
@@ -162,7 +207,7 @@ impl Settings {
                 slot.session = value;
                 slot.local = None;
             }
-            Extent::Start => *slot = Slot::new(value),
+            Extent::Start | Extent::Kept => *slot = Slot::new(value),
         }
         self.apply(place);
     }
@@ -170,14 +215,16 @@ impl Settings {
     fn may_set(&self, known: &Known, name: &str, extent: Extent) -> Result<()> {
         let message = match known.scope {
             Scope::User => return Ok(()),
-            Scope::Superuser if self.superuser => return Ok(()),
+            Scope::Superuser if self.bool("is_superuser") || extent == Extent::Kept => {
+                return Ok(());
+            }
             Scope::Superuser => {
                 return Err(Error::new(
                     SqlState::INSUFFICIENT_PRIVILEGE,
                     format!("permission denied to set parameter \"{name}\""),
                 ));
             }
-            Scope::Backend if extent == Extent::Start => return Ok(()),
+            Scope::Backend if extent == Extent::Start || extent == Extent::Kept => return Ok(()),
             Scope::Backend => "cannot be set after connection start",
             Scope::Server => "cannot be changed without restarting the server",
             Scope::Internal => "cannot be changed",
@@ -286,6 +333,17 @@ impl Settings {
             if let Value::Text(text) = value {
                 self.search_path = special::name_list(text).unwrap_or_default().into();
             }
+        } else if known.name == "system_time_as_of" {
+            let (text, style) = (self.text(known.name), Style::default());
+            // What is kept was checked when it was set.
+            self.system_time = special::time(text, &style, TimestampTz(0)).ok();
+        } else if ["role", "session_authorization"].contains(&known.name) {
+            let session_user = self.text("session_authorization");
+            let user = Some(self.text("role")).filter(|role| *role != "none");
+            self.who = Arc::new(Who {
+                session_user: session_user.into(),
+                user: user.unwrap_or(session_user).into(),
+            });
         } else {
             special::apply(known, value, Arc::make_mut(&mut self.style));
         }

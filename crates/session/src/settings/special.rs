@@ -1,6 +1,7 @@
 //! Settings that check more than their kind: lists of names, styles, encodings, zones.
 
-use types::{ByteaOutput, IntervalStyle, SqlState, Style};
+use types::time::TimestampTz;
+use types::{ByteaOutput, Context, Datum, IntervalStyle, Modifier, SqlState, Style, Type};
 
 use super::known::Known;
 use super::value::{Value, invalid};
@@ -10,7 +11,13 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// `22023` where the setting does not take it, `0A000` where it would mean what is not there.
-pub fn check(known: &Known, name: &str, value: Value, style: &Style) -> Result<Value> {
+pub fn check(
+    known: &Known,
+    name: &str,
+    value: Value,
+    style: &Style,
+    now: TimestampTz,
+) -> Result<Value> {
     let Value::Text(text) = &value else { return Ok(value) };
     let kept = match known.name {
         "DateStyle" => {
@@ -41,8 +48,8 @@ pub fn check(known: &Known, name: &str, value: Value, style: &Style) -> Result<V
         }
         "application_name" => printable(text),
         "system_time_as_of" if !text.is_empty() => {
-            return Err(Error::not_supported("SET system_time_as_of")
-                .hint("Write FOR SYSTEM_TIME AS OF behind the names of tables."));
+            // As it was meant when it was set, whatever the style is later.
+            written(time(text, style, now)?)
         }
         _ => return Ok(value),
     };
@@ -88,6 +95,26 @@ pub fn apply(known: &Known, value: &Value, style: &mut Style) {
         ("extra_float_digits", Value::Integer(digits)) => style.extra_float_digits = *digits as i32,
         _ => {}
     }
+}
+
+/// The time that a text means.
+///
+/// # Errors
+/// `22007` and its kin.
+pub fn time(text: &str, style: &Style, now: TimestampTz) -> Result<TimestampTz> {
+    let context = Context { now, ..Context::new(style) };
+    match types::text::parse(text, Type::TIMESTAMPTZ, Modifier::NONE, &context)? {
+        Datum::TimestampTz(time) => Ok(time),
+        _ => Ok(now),
+    }
+}
+
+/// A time as a setting keeps it, in the style that everybody reads alike.
+fn written(time: TimestampTz) -> String {
+    let (style, mut text) = (Style::default(), String::new());
+    let (time, ty) = (Datum::TimestampTz(time), Type::TIMESTAMPTZ);
+    types::text::write(time.as_ref(), ty, Modifier::NONE, &Context::new(&style), &mut text);
+    text
 }
 
 /// The names in a list like `"$user", public`; `None` where it is none.

@@ -1,10 +1,11 @@
 //! What goes on: settings of the session, who is connected, zones of time.
 
+use store::Csn;
 use types::time::{Interval, TimeZone, TimestampTz};
 use types::{Datum, Oid, Repr, Type};
 
 use super::rows::{Rows, Scene, array, bool, oid, text, text_or_null, texts, type_oid};
-use crate::instance::now;
+use crate::instance::{now, time_of};
 use crate::settings::known::Unit;
 use crate::settings::value::bare;
 
@@ -99,6 +100,40 @@ pub(super) fn cursors(scene: Scene<'_>, rows: &mut Rows) {
             ("creation_time", Datum::TimestampTz(cursor.made)),
         ]);
     }
+}
+
+/// Advisory locks.
+pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
+    for claim in scene.client.instance.advisory.all() {
+        rows.row(&[
+            ("locktype", text("advisory")),
+            ("database", oid(claim.key.database)),
+            ("classid", oid(Oid(claim.key.class))),
+            ("objid", oid(Oid(claim.key.object))),
+            ("objsubid", Datum::Int2(if claim.key.is_pair { 2 } else { 1 })),
+            ("virtualtransaction", text(&format!("{}/0", claim.process))),
+            ("pid", Datum::Int4(claim.process)),
+            ("mode", text(claim.mode.name())),
+            ("granted", bool(claim.waits_since.is_none())),
+            ("fastpath", bool(false)),
+            ("waitstart", claim.waits_since.map_or(Datum::Null, Datum::TimestampTz)),
+        ]);
+    }
+}
+
+/// The commits that the statement sees, oldest first.
+pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
+    let engine = &scene.client.instance.engine;
+    for commit in engine.commits(Csn(1), scene.client.seen.get(), false) {
+        let commit = commit.map_err(|error| crate::error::Error::from(error).cause)?;
+        rows.row(&[
+            ("version", Datum::Int8(i64::try_from(commit.csn.0).unwrap_or(i64::MAX))),
+            ("committed_at", Datum::TimestampTz(time_of(commit.time_us))),
+            ("author", text(&commit.author)),
+            ("message", text(&commit.message)),
+        ]);
+    }
+    Ok(())
 }
 
 pub(super) fn zones(scene: Scene<'_>, rows: &mut Rows) {

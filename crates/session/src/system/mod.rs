@@ -23,7 +23,7 @@ mod views;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use sql::bind::{ColumnDefault, Relation, RelationColumn, RelationKind};
+use sql::bind::{CheckOption, ColumnDefault, Relation, RelationColumn, RelationKind};
 use types::{Datum, Modifier, Oid, Type, builtin};
 
 use rows::{Rows, Scene};
@@ -32,6 +32,12 @@ use rows::{Rows, Scene};
 pub const PG_CATALOG: Oid = Oid(11);
 /// `information_schema`.
 pub const INFORMATION_SCHEMA: Oid = Oid(13_212);
+
+/// Who owns all of it: the role that every database has.
+pub const OWNER: Oid = Oid(10);
+
+/// `commits`, which PostgreSQL does not have.
+const COMMITS: Oid = Oid(9_500);
 
 /// A relation of the system.
 #[derive(Debug)]
@@ -82,6 +88,13 @@ fn known() -> &'static Known {
         }
     });
     &KNOWN
+}
+
+impl System {
+    /// True for what PostgreSQL does not have, whose names are users' to take.
+    pub fn is_own(&self) -> bool {
+        self.oid == COMMITS
+    }
 }
 
 /// All relations of the system, in the order of their OIDs.
@@ -142,13 +155,15 @@ fn read(line: &'static str) -> Option<System> {
             })
             .collect(),
         unique: Vec::new(),
+        owner: OWNER,
         versioned: false,
+        check: CheckOption::None,
     };
     Some(System { oid, schema, name, is_view, row_type, columns, bound: Arc::new(bound) })
 }
 
 /// The rows of a relation of the system; none for those about what is not there.
-pub fn compute(system: &'static System, scene: Scene<'_>) -> Vec<Vec<Datum>> {
+pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<Vec<Datum>>> {
     let mut rows = Rows::of(system);
     if system.schema == PG_CATALOG {
         match system.name {
@@ -183,8 +198,10 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> Vec<Vec<Datum>> {
             "pg_cursors" => activity::cursors(scene, &mut rows),
             "pg_stat_activity" => activity::sessions(scene, &mut rows),
             "pg_timezone_names" => activity::zones(scene, &mut rows),
+            "pg_locks" => activity::locks(scene, &mut rows),
+            "commits" => activity::commits(scene, &mut rows)?,
             _ => {}
         }
     }
-    rows.rows
+    Ok(rows.rows)
 }

@@ -150,7 +150,7 @@ pub fn int2s(values: &[i16]) -> Datum {
 impl exec::stored::Computed for Scene<'_> {
     fn rows(&self, relation: Oid, attnums: &[i16]) -> types::Result<Vec<Vec<Datum>>> {
         let Some(system) = super::by_oid(relation) else { return Ok(Vec::new()) };
-        let rows = super::compute(system, *self);
+        let rows = super::compute(system, *self)?;
         let pick = |row: Vec<Datum>| {
             let value = |attnum: &i16| match usize::try_from(*attnum - 1) {
                 Ok(place) => row.get(place).cloned().unwrap_or_default(),

@@ -63,6 +63,29 @@ fn what_would_wait_says_so() {
     assert_eq!(kept.0, ["10", "11"]);
 }
 
+/// A long statement does not hold up the other sessions of its core: it is taken back, and run again
+/// where it may take its time. What it had changed is gone in between.
+#[test]
+fn long_statements_go_elsewhere() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    run(&mut session, "create table t (n int)").expect("a table");
+    for (text, tag) in [
+        ("select count(*) from generate_series(1, 100000)", "SELECT 1"),
+        ("select n from generate_series(1, 100000) n", "SELECT 100000"),
+        ("insert into t select n from generate_series(1, 100000) n", "INSERT 0 100000"),
+        ("update t set n = n + 1", "UPDATE 100000"),
+    ] {
+        session.set_inline(true);
+        let mut portal = start(&mut session, text).expect("it starts");
+        let done = session.execute(&mut portal, 0, &mut Nothing).expect("it is no error");
+        assert_eq!(done, Done::Blocked, "{text}");
+        session.set_inline(false);
+        let done = session.execute(&mut portal, 0, &mut Nothing).expect("it runs");
+        assert!(matches!(done, Done::Complete(done) if done.to_string() == tag), "{text}");
+    }
+}
+
 /// Whoever knows the secret of a session can cancel what it runs; nobody else can.
 #[test]
 fn a_secret_cancels() {
@@ -95,4 +118,120 @@ fn roles_come_and_go() {
     run(&mut session, "create role bob").expect("the superuser may");
     let refused = instance.login("bob", "postgres").expect_err("bob may not log in");
     assert_eq!(refused.state().code(), "28000");
+}
+
+/// A statement that waits for a row goes on with it where its key was changed, as often as that was.
+#[test]
+fn rows_are_followed_to_new_keys() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "create table t (id int primary key, n int)").expect("a table");
+    run(&mut one, "insert into t values (1, 0), (2, 0)").expect("rows");
+    let waits = |one: &mut Session, other: &mut Session, moves: &[&str], then: &str| {
+        run(one, "begin").expect("it begins");
+        for text in moves {
+            run(one, text).expect("it moves");
+        }
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| run(other, then).expect("it runs"));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            run(one, "commit").expect("it commits");
+            waiting.join().expect("it ends")
+        })
+    };
+    let moves = ["update t set id = 10 where id = 1", "update t set id = 11 where id = 10"];
+    let done =
+        waits(&mut one, &mut other, &moves, "update t set n = n + 1 where n = 0 and id < 50");
+    assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "UPDATE 2"));
+    // It no longer fits under its new key.
+    let moves = ["update t set id = 100 where id = 11"];
+    let done = waits(&mut one, &mut other, &moves, "delete from t where id in (2, 11)");
+    assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "DELETE 1"));
+    let moves = ["update t set id = 101 where id = 100"];
+    let done = waits(&mut one, &mut other, &moves, "select n from t where n = 1 for update");
+    assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "SELECT 1"));
+    // One that was deleted is gone.
+    let moves = ["delete from t where id = 101", "insert into t values (101, 5)"];
+    let done = waits(&mut one, &mut other, &moves, "update t set n = 2 where n = 1");
+    assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "UPDATE 0"));
+}
+
+/// Who waits for an advisory lock gets it when it is let go of; two that wait for each other do not
+/// wait for ever; what would wait where nothing may says so and has taken nothing.
+#[test]
+fn advisory_locks_are_waited_for() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "select pg_advisory_lock(1)").expect("it has it");
+    run(&mut other, "select pg_advisory_lock(2)").expect("it has it");
+    let mut kept = crate::client::Kept::default();
+    let mut portal = start(&mut other, "select pg_try_advisory_lock(1)").expect("it starts");
+    other.execute(&mut portal, 0, &mut kept).expect("it runs");
+    assert_eq!(kept.0, ["f"]);
+    other.set_inline(true);
+    let text = "select pg_advisory_lock(n) from (values (3), (1)) v (n)";
+    let mut portal = start(&mut other, text).expect("it starts");
+    let blocked = other.execute(&mut portal, 0, &mut Nothing).expect("it is no error");
+    assert_eq!(blocked, Done::Blocked);
+    other.set_inline(false);
+    let mut free = crate::client::Kept::default();
+    let mut tries = start(&mut one, "select pg_try_advisory_lock(3)").expect("it starts");
+    one.execute(&mut tries, 0, &mut free).expect("it runs");
+    assert_eq!(free.0, ["t"], "nothing was taken");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| run(&mut other, "select pg_advisory_lock(1)"));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let dead = run(&mut one, "select pg_advisory_lock(2)").expect_err("both would wait");
+        assert_eq!(dead.state().code(), "40P01");
+        run(&mut one, "select pg_advisory_unlock_all()").expect("it lets go");
+        waiting.join().expect("it ends").expect("it has it");
+    });
+    drop(other);
+    run(&mut one, "select pg_advisory_lock(1), pg_advisory_lock(2)").expect("they are free");
+}
+
+/// Temporary tables are their session's alone, go with it, and are gone when the database is opened
+/// again after a crash.
+#[test]
+fn temporary_tables_are_their_sessions() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "create temp table t (a int)").expect("a table");
+    run(&mut other, "create temp table t (b int)").expect("another of the same name");
+    run(&mut one, "insert into t (a) values (1)").expect("a row");
+    let schema = format!("pg_temp_{}", one.process_id());
+    let hidden = run(&mut other, &format!("select * from {schema}.t")).expect_err("it is not seen");
+    assert_eq!(hidden.state().code(), "42P01");
+    drop(one);
+    let mut kept = crate::client::Kept::default();
+    let text = "select count(*) from pg_class where relname = 't'";
+    let mut portal = start(&mut other, text).expect("it starts");
+    other.execute(&mut portal, 0, &mut kept).expect("it runs");
+    assert_eq!(kept.0, ["1"]);
+}
+
+/// What is kept for a role and a database is set when it logs in, the role's before the database's,
+/// and is what RESET comes back to.
+#[test]
+fn kept_settings_are_set_at_login() {
+    let instance = instance();
+    let mut one = connect(&instance);
+    for text in [
+        "alter role all set statement_timeout = '1s'",
+        "alter database postgres set statement_timeout = '2s'",
+        "alter database postgres set work_mem = '5MB'",
+        "alter role postgres set statement_timeout = '3s'",
+        "alter role postgres in database postgres set lock_timeout = '4s'",
+    ] {
+        run(&mut one, text).expect("it is kept");
+    }
+    let wrong = run(&mut one, "alter role postgres set work_mem = 'much'").expect_err("no value");
+    assert_eq!(wrong.state().code(), "22023");
+    let mut other = connect(&instance);
+    let shown = |session: &Session, name: &str| session.setting(name).unwrap_or_default();
+    let names = ["statement_timeout", "work_mem", "lock_timeout"];
+    assert_eq!(names.map(|name| shown(&other, name)), ["3s", "5MB", "4s"]);
+    run(&mut other, "set statement_timeout = 0").expect("it is set");
+    run(&mut other, "reset statement_timeout").expect("it is reset");
+    assert_eq!(shown(&other, "statement_timeout"), "3s");
 }

@@ -32,7 +32,7 @@ impl Binder<'_> {
             Some(shown) => shown.relation.clone(),
             None => self.changed(&update.table, "update")?,
         };
-        let (plan, target) =
+        let (plan, target, used) =
             self.target_and_sources(&update.table, shown.as_ref(), &update.from)?;
         let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
         let mut plan = match filter {
@@ -41,13 +41,18 @@ impl Binder<'_> {
         };
         let mut added = Vec::new();
         let set = self.assignments(&update.set, &relation, &target, &mut added)?;
+        self.update_used(used, &relation, &set);
         plan = append(plan, added);
         let row = self.relation_columns(&relation);
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
         let generated = self.generated(base, &row)?;
+        let view_checks = self.view_checks(shown.as_ref(), &row)?;
         self.show_changed(&target, &row);
         let action = Action::Update { set, generated };
-        let plan = self.modify(base, plan, action, row, &update.returning)?;
+        let plan = self.modify(base, plan, action, row, view_checks, &update.returning)?;
+        if let Some(shown) = &shown {
+            self.use_through(used, shown);
+        }
         Ok(with_tables(tables, plan))
     }
 
@@ -66,8 +71,10 @@ impl Binder<'_> {
             Some(shown) => shown.relation.clone(),
             None => self.changed(&delete.table, "delete from")?,
         };
-        let (plan, target) =
+        let (plan, target, used) =
             self.target_and_sources(&delete.table, shown.as_ref(), &delete.using)?;
+        self.uses.relations[used].deletes = true;
+        self.uses.relations[used].owns = erase;
         let filter = self.where_clause(delete.filter.as_ref(), Clause::WHERE)?;
         let plan = match filter {
             Some(condition) => filtered(plan, condition),
@@ -77,26 +84,39 @@ impl Binder<'_> {
         self.show_changed(&target, &row);
         let action = if erase { Action::Erase } else { Action::Delete };
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
-        let plan = self.modify(base, plan, action, row, &delete.returning)?;
+        let plan = self.modify(base, plan, action, row, Vec::new(), &delete.returning)?;
+        if let Some(shown) = &shown {
+            self.use_through(used, shown);
+        }
         Ok(with_tables(tables, plan))
     }
 
-    /// The table that is changed, as the first item in scope.
+    /// The table that is changed, as the first item in scope, and its place among what is used.
     pub(super) fn target_part(
         &mut self,
         table: &ast::TableRef,
         shown: Option<&Shown>,
-    ) -> Result<Part> {
+    ) -> Result<(Part, usize)> {
         let Some(shown) = shown else {
-            return self.source(&Source::Table(Box::new(table.clone())));
+            let used = self.uses.relations.len();
+            let part = self.source(&Source::Table(Box::new(table.clone())))?;
+            // It is read only where a column of it is.
+            if let Some(table) = self.uses.relations.get_mut(used) {
+                table.reads = None;
+            }
+            return Ok((part, used));
         };
+        let used = self.use_of_target(&shown.base, Some(shown));
         let mut part = self.scan(table, &shown.relation, Moment::Now)?;
         if let Node::Scan(scan) = &mut part.plan.node {
             scan.name.clone_from(&shown.base.name);
         }
         self.arrange(shown, &mut part.items[0]);
+        let columns = part.plan.columns.clone();
         part.plan = self.rows_shown(shown, part.plan)?;
-        Ok(part)
+        let attnums = shown.base.columns.iter().map(|column| column.attnum);
+        self.show_used(used, &columns, attnums);
+        Ok((part, used))
     }
 
     /// The rows of the table, each with what the other sources have for it.
@@ -105,8 +125,8 @@ impl Binder<'_> {
         table: &ast::TableRef,
         shown: Option<&Shown>,
         sources: &[Source],
-    ) -> Result<(Plan, Vec<Column>)> {
-        let target = self.target_part(table, shown)?;
+    ) -> Result<(Plan, Vec<Column>, usize)> {
+        let (target, used) = self.target_part(table, shown)?;
         let count = target.items[0].relation.as_ref().map_or(0, |table| table.columns.len());
         let row = target.plan.columns[..count].to_vec();
         // The sources do not see the table, not even lateral ones; their names must differ though.
@@ -127,11 +147,14 @@ impl Binder<'_> {
             None => target.plan,
             Some(others) => join_plan(JoinKind::Inner, target.plan, others, None),
         };
-        Ok((plan, row))
+        Ok((plan, row, used))
     }
 
     /// From here on the table's row is the changed one.
     pub(super) fn show_changed(&mut self, before: &[Column], row: &[Column]) {
+        for (before, after) in before.iter().zip(row) {
+            self.sources[after.id as usize] = self.sources[before.id as usize];
+        }
         let target = &mut self.scope().items[0];
         for shown in &mut target.columns {
             if let Some(place) = before.iter().position(|column| column.id == shown.column.id) {

@@ -115,7 +115,9 @@ impl Binder<'_> {
         for item in list {
             match &item.kind {
                 Ast::Star(names) if !names.is_empty() => {
-                    bound.extend(self.star(names, item.at)?.into_iter().map(|(_, expr)| expr));
+                    bound.extend(
+                        self.star(names, item.at, false)?.into_iter().map(|(_, expr)| expr),
+                    );
                 }
                 _ => bound.push(self.expr(item)?),
             }
@@ -145,7 +147,8 @@ impl Binder<'_> {
                 .at(at));
             }
         };
-        Ok(whole_row(self.item_named(schema, &table.text, at)?, at))
+        let row = whole_row(self.item_named(schema, &table.text, at)?, at);
+        Ok(self.read(row))
     }
 
     fn number(&self, digits: &str, at: At) -> Result<Expr> {

@@ -143,7 +143,14 @@ impl Binder<'_> {
             RelationKind::View(text) => {
                 let name = alias_name(table);
                 let locks = self.locks_of(Some(&name));
+                let used = self.use_of(relation.oid);
+                self.uses.relations[used].reads.get_or_insert_default();
+                if !locks.is_empty() {
+                    self.uses.relations[used].updates.get_or_insert_default();
+                }
                 let plan = self.view(&relation, &text.clone(), moment, locks)?;
+                let attnums = relation.columns.iter().map(|column| column.attnum);
+                self.show_used(used, &plan.columns, attnums);
                 let mut item = Item {
                     relation: Some(relation.clone()),
                     schema: table.alias.is_none().then(|| relation.schema.clone()),
@@ -165,15 +172,24 @@ impl Binder<'_> {
                     .detail(format!("This operation is not supported for {plural}."))
                     .at(table.name.at()))
             }
-            _ => self.scan(table, &relation, moment),
+            _ => {
+                let used = self.use_of(relation.oid);
+                self.uses.relations[used].reads.get_or_insert_default();
+                let part = self.scan(table, &relation, moment)?;
+                self.show_scanned(used, &part.plan);
+                Ok(part)
+            }
         }
     }
 
     /// The relation with a name, which must be there.
-    pub(super) fn relation(&self, path: &ast::Path) -> Result<Arc<Relation>> {
+    pub(super) fn relation(&mut self, path: &ast::Path) -> Result<Arc<Relation>> {
         let (schema, name) = match &path.parts[..] {
             [name] => (None, name),
-            [schema, name] | [_, schema, name] => (Some(schema.text.as_str()), name),
+            [schema, name] | [_, schema, name] => {
+                self.use_schema(schema)?;
+                (Some(schema.text.as_str()), name)
+            }
             _ => {
                 let message = format!("improper qualified name (too many dotted names): {path}");
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(path.at()));
@@ -308,7 +324,8 @@ impl Binder<'_> {
         at: At,
     ) -> Result<Moment> {
         let Some(moment) = moment else {
-            let inherited = self.moment.clone().filter(|_| relation.versioned);
+            let has_past = relation.versioned || matches!(relation.kind, RelationKind::View(_));
+            let inherited = self.moment.clone().filter(|_| has_past);
             return Ok(inherited.unwrap_or(Moment::Now));
         };
         let view = matches!(relation.kind, RelationKind::View(_));
@@ -387,9 +404,11 @@ impl Binder<'_> {
         let scopes = std::mem::take(&mut self.scopes);
         let now = matches!(moment, Moment::Now);
         let outer = std::mem::replace(&mut self.moment, (!now).then_some(moment));
+        let by = self.by.replace(view.owner);
         self.views += 1;
         let plan = self.query(&locked(query, locks), true).map_err(without_place);
         self.views -= 1;
+        self.by = by;
         self.moment = outer;
         self.scopes = scopes;
         let mut plan = plan?;
@@ -708,8 +727,8 @@ impl Binder<'_> {
                 )),
             }
         };
-        let left = reference(&find(left, "left")?, At::NONE);
-        let right = reference(&find(right, "right")?, At::NONE);
+        let left = self.read(reference(&find(left, "left")?, At::NONE));
+        let right = self.read(reference(&find(right, "right")?, At::NONE));
         let condition = self.operate("=", Some(left.clone()), right.clone(), At::NONE)?;
         let (mut both, _) = self.unify(vec![left, right], "JOIN/USING")?;
         let (right, left) = (both.pop(), both.pop());

@@ -57,18 +57,21 @@ impl Binder<'_> {
         // The rows do not see the table, but messages know of it.
         let unseen = Item { by_name: false, by_column: false, ..Item::named(&name, &row) };
         self.scope().items = vec![unseen];
-        let input = self.insert_rows(insert, &relation, &places)?;
+        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
+        let used = self.use_of_target(base, shown.as_ref());
+        let input = self.insert_rows(insert, &relation, &places, used)?;
         self.scope().items.clear();
         let conflict = match &insert.conflict {
             Some(_) if shown.is_some() => {
                 let what = "ON CONFLICT for a view";
                 return Err(super::expr::unsupported(what, insert.table.name.at()));
             }
-            Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name)?)),
+            Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name, used)?)),
             None => None,
         };
-        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
         let generated = self.generated(base, &row)?;
+        let view_checks = self.view_checks(shown.as_ref(), &row)?;
+        self.show_used(used, &row, base.columns.iter().map(|column| column.attnum));
         let action = Action::Insert { generated, conflict };
         let mut target = Item {
             relation: Some(relation.clone()),
@@ -83,12 +86,15 @@ impl Binder<'_> {
             let excluded = Item::named("excluded", &update.row[row.len()..]);
             self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
         }
-        let plan = self.modify(base, input, action, row, &insert.returning)?;
+        let plan = self.modify(base, input, action, row, view_checks, &insert.returning)?;
+        if let Some(shown) = &shown {
+            self.use_through(used, shown);
+        }
         Ok(query::with_tables(tables, plan))
     }
 
     /// The table that a statement changes.
-    pub(super) fn changed(&self, table: &ast::TableRef, verb: &str) -> Result<Arc<Relation>> {
+    pub(super) fn changed(&mut self, table: &ast::TableRef, verb: &str) -> Result<Arc<Relation>> {
         let relation = self.relation(&table.name)?;
         match relation.kind {
             RelationKind::Table => Ok(relation),
@@ -114,6 +120,7 @@ impl Binder<'_> {
         input: Plan,
         action: Action,
         row: Vec<Column>,
+        view_checks: Vec<(String, Expr)>,
         returning: &[ast::Output],
     ) -> Result<Plan> {
         let (returning, columns) = match returning {
@@ -129,6 +136,7 @@ impl Binder<'_> {
             input,
             action,
             returning,
+            view_checks,
             row,
         };
         Ok(Plan { node: Node::Modify(Box::new(modify)), columns })
@@ -173,9 +181,11 @@ impl Binder<'_> {
         insert: &Insert,
         relation: &Relation,
         places: &[Place<'_>],
+        used: usize,
     ) -> Result<Plan> {
         let system = insert.overriding_system;
         let Some(source) = &insert.source else {
+            self.insert_used(used, relation, &[]);
             let row = self.full_row(Vec::new(), &[], relation, system)?;
             return Ok(self.rows_plan(relation, vec![row]));
         };
@@ -196,6 +206,7 @@ impl Binder<'_> {
                     fitting_places(places, row.len(), !insert.columns.is_empty(), |place| {
                         row.get(place).map_or(At::NONE, |expr| expr.at)
                     })?;
+                self.insert_used(used, relation, places);
                 let row = self.within(Clause::VALUES, |binder| {
                     binder.given_row(row, places, relation, system)
                 })?;
@@ -207,6 +218,7 @@ impl Binder<'_> {
         let count = input.columns.len();
         let at = source_at(source, places.len());
         let places = fitting_places(places, count, !insert.columns.is_empty(), |_| at)?;
+        self.insert_used(used, relation, places);
         let mut row = Vec::with_capacity(places.len());
         for (at, place) in places.iter().enumerate() {
             let column = &relation.columns[place.index];
@@ -360,15 +372,16 @@ impl Binder<'_> {
     /// A stored expression, over the row that is in scope or over none. Its places mean nothing in
     /// the statement.
     fn stored(&mut self, text: &str, over: Option<(&Relation, &[Column])>) -> Result<Expr> {
-        let without_place = |error: Error| Error { at: At::NONE, ..error };
-        let ast = crate::parse::expression(text).map_err(without_place)?;
-        self.enter();
-        if let Some((relation, row)) = over {
-            self.show_relation(relation, row);
-        }
-        let value = self.expr(&ast).map_err(without_place);
-        self.leave();
-        let mut value = value?;
+        let mut value = self.keeping(|binder| {
+            let ast = crate::parse::expression(text)?;
+            binder.enter();
+            if let Some((relation, row)) = over {
+                binder.show_relation(relation, row);
+            }
+            let value = binder.expr(&ast);
+            binder.leave();
+            value
+        })?;
         super::walk::everywhere(&mut value, &mut |part| {
             part.at = At::NONE;
             true
@@ -398,6 +411,7 @@ impl Binder<'_> {
         conflict: &ast::Conflict,
         relation: &Arc<Relation>,
         name: &str,
+        used: usize,
     ) -> Result<Conflict> {
         if conflict.update.is_some() && matches!(conflict.arbiter, Arbiter::Any) {
             return Err(Error::new(
@@ -407,10 +421,13 @@ impl Binder<'_> {
             .hint("For example, ON CONFLICT (column_name).")
             .at(conflict.at));
         }
-        let arbiters = self.arbiters(&conflict.arbiter, relation)?;
+        let arbiters = self.arbiters(&conflict.arbiter, relation, used)?;
         let Some(update) = &conflict.update else { return Ok(Conflict { arbiters, update: None }) };
         let there = self.relation_columns(relation);
         let excluded = self.relation_columns(relation);
+        let attnums = relation.columns.iter().map(|column| column.attnum);
+        self.show_used(used, &there, attnums.clone());
+        self.show_used(used, &excluded, attnums);
         let item = |name: &str, row: &[Column]| Item {
             relation: Some(relation.clone()),
             row_type: relation.row_type,
@@ -419,6 +436,7 @@ impl Binder<'_> {
         let items = vec![item(name, &there), item("excluded", &excluded)];
         let before = std::mem::replace(&mut self.scope().items, items);
         let set = self.set_list(&update.set, relation, &there)?;
+        self.update_used(used, relation, &set);
         let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
         self.scope().items = before;
         let row = there.into_iter().chain(excluded).collect();
@@ -426,7 +444,12 @@ impl Binder<'_> {
     }
 
     /// The unique indexes that decide.
-    fn arbiters(&mut self, arbiter: &Arbiter, relation: &Relation) -> Result<Vec<types::Oid>> {
+    fn arbiters(
+        &mut self,
+        arbiter: &Arbiter,
+        relation: &Relation,
+        used: usize,
+    ) -> Result<Vec<types::Oid>> {
         match arbiter {
             Arbiter::Any => Ok(Vec::new()),
             Arbiter::Constraint(name) => {
@@ -441,10 +464,12 @@ impl Binder<'_> {
                     );
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
                 };
+                self.read_index(used, index);
                 Ok(vec![index.oid])
             }
             Arbiter::Index { keys, filter, at } => {
                 let row = self.relation_columns(relation);
+                self.show_used(used, &row, relation.columns.iter().map(|column| column.attnum));
                 self.enter();
                 self.show_relation(relation, &row);
                 let found = self.infer(keys, filter.as_ref(), relation, &row);

@@ -31,7 +31,7 @@ impl Binder<'_> {
         let tables = self.with(merge.with.as_ref())?;
         check_order(merge)?;
         let relation = self.changed(&merge.table, "merge into")?;
-        let target = self.target_part(&merge.table, None)?;
+        let (target, used) = self.target_part(&merge.table, None)?;
         let row: Vec<Column> =
             target.items[0].shown().map(|column| column.column.clone()).collect();
         let source = self.from(std::slice::from_ref(&merge.source))?;
@@ -65,14 +65,14 @@ impl Binder<'_> {
             .expect("the join has the columns of its sides");
         let mut clauses = Vec::with_capacity(merge.clauses.len());
         for clause in &merge.clauses {
-            clauses.push(self.merge_clause(clause, &relation, &row)?);
+            clauses.push(self.merge_clause(clause, &relation, &row, used)?);
         }
         let changed = self.relation_columns(&relation);
         let generated = self.generated(&relation, &changed)?;
         self.show_changed(&row, &changed);
         let action = Action::Merge { clauses, matched, generated };
         self.merge_action = true;
-        let plan = self.modify(&relation, input, action, changed, &merge.returning);
+        let plan = self.modify(&relation, input, action, changed, Vec::new(), &merge.returning);
         self.merge_action = false;
         Ok(with_tables(tables, plan?))
     }
@@ -82,6 +82,7 @@ impl Binder<'_> {
         clause: &ast::MergeClause,
         relation: &Relation,
         row: &[Column],
+        used: usize,
     ) -> Result<MergeClause> {
         // A side that has no row is not in sight.
         let all: Vec<Item> = self.scope().items.clone();
@@ -97,7 +98,7 @@ impl Binder<'_> {
                 _ => {}
             }
         }
-        let bound = self.merge_clause_in_sight(clause, relation, row);
+        let bound = self.merge_clause_in_sight(clause, relation, row, used);
         self.scope().items = all;
         bound
     }
@@ -107,13 +108,19 @@ impl Binder<'_> {
         clause: &ast::MergeClause,
         relation: &Relation,
         row: &[Column],
+        used: usize,
     ) -> Result<MergeClause> {
         let filter = self.where_clause(clause.filter.as_ref(), Clause::MERGE_WHEN)?;
         let action = match &clause.action {
             ast::MergeAction::Nothing => MergeAction::Nothing,
-            ast::MergeAction::Delete => MergeAction::Delete,
+            ast::MergeAction::Delete => {
+                self.uses.relations[used].deletes = true;
+                MergeAction::Delete
+            }
             ast::MergeAction::Update(set) => {
-                MergeAction::Update(self.set_list(set, relation, row)?)
+                let set = self.set_list(set, relation, row)?;
+                self.update_used(used, relation, &set);
+                MergeAction::Update(set)
             }
             ast::MergeAction::Insert { columns, overriding_system, values } => {
                 let places = self.insert_places(columns, relation)?;
@@ -133,6 +140,7 @@ impl Binder<'_> {
                     .at(places[values.len()].at));
                 }
                 let places = &places[..values.len()];
+                self.insert_used(used, relation, places);
                 let given = self.within(Clause::VALUES, |binder| {
                     binder.given_row(values, places, relation, *overriding_system)
                 })?;

@@ -9,6 +9,7 @@
 //!     select  SELECT, clause by clause        types   names of types
 //!     group   GROUP BY and what it forbids    dml     INSERT, UPDATE, DELETE, MERGE
 //!     query   WITH, UNION, VALUES, LIMIT      place   columns get their places
+//!     uses    what it takes rights to do
 //! ```
 //!
 //! Every column gets a number of its own while a statement is bound, and expressions refer to
@@ -32,21 +33,24 @@ mod select;
 mod subquery;
 mod types;
 mod updatable;
+mod uses;
 pub mod walk;
 mod window;
 
 pub use names::{
-    ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
+    CheckOption, ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind,
+    UniqueIndex,
 };
+pub use uses::{Use, Uses};
 
 use std::collections::HashMap;
 
-use ::types::{Modifier, SqlState, Type, TypeSource};
+use ::types::{Datum, Modifier, Oid, SqlState, Type, TypeSource};
 use scalar::facts::Facts;
 
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::parse::ast::{Statement, TypeName};
-use crate::plan::{Column, Expr, Moment, Origin, Plan};
+use crate::plan::{Column, Expr, ExprKind, Moment, Origin, Plan};
 use scope::{Described, Scope};
 
 /// A bound statement.
@@ -56,6 +60,22 @@ pub struct Bound {
     pub plan: Plan,
     /// The types of its parameters, as they were given or as they follow from their use.
     pub params: Vec<Type>,
+    /// What it takes rights to do.
+    pub uses: Uses,
+    /// What each `*` of its own text stands for.
+    pub stars: Vec<Star>,
+}
+
+/// A `*`, and the columns that it stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Star {
+    /// Where it is, with what qualifies it.
+    pub at: At,
+    /// True where others can name its columns: it is an output of a query in another.
+    pub is_named: bool,
+    /// The columns: each with the name of what it is in, where it has one, its own name, and the
+    /// column of a relation that it shows.
+    pub columns: Vec<(Option<String>, String, Option<Origin>)>,
 }
 
 /// Binds a query or a statement that changes rows. `params` are the types of the parameters as far
@@ -74,7 +94,7 @@ pub fn statement(
     let mut plan = binder.data_statement(statement, true)?;
     binder.check_params()?;
     place::plan(&mut plan);
-    Ok(Bound { plan, params: binder.params })
+    Ok(Bound { plan, params: binder.params, uses: binder.uses, stars: binder.stars })
 }
 
 /// Binds an expression over the columns of a relation, such as a default, a check or the key of an
@@ -155,6 +175,15 @@ struct Binder<'a> {
     owners: Vec<u32>,
     /// The fields of columns that are rows without a type of their own, by the column's number.
     records: HashMap<u32, Described>,
+    /// For each column, by its number, the use of a relation whose column it shows, and the number
+    /// of that.
+    sources: Vec<Option<(usize, i16)>>,
+    uses: Uses,
+    stars: Vec<Star>,
+    /// In whose name relations are used: the owner of the view that is being expanded.
+    by: Option<Oid>,
+    /// True while a text is bound that the catalog keeps.
+    kept: bool,
     next_scope: u32,
     next_table: u32,
     /// How deep views are nested.
@@ -179,10 +208,18 @@ impl<'a> Binder<'a> {
             scopes: Vec::new(),
             owners: Vec::new(),
             records: HashMap::new(),
+            sources: Vec::new(),
+            uses: Uses::default(),
+            stars: Vec::new(),
+            by: None,
+            kept: false,
             next_scope: 0,
             next_table: 0,
             views: 0,
-            moment: None,
+            moment: names.moment().map(|time| {
+                let time = ExprKind::Const(Datum::TimestampTz(time));
+                Moment::AsOf(Expr::of(time, Type::TIMESTAMPTZ, At::NONE))
+            }),
             merge_action: false,
             probed: None,
             probes: 0,
@@ -206,6 +243,7 @@ impl<'a> Binder<'a> {
         let id = u32::try_from(self.owners.len()).expect("a statement has fewer columns");
         let owner = self.scopes.last().map_or(u32::MAX, |scope| scope.serial);
         self.owners.push(owner);
+        self.sources.push(None);
         Column { name: name.into(), ty, modifier, origin, id }
     }
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use types::time::TimestampTz;
 use types::{Modifier, Oid, Type, TypeSource};
 
 /// The names that a statement may use.
@@ -18,6 +19,16 @@ pub trait Names: TypeSource {
 
     /// True where there is such a schema.
     fn has_schema(&self, name: &str) -> bool;
+
+    /// False where whoever runs the statement may not use what is in this schema.
+    fn may_use_schema(&self, _name: &str) -> bool {
+        true
+    }
+
+    /// The time at which tables are read unless the statement says another; none for the present.
+    fn moment(&self) -> Option<TimestampTz> {
+        None
+    }
 }
 
 /// A table or view, as the binder sees it.
@@ -29,6 +40,8 @@ pub struct Relation {
     pub schema: String,
     /// Its name.
     pub name: String,
+    /// Its owner: what a view shows is read in the owner's name.
+    pub owner: Oid,
     /// What it is.
     pub kind: RelationKind,
     /// The type of its rows.
@@ -39,6 +52,20 @@ pub struct Relation {
     pub unique: Vec<UniqueIndex>,
     /// True where its past is kept.
     pub versioned: bool,
+    /// Of a view: what must hold of rows that are written through it.
+    pub check: CheckOption,
+}
+
+/// `WITH CHECK OPTION` of a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CheckOption {
+    /// Nothing.
+    #[default]
+    None,
+    /// The view shows them.
+    Local,
+    /// The view shows them, and so do all that it stands on.
+    Cascaded,
 }
 
 /// What a relation is.

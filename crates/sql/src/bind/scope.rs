@@ -239,6 +239,11 @@ impl Binder<'_> {
 
     /// The column, whole row or field that a name means.
     pub(super) fn column_ref(&mut self, names: &[Name], at: At) -> Result<Expr> {
+        let found = self.column_named(names, at)?;
+        Ok(self.read(found))
+    }
+
+    fn column_named(&mut self, names: &[Name], at: At) -> Result<Expr> {
         match names {
             [column] => self.bare_column(column, at),
             [table, column] => self.table_column(None, &table.text, column, at),

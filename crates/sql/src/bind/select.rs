@@ -11,8 +11,8 @@
 use types::{Modifier, SqlState, Type};
 
 use super::call::same;
-use super::scope::{Clause, reference};
-use super::{Binder, walk};
+use super::scope::{Clause, Item, ItemColumn, reference};
+use super::{Binder, Star, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     self, Distinct, ExprKind as Ast, LockWait, Name, OrderItem, Output, Query, Select, Step,
@@ -121,7 +121,10 @@ impl Binder<'_> {
     /// An output, or the several that a star stands for, with their names.
     pub(super) fn output(&mut self, output: &Output) -> Result<Vec<(String, Expr)>> {
         match &output.expr.kind {
-            Ast::Star(names) => self.star(names, output.expr.at),
+            Ast::Star(names) => {
+                let is_named = self.scopes.len() > 1;
+                self.star(names, output.expr.at, is_named)
+            }
             Ast::Indirection { base, steps } if matches!(steps.last(), Some(Step::Star(_))) => {
                 self.fields(base, &steps[..steps.len() - 1], output.expr.at)
             }
@@ -163,7 +166,38 @@ impl Binder<'_> {
     }
 
     /// `*` or `t.*`
-    pub(super) fn star(&mut self, names: &[Name], at: At) -> Result<Vec<(String, Expr)>> {
+    pub(super) fn star(
+        &mut self,
+        names: &[Name],
+        at: At,
+        is_named: bool,
+    ) -> Result<Vec<(String, Expr)>> {
+        let columns = self.star_columns(names, at)?;
+        if self.by.is_none() && !self.stars.iter().any(|star| star.at == at) {
+            let columns = columns.iter().map(|one| self.starred(one)).collect();
+            self.stars.push(Star { at, is_named, columns });
+        }
+        Ok(columns.into_iter().map(|(name, column)| (name, self.read(column))).collect())
+    }
+
+    /// A column of a `*` as it can be written: with a name that it is known by here.
+    fn starred(&self, column: &(String, Expr)) -> (Option<String>, String, Option<Origin>) {
+        let (name, expr) = column;
+        let ExprKind::Column { index: id, .. } = expr.kind else {
+            return (None, name.clone(), None);
+        };
+        let items = self.scopes.last().map_or(&[][..], |scope| &scope.items);
+        let shows = |item: &&Item| {
+            let known = |known: &ItemColumn| known.column.id == id && known.name == *name;
+            item.by_name && item.name.is_some() && item.columns.iter().any(known)
+        };
+        let table = items.iter().find(shows).and_then(|item| item.name.clone());
+        let origin = self.sources[id as usize]
+            .map(|(used, attnum)| Origin { relation: self.uses.relations[used].relation, attnum });
+        (table, name.clone(), origin)
+    }
+
+    fn star_columns(&mut self, names: &[Name], at: At) -> Result<Vec<(String, Expr)>> {
         if names.is_empty() {
             let scope = self.scope();
             let visible: Vec<_> = scope.items.iter().filter(|item| item.by_column).collect();
@@ -428,6 +462,7 @@ impl Binder<'_> {
                 return refused(calls);
             }
             for (relation, key) in self.locked_items(lock, name)? {
+                self.lock_used(&key);
                 let place = targets.iter().position(|target| {
                     matches!(target.expr.kind, ExprKind::Column { index, .. } if index == key.id)
                 });

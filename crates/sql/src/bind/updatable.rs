@@ -19,12 +19,12 @@ use types::SqlState;
 
 use super::Binder;
 use super::from::VIEWS_MAX;
-use super::names::{Relation, RelationKind};
+use super::names::{CheckOption, Relation, RelationKind};
 use super::scope::{Clause, Item};
 use super::select::filtered;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Body, Distinct, ExprKind as Ast, Source};
-use crate::plan::Plan;
+use crate::plan::{Column, Expr, Plan};
 
 /// A table as the views over it show it.
 pub(super) struct Shown {
@@ -34,9 +34,27 @@ pub(super) struct Shown {
     pub relation: Arc<Relation>,
     /// The places of the columns that the view shows, in its order.
     pub order: Vec<usize>,
-    /// The conditions of the views, the innermost first: each with the name and the names of columns
-    /// of what it is over.
-    filters: Vec<(ast::Expr, String, Arc<Relation>)>,
+    /// The views, the innermost first.
+    pub layers: Vec<Layer>,
+}
+
+/// One of the views that a table is shown through.
+pub(super) struct Layer {
+    /// The view.
+    pub view: Arc<Relation>,
+    /// The places in the table of the columns that it shows, in its order.
+    order: Vec<usize>,
+    /// Which rows it shows: the condition, with the name and the names of columns of what it is over.
+    filter: Option<(ast::Expr, String, Arc<Relation>)>,
+}
+
+impl Layer {
+    /// The number that a column of the table has in the view.
+    pub fn attnum_of(&self, attnum: i16, base: &Relation) -> Option<i16> {
+        let place = base.columns.iter().position(|column| column.attnum == attnum)?;
+        let shown = self.order.iter().position(|known| *known == place)?;
+        Some(self.view.columns.get(shown)?.attnum)
+    }
 }
 
 /// What a view that cannot be changed has.
@@ -73,16 +91,21 @@ fn obstacle(query: &ast::Query) -> Option<&'static str> {
 
 impl Binder<'_> {
     /// The table behind a view that is to be changed; none where it is a table already.
-    pub(super) fn shown(&self, table: &ast::TableRef, verb: &str) -> Result<Option<Shown>> {
+    pub(super) fn shown(&mut self, table: &ast::TableRef, verb: &str) -> Result<Option<Shown>> {
         let relation = self.relation(&table.name)?;
         match &relation.kind {
-            RelationKind::View(text) => self.shown_by(&relation, text, verb, 0).map(Some),
+            RelationKind::View(text) => {
+                let by = self.by.replace(relation.owner);
+                let shown = self.shown_by(&relation, text, verb, 0);
+                self.by = by;
+                shown.map(Some)
+            }
             _ => Ok(None),
         }
     }
 
     fn shown_by(
-        &self,
+        &mut self,
         view: &Arc<Relation>,
         text: &str,
         verb: &str,
@@ -126,7 +149,7 @@ impl Binder<'_> {
                 base: under.clone(),
                 relation: under.clone(),
                 order: (0..under.columns.len()).collect(),
-                filters: Vec::new(),
+                layers: Vec::new(),
             },
             RelationKind::View(text) => self.shown_by(&under, text, verb, depth + 1)?,
             _ => {
@@ -147,13 +170,14 @@ impl Binder<'_> {
         relation.name.clone_from(&view.name);
         relation.schema.clone_from(&view.schema);
         relation.row_type = view.row_type;
-        let mut filters = inner.filters;
-        if let Some(filter) = &select.filter {
+        let filter = select.filter.as_ref().map(|filter| {
             let alias = table.alias.as_ref();
             let name = alias.map_or(table.name.last(), |alias| alias.name.text.as_str());
-            filters.push((filter.clone(), name.to_owned(), inner.relation));
-        }
-        Ok(Shown { base: inner.base, relation: Arc::new(relation), order, filters })
+            (filter.clone(), name.to_owned(), inner.relation)
+        });
+        let mut layers = inner.layers;
+        layers.push(Layer { view: view.clone(), order: order.clone(), filter });
+        Ok(Shown { base: inner.base, relation: Arc::new(relation), order, layers })
     }
 
     /// The places of the table's columns that the outputs of a view are.
@@ -197,23 +221,84 @@ impl Binder<'_> {
 
     /// The rows of the table that the view shows, of which `plan` is the scan.
     pub(super) fn rows_shown(&mut self, shown: &Shown, mut plan: Plan) -> Result<Plan> {
-        for (filter, name, relation) in &shown.filters {
-            let mut item = Item::named(name, &plan.columns[..relation.columns.len()]);
-            for (shown, column) in item.columns.iter_mut().zip(&relation.columns) {
-                shown.name.clone_from(&column.name);
-            }
-            let scopes = std::mem::take(&mut self.scopes);
-            self.enter();
-            self.scope().items.push(item);
-            let condition = self.where_clause(Some(filter), Clause::WHERE);
-            self.leave();
-            self.scopes = scopes;
-            let condition = condition.map_err(|error| Error { at: At::NONE, ..error })?;
+        for (place, layer) in shown.layers.iter().enumerate() {
+            let Some((filter, name, relation)) = &layer.filter else { continue };
+            let under = place.checked_sub(1).map(|place| &shown.layers[place]);
+            self.use_under(&plan.columns, shown, layer, under);
+            let columns = &plan.columns[..relation.columns.len()];
+            let condition = self.condition_of(layer, filter, name, relation, columns)?;
             if let Some(condition) = condition {
                 plan = filtered(plan, condition);
             }
         }
         Ok(plan)
+    }
+
+    /// The condition of a view over columns of the table.
+    fn condition_of(
+        &mut self,
+        layer: &Layer,
+        filter: &ast::Expr,
+        name: &str,
+        relation: &Relation,
+        columns: &[Column],
+    ) -> Result<Option<Expr>> {
+        let mut item = Item::named(name, columns);
+        for (shown, column) in item.columns.iter_mut().zip(&relation.columns) {
+            shown.name.clone_from(&column.name);
+        }
+        let scopes = std::mem::take(&mut self.scopes);
+        let by = self.by.replace(layer.view.owner);
+        self.enter();
+        self.scope().items.push(item);
+        let condition = self.where_clause(Some(filter), Clause::WHERE);
+        self.leave();
+        self.by = by;
+        self.scopes = scopes;
+        condition.map_err(|error| Error { at: At::NONE, ..error })
+    }
+
+    /// What the views ask of a row that is written through them (`WITH CHECK OPTION`), the innermost
+    /// first.
+    pub(super) fn view_checks(
+        &mut self,
+        shown: Option<&Shown>,
+        row: &[Column],
+    ) -> Result<Vec<(String, Expr)>> {
+        let layers = shown.map_or(&[][..], |shown| &shown.layers);
+        let (mut checks, mut all) = (Vec::new(), false);
+        for layer in layers.iter().rev() {
+            let option = layer.view.check;
+            if let (Some((filter, name, relation)), true) =
+                (&layer.filter, all || option != CheckOption::None)
+            {
+                let condition = self.condition_of(layer, filter, name, relation, row)?;
+                checks.extend(condition.map(|condition| (layer.view.name.clone(), condition)));
+            }
+            all |= option == CheckOption::Cascaded;
+        }
+        checks.reverse();
+        Ok(checks)
+    }
+
+    /// The columns of the table show what is under a view, which its owner reads.
+    fn use_under(
+        &mut self,
+        columns: &[Column],
+        shown: &Shown,
+        layer: &Layer,
+        under: Option<&Layer>,
+    ) {
+        let by = self.by.replace(layer.view.owner);
+        let used = self.use_of(under.map_or(shown.base.oid, |under| under.view.oid));
+        self.by = by;
+        for (column, known) in columns.iter().zip(&shown.base.columns) {
+            let attnum = match under {
+                None => Some(known.attnum),
+                Some(under) => under.attnum_of(known.attnum, &shown.base),
+            };
+            self.sources[column.id as usize] = attnum.map(|attnum| (used, attnum));
+        }
     }
 
     /// The columns of an item in the order of the view, and none that it does not show.

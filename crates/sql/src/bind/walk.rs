@@ -192,6 +192,7 @@ pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
         }
         Node::Modify(modify) => {
             action(&mut modify.action, f);
+            modify.view_checks.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
             modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Returning));
         }
         Node::Distinct(_)

@@ -52,6 +52,17 @@ pub trait Host {
     /// # Errors
     /// What the function reports.
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum>;
+
+    /// The rows of a function that needs the catalog or the past, such as `table_changes`.
+    ///
+    /// # Errors
+    /// What the function reports.
+    fn rows(
+        &self,
+        function: &Function,
+        call: &Call<'_>,
+        args: &[DatumRef<'_>],
+    ) -> Result<scalar::Rows>;
 }
 
 /// The row that a program is run over.
@@ -167,7 +178,13 @@ impl SetProgram {
         let args: Vec<DatumRef<'_>> = values.iter().map(Value::get).collect();
         let Invoke { function, types, ret, spread, .. } = &self.call;
         let call = Call { context: frame.context, args: types, ret: *ret, spread: *spread };
-        function.rows(&call, &args)
+        match function.eval {
+            Eval::Server if function.strict && args.iter().any(|arg| arg.is_null()) => {
+                Ok(Box::new(std::iter::empty()))
+            }
+            Eval::Server => frame.host.rows(function, &call, &args),
+            _ => function.rows(&call, &args),
+        }
     }
 }
 

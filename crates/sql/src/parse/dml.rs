@@ -193,7 +193,7 @@ impl Parser<'_> {
         if !self.eat(&["system_time"]) {
             self.expect(&["system", "time"])?;
         }
-        Ok(Statement::DeleteHistory { table, before: self.expr()? })
+        Ok(Statement::DeleteHistory { table, before: self.sql_expr()? })
     }
 
     /// `ERASE FROM t [WHERE ...]`

@@ -1,6 +1,6 @@
 //! Statements by their first words, `EXPLAIN` and `CREATE VIEW`.
 
-use super::ast::Statement;
+use super::ast::{CreateView, Statement};
 use super::cursor::Parser;
 use super::lexer::Token;
 use crate::error::Result;
@@ -61,18 +61,41 @@ impl Parser<'_> {
     }
 
     fn is_view(&self) -> bool {
-        self.is(&["create", "view"]) || self.is(&["create", "or", "replace", "view"])
+        let mut at = if self.is(&["create", "or", "replace"]) { 3 } else { 1 };
+        if matches!(self.word(at), Some("temp" | "temporary")) {
+            at += 1;
+        }
+        self.word(0) == Some("create") && self.word(at) == Some("view")
     }
 
     fn create_view(&mut self) -> Result<Statement> {
         let replace = self.is(&["create", "or"]);
-        self.skip(if replace { 4 } else { 2 });
+        self.skip(if replace { 3 } else { 1 });
+        let temporary = self.eat(&["temp"]) || self.eat(&["temporary"]);
+        self.expect(&["view"])?;
         let name = self.path()?;
         let columns = if self.is_punct(0, "(") { self.parens(Self::name)? } else { Vec::new() };
+        let mut check = None;
+        if self.eat(&["with"]) {
+            for (name, value) in self.storage_options()? {
+                match (name.as_str(), value.as_deref()) {
+                    ("check_option", Some("local")) => check = Some(false),
+                    ("check_option", Some("cascaded")) => check = Some(true),
+                    ("security_barrier", _) | ("security_invoker", Some("false" | "off")) => {}
+                    _ => return Err(self.not_supported(&format!("the option {name} of a view"))),
+                }
+            }
+        }
         self.expect(&["as"])?;
         let start = self.start();
         let query = Box::new(self.query()?);
         let text = self.text[start..self.end()].to_owned();
-        Ok(Statement::CreateView { name, columns, replace, query, text })
+        if self.eat(&["with"]) {
+            check = Some(!self.eat(&["local"]));
+            self.eat(&["cascaded"]);
+            self.expect(&["check", "option"])?;
+        }
+        let view = CreateView { name, columns, replace, temporary, check, query, text };
+        Ok(Statement::CreateView(Box::new(view)))
     }
 }

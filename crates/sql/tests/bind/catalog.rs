@@ -24,7 +24,8 @@
 use std::sync::Arc;
 
 use sql::bind::{
-    ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
+    CheckOption, ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind,
+    UniqueIndex,
 };
 use types::{EnumLabels, EnumOrder, Field, Modifier, Oid, Shape, Type, TypeSource};
 
@@ -61,7 +62,9 @@ fn relation(oid: u32, name: &str, columns: &[(&str, Type, i32)]) -> Relation {
         row_type: Type::from_oid(oid + 1),
         columns,
         unique: Vec::new(),
+        owner: Oid::NONE,
         versioned: false,
+        check: CheckOption::None,
     }
 }
 

@@ -67,6 +67,15 @@ impl Host for Still {
     fn call(&self, function: &scalar::Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {
         Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
     }
+
+    fn rows(
+        &self,
+        function: &scalar::Function,
+        _: &Call<'_>,
+        _: &[DatumRef<'_>],
+    ) -> Result<scalar::Rows> {
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
+    }
 }
 
 /// The table whose row the expressions are over.
@@ -96,7 +105,9 @@ fn relation() -> Relation {
         row_type: Type::RECORD,
         columns: columns.iter().enumerate().map(column).collect(),
         unique: Vec::new(),
+        owner: Oid::NONE,
         versioned: false,
+        check: sql::bind::CheckOption::None,
     }
 }
 

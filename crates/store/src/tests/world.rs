@@ -233,11 +233,29 @@ impl World {
             scan.seek(key);
         }
         let mut got = Vec::new();
-        for item in scan {
-            let (key, versioned) = item.expect("scans succeed");
-            let image = versioned.image(&Texts(table), &key).expect("texts merge").into_owned();
-            self.compare(table, &key, at, Ok(Some((versioned.csn().0, image))));
-            got.push(key);
+        let mut take = |key: &[u8], seen: Seen<'_>| {
+            let image = match &seen {
+                Seen::Image { bytes, .. } => bytes.to_vec(),
+                Seen::State(state) => {
+                    state.image(&Texts(table), key).expect("texts merge").into_owned()
+                }
+            };
+            self.compare(table, key, at, Ok(Some((seen.csn().0, image))));
+            got.push(key.to_vec());
+        };
+        // One at a time, and a few in a row, in turn.
+        for count in (1..7).cycle() {
+            let mut left = count;
+            let more = scan.visit(&mut |key, seen| {
+                take(key, seen);
+                left -= 1;
+                if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            if more.expect("scans succeed").is_continue() {
+                break;
+            }
+            let Some((key, versioned)) = scan.advance().expect("scans succeed") else { break };
+            take(key, Seen::State(versioned));
         }
         let inside = |key: &Vec<u8>| {
             crate::key::above(&range.0, key)

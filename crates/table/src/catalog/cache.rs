@@ -29,7 +29,8 @@ use super::bootstrap;
 use super::draft::Change;
 use super::record::{self, CATALOG, Record, VERSION_KEY, damaged};
 use super::version::{Catalog, Key};
-use super::{Entry, Relation, RelationKind};
+use super::{Entry, Relation, RelationKind, TableData};
+use crate::stored::Kept;
 use crate::{Error, Result, Tables};
 
 /// Catalogs of the past that are kept.
@@ -67,11 +68,11 @@ impl CatalogCache {
         }
         let Loaded { catalog, next_oid, retired } = load(&engine.snapshot())?;
         for retired in retired {
-            tables.add(retired.table, retired.relation, retired.history, Some(retired.csn));
+            tables.add(retired.table, retired.relation, retired.kept, Some(retired.csn));
         }
         for relation in catalog.relations() {
-            if let (Some(table), retention) = (relation.storage(), catalog.retention_of(relation)) {
-                tables.add(table, relation.oid, retention, None);
+            if let (Some(table), kept) = (relation.storage(), catalog.kept_of(relation)) {
+                tables.add(table, relation.oid, kept, None);
             }
         }
         Ok(Arc::new(CatalogCache {
@@ -177,8 +178,8 @@ impl CatalogCache {
                         self.tell_table(catalog, index);
                     }
                 }
-                Change::Retire { table, relation, history } => {
-                    self.tables.end(*table, *relation, *history, csn);
+                Change::Retire { table, relation, kept } => {
+                    self.tables.end(*table, *relation, *kept, csn);
                 }
                 Change::Put(_) | Change::Remove(_) => {}
             }
@@ -187,7 +188,9 @@ impl CatalogCache {
 
     fn tell_table(&self, catalog: &Catalog, relation: &Relation) {
         if let Some(table) = relation.storage() {
-            self.tables.know(table, relation.oid, catalog.retention_of(relation));
+            let kept = catalog.kept_of(relation);
+            self.tables.know(table, relation.oid, kept);
+            self.tables.forget_past(relation.oid, kept.from);
         }
     }
 
@@ -213,16 +216,17 @@ impl CatalogCache {
 
 impl Catalog {
     /// How much is kept of the past of what a relation stores.
-    pub(crate) fn retention_of(&self, relation: &Relation) -> Retention {
+    pub(crate) fn kept_of(&self, relation: &Relation) -> Kept {
+        let of = |table: &TableData| Kept { retention: table.history, from: Csn(table.forgotten) };
         match &relation.kind {
-            RelationKind::Table(table) => table.history,
+            RelationKind::Table(table) => of(table),
             RelationKind::Index(index) => {
                 let table = self.relation(index.table).and_then(|table| table.table());
-                table.map_or(Retention::Forever, |table| table.history)
+                table.map_or(Kept::all(Retention::Forever), of)
             }
             // Where a sequence stood is no use to anybody.
-            RelationKind::Sequence(_) => Retention::None,
-            RelationKind::View(_) | RelationKind::Composite => Retention::Forever,
+            RelationKind::Sequence(_) => Kept::all(Retention::None),
+            RelationKind::View(_) | RelationKind::Composite => Kept::all(Retention::Forever),
         }
     }
 }

@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use store::{Op, Retention, TableId};
+use store::{Csn, Op, TableId};
 use txn::{RowLock, Transaction, Wait};
 use types::Oid;
 
@@ -35,6 +35,7 @@ use super::record::{
 };
 use super::version::{Catalog, Key};
 use crate::Result;
+use crate::stored::Kept;
 
 /// A change of the catalog.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub(crate) enum Change {
     /// An entry is dropped.
     Remove(Key),
     /// A table of the store is given up.
-    Retire { table: TableId, relation: Oid, history: Retention },
+    Retire { table: TableId, relation: Oid, kept: Kept },
 }
 
 impl Change {
@@ -177,13 +178,31 @@ impl Draft {
         Ok(())
     }
 
+    /// Has the tables that a relation has given up be forgotten before a commit too.
+    pub(crate) fn forget_past(
+        &mut self,
+        txn: &mut Transaction,
+        relation: Oid,
+        from: Csn,
+    ) -> Result<()> {
+        let tables = self.cache.tables();
+        for past in tables.past_of(relation) {
+            let Some(kept) = tables.kept(past.table) else { continue };
+            let kept = Kept { from: kept.from.max(from), ..kept };
+            let value = retired_value_of(relation, kept, past.ended);
+            txn.write(CATALOG, retired_key_of(past.table), Op::Put(value))?;
+        }
+        Ok(())
+    }
+
     /// Makes a change, which is locked, and writes it through the transaction.
     pub(crate) fn change(&mut self, txn: &mut Transaction, change: Change) -> Result<()> {
         let (key, op) = match &change {
             Change::Put(entry) => (entry.key().bytes(), Op::Put(value_of(entry))),
             Change::Remove(key) => (key.bytes(), Op::Delete),
-            Change::Retire { table, relation, history } => {
-                (retired_key_of(*table), Op::Put(retired_value_of(*relation, *history)))
+            Change::Retire { table, relation, kept } => {
+                let value = retired_value_of(*relation, *kept, Csn::ZERO);
+                (retired_key_of(*table), Op::Put(value))
             }
         };
         txn.write(CATALOG, key, op)?;

@@ -167,6 +167,29 @@ impl Catalog {
         has & wanted
     }
 
+    /// What of `wanted` a role may give to others on an object: all of it as its owner, else what it
+    /// was given with that right, itself or as a member of others.
+    pub fn grantable_on(
+        &self,
+        role: Oid,
+        object: Address,
+        wanted: Privileges,
+        database: Oid,
+    ) -> Privileges {
+        let owner = self.owner_of(object);
+        if self.is_superuser(role)
+            || owner.is_some_and(|owner| self.has_privileges_of(role, owner, database))
+        {
+            return wanted;
+        }
+        let acl = self.acl_of(object);
+        let own = |item: &&super::AclItem| {
+            item.grantee != Oid::NONE && self.has_privileges_of(role, item.grantee, database)
+        };
+        let all = acl.0.iter().filter(own);
+        all.fold(Privileges::NONE, |all, item| all | item.grantable) & wanted
+    }
+
     /// What the members of `pg_read_all_data`, `pg_write_all_data` and `pg_maintain` may do with
     /// all tables.
     fn predefined_privileges(&self, role: Oid, database: Oid) -> Privileges {

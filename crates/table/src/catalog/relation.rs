@@ -133,6 +133,8 @@ pub struct TableData {
     pub keyed_by: Vec<i16>,
     /// How much of its past is kept.
     pub history: Retention,
+    /// The commit before which nothing is kept, whatever else is said.
+    pub forgotten: u64,
 }
 
 /// What only a view has.

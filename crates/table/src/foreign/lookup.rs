@@ -154,7 +154,11 @@ pub(super) fn converted(value: &Datum, repr: Repr) -> Option<Datum> {
         Datum::Int2(value) => i64::from(*value),
         Datum::Int4(value) => i64::from(*value),
         Datum::Int8(value) => *value,
-        Datum::Numeric(value) => value.to_string().parse().ok()?,
+        Datum::Numeric(value) => {
+            let text = value.to_string();
+            let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+            rest.bytes().all(|digit| digit == b'0').then(|| whole.parse().ok()).flatten()?
+        }
         _ => return None,
     };
     Some(match repr {

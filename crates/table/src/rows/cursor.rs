@@ -23,13 +23,14 @@ pub struct Cursor {
     table: Arc<Table>,
     inner: txn::Cursor,
     by_index: bool,
+    keys_only: bool,
 }
 
 impl Cursor {
     /// The rows whose keys are in a range (see [`Table::shape`]), in the order of keys, or in reverse.
     pub fn over(table: &Arc<Table>, range: KeyRange, reverse: bool) -> Cursor {
         let inner = txn::Cursor::new(table.storage(), range, reverse);
-        Cursor { table: Arc::clone(table), inner, by_index: false }
+        Cursor { table: Arc::clone(table), inner, by_index: false, keys_only: false }
     }
 
     /// The rows whose entries in the index are in a range (see [`Index::shape`]), in the index's order,
@@ -39,9 +40,15 @@ impl Cursor {
             None => Cursor::over(table, range, reverse),
             Some(storage) => {
                 let inner = txn::Cursor::new(storage, range, reverse);
-                Cursor { table: Arc::clone(table), inner, by_index: true }
+                Cursor { table: Arc::clone(table), inner, by_index: true, keys_only: false }
             }
         }
+    }
+
+    /// Gives keys alone: the rows have no columns that could be read.
+    pub fn keys_only(mut self) -> Cursor {
+        self.keys_only = true;
+        self
     }
 
     /// True where there is nothing more to come.
@@ -57,7 +64,7 @@ impl Cursor {
     /// Adds up to so many of the next rows to `batch`. Fewer are added only at the end. All views are
     /// of one transaction, or of none.
     pub fn fill(&mut self, view: View<'_>, batch: &mut Batch, rows_max: usize) -> Result<()> {
-        let Cursor { table, inner, by_index } = self;
+        let Cursor { table, inner, by_index, keys_only } = self;
         batch.lay_out(table.layout());
         if rows_max == 0 {
             return Ok(());
@@ -69,7 +76,7 @@ impl Cursor {
         };
         if !*by_index {
             return inner.fill(view, |key, row| {
-                batch.push(key, |out| image(row, out))?;
+                batch.push(key, |out| if *keys_only { Ok(()) } else { image(row, out) })?;
                 Ok(go_on(batch))
             });
         }
@@ -83,6 +90,10 @@ impl Cursor {
                 ControlFlow::Break(())
             })
         })?;
+        if *keys_only {
+            keys.iter().try_for_each(|key| batch.push(key, |_| Ok::<_, Error>(())))?;
+            return Ok(());
+        }
         let view = inner.view(view);
         for key in keys {
             let row = view.read(table.storage(), &key)?;

@@ -1,7 +1,7 @@
 //! [`Handles`]: the handles of all tables of an engine, each made once for a state of its definition.
 //!
 //! What a table has that no catalog tells of, because it is of the moment, hangs here as well: the next
-//! row ids, and how many rows there are. It goes by the number of the table in the store, so that a
+//! row ids, where rows went, and how many there are. It goes by the number of the table in the store, so that a
 //! table that was emptied begins anew.
 
 use std::collections::HashMap;
@@ -15,6 +15,7 @@ use types::Oid;
 
 use super::count::RowCounts;
 use super::ids::RowIds;
+use super::moves::Moves;
 use super::table::Table;
 use crate::Result;
 use crate::catalog::Catalog;
@@ -27,6 +28,7 @@ const STATES_MAX: usize = 4;
 pub struct Handles {
     known: RwLock<HashMap<Oid, Vec<Arc<Table>>, FixedState>>,
     ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
+    moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
     counts: Arc<RowCounts>,
 }
 
@@ -47,7 +49,8 @@ impl Handles {
         let schema =
             catalog.schema(def.relation.schema).map_or_else(|| "".into(), |s| s.name.clone());
         let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
-        let table = Arc::new(Table::new(def, data, schema, ids));
+        let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
+        let table = Arc::new(Table::new(def, data, schema, ids, moves));
         let mut known = self.known.write();
         let states = known.entry(oid).or_default();
         if states.len() == STATES_MAX {

@@ -59,7 +59,8 @@ impl Table {
         let store = now.engine().store();
         let storage = self.storage();
         let to = to.min(now.csn());
-        let from = from.max(store.horizon(storage));
+        let kept = now.engine().table(storage).forgotten().max(store.horizon(storage));
+        let from = from.max(kept);
         if from > to {
             return Ok(Vec::new());
         }

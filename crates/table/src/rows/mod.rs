@@ -26,6 +26,7 @@
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `patch` | small changes of large rows |
 //! | `ids` | row ids |
+//! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
 
 mod change;
@@ -35,6 +36,7 @@ mod handles;
 mod history;
 mod ids;
 mod layout;
+mod moves;
 pub(crate) mod patch;
 mod table;
 #[cfg(test)]

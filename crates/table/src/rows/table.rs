@@ -21,7 +21,8 @@ use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
 use super::ids::RowIds;
-use super::layout::{Layout, Row, RowRef};
+use super::layout::{Batch, Layout, Row, RowRef};
+use super::moves::Moves;
 use super::patch;
 use crate::catalog::{Relation, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
@@ -39,6 +40,7 @@ pub struct Table {
     shape: KeyShape,
     indexes: Vec<Index>,
     ids: Arc<RowIds>,
+    moves: Arc<Moves>,
 }
 
 impl Table {
@@ -48,6 +50,7 @@ impl Table {
         data: &TableData,
         schema: Arc<str>,
         ids: Arc<RowIds>,
+        moves: Arc<Moves>,
     ) -> Table {
         let relation = &def.relation;
         let keyed_by: Vec<usize> = data.keyed_by.iter().map(|at| position(*at)).collect();
@@ -61,6 +64,7 @@ impl Table {
             indexes: def.indexes.iter().filter_map(Index::new).collect(),
             keyed_by,
             ids,
+            moves,
             def: Arc::clone(def),
         }
     }
@@ -122,6 +126,15 @@ impl Table {
         let mut row = Row::of(key, &self.layout, found.base().len());
         image(&found, row.bytes_mut())?;
         Ok(Some(row))
+    }
+
+    /// Adds the row with this key to `batch`, where there is one.
+    pub fn get_into(&self, view: View<'_>, key: &[u8], batch: &mut Batch) -> Result<()> {
+        batch.lay_out(&self.layout);
+        match view.read(self.storage, key)? {
+            Some(found) => batch.push(key, |out| image(&found, out)),
+            None => Ok(()),
+        }
     }
 
     /// The row with this key as it was last committed, or as the transaction itself has made it: what
@@ -191,6 +204,16 @@ impl Table {
         })
     }
 
+    /// Where the row at `key`, which the transaction's snapshot has, went by commits since that have
+    /// changed its key; `None` where none did, or it was not noted.
+    pub fn moved(&self, txn: &Transaction, key: &[u8]) -> Option<Vec<u8>> {
+        let (mut after, mut at) = self.moves.after(txn.snapshot().csn(), key)?;
+        while let Some((csn, to)) = self.moves.after(after, &at) {
+            (after, at) = (csn, to);
+        }
+        Some(at)
+    }
+
     fn whole<R>(
         &self,
         change: &mut Change<'_>,
@@ -242,9 +265,11 @@ impl Table {
         self.check(new, change.values)?;
         if self.keyed_by.iter().any(|at| old[*at] != new[*at]) {
             self.end(change, key, old)?;
-            let key = self.add(change, new)?;
+            let moved = self.add(change, new)?;
             change.checks.updated(self, change.txn, old, new)?;
-            return Ok(key);
+            let (moves, from, to) = (Arc::clone(&self.moves), key.to_vec(), moved.clone());
+            change.txn.on_publish(move |commit| moves.note(commit.csn, from, to));
+            return Ok(moved);
         }
         let changes = |at: usize| !same(&old[at], &new[at]);
         let strength = self.update_lock(changes);

@@ -282,6 +282,8 @@ pub struct CreateTableAs {
     pub if_not_exists: bool,
     /// True for `TEMPORARY`.
     pub temporary: bool,
+    /// `ON COMMIT`, by its words.
+    pub on_commit: Option<&'static str>,
     /// The names of the columns.
     pub columns: Vec<Name>,
     /// `WITH (...)`

@@ -104,6 +104,25 @@ pub struct TypeName {
     pub at: At,
 }
 
+/// `CREATE [OR REPLACE] [TEMPORARY] VIEW name [(columns)] AS query`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateView {
+    /// The name.
+    pub name: Path,
+    /// The names of its columns.
+    pub columns: Vec<Name>,
+    /// True for `OR REPLACE`.
+    pub replace: bool,
+    /// True for `TEMPORARY`.
+    pub temporary: bool,
+    /// `WITH LOCAL CHECK OPTION` (false) or `CASCADED` (true).
+    pub check: Option<bool>,
+    /// What it shows.
+    pub query: Box<Query>,
+    /// The text of the query.
+    pub text: String,
+}
+
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Statement {
@@ -122,7 +141,7 @@ pub enum Statement {
         /// The table.
         table: Path,
         /// The time.
-        before: Expr,
+        before: SqlExpr,
     },
     /// `ERASE FROM t [WHERE ...]`: rows are removed from the present and from all of the past.
     Erase(Box<Delete>),
@@ -133,19 +152,8 @@ pub enum Statement {
         /// What is explained.
         statement: Box<Statement>,
     },
-    /// `CREATE [OR REPLACE] VIEW name [(columns)] AS query`
-    CreateView {
-        /// The name.
-        name: Path,
-        /// The names of its columns.
-        columns: Vec<Name>,
-        /// True for `OR REPLACE`.
-        replace: bool,
-        /// What it shows.
-        query: Box<Query>,
-        /// The text of the query.
-        text: String,
-    },
+    /// `CREATE VIEW`
+    CreateView(Box<CreateView>),
     /// A command of a session.
     Command(Box<Command>),
     /// A definition.

@@ -113,7 +113,7 @@ impl Parser<'_> {
     }
 
     /// An expression and its text.
-    pub(super) fn sql_expr(&mut self) -> Result<SqlExpr> {
+    pub(in crate::parse) fn sql_expr(&mut self) -> Result<SqlExpr> {
         let (at, start) = (self.at(), self.start());
         self.expr()?;
         Ok(SqlExpr { text: self.text[start..self.end()].to_owned(), at })

@@ -25,7 +25,7 @@ impl Parser<'_> {
                 self.name()?;
             }
             let options = self.with_options()?;
-            self.on_commit()?;
+            let on_commit = self.on_commit()?;
             self.expect(&["as"])?;
             let start = self.start();
             let query = Box::new(self.query()?);
@@ -38,6 +38,7 @@ impl Parser<'_> {
                 name,
                 if_not_exists,
                 temporary,
+                on_commit,
                 columns,
                 options,
                 query,

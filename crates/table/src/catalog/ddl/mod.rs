@@ -159,8 +159,8 @@ impl<'a> Ddl<'a> {
     /// Gives up a table of the store.
     fn retire(&mut self, relation: &Relation) -> Result<()> {
         let Some(table) = relation.storage() else { return Ok(()) };
-        let history = self.catalog().retention_of(relation);
-        self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, history })
+        let kept = self.catalog().kept_of(relation);
+        self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
     }
 
     /// Keeps an object from being dropped until the transaction ends.

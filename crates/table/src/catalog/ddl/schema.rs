@@ -6,7 +6,7 @@ use ::types::{Error as SqlError, Oid, SqlState};
 
 use super::{Address, Behavior, Class, Ddl, Entry, Notice};
 use crate::catalog::bootstrap::public_schema;
-use crate::catalog::{Database, Key, Privileges, Schema};
+use crate::catalog::{Acl, AclItem, Database, Key, Privileges, Schema};
 use crate::{Error, Result};
 
 /// A change of a database.
@@ -49,7 +49,17 @@ impl Ddl<'_> {
                 return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
             }
             let role = ddl.acting.role;
-            ddl.make_schema(name, role)
+            let schema = ddl.make_schema(name, role)?;
+            // The session may act for another role by and by; nobody else can name it.
+            let all = AclItem {
+                grantee: Oid::NONE,
+                grantor: role,
+                privileges: Privileges::ALL_SCHEMA,
+                grantable: Privileges::NONE,
+            };
+            let schema = Arc::new(Schema { acl: Some(Acl(vec![all])), ..(*schema).clone() });
+            ddl.put(Entry::Schema(Arc::clone(&schema)))?;
+            Ok(schema)
         })
     }
 

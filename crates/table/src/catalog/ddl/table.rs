@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
-use store::Retention;
+use store::{Csn, Retention};
 
 use super::name::check_column_name;
 use super::{
@@ -139,6 +139,7 @@ impl Ddl<'_> {
                 row_version: 1,
                 keyed_by,
                 history: new.history,
+                forgotten: 0,
             };
             let relation = Relation {
                 oid,
@@ -385,6 +386,27 @@ impl Ddl<'_> {
             let mut relation = Relation::clone(&*ddl.relation_to_change(table)?);
             if let RelationKind::Table(data) = &mut relation.kind {
                 data.history = history;
+            }
+            ddl.put_relation(relation).map(drop)
+        })
+    }
+
+    /// Has the past of a table before a commit be forgotten.
+    ///
+    /// # Errors
+    /// 42809 where it is no table, 42501 where the role is not the owner.
+    pub fn forget(&mut self, table: Oid, before: Csn) -> Result<()> {
+        self.whole(|ddl| {
+            ddl.check_owner(Address::relation(table))?;
+            let def = ddl.table(table)?;
+            let mut all: Vec<Oid> = def.indexes.iter().map(|index| index.oid).collect();
+            all.push(table);
+            let mut relation = Relation::clone(&*ddl.relation_to_change(table)?);
+            if let RelationKind::Table(data) = &mut relation.kind {
+                data.forgotten = data.forgotten.max(before.0);
+            }
+            for oid in all {
+                ddl.draft.forget_past(ddl.txn, oid, before)?;
             }
             ddl.put_relation(relation).map(drop)
         })

@@ -40,7 +40,7 @@ fields! {
     Identity { sequence, is_always }
     NamePlace { at, len, object }
     Address { class, oid, sub }
-    TableData { storage, row_version, keyed_by, history }
+    TableData { storage, row_version, keyed_by, history, forgotten }
     View { query, check }
     Index {
         table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,

@@ -17,6 +17,7 @@ use types::Oid;
 
 use super::version::Key;
 use super::{Address, Class, Entry};
+use crate::stored::Kept;
 use crate::{Error, Result};
 use field::{Field, Input};
 
@@ -35,7 +36,7 @@ pub(crate) struct Retired {
     pub table: TableId,
     /// The relation that it belonged to.
     pub relation: Oid,
-    pub history: Retention,
+    pub kept: Kept,
     /// The commit that gave it up.
     pub csn: Csn,
 }
@@ -107,10 +108,11 @@ pub(crate) fn value_of(entry: &Entry) -> Vec<u8> {
     out
 }
 
-/// The value of the record of a table that this commit gives up.
-pub(crate) fn retired_value_of(relation: Oid, history: Retention) -> Vec<u8> {
+/// The value of the record of a table that commit `ended` gave up; 0 for the commit that writes it.
+pub(crate) fn retired_value_of(relation: Oid, kept: Kept, ended: Csn) -> Vec<u8> {
     let mut out = vec![VERSION];
-    (relation, history, 0u64).put(&mut out);
+    (relation, kept.retention, ended.0).put(&mut out);
+    kept.from.0.put(&mut out);
     out
 }
 
@@ -135,13 +137,15 @@ pub(crate) fn decode(key: &[u8], value: &[u8], written: Csn) -> Result<Record> {
     let record = match letter {
         b'v' if key == VERSION_KEY => Record::NextOid(Field::take(&mut input)?),
         b'x' => {
-            let (relation, history, csn): (Oid, Retention, u64) = Field::take(&mut input)?;
+            let (relation, retention, csn): (Oid, Retention, u64) = Field::take(&mut input)?;
+            let from: u64 = Field::take(&mut input)?;
+            let kept = Kept { retention, from: Csn(from) };
             let table = match key[1..].try_into() {
                 Ok(number) => TableId(u32::from_be_bytes(number)),
                 Err(_) => return damaged("a key of the catalog of the wrong length"),
             };
             let csn = if csn == 0 { written } else { Csn(csn) };
-            Record::Retired(Retired { table, relation, history, csn })
+            Record::Retired(Retired { table, relation, kept, csn })
         }
         letter => {
             let entry = take_entry(*letter, &mut input)?;
