@@ -1,7 +1,7 @@
 //! Everything that `make test` and the build server run, and how long it took.
 //!
 //! ```text
-//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> summary
+//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> summary
 //! ```
 //!
 //! A step that fails does not stop the ones after it: one run tells all that
@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     ("tidy", "the style guide's mechanical part", tidy),
     ("test", "unit and integration tests of every crate", test),
     ("e2e", "the built command, driven from outside", end_to_end),
+    ("clients", "programs that speak to PostgreSQL speak to the built server", clients),
 ];
 
 /// Runs the steps named in `only`, or all, and prints a summary.
@@ -148,6 +149,16 @@ fn end_to_end(root: &Path) -> Outcome {
         outcome.ok &= ok;
     }
     outcome
+}
+
+/// Runs the programs of `tests/clients`, with `ANYWHEN` set to the built command.
+fn clients(root: &Path) -> Outcome {
+    let Some(anywhen) = build_command(root) else {
+        return Outcome::single(false);
+    };
+    let mut command = Command::new("python3");
+    command.current_dir(root).arg("tests/clients/run").env("ANYWHEN", anywhen);
+    counted(command)
 }
 
 /// Builds the command in the test profile; returns its path, as Cargo tells it.

@@ -1,7 +1,7 @@
 //! The project's own tasks, behind one door: `cargo xtask <task>`.
 //!
 //! ```text
-//!   make test  ──>  cargo xtask ci  ──>  fmt · clippy · tidy · test · end to end
+//!   make test  ──>  cargo xtask ci  ──>  fmt · clippy · tidy · test · end to end · clients
 //!                   cargo xtask tidy ──> the style guide's mechanical part
 //! ```
 //!
@@ -19,8 +19,8 @@ const HELP: &str = "\
 The project's own tasks.
 
   cargo xtask tidy        check the mechanical parts of the style guide
-  cargo xtask ci          everything `make test` runs: fmt, clippy, tidy, tests, end to end
-  cargo xtask ci STEP...  only these steps (fmt clippy tidy test e2e)
+  cargo xtask ci          everything `make test` runs: fmt, clippy, tidy, tests, end to end, clients
+  cargo xtask ci STEP...  only these steps (fmt clippy tidy test e2e clients)
   cargo xtask help        this text
 ";
 

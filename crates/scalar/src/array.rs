@@ -1,7 +1,7 @@
 //! Arrays: put together, taken apart, searched.
 
 use types::array::Dimension;
-use types::{Array, ArrayRef, Datum, DatumRef, Error, Result, SqlState, Type};
+use types::{Array, ArrayRef, Datum, DatumRef, Error, Record, Repr, Result, SqlState, Type};
 
 use crate::function::{Argument, Call, Function, Rows, functions, internal, sets};
 
@@ -267,6 +267,16 @@ fn unnest(array: ArrayRef<'_>) -> Rows {
     Box::new(array.to_vec().into_iter().map(Ok))
 }
 
+/// The elements, each with its number from 1.
+fn expand(array: ArrayRef<'_>) -> Rows {
+    let (ty, repr) = (array.element_type(), array.element_repr());
+    let rows = array.to_vec().into_iter().zip(1..).map(move |(element, number)| {
+        let number = (Type::INT4, Repr::Int4, DatumRef::Int4(number));
+        Ok(Datum::from(Record::new([(ty, repr, element.as_ref()), number])))
+    });
+    Box::new(rows)
+}
+
 /// The subscripts of a dimension.
 fn subscripts(array: ArrayRef<'_>, number: i32, reverse: bool) -> Rows {
     let Some(dimension) = dimension(array, number) else { return Box::new(std::iter::empty()) };
@@ -336,6 +346,7 @@ pub(crate) const TABLE: &[Function] = functions! {
 };
 
 pub(crate) const SETS: &[Function] = sets! {
+    13135 _pg_expandarray(ANYARRAY) -> RECORD = (a: ArrayRef<'_>) Ok(expand(a));
     2331 unnest(ANYARRAY) -> ANYELEMENT = (a: ArrayRef<'_>) Ok(unnest(a));
     1191 generate_subscripts(ANYARRAY, INT4, BOOL) -> INT4 = (a: ArrayRef<'_>, n: i32, reverse: bool)
         Ok(subscripts(a, n, reverse));

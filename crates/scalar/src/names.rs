@@ -121,6 +121,7 @@ columns! {
     3959 "key" TEXT, "value" TEXT;
     3969 "value" TEXT;
     6211 "message" TEXT, "detail" TEXT, "hint" TEXT, "sql_error_code" TEXT;
+    13135 "x" ANYELEMENT, "n" INT4;
     6318 "type" TEXT, "name" TEXT, "description" TEXT;
     9500 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
     9501 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;

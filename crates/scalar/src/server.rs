@@ -210,6 +210,7 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     1940 pg_stat_get_backend_activity(INT4) -> TEXT [stable];
     1937 pg_stat_get_backend_pid(INT4) -> INT4 [stable];
     2848 pg_switch_wal() -> PG_LSN [volatile];
+    3403 pg_statistics_obj_is_visible(OID) -> BOOL [stable];
     2079 pg_table_is_visible(OID) -> BOOL [stable];
     2997 pg_table_size(REGCLASS) -> INT8 [volatile];
     2096 pg_terminate_backend(INT4, INT8) -> BOOL [volatile, defaults = &[Default::Int(0)]];
@@ -225,6 +226,10 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     3095 pg_try_advisory_xact_lock(INT4, INT4) -> BOOL [volatile];
     3092 pg_try_advisory_xact_lock_shared(INT8) -> BOOL [volatile];
     3096 pg_try_advisory_xact_lock_shared(INT4, INT4) -> BOOL [volatile];
+    3758 pg_ts_config_is_visible(OID) -> BOOL [stable];
+    3757 pg_ts_dict_is_visible(OID) -> BOOL [stable];
+    3756 pg_ts_parser_is_visible(OID) -> BOOL [stable];
+    3768 pg_ts_template_is_visible(OID) -> BOOL [stable];
     2080 pg_type_is_visible(OID) -> BOOL [stable];
     2078 set_config(TEXT, TEXT, BOOL) -> TEXT [volatile, nullable];
     1576 setval(REGCLASS, INT8) -> INT8 [volatile];

@@ -35,8 +35,9 @@ impl Session {
                 Some(Arc::new([text_column(name)]))
             }
             Command::Fetch { cursor, moves: false, .. } => {
-                let known = self.cursors.get(&cursor.text);
-                known.ok_or_else(|| no_cursor(&cursor.text))?.portal.columns.clone()
+                let known = self.cursors.get(&cursor.text).map(|cursor| &cursor.portal);
+                let known = known.or_else(|| self.portals.get(&cursor.text));
+                known.ok_or_else(|| no_cursor(&cursor.text))?.columns.clone()
             }
             Command::Show(None) => {
                 Some(Arc::new(["name", "setting", "description"].map(text_column)))
@@ -67,7 +68,7 @@ impl Session {
             Command::Close(name) => self.close_command(name.as_ref()),
             Command::Other(words) => Err(Error::not_supported(words)),
             Command::Prepare { name, types, text, .. } => {
-                self.prepare_command(&name.text, types, text)
+                self.prepare_command(&name.text, types, text, &portal.parsed.source)
             }
             Command::Declare { name, scroll, hold, query, .. } => {
                 self.declare(&name.text, *scroll, *hold, query, portal)

@@ -14,12 +14,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sql::parse::ast::{Direction, Query, Statement};
+use types::time::TimestampTz;
 use types::{Context, Datum, SqlState};
 
 use crate::command::no_cursor;
 use crate::error::{Error, Result};
-use crate::portal::{Column, Output, Portal, Tag, Work};
-use crate::session::{Session, done};
+use crate::instance::now;
+use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::session::{Session, done, no_portal};
 use crate::transaction::Block;
 
 /// A cursor.
@@ -31,10 +33,22 @@ pub(crate) struct Cursor {
     at_end: bool,
     /// The number of the row where it stands.
     place: i64,
-    scroll: Option<bool>,
-    hold: bool,
+    /// What was said of going back.
+    pub scroll: Option<bool>,
+    /// True where it outlives its transaction.
+    pub hold: bool,
     /// True once it has outlived its transaction.
     pub is_held: bool,
+    /// When it was made.
+    pub made: TimestampTz,
+}
+
+impl Cursor {
+    /// One that stands before the rows that its portal will give.
+    fn new(portal: Portal, scroll: Option<bool>, hold: bool, made: TimestampTz) -> Self {
+        let (rows, at_end, place, is_held) = (Vec::new(), false, 0, false);
+        Cursor { portal, rows, at_end, place, scroll, hold, is_held, made }
+    }
 }
 
 /// Takes rows up to a number.
@@ -87,18 +101,12 @@ impl Session {
         let planned = {
             let surroundings = self.surroundings();
             let statement = parsed.statement.as_ref().expect("it was just put there");
-            crate::query::plan(statement, &parsed.source, &[], &surroundings)?
+            crate::query::plan(statement, &parsed.source, &portal.types, &surroundings)?
         };
-        let portal = self.plan_portal(parsed, Arc::new(planned))?;
-        let cursor = Cursor {
-            portal,
-            rows: Vec::new(),
-            at_end: false,
-            place: 0,
-            scroll,
-            hold,
-            is_held: false,
-        };
+        let params = Arc::clone(&portal.params);
+        let mut portal = self.plan_portal(parsed, Arc::new(planned))?;
+        portal.params = params;
+        let cursor = Cursor::new(portal, scroll, hold, now(&self.client.instance.env));
         self.cursors.insert(name.to_owned(), cursor);
         Ok(done("DECLARE CURSOR"))
     }
@@ -111,13 +119,23 @@ impl Session {
             // 0 would mean all, which is what the largest number wants too.
             let count = if wanted == i64::MAX { 0 } else { missing };
             let done = self.run_plan(&mut cursor.portal, count, &mut out)?;
-            cursor.at_end = matches!(done, crate::portal::Done::Complete(_));
+            cursor.at_end = matches!(done, Done::Complete(_));
         }
         Ok(())
     }
 
     pub(crate) fn fetch(&mut self, name: &str, direction: Direction, moves: bool) -> Result<Work> {
-        let mut cursor = self.cursors.remove(name).ok_or_else(|| no_cursor(name))?;
+        let mut cursor = match self.portals.remove(name) {
+            // What the protocol has bound is a cursor like any other.
+            Some(portal) if matches!(portal.work, Work::Plan(_)) => {
+                Cursor::new(portal, Some(false), false, now(&self.client.instance.env))
+            }
+            Some(portal) => {
+                self.portals.insert(name.to_owned(), portal);
+                return Err(no_cursor(name));
+            }
+            None => self.cursors.remove(name).ok_or_else(|| no_cursor(name))?,
+        };
         let found = self.fetch_from(&mut cursor, direction);
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;
@@ -126,6 +144,31 @@ impl Session {
             return Ok(Work::Done(Tag::rows("MOVE", count)));
         }
         Ok(Work::Rows { rows, tag: Tag::rows("FETCH", count) })
+    }
+
+    /// Runs a cursor as a portal: what is left of it, `rows_max` rows at a time.
+    pub(crate) fn execute_cursor(
+        &mut self,
+        name: &str,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        let mut cursor = self.cursors.remove(name).ok_or_else(|| no_portal(name))?;
+        let count = if rows_max == 0 { u64::MAX } else { rows_max };
+        let found =
+            self.fetch_from(&mut cursor, Direction::Forward(count.min(i64::MAX as u64) as i64));
+        let columns = cursor.portal.columns.clone().unwrap_or_default();
+        self.cursors.insert(name.to_owned(), cursor);
+        let rows = found?;
+        let surroundings = self.surroundings();
+        for row in &rows {
+            // What is behind the cursor cannot be given again: the output takes all of it.
+            let _ = out.row(row, &columns, &surroundings.types())?;
+        }
+        Ok(match rows.len() as u64 == count {
+            true => Done::Suspended,
+            false => Done::Complete(Tag::rows("SELECT", rows.len() as u64)),
+        })
     }
 
     fn fetch_from(

@@ -8,6 +8,7 @@ use scalar::registry;
 use types::{Error, Objects, Oid, Result, SqlState, Type, TypeSource, builtin};
 
 use crate::names::Names;
+use crate::system::forms;
 
 /// Collations that there are: OID and name.
 pub const COLLATIONS: [(u32, &str); 4] =
@@ -120,7 +121,8 @@ impl Names {
         let parts = parts(text)?;
         let name = parts.last().map_or("", String::as_str);
         match registry::functions(name) {
-            [] => Err(missing(SqlState::UNDEFINED_FUNCTION, "function", text)),
+            [] => forms::oid_of(name)
+                .ok_or_else(|| missing(SqlState::UNDEFINED_FUNCTION, "function", text)),
             [only] => Ok(only.oid),
             _ => Err(Error::new(
                 SqlState::AMBIGUOUS_FUNCTION,
@@ -206,7 +208,10 @@ impl Objects for Names {
                 let known = builtin::facts(Type(oid)).is_some() || self.shape(Type(oid)).is_some();
                 known.then(|| types.name_of(Type(oid)))
             }
-            Type::REGPROC => registry::function(oid).map(|function| quoted(function.name)),
+            Type::REGPROC => {
+                let name = registry::function(oid).map(|function| function.name);
+                name.or_else(|| forms::name_of(oid)).map(quoted)
+            }
             Type::REGPROCEDURE => self.procedure_name(oid),
             Type::REGNAMESPACE => self.catalog.schema(oid).map(|schema| quoted(&schema.name)),
             Type::REGROLE => self.catalog.role(oid).map(|role| quoted(&role.name)),

@@ -50,6 +50,8 @@ pub struct Portal {
     /// One for each column.
     pub(crate) formats: Vec<Format>,
     pub(crate) params: Arc<[Datum]>,
+    /// The types of `params`, for a command that holds a query.
+    pub(crate) types: Vec<Type>,
     pub(crate) work: Work,
     /// True where it is all of a message: its end is the end of its transaction.
     pub(crate) alone: bool,
@@ -83,6 +85,7 @@ impl Portal {
             columns,
             formats: vec![Format::Text; count],
             params: Arc::new([]),
+            types: Vec::new(),
             work,
             alone: false,
             rows: 0,

@@ -9,6 +9,7 @@ use types::{Datum, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
 use crate::evaluate::Evaluator;
+use crate::instance::now;
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::rights::Rights;
@@ -22,6 +23,7 @@ impl Session {
         name: &str,
         types: &[TypeName],
         text: &str,
+        whole: &Arc<str>,
     ) -> Result<Work> {
         if self.statements.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
@@ -38,8 +40,14 @@ impl Session {
         let plans = &self.client.instance.plans;
         let parsed = Parsed::shared(text, plans)?.pop().unwrap_or_else(|| Parsed::empty(text));
         let planned = self.planned(&parsed, &params)?;
-        let prepared =
-            Prepared { parsed, params: planned.params.clone(), columns: planned.columns.clone() };
+        let prepared = Prepared {
+            made: now(&self.client.instance.env),
+            text: Arc::clone(whole),
+            is_command: true,
+            parsed,
+            params: planned.params.clone(),
+            columns: planned.columns.clone(),
+        };
         self.statements.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -82,6 +90,7 @@ impl Session {
             }
         }
         let planned = self.planned(&prepared.parsed, &prepared.params)?;
+        prepared.same_result(planned.columns.as_deref())?;
         let mut portal = self.plan_portal(parsed, planned)?;
         portal.params = params.into();
         Ok(portal)
@@ -99,7 +108,7 @@ impl Session {
             error
         })?;
         let mut time = None;
-        self.collect(planned, &mut |row| time = row.first().cloned())?;
+        self.collect(planned, &Arc::from([]), &mut |row| time = row.first().cloned())?;
         let Some(Datum::TimestampTz(time)) = time else {
             let message = "the time of DELETE HISTORY must not be null";
             return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
@@ -137,7 +146,8 @@ impl Session {
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let surroundings = self.surroundings();
-        let planned = Arc::new(query::plan(statement, &portal.parsed.source, &[], &surroundings)?);
+        let planned =
+            Arc::new(query::plan(statement, &portal.parsed.source, &portal.types, &surroundings)?);
         drop(surroundings);
         planned.require_rights(&self.names)?;
         let mut lines: Vec<String> =
@@ -146,7 +156,7 @@ impl Session {
             let clock = Arc::clone(&self.client.instance.env.clock);
             let started_us = clock.monotonic_us();
             let mut rows = 0_u64;
-            self.collect(Arc::clone(&planned), &mut |_| rows += 1)?;
+            self.collect(Arc::clone(&planned), &portal.params, &mut |_| rows += 1)?;
             let took_ms = (clock.monotonic_us() - started_us) as f64 / 1_000.0;
             lines.push(format!("Rows: {rows}"));
             lines.push(format!("Execution Time: {took_ms:.3} ms"));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sql::bind::Uses;
-use sql::parse::ast::Statement;
+use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
@@ -75,6 +75,22 @@ pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
         Statement::Delete(_) => ("DELETE", true),
         Statement::Merge(_) => ("MERGE", true),
         Statement::Erase(_) => ("ERASE", true),
+        _ => return None,
+    })
+}
+
+/// The query or change that a command holds, whose parameters are those of the command.
+pub(crate) fn within(statement: &Statement) -> Option<Statement> {
+    Some(match statement {
+        Statement::Explain { statement, .. } => (**statement).clone(),
+        Statement::Command(command) => match &**command {
+            Command::Declare { query, .. } => Statement::Query(query.clone()),
+            _ => return None,
+        },
+        Statement::Define(define) => match &**define {
+            Define::TableAs(create) => Statement::Query(create.query.clone()),
+            _ => return None,
+        },
         _ => return None,
     })
 }
@@ -154,7 +170,12 @@ impl Session {
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
         let instance = &self.client.instance;
-        let scene = Scene { names, client: &self.client };
+        let scene = Scene {
+            names,
+            client: &self.client,
+            statements: &self.statements,
+            cursors: &self.cursors,
+        };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
             handles: &instance.handles,
@@ -207,10 +228,11 @@ impl Session {
 }
 
 impl Session {
-    /// Runs a plan to its end and gives each row to `each`.
+    /// Runs a plan with these parameters to its end and gives each row to `each`.
     pub(crate) fn collect(
         &mut self,
         planned: Arc<Planned>,
+        params: &Arc<[Datum]>,
         each: &mut dyn FnMut(&[Datum]),
     ) -> Result<()> {
         struct Each<'a>(&'a mut dyn FnMut(&[Datum]));
@@ -230,6 +252,7 @@ impl Session {
             }
         }
         let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
+        portal.params = Arc::clone(params);
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
 

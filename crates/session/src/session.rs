@@ -10,16 +10,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sql::eval::Host as _;
 use sql::parse::ast::{Command, Statement};
-use types::{Datum, Oid, SqlState, Style, Type};
+use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource};
 
 use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
+use crate::host::Host;
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
-use crate::portal::{Done, Format, Output, Portal, Tag, Work};
+use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
 use crate::settings::{Extent, Who};
 use crate::statement::{Described, Params, Parsed, Prepared, given};
@@ -115,6 +117,17 @@ impl Session {
         }
     }
 
+    /// Where it is, now that it waits for its client; other sessions see it too.
+    pub fn rest(&mut self) -> Status {
+        let status = self.status();
+        self.client.slot.activity.lock().state = match status {
+            Status::Idle => "idle",
+            Status::InTransaction => "idle in transaction",
+            Status::Failed => "idle in transaction (aborted)",
+        };
+        status
+    }
+
     /// What the text form of values depends on.
     pub fn style(&self) -> types::Context<'_> {
         types::Context {
@@ -202,7 +215,8 @@ impl Session {
         result_formats: &[Format],
     ) -> Result<()> {
         let prepared = self.prepared(statement)?.clone();
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        let is_taken = self.portals.contains_key(portal) || self.cursors.contains_key(portal);
+        if !portal.is_empty() && is_taken {
             return Err(Error::new(
                 SqlState::DUPLICATE_CURSOR,
                 format!("cursor \"{portal}\" already exists"),
@@ -253,6 +267,7 @@ impl Session {
         }
         let surroundings = self.surroundings();
         let context = surroundings.types();
+        let host = Host { surroundings: &surroundings };
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
             let format = match params.formats {
@@ -260,7 +275,7 @@ impl Session {
                 [all] => *all,
                 each => each[at],
             };
-            values.push(match bytes {
+            let value = match bytes {
                 None => Datum::Null,
                 Some(bytes) => param(bytes, format, *ty, &context).map_err(|error| {
                     let portal = match portal {
@@ -273,7 +288,11 @@ impl Session {
                     let place = format!("{portal} parameter ${}{value}", at + 1);
                     Error::from(error.with_context(place))
                 })?,
-            });
+            };
+            if matches!(self.names.shape(*ty), Some(Shape::Domain(..))) {
+                host.check_domain(*ty, value.as_ref())?;
+            }
+            values.push(value);
         }
         Ok(values.into())
     }
@@ -287,15 +306,13 @@ impl Session {
         Ok(Described { params: &prepared.params, columns: prepared.columns.as_deref() })
     }
 
-    /// The portal of this name.
+    /// The portal of this name, which may be that of a cursor.
     ///
     /// # Errors
     /// `34000` where there is none.
     pub fn portal(&mut self, name: &str) -> Result<&mut Portal> {
-        match self.portals.get_mut(name) {
-            Some(portal) => Ok(portal),
-            None => Err(no_portal(name)),
-        }
+        let cursor = self.cursors.get_mut(name).map(|cursor| &mut cursor.portal);
+        self.portals.get_mut(name).or(cursor).ok_or_else(|| no_portal(name))
     }
 
     /// Forgets a prepared statement, where there is one.
@@ -303,9 +320,10 @@ impl Session {
         self.statements.remove(name);
     }
 
-    /// Ends a portal, where there is one.
+    /// Ends a portal or a cursor, where there is one.
     pub fn close_portal(&mut self, name: &str) {
         self.portals.remove(name);
+        self.cursors.remove(name);
     }
 
     // --- both ------------------------------------------------------------------------------------
@@ -320,7 +338,9 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let Some(mut portal) = self.portals.remove(name) else {
+            return self.execute_cursor(name, rows_max, out);
+        };
         let done = self.execute(&mut portal, rows_max, out);
         // The statement may have ended the transaction, or put another portal there.
         if done.is_ok() && !self.portals.contains_key(name) {
@@ -572,17 +592,38 @@ impl Session {
                 let planned = self.planned(&parsed, &params)?;
                 (planned.params.clone(), planned.columns.clone())
             }
-            Some(statement) => match &**statement {
-                Statement::Command(command) => (params, self.command_columns(command)?),
-                _ => (params, None),
-            },
+            Some(statement) => {
+                let params = match query::within(statement) {
+                    Some(query) => {
+                        self.look()?;
+                        query::plan(&query, &parsed.source, &params, &self.surroundings())?.params
+                    }
+                    None => params,
+                };
+                (params, self.columns_of(statement)?)
+            }
             None => (params, None),
         };
-        Ok(Prepared { parsed, params, columns })
+        let made = now(&self.client.instance.env);
+        let text = parsed.text().into();
+        Ok(Prepared { made, text, is_command: false, parsed, params, columns })
+    }
+
+    /// The columns of what has no plan.
+    fn columns_of(&self, statement: &Statement) -> Result<Option<Arc<[Column]>>> {
+        match statement {
+            Statement::Command(command) => self.command_columns(command),
+            Statement::Explain { .. } => {
+                Ok(Some(Arc::new([crate::command::text_column("QUERY PLAN")])))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {
         let mut portal = self.plan(prepared.parsed.clone(), &prepared.params)?;
+        prepared.same_result(portal.columns())?;
+        portal.types.clone_from(&prepared.params);
         portal.params = params;
         Ok(portal)
     }
@@ -613,18 +654,13 @@ impl Session {
                 let Command::Execute { name, args } = &**command else { unreachable!("it is") };
                 self.plan_execute(parsed.clone(), &name.text, args)
             }
-            Statement::Explain { .. } => {
-                self.look()?;
-                let column: [crate::portal::Column; 1] =
-                    [crate::command::text_column("QUERY PLAN")];
-                Ok(Portal::new(parsed, Some(Arc::new(column)), Work::Command))
-            }
-            Statement::Command(command) => {
-                let columns = self.command_columns(command)?;
+            Statement::Explain { .. }
+            | Statement::Command(_)
+            | Statement::Define(_)
+            | Statement::CreateView(_)
+            | Statement::DeleteHistory { .. } => {
+                let columns = self.columns_of(&statement)?;
                 Ok(Portal::new(parsed, columns, Work::Command))
-            }
-            Statement::Define(_) | Statement::CreateView(_) | Statement::DeleteHistory { .. } => {
-                Ok(Portal::new(parsed, None, Work::Command))
             }
             _ => Err(Error::not_supported("this statement")),
         }
@@ -780,7 +816,7 @@ fn ends_failure(statement: &Statement) -> bool {
     matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
 }
 
-fn no_portal(name: &str) -> Error {
+pub(crate) fn no_portal(name: &str) -> Error {
     let message = format!("portal \"{name}\" does not exist");
     Error::new(SqlState::INVALID_CURSOR_NAME, message)
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use sql::parse::ast::Statement;
 use sql::parse::template::{Constant, template};
-use types::{Oid, Type};
+use types::time::TimestampTz;
+use types::{Oid, SqlState, Type};
 
 use crate::error::{Error, Result};
 use crate::plans::{Known, Plans};
@@ -115,9 +116,38 @@ impl Parsed {
 /// A statement that was prepared.
 #[derive(Clone)]
 pub(crate) struct Prepared {
+    /// When it was made, where it has a name.
+    pub made: TimestampTz,
+    /// The text that made it: of the statement itself, or of `PREPARE`.
+    pub text: Arc<str>,
+    /// True where `PREPARE` made it.
+    pub is_command: bool,
     pub parsed: Parsed,
     pub params: Vec<Type>,
     pub columns: Option<Arc<[Column]>>,
+}
+
+impl Prepared {
+    /// Fails where the statement would give other columns now than it was said to give.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn same_result(&self, columns: Option<&[Column]>) -> Result<()> {
+        let is_same = match (self.columns.as_deref(), columns) {
+            (Some(then), Some(now)) => {
+                then.len() == now.len()
+                    && then.iter().zip(now).all(|(then, now)| {
+                        (&then.name, then.ty, then.modifier) == (&now.name, now.ty, now.modifier)
+                    })
+            }
+            (then, now) => then.is_some() == now.is_some(),
+        };
+        if is_same {
+            return Ok(());
+        }
+        let message = "cached plan must not change result type";
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+    }
 }
 
 /// What a prepared statement takes and gives.

@@ -4,6 +4,7 @@
 //!   inline    a table of WITH that is read once goes where it is read
 //!   push      conditions move down, through joins, to the scans
 //!   semi      EXISTS (...) becomes a join
+//!   late      subqueries among the columns of a join's side are computed after the join
 //!   prune     columns that nobody needs are not computed and not read
 //!   collapse  projections on top of each other become one
 //!   access    conditions on keys become ranges of keys
@@ -21,6 +22,7 @@ mod expr;
 mod freeze;
 mod inline;
 mod join;
+mod late;
 mod order;
 mod prune;
 mod push;
@@ -37,6 +39,7 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut semi::semi_joins);
     each_root(plan, &mut |_, node| push::push(node));
+    each_root(plan, &mut |_, node| late::late(node));
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));

@@ -165,7 +165,9 @@ impl Scan {
         // Of a row that is only counted nothing is read.
         let cursor = if attnums.is_empty() { cursor.keys_only() } else { cursor };
         let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
-        let plain = (ascending && attnums.first().is_none_or(|first| *first > 0))
+        let width = table.relation().columns.len();
+        let known = attnums.last().is_none_or(|last| position(*last) < width);
+        let plain = (ascending && known && attnums.first().is_none_or(|first| *first > 0))
             .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
         let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
         let cursor = Some(cursor);
@@ -204,6 +206,8 @@ impl Scan {
                 }
                 for attnum in attnums.iter() {
                     out.push(match *attnum {
+                        // A column that was not there yet.
+                        1.. if position(*attnum) >= table.relation().columns.len() => Datum::Null,
                         1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
                         system::KEY => Datum::bytea(row.key()),
                         system::TABLE => Datum::Oid(table.relation().oid),

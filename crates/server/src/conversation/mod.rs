@@ -292,7 +292,7 @@ impl Conversation {
     fn ready(&mut self) {
         self.listen();
         self.tell_untold();
-        backend::ready(&mut self.out, self.session.status());
+        backend::ready(&mut self.out, self.session.rest());
         self.must_send = true;
     }
 

@@ -15,9 +15,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sql::bind::Use;
+use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
+use table::catalog::Relation;
 use table::rows::{Change, RowValues, Table};
-use types::{Context, Datum, Modifier, Oid, SqlState, Type};
+use types::{Context, Datum, Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
@@ -49,6 +51,8 @@ pub(crate) struct In {
     rows: u64,
     line: u64,
     header: bool,
+    /// Which rows are wanted, over the columns that are there.
+    filter: Option<Program>,
     alone: bool,
 }
 
@@ -60,9 +64,6 @@ impl Session {
             CopyEnd::Client => {}
             CopyEnd::File(_) => return Err(Error::not_supported("COPY with a file of the server")),
             CopyEnd::Program(_) => return Err(Error::not_supported("COPY with a program")),
-        }
-        if copy.filter.is_some() {
-            return Err(Error::not_supported("COPY FROM ... WHERE"));
         }
         let options = CopyOptions::new(&copy.options, copy.from)?;
         if copy.from {
@@ -120,24 +121,27 @@ impl Session {
             let format = if binary { Format::Binary } else { Format::Text };
             return Ok(Done::CopyOut(CopyFormat { format, columns: columns.len() }));
         }
+        let mut head = Vec::new();
         if copy.plan.rows == 0 {
-            let mut head = Vec::new();
             if binary {
+                // It goes out with the first row, or with the end where there is none: what reads
+                // row by row counts on it.
                 binary::header(&mut head);
             } else if copy.options.header {
                 let names: Vec<_> =
                     columns.iter().map(|column| (Some(column.name.as_str()), false)).collect();
-                lines::write(&names, &copy.options, &mut head);
-            }
-            if !head.is_empty() {
-                let _ = out.copy_data(&head);
+                let mut line = Vec::new();
+                lines::write(&names, &copy.options, &mut line);
+                let _ = out.copy_data(&line);
             }
         }
-        let mut writer = Writer { out, options: &copy.options, line: Vec::new() };
+        let mut writer = Writer { out, options: &copy.options, head, line: Vec::new() };
         match self.run_plan(&mut copy.plan, 0, &mut writer)? {
             Done::Complete(tag) => {
                 if binary {
-                    let _ = out.copy_data(&(-1_i16).to_be_bytes());
+                    let mut end = writer.head;
+                    end.extend_from_slice(&(-1_i16).to_be_bytes());
+                    let _ = out.copy_data(&end);
                 }
                 let rows = tag.rows.unwrap_or(copy.plan.rows);
                 Ok(Done::Complete(Tag::rows("COPY", rows)))
@@ -205,6 +209,10 @@ impl Session {
             Style::Binary => Format::Binary,
             _ => Format::Text,
         };
+        let filter = match &copy.filter {
+            Some(filter) => Some(self.filter_of(&relation, &filter.text)?),
+            None => None,
+        };
         let announced = CopyFormat { format, columns: columns.len() };
         self.copying = Some(In {
             table: relation.oid,
@@ -216,9 +224,27 @@ impl Session {
             binary: binary::Reader::new(),
             rows: 0,
             line: 0,
+            filter,
             alone,
         });
         Ok(Work::CopyIn(announced))
+    }
+
+    /// The condition of `WHERE` over the rows of a table.
+    fn filter_of(&self, relation: &Relation, text: &str) -> Result<Program> {
+        let schema = self.names.schema_name(relation.schema);
+        let over = sql::bind::Names::relation(&*self.names, Some(schema), &relation.name);
+        let surroundings = self.surroundings();
+        let bound =
+            sql::bind::expression(text, over.as_deref(), &*self.names, surroundings.types())
+                .map_err(|error| Error::from(error.cause))?;
+        if bound.ty != Type::BOOL {
+            let types: &dyn TypeSource = &*self.names;
+            let ty = types.name_of(bound.ty);
+            let message = format!("argument of WHERE must be type boolean, not type {ty}");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        Ok(Program::compile(&bound, &*self.names)?)
     }
 
     /// Takes data in, and inserts the rows that are whole.
@@ -259,6 +285,14 @@ impl Session {
                 cause: error.cause.with_context(format!("COPY {name}, line {line}")),
                 ..error
             };
+            if let Some(filter) = &copy.filter {
+                let live = handle.relation().live_columns();
+                let live: Vec<Datum> =
+                    live.map(|column| row[column.attnum as usize - 1].clone()).collect();
+                if !filter.test(&live, evaluator.frame())? {
+                    continue;
+                }
+            }
             let mut row = row;
             values.complete(handle.relation(), &mut row).map_err(|error| context(error.into()))?;
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
@@ -409,6 +443,8 @@ impl In {
 struct Writer<'a> {
     out: &'a mut dyn Output,
     options: &'a CopyOptions,
+    /// What goes out before the next row, and with it.
+    head: Vec<u8>,
     line: Vec<u8>,
 }
 
@@ -420,6 +456,7 @@ impl Output for Writer<'_> {
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
         self.line.clear();
+        self.line.append(&mut self.head);
         let pairs = row.iter().zip(columns);
         if self.options.style == Style::Binary {
             self.line.extend_from_slice(&(row.len() as i16).to_be_bytes());

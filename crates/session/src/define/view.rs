@@ -105,7 +105,7 @@ impl Session {
         let statement = Statement::Query(create.query.clone());
         let planned = {
             let surroundings = self.surroundings();
-            query::plan(&statement, &source, &[], &surroundings)?
+            query::plan(&statement, &source, &portal.types, &surroundings)?
         };
         let made = self.make(&source, |maker| {
             let (schema, name, persistence) = maker.new_relation(&create.name, create.temporary)?;
@@ -114,8 +114,9 @@ impl Session {
                 maker.notice(SqlState::DUPLICATE_TABLE, message);
                 return Ok(None);
             }
-            let bound = sql::bind::statement(&statement, &*maker.names, maker.context(), &[])
-                .map_err(|error| maker.in_text(error))?;
+            let bound =
+                sql::bind::statement(&statement, &*maker.names, maker.context(), &portal.types)
+                    .map_err(|error| maker.in_text(error))?;
             let columns = columns(&bound.plan, &create.columns, "CREATE TABLE AS")?;
             let (options, history) = table::storage(&create.options)?;
             let made = maker.ddl.create_table(NewTable {
@@ -135,7 +136,7 @@ impl Session {
             return Ok(done("CREATE TABLE AS"));
         }
         let mut rows: Vec<Vec<Datum>> = Vec::new();
-        self.collect(Arc::new(planned), &mut |row| rows.push(row.to_vec()))?;
+        self.collect(Arc::new(planned), &portal.params, &mut |row| rows.push(row.to_vec()))?;
         let count = rows.len() as u64;
         self.insert_rows(table, rows)?;
         Ok(Work::Done(Tag::rows("SELECT", count)))

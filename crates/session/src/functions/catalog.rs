@@ -6,7 +6,7 @@ use table::catalog::{
 };
 use types::{Datum, DatumRef, Modifier, Objects, Oid, Result, Type, TypeSource};
 
-use super::{integer, oid, text};
+use super::{bool, integer, oid, text};
 use crate::client::Surroundings;
 use crate::names::Names;
 
@@ -23,14 +23,17 @@ pub(super) fn call(
     let types: &dyn TypeSource = names;
     let catalog = &names.catalog;
     Ok(Some(match name {
-        "pg_get_expr" => Datum::text(text(args, 0)),
+        "pg_get_expr" => {
+            let kept = kept(names, text(args, 0), oid(args, 1));
+            Datum::text(kept.unwrap_or_else(|| text(args, 0).to_owned()))
+        }
         "pg_get_indexdef" => {
             let column = if args.len() > 1 { integer(args, 1) } else { 0 };
-            some(index(names, oid(args, 0), column as usize))
+            some(index(names, oid(args, 0), column as usize, bool(args, 2)))
         }
         "pg_get_constraintdef" => {
             let found = catalog.constraint(oid(args, 0));
-            some(found.map(|constraint| constraint_text(names, constraint)))
+            some(found.map(|constraint| constraint_text(names, constraint, bool(args, 1))))
         }
         "pg_get_viewdef" => {
             let view = match args[0] {
@@ -38,7 +41,7 @@ pub(super) fn call(
                 _ => names.regclass(text(args, 0))?,
             };
             let view = catalog.relation(view).and_then(|relation| relation.view());
-            some(view.map(|view| format!(" {};", view.query.text)))
+            some(view.map(|view| format!(" {};", shown(names, &view.query))))
         }
         "pg_get_userbyid" => {
             let role = catalog.role(oid(args, 0)).map(|role| role.name.to_string());
@@ -179,10 +182,12 @@ fn columns(relation: Option<&std::sync::Arc<Relation>>, attnums: &[i16]) -> Stri
 }
 
 /// The definition of a constraint, as `ALTER TABLE ... ADD` takes it.
-fn constraint_text(names: &Names, constraint: &Constraint) -> String {
+fn constraint_text(names: &Names, constraint: &Constraint, pretty: bool) -> String {
     let table = constraint.table().and_then(|table| names.catalog.relation(table));
     let mut text = match &constraint.kind {
-        ConstraintKind::Check { expr, .. } => format!("CHECK ({})", parenthesised(expr)),
+        ConstraintKind::Check { expr, .. } => {
+            format!("CHECK ({})", condition(names, expr, pretty))
+        }
         ConstraintKind::Key { columns: keys, is_primary, index } => {
             let index = names.catalog.relation(*index).and_then(|relation| relation.index());
             let nulls = match index {
@@ -240,14 +245,64 @@ fn constraint_text(names: &Names, constraint: &Constraint) -> String {
     text
 }
 
-/// The text of a check, in the parentheses that PostgreSQL writes around all but the simplest.
-fn parenthesised(expr: &SqlText) -> String {
-    let text = expr.text.trim();
-    format!("({text})")
+/// A condition, in the parentheses that PostgreSQL writes around it where it is not to be pretty.
+fn condition(names: &Names, expr: &SqlText, pretty: bool) -> String {
+    let text = shown(names, expr);
+    match pretty {
+        true => text.trim().to_owned(),
+        false => format!("({})", text.trim()),
+    }
+}
+
+/// A text that the catalog keeps, as it reads along the search path: the schema of a name that is
+/// found without it is left out.
+fn shown(names: &Names, kept: &SqlText) -> String {
+    let text = &*kept.text;
+    let mut shown = String::with_capacity(text.len());
+    let mut from = 0;
+    for pair in kept.names.windows(2) {
+        let (schema, named) = (&pair[0], &pair[1]);
+        let (at, end) = (schema.at as usize, (schema.at + schema.len) as usize);
+        let is_visible = match named.object.class {
+            Class::Relation => named.object.sub == 0 && names.is_relation_visible(named.object.oid),
+            Class::Type => names.is_type_visible(Type(named.object.oid)),
+            _ => false,
+        };
+        let is_path = schema.object.class == Class::Schema && named.at as usize == end + 1;
+        if is_path && is_visible {
+            shown.push_str(&text[from..at]);
+            from = end + 1;
+        }
+    }
+    shown.push_str(&text[from..]);
+    shown
+}
+
+/// An expression that belongs to a relation (a default, a key, a condition of an index, a check) as
+/// it reads along the search path; none where it is of something else.
+fn kept(names: &Names, text: &str, relation: Oid) -> Option<String> {
+    let owner = names.catalog.relation(relation)?;
+    let defaults = owner.columns.iter().filter_map(|column| column.default.as_ref());
+    let table = names.catalog.table(relation);
+    let indexes = table.into_iter().flat_map(|table| &table.indexes);
+    let of_indexes = indexes.filter_map(|index| index.index()).flat_map(|index| {
+        let keys = index.keys.iter().filter_map(|key| match &key.part {
+            IndexPart::Expr(expr) => Some(expr),
+            IndexPart::Column(_) => None,
+        });
+        keys.chain(&index.predicate)
+    });
+    let checks = table.into_iter().flat_map(|table| &table.constraints);
+    let checks = checks.filter_map(|constraint| match &constraint.kind {
+        ConstraintKind::Check { expr, .. } => Some(expr),
+        _ => None,
+    });
+    let mut all = defaults.map(|default| &default.expr).chain(of_indexes).chain(checks);
+    all.find(|kept| *kept.text == *text).map(|kept| shown(names, kept))
 }
 
 /// The definition of an index, or of one of its keys where `column` is not 0.
-fn index(names: &Names, oid: Oid, column: usize) -> Option<String> {
+fn index(names: &Names, oid: Oid, column: usize, pretty: bool) -> Option<String> {
     let relation = names.catalog.relation(oid)?;
     let index = relation.index()?;
     let table = names.catalog.relation(index.table)?;
@@ -255,8 +310,8 @@ fn index(names: &Names, oid: Oid, column: usize) -> Option<String> {
     for key in &index.keys {
         let mut text = match &key.part {
             IndexPart::Column(attnum) => scalar::quote::identifier(&table.column(*attnum)?.name),
-            IndexPart::Expr(expr) if is_call(&expr.text) => expr.text.to_string(),
-            IndexPart::Expr(expr) => format!("({})", expr.text),
+            IndexPart::Expr(expr) if is_call(&expr.text) => shown(names, expr),
+            IndexPart::Expr(expr) => format!("({})", shown(names, expr)),
         };
         if let Some(class) = &key.class {
             text.push(' ');
@@ -297,7 +352,7 @@ fn index(names: &Names, oid: Oid, column: usize) -> Option<String> {
         text.push_str(" NULLS NOT DISTINCT");
     }
     if let Some(predicate) = &index.predicate {
-        text.push_str(&format!(" WHERE {}", parenthesised(predicate)));
+        text.push_str(&format!(" WHERE {}", condition(names, predicate, pretty)));
     }
     Some(text)
 }

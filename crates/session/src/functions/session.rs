@@ -100,7 +100,12 @@ pub(super) fn call(
         | "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
         | "pg_collation_is_visible"
-        | "pg_conversion_is_visible" => Datum::Bool(names.path.contains(&PG_CATALOG)),
+        | "pg_conversion_is_visible"
+        | "pg_ts_parser_is_visible"
+        | "pg_ts_dict_is_visible"
+        | "pg_ts_template_is_visible"
+        | "pg_ts_config_is_visible"
+        | "pg_statistics_obj_is_visible" => Datum::Bool(names.path.contains(&PG_CATALOG)),
         _ => return Ok(None),
     }))
 }

@@ -2,9 +2,9 @@
 
 use store::Csn;
 use types::time::{Interval, TimeZone, TimestampTz};
-use types::{Datum, Oid, Type};
+use types::{Datum, Oid, Repr, Type};
 
-use super::rows::{Rows, Scene, bool, oid, text, text_or_null, texts};
+use super::rows::{Rows, Scene, array, bool, oid, text, text_or_null, texts, type_oid};
 use crate::instance::{now, time_of};
 use crate::settings::known::Unit;
 use crate::settings::value::bare;
@@ -67,6 +67,37 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
             ("state", text(activity.state)),
             ("query", text(&activity.query)),
             ("backend_type", text("client backend")),
+        ]);
+    }
+}
+
+pub(super) fn statements(scene: Scene<'_>, rows: &mut Rows) {
+    let types = |types: Vec<Datum>| array(Type::REGTYPE, Repr::Oid, 1, &types);
+    for (name, prepared) in scene.statements.iter().filter(|(name, _)| !name.is_empty()) {
+        let columns = prepared.columns.as_deref().unwrap_or_default();
+        let results = columns.iter().map(|column| type_oid(column.ty)).collect();
+        rows.row(&[
+            ("name", text(name)),
+            ("statement", text(&prepared.text)),
+            ("prepare_time", Datum::TimestampTz(prepared.made)),
+            ("parameter_types", types(prepared.params.iter().map(|ty| type_oid(*ty)).collect())),
+            ("result_types", if prepared.columns.is_some() { types(results) } else { Datum::Null }),
+            ("from_sql", bool(prepared.is_command)),
+            ("generic_plans", Datum::Int8(0)),
+            ("custom_plans", Datum::Int8(0)),
+        ]);
+    }
+}
+
+pub(super) fn cursors(scene: Scene<'_>, rows: &mut Rows) {
+    for (name, cursor) in scene.cursors {
+        rows.row(&[
+            ("name", text(name)),
+            ("statement", text(cursor.portal.text())),
+            ("is_holdable", bool(cursor.hold)),
+            ("is_binary", bool(false)),
+            ("is_scrollable", bool(cursor.scroll != Some(false))),
+            ("creation_time", Datum::TimestampTz(cursor.made)),
         ]);
     }
 }

@@ -7,17 +7,24 @@ use types::{Datum, Oid, Type, builtin};
 
 use super::relations::form;
 use super::rows::{Rows, Scene, bool, int2, letter, oid, oidvector, text, texts, type_oid};
-use super::{PG_CATALOG, all, objects};
+use super::{PG_CATALOG, all, forms, objects};
 use crate::objects::COLLATIONS;
 
-/// The number of a function by its name, as `regproc` holds it.
-fn proc(name: &str) -> Datum {
-    Datum::Oid(registry::functions(name).first().map_or(Oid::NONE, |function| function.oid))
+/// The columns of `pg_type` that name the functions that read and write a type's forms.
+fn form_functions(input: &str, output: &str) -> [(&'static str, Datum); 4] {
+    let proc = |name: &str| Datum::Oid(forms::oid_of(name).unwrap_or(Oid::NONE));
+    let binary = |word: &str| proc(&format!("{}{word}", input.strip_suffix("in").unwrap_or(input)));
+    [
+        ("typinput", proc(input)),
+        ("typoutput", proc(output)),
+        ("typreceive", binary("recv")),
+        ("typsend", binary("send")),
+    ]
 }
 
 pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
     for facts in builtin::all() {
-        rows.row(&[
+        let mut row = vec![
             ("oid", type_oid(facts.ty)),
             ("typname", text(facts.name)),
             ("typnamespace", oid(PG_CATALOG)),
@@ -31,13 +38,13 @@ pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
             ("typdelim", letter(',')),
             ("typelem", type_oid(facts.element)),
             ("typarray", type_oid(facts.array)),
-            ("typinput", proc(&facts.input_function())),
-            ("typoutput", proc(&facts.output_function())),
             ("typalign", letter(facts.align)),
             ("typstorage", letter(facts.storage)),
             ("typtypmod", Datum::Int4(-1)),
             ("typcollation", oid(facts.collation())),
-        ]);
+        ];
+        row.extend(form_functions(&facts.input_function(), &facts.output_function()));
+        rows.row(&row);
     }
     for system in all() {
         if system.row_type == Oid::NONE || builtin::facts(Type(system.row_type)).is_some() {
@@ -117,8 +124,7 @@ fn user_type(scene: Scene<'_>, ty: Type, entry: &TypeEntry, rows: &mut Rows) {
         'c' => ("record_in", "record_out"),
         _ => ("array_in", "array_out"),
     };
-    row.push(("typinput", proc(input)));
-    row.push(("typoutput", proc(output)));
+    row.extend(form_functions(input, output));
     rows.row(&row);
 }
 
@@ -241,7 +247,14 @@ pub(super) fn casts(rows: &mut Rows) {
                     scalar::cast::Circumstance::Explicit => 'e',
                 }),
             ),
-            ("castmethod", letter(if function == Oid::NONE { 'b' } else { 'f' })),
+            (
+                "castmethod",
+                letter(match cast.how() {
+                    scalar::cast::How::Function(_) => 'f',
+                    scalar::cast::How::Relabel => 'b',
+                    _ => 'i',
+                }),
+            ),
         ]);
     }
 }

@@ -13,6 +13,7 @@
 //! about what this server does not have are empty.
 
 mod activity;
+pub mod forms;
 mod kinds;
 mod objects;
 mod relations;
@@ -193,6 +194,8 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_tablespace" => objects::tablespaces(&mut rows),
             "pg_db_role_setting" => objects::settings(scene, &mut rows),
             "pg_settings" => activity::settings(scene, &mut rows),
+            "pg_prepared_statements" => activity::statements(scene, &mut rows),
+            "pg_cursors" => activity::cursors(scene, &mut rows),
             "pg_stat_activity" => activity::sessions(scene, &mut rows),
             "pg_timezone_names" => activity::zones(scene, &mut rows),
             "pg_locks" => activity::locks(scene, &mut rows),

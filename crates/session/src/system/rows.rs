@@ -5,11 +5,15 @@
 //!                                                                        or nothing: 0, false, ''
 //! ```
 
+use std::collections::HashMap;
+
 use types::{Array, Datum, Oid, Repr, Type, builtin};
 
 use super::System;
 use crate::client::Client;
+use crate::cursor::Cursor;
 use crate::names::Names;
+use crate::statement::Prepared;
 
 /// What rows are made of.
 #[derive(Clone, Copy)]
@@ -18,6 +22,10 @@ pub struct Scene<'a> {
     pub names: &'a Names,
     /// The session.
     pub client: &'a Client,
+    /// Its prepared statements.
+    pub statements: &'a HashMap<String, Prepared>,
+    /// Its cursors.
+    pub cursors: &'a HashMap<String, Cursor>,
 }
 
 /// The rows of one relation.

@@ -278,7 +278,13 @@ impl Binder<'_> {
     pub(super) fn outputs_of(&self, call: &Call) -> Vec<(String, Type)> {
         let function: Option<&'static Function> = registry::function(call.function);
         let outputs = function.map_or(&[][..], |function| function.columns());
-        outputs.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect()
+        // A polymorphic column is of the type of the elements of the first argument.
+        let element = call.args.first().and_then(|arg| self.facts().element(arg.ty));
+        let of = |ty: Type| match ty {
+            Type::ANYELEMENT => element.unwrap_or(ty),
+            ty => ty,
+        };
+        outputs.iter().map(|(name, ty)| ((*name).to_owned(), of(*ty))).collect()
     }
 
     /// An aggregate over the groups of a query.

@@ -43,13 +43,15 @@ pub use names::{
 };
 pub use uses::{Use, Uses};
 
+use std::collections::HashMap;
+
 use ::types::{Datum, Modifier, Oid, SqlState, Type, TypeSource};
 use scalar::facts::Facts;
 
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{Statement, TypeName};
 use crate::plan::{Column, Expr, ExprKind, Moment, Origin, Plan};
-use scope::Scope;
+use scope::{Described, Scope};
 
 /// A bound statement.
 #[derive(Clone, Debug)]
@@ -171,6 +173,8 @@ struct Binder<'a> {
     scopes: Vec<Scope>,
     /// For each column, by its number, the scope in whose `FROM` it is.
     owners: Vec<u32>,
+    /// The fields of columns that are rows without a type of their own, by the column's number.
+    records: HashMap<u32, Described>,
     /// For each column, by its number, the use of a relation whose column it shows, and the number
     /// of that.
     sources: Vec<Option<(usize, i16)>>,
@@ -203,6 +207,7 @@ impl<'a> Binder<'a> {
             open_params: true,
             scopes: Vec::new(),
             owners: Vec::new(),
+            records: HashMap::new(),
             sources: Vec::new(),
             uses: Uses::default(),
             stars: Vec::new(),
@@ -245,7 +250,12 @@ impl<'a> Binder<'a> {
     /// A new column that holds the values of an expression.
     fn column_for(&mut self, name: impl Into<String>, expr: &Expr) -> Column {
         let (ty, modifier) = (expr.ty, expr.modifier);
-        self.column(name, ty, modifier, None)
+        let fields = if ty == Type::RECORD { self.fields_of(expr) } else { None };
+        let column = self.column(name, ty, modifier, None);
+        if let Some(fields) = fields {
+            self.records.insert(column.id, fields);
+        }
+        column
     }
 
     /// Makes columns those of the scope that is being bound.

@@ -141,6 +141,9 @@ impl Binder<'_> {
                 let fields = outputs.into_iter().map(|(name, ty)| (name, ty, Modifier::NONE));
                 return Some(fields.collect::<Vec<_>>()).filter(|fields| !fields.is_empty());
             }
+            if let ExprKind::Column { index, .. } = &expr.kind {
+                return self.records.get(index).cloned();
+            }
             let ExprKind::Row { fields, names } = &expr.kind else { return None };
             let fields = fields.iter().enumerate();
             let name = |at: usize| names.get(at).cloned().unwrap_or(format!("f{}", at + 1));

@@ -45,7 +45,7 @@ impl Parser<'_> {
             }
         }
         let filter = match from && self.eat(&["where"]) {
-            true => Some(Box::new(self.expr()?)),
+            true => Some(self.sql_expr()?),
             false => None,
         };
         Ok(Command::Copy(Box::new(Copy { what, from, end, options, filter })))

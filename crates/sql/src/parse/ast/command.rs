@@ -1,7 +1,7 @@
 //! Commands of a session: transactions, settings, prepared statements, cursors, `COPY`, locks and
 //! messages. They define nothing and have no plan.
 
-use super::{Expr, Name, Path, Query, SqlExpr, Statement, TypeName};
+use super::{Name, Path, Query, SqlExpr, Statement, TypeName};
 use crate::error::At;
 
 /// A command of a session.
@@ -199,7 +199,7 @@ pub struct Copy {
     /// The options: each a word in lower case, its value and its place.
     pub options: Vec<(String, CopyValue, At)>,
     /// `WHERE`, the text of the condition.
-    pub filter: Option<Box<Expr>>,
+    pub filter: Option<SqlExpr>,
 }
 
 /// What is copied.

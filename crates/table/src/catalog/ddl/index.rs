@@ -216,7 +216,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// The column that an index shows for a key: named as the table's, or `expr`.
+    /// The column that an index shows for a key: named as the table's, or as what computes it.
     fn key_column(&self, table: &Relation, key: &IndexKey, before: &[Column]) -> Column {
         let of = key.column().and_then(|attnum| table.column(attnum));
         let base = of.map_or("expr", |column| &*column.name);
