@@ -3,7 +3,8 @@
 use types::SqlState;
 
 use super::Binder;
-use super::from::{Part, append, join_plan};
+use super::from::{Part, append};
+use super::join::join_plan;
 use super::names::{ColumnDefault, Relation, RelationColumn};
 use super::query::with_tables;
 use super::scope::{Clause, Item, reference};

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use scalar::cast::Circumstance;
 use types::{Modifier, Shape, SqlState, Type};
 
+use super::join::join_plan;
 use super::names::{Relation, RelationKind};
 use super::scope::{Clause, Item, ItemColumn, WithTable, reference};
 use super::{Binder, walk};
 use crate::error::{At, Error, Result};
-use crate::parse::ast::{
-    self, Alias, ColumnDef, Join, JoinCondition, JoinKind, Name, Source, TableRef,
-};
+use crate::parse::ast::{self, Alias, ColumnDef, JoinKind, Name, Source, TableRef};
 use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Scan, system};
 
 /// How deep views may be made of views.
@@ -586,155 +585,6 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn join(&mut self, join: &Join) -> Result<Part> {
-        let left = self.source(&join.left)?;
-        // The right side sees the left one, if it is lateral.
-        let before = self.scope().items.len();
-        self.scope().items.extend(left.items.iter().cloned().map(|item| Item {
-            lateral_only: true,
-            lateral_ok: matches!(join.kind, JoinKind::Inner | JoinKind::Left),
-            ..item
-        }));
-        let right = self.source(&join.right);
-        self.scope().items.truncate(before);
-        let right = right?;
-        for item in right.items.iter().filter(|item| item.by_name) {
-            if let Some(name) = &item.name
-                && left.items.iter().any(|other| {
-                    other.by_name && other.name == item.name && other.schema == item.schema
-                })
-            {
-                return Err(Error::new(
-                    SqlState::DUPLICATE_ALIAS,
-                    format!("table name \"{name}\" specified more than once"),
-                ));
-            }
-        }
-        self.join_sides(join, left, right)
-    }
-
-    fn join_sides(&mut self, join: &Join, left: Part, right: Part) -> Result<Part> {
-        let columns_of = |part: &Part| -> Vec<ItemColumn> {
-            let visible = part.items.iter().filter(|item| item.by_column);
-            visible.flat_map(|item| item.shown().cloned()).collect()
-        };
-        let (left_columns, right_columns) = (columns_of(&left), columns_of(&right));
-        let natural: Vec<Name>;
-        let (using, using_alias): (&[Name], Option<&Name>) = match &join.condition {
-            JoinCondition::Using(names, alias) => (names, alias.as_ref()),
-            JoinCondition::Natural => {
-                let common = left_columns
-                    .iter()
-                    .filter(|column| right_columns.iter().any(|other| other.name == column.name));
-                natural =
-                    common.map(|column| Name { text: column.name.clone(), at: At::NONE }).collect();
-                (&natural, None)
-            }
-            _ => (&[], None),
-        };
-        let mut items: Vec<Item> = left.items.into_iter().chain(right.items).collect();
-        let mut conditions = Vec::new();
-        let mut merged = Vec::new();
-        for name in using {
-            let (pair, condition) = self.using(name, &left_columns, &right_columns)?;
-            merged.push((name.text.clone(), pair));
-            conditions.push(condition);
-        }
-        if let JoinCondition::On(on) = &join.condition {
-            // The condition sees both sides, and nothing else of this FROM.
-            let around = std::mem::replace(&mut self.scope().items, items);
-            let condition = self.within(Clause::JOIN, |binder| {
-                let on = binder.expr(on)?;
-                binder.boolean(on, "JOIN/ON")
-            });
-            items = std::mem::replace(&mut self.scope().items, around);
-            conditions.push(condition?);
-        }
-        let condition = and(conditions);
-        let mut plan = join_plan(join.kind, left.plan, right.plan, condition);
-        let mut shown = Vec::new();
-        let mut added = Vec::new();
-        for (name, (left, right)) in &merged {
-            let value = match join.kind {
-                JoinKind::Right => right.clone(),
-                JoinKind::Full => Expr {
-                    kind: ExprKind::Coalesce(vec![left.clone(), right.clone()]),
-                    ..left.clone()
-                },
-                _ => left.clone(),
-            };
-            // A side's own column serves where the merged one is just that.
-            let own = left_columns.iter().chain(&right_columns).map(|column| &column.column).find(
-                |column| matches!(value.kind, ExprKind::Column { index, .. } if index == column.id),
-            );
-            let column = match own {
-                Some(own) => own.clone(),
-                None => {
-                    let column = self.column_for(name, &value);
-                    added.push((value, column.clone()));
-                    column
-                }
-            };
-            shown.push(ItemColumn { name: name.clone(), column, hidden: false });
-        }
-        let merged_count = shown.len();
-        let others = left_columns.into_iter().chain(right_columns);
-        shown.extend(others.filter(|column| !using.iter().any(|name| name.text == column.name)));
-        plan = append(plan, added);
-        for item in &mut items {
-            item.by_column = false;
-            item.by_name &= join.alias.is_none();
-        }
-        let mut whole = Item::unnamed(shown);
-        if let Some(alias) = &join.alias {
-            whole.name = Some(alias.name.text.clone());
-            whole.by_name = true;
-            rename(&mut whole, alias)?;
-        } else if let Some(alias) = using_alias {
-            let columns: Vec<Column> =
-                whole.columns[..merged_count].iter().map(|column| column.column.clone()).collect();
-            items.push(Item { by_column: false, ..Item::named(&alias.text, &columns) });
-        }
-        items.push(whole);
-        Ok(Part { plan, items })
-    }
-
-    /// The two columns of a name in `USING`, as values of one type, and the condition that they
-    /// are equal.
-    fn using(
-        &mut self,
-        name: &Name,
-        left: &[ItemColumn],
-        right: &[ItemColumn],
-    ) -> Result<((Expr, Expr), Expr)> {
-        let find = |columns: &[ItemColumn], side: &str| -> Result<Column> {
-            let mut found = columns.iter().filter(|column| column.name == name.text);
-            match (found.next(), found.next()) {
-                (Some(only), None) => Ok(only.column.clone()),
-                (Some(_), Some(_)) => Err(Error::new(
-                    SqlState::AMBIGUOUS_COLUMN,
-                    format!(
-                        "common column name \"{}\" appears more than once in {side} table",
-                        name.text
-                    ),
-                )),
-                (None, _) => Err(Error::new(
-                    SqlState::UNDEFINED_COLUMN,
-                    format!(
-                        "column \"{}\" specified in USING clause does not exist in {side} table",
-                        name.text
-                    ),
-                )),
-            }
-        };
-        let left = self.read(reference(&find(left, "left")?, At::NONE));
-        let right = self.read(reference(&find(right, "right")?, At::NONE));
-        let condition = self.operate("=", Some(left.clone()), right.clone(), At::NONE)?;
-        let (mut both, _) = self.unify(vec![left, right], "JOIN/USING")?;
-        let (right, left) = (both.pop(), both.pop());
-        Ok(((left.expect("two in, two out"), right.expect("two in, two out")), condition))
-    }
-
     /// The condition of an expression list: what `WHERE`, `ON` and `HAVING` have.
     pub(super) fn where_clause(
         &mut self,
@@ -816,33 +666,6 @@ pub(super) fn and(mut conditions: Vec<Expr>) -> Option<Expr> {
     }
 }
 
-/// The join of two plans.
-pub(super) fn join_plan(
-    kind: JoinKind,
-    left: Plan,
-    mut right: Plan,
-    condition: Option<Expr>,
-) -> Plan {
-    let lateral = refers_to(&mut right, &left.columns);
-    let columns = left.columns.iter().chain(&right.columns).cloned().collect();
-    let (left, right) = (Box::new(left), Box::new(right));
-    Plan { node: Node::Join { kind, left, right, condition, lateral }, columns }
-}
-
-/// True where a plan computes with columns of another.
-fn refers_to(plan: &mut Plan, columns: &[Column]) -> bool {
-    let mut found = false;
-    walk::all_exprs(plan, &mut |expr| {
-        walk::everywhere(expr, &mut |part| {
-            if let ExprKind::Column { index, .. } = part.kind {
-                found |= columns.iter().any(|column| column.id == index);
-            }
-            !found
-        });
-    });
-    found
-}
-
 /// The plan with columns added on the right.
 pub(super) fn append(plan: Plan, added: Vec<(Expr, Column)>) -> Plan {
     if added.is_empty() {
@@ -873,7 +696,7 @@ fn rename_table(item: &mut Item, table: &TableRef) -> Result<()> {
 }
 
 /// Gives the columns of an item the names that its alias has for them.
-fn rename(item: &mut Item, alias: &Alias) -> Result<()> {
+pub(super) fn rename(item: &mut Item, alias: &Alias) -> Result<()> {
     let shown = item.columns.iter().filter(|column| !column.hidden).count();
     if alias.columns.len() > shown {
         return Err(Error::new(

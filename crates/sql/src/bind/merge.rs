@@ -10,7 +10,8 @@
 use types::{Modifier, SqlState, Type};
 
 use super::Binder;
-use super::from::{append, join_plan};
+use super::from::append;
+use super::join::join_plan;
 use super::names::Relation;
 use super::query::with_tables;
 use super::scope::{Clause, Item};

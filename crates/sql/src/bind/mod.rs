@@ -22,6 +22,7 @@ mod expr;
 mod from;
 mod group;
 mod insert;
+mod join;
 mod json;
 mod merge;
 mod names;
