@@ -10,6 +10,7 @@
 
 mod client;
 mod protocol;
+mod schedules;
 mod together;
 
 use std::path::Path;
