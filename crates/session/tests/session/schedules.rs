@@ -39,7 +39,7 @@ use crate::client::{Kept, connect, instance};
 /// How long steps may take until something is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long whoever waits for an advisory lock needs at most to see that it is free, and more.
-const ADVISORY_WAKE: Duration = Duration::from_millis(40);
+const ADVISORY_WAKE: Duration = Duration::from_millis(60);
 
 /// Every schedule gives what its file says, whether its sessions may wait or not.
 #[test]
