@@ -96,6 +96,7 @@ impl Session {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
         self.look()?;
+        self.open().looked = true;
         let mut parsed = portal.parsed.clone();
         parsed.statement = Some(Arc::new(Statement::Query(Box::new(query.clone()))));
         let planned = {

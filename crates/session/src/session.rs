@@ -497,6 +497,8 @@ impl Session {
                 "current transaction is aborted, commands ignored until end of transaction block",
             ));
         }
+        let patience_ms = self.client.settings.get_mut().integer("lock_timeout");
+        self.set_patience((patience_ms > 0).then(|| patience_ms.unsigned_abs() * 1_000));
         let timeout_ms = self.client.settings.get_mut().integer("statement_timeout");
         if timeout_ms > 0 {
             let now_us = self.client.instance.env.clock.monotonic_us();
@@ -515,7 +517,12 @@ impl Session {
     pub(crate) fn look(&mut self) -> Result<()> {
         let open = self.open();
         if let Some(inner) = &mut open.inner {
-            inner.statement();
+            // What BEGIN, SET and LOCK do comes before the snapshot: who has a lock sees what the
+            // one before has committed.
+            match open.looked || open.draft.is_some() || !inner.is_read_only() {
+                true => inner.statement(),
+                false => inner.settle(),
+            }
             let seen = inner.snapshot().csn();
             let number = inner.id();
             self.client.seen.set(seen);

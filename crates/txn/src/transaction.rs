@@ -159,6 +159,15 @@ impl Transaction {
         }
     }
 
+    /// Moves the snapshot to what is committed now, at every level: for a transaction that was begun
+    /// before its first statement, and has read and written nothing yet.
+    pub fn settle(&mut self) {
+        assert!(self.is_read_only(), "what was written under a snapshot keeps it");
+        if self.snapshot.csn() != self.engine.visible() {
+            self.snapshot = Snapshot::now(Arc::clone(&self.engine), self.is_serializable());
+        }
+    }
+
     /// How long to wait for locks from now on, in microseconds; `None` for as long as it takes.
     pub fn set_lock_timeout(&mut self, us: Option<u64>) {
         self.lock_timeout_us = us;

@@ -60,6 +60,7 @@ impl Session {
     /// Begins a `COPY`.
     pub(crate) fn copy(&mut self, copy: &Copy, portal: &Portal) -> Result<Work> {
         self.look()?;
+        self.open().looked = true;
         match &copy.end {
             CopyEnd::Client => {}
             CopyEnd::File(_) => return Err(Error::not_supported("COPY with a file of the server")),

@@ -7,9 +7,14 @@
 //!
 //! `ANYWHEN_BLESS=1 cargo test -p session` writes the answers anew: look at the difference. Where a
 //! script asks only for what PostgreSQL has, its answers come from PostgreSQL 17.
+//!
+//! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
+//! random histories, with the proof that they have a serial order, are in `histories`.
 
 mod client;
+mod histories;
 mod protocol;
+mod schedules;
 mod together;
 
 use std::path::Path;

@@ -1,0 +1,398 @@
+//! Random histories under SERIALIZABLE, and the proof that each of them has a serial order.
+//!
+//! ```text
+//!   t7   append 7 to list 3      list 3:  7 9 12
+//!   t9   read list 3 = 7         then  t7 ──wr─> t9     it read what t7 wrote
+//!        append 9 to list 3            t7 ──ww─> t9     it wrote after t7
+//!   t10  read list 3 = 7 9             t10 ──rw─> t12   it did not see what t12 wrote
+//! ```
+//!
+//! A list tells the order of all who appended to it, so each read tells what came before it and what
+//! after (Kingsbury and Alvaro, "Elle: inferring isolation anomalies from experimental observations",
+//! 2020). The transactions are serializable where these edges form no circle. Lists are found by key,
+//! by ranges of keys and through an index, and some are not there until they are appended to.
+//!
+//! Steps of several sessions are interleaved on one thread, by a seed alone: a statement that would
+//! wait is taken back and tried again later. `ANYWHEN_SEED=<seed>` plays one history again;
+//! `ANYWHEN_TIMES=<n>` runs so many times as many. On threads the seed fixes what is done, and the
+//! machine the order.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use session::{Done, Error, Session};
+
+use crate::client::{Kept, connect, instance};
+
+const LISTS: u64 = 9;
+const KINDS: u64 = 3;
+
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Begin,
+    Read(u64),
+    ReadRange(u64, u64),
+    ReadKind(u64),
+    Append(u64),
+    Commit,
+}
+
+/// A transaction: what it has read and written.
+#[derive(Default, Debug)]
+struct Txn {
+    id: u64,
+    reads: Vec<(u64, Vec<u64>)>,
+    appends: Vec<u64>,
+}
+
+fn plan(random: &mut Random) -> Vec<Op> {
+    let mut ops = vec![Op::Commit];
+    for _ in 0..1 + random.below(4) {
+        let list = random.below(LISTS);
+        ops.push(match random.below(6) {
+            0 => Op::ReadRange(list, list + random.below(3)),
+            1 => Op::ReadKind(list % KINDS),
+            2 | 3 => Op::Read(list),
+            _ => Op::Append(list),
+        });
+    }
+    ops.push(Op::Begin);
+    ops
+}
+
+impl Op {
+    fn text(self, id: u64) -> String {
+        match self {
+            Op::Begin => "begin isolation level serializable".to_owned(),
+            Op::Read(list) => format!("select k, v from lists where k = {list}"),
+            Op::ReadRange(low, high) => {
+                format!("select k, v from lists where k between {low} and {high}")
+            }
+            Op::ReadKind(kind) => format!("select k, v from lists where kind = {kind}"),
+            Op::Append(list) => format!(
+                "insert into lists values ({list}, {}, ' {id}') \
+                 on conflict (k) do update set v = lists.v || excluded.v",
+                list % KINDS
+            ),
+            Op::Commit => "commit".to_owned(),
+        }
+    }
+
+    /// The lists that a read must have found where they are there.
+    fn lists(self) -> Vec<u64> {
+        match self {
+            Op::Read(list) => vec![list],
+            Op::ReadRange(low, high) => (low..=high).collect(),
+            Op::ReadKind(kind) => (0..LISTS).filter(|list| list % KINDS == kind).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn execute(session: &mut Session, text: &str) -> Result<Option<Vec<String>>, Error> {
+    let statement = session.read(text)?.pop().expect("there is a statement");
+    let mut portal = session.start(statement, true)?;
+    let mut kept = Kept::default();
+    let done = session.execute(&mut portal, 0, &mut kept)?;
+    if let Some(commit) = session.take_commit() {
+        commit.wait().expect("the disk is sound");
+    }
+    Ok((done != Done::Blocked).then_some(kept.0))
+}
+
+fn ids(text: &str) -> Vec<u64> {
+    text.split_whitespace().map(|id| id.parse().expect("it is a number")).collect()
+}
+
+/// A session with what it is to do, last things first.
+struct Worker {
+    session: Session,
+    ops: Vec<Op>,
+    txn: Txn,
+    aborts: u64,
+}
+
+impl Worker {
+    fn new(session: Session) -> Self {
+        Worker { session, ops: Vec::new(), txn: Txn::default(), aborts: 0 }
+    }
+
+    /// Runs the next step; the transaction once it has committed, and false where it must wait.
+    fn step(&mut self) -> (Option<Txn>, bool) {
+        let op = *self.ops.last().expect("there is something to do");
+        match execute(&mut self.session, &op.text(self.txn.id)) {
+            Ok(None) => return (None, false),
+            Ok(Some(rows)) => {
+                self.ops.pop();
+                self.note(op, &rows);
+                let committed = matches!(op, Op::Commit);
+                (committed.then(|| std::mem::take(&mut self.txn)), true)
+            }
+            Err(error) => {
+                assert!(["40001", "40P01"].contains(&error.state().code()), "{op:?}: {error:?}");
+                self.give_up();
+                (None, true)
+            }
+        }
+    }
+
+    fn note(&mut self, op: Op, rows: &[String]) {
+        if let Op::Append(list) = op {
+            self.txn.appends.push(list);
+        }
+        let found: HashMap<u64, Vec<u64>> = rows
+            .iter()
+            .filter_map(|row| row.split_once('|'))
+            .map(|(list, values)| (list.parse().expect("it is a number"), ids(values)))
+            .collect();
+        for list in op.lists() {
+            self.txn.reads.push((list, found.get(&list).cloned().unwrap_or_default()));
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.session.fail();
+        execute(&mut self.session, "rollback").expect("it can always go back");
+        self.ops.clear();
+        self.aborts += 1;
+    }
+}
+
+fn prepare(session: &mut Session) {
+    let table = "create table lists (k int primary key, kind int, v text not null)";
+    execute(session, table).expect("a table");
+    execute(session, "create index on lists (kind)").expect("an index");
+}
+
+/// What the lists hold in the end.
+fn finally(session: &mut Session) -> BTreeMap<u64, Vec<u64>> {
+    let rows = execute(session, "select k, v from lists").expect("it reads").expect("it is done");
+    let pairs = rows.iter().filter_map(|row| row.split_once('|'));
+    pairs.map(|(list, values)| (list.parse().expect("it is a number"), ids(values))).collect()
+}
+
+/// Fails where no serial order gives what was read and what there is in the end.
+fn prove(txns: &[Txn], lists: &BTreeMap<u64, Vec<u64>>) -> Result<(), String> {
+    let known: HashSet<u64> = txns.iter().map(|txn| txn.id).collect();
+    let mut edges: BTreeMap<u64, HashSet<u64>> = BTreeMap::new();
+    let mut edge = |from: u64, to: u64| {
+        if from != to {
+            edges.entry(from).or_default().insert(to);
+        }
+    };
+    for (list, values) in lists {
+        if let Some(value) = values.iter().find(|value| !known.contains(value)) {
+            return Err(format!("list {list} holds {value}, which did not commit"));
+        }
+        values.windows(2).for_each(|pair| edge(pair[0], pair[1]));
+    }
+    let none = Vec::new();
+    for txn in txns {
+        for list in &txn.appends {
+            if !lists.get(list).unwrap_or(&none).contains(&txn.id) {
+                return Err(format!("list {list} has lost {}", txn.id));
+            }
+        }
+        for (list, read) in &txn.reads {
+            let all = lists.get(list).unwrap_or(&none);
+            if !all.starts_with(read) {
+                return Err(format!("{} read {read:?} of list {list}, which is {all:?}", txn.id));
+            }
+            let others: Vec<u64> = read.iter().copied().filter(|id| *id != txn.id).collect();
+            if let Some(last) = others.last() {
+                edge(*last, txn.id);
+            }
+            if let Some(next) = all[others.len()..].iter().find(|id| **id != txn.id) {
+                edge(txn.id, *next);
+            }
+        }
+    }
+    // Whoever nothing comes before is taken out, until nobody is left.
+    let mut before: HashMap<u64, usize> = known.iter().map(|id| (*id, 0)).collect();
+    for to in edges.values().flatten() {
+        *before.entry(*to).or_default() += 1;
+    }
+    let mut free: Vec<u64> =
+        before.iter().filter(|(_, count)| **count == 0).map(|(id, _)| *id).collect();
+    while let Some(id) = free.pop() {
+        before.remove(&id);
+        for to in edges.get(&id).into_iter().flatten() {
+            let count = before.get_mut(to).expect("it is not out before");
+            *count -= 1;
+            if *count == 0 {
+                free.push(*to);
+            }
+        }
+    }
+    if before.is_empty() {
+        return Ok(());
+    }
+    let circle: Vec<_> = txns.iter().filter(|txn| before.contains_key(&txn.id)).take(12).collect();
+    Err(format!("no serial order of {circle:#?}"))
+}
+
+fn seeds(times: u64) -> Vec<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("ANYWHEN_SEED") {
+        Some(seed) => vec![seed],
+        None => (1..=times * number("ANYWHEN_TIMES").unwrap_or(1)).collect(),
+    }
+}
+
+/// One history on one thread: the transactions that committed, and the lists in the end.
+fn history(seed: u64, sessions: usize, transactions: u64) -> (Vec<Txn>, BTreeMap<u64, Vec<u64>>) {
+    let instance = instance();
+    let mut first = connect(&instance);
+    prepare(&mut first);
+    let mut random = Random::new(seed);
+    let mut workers: Vec<Worker> = (0..sessions).map(|_| Worker::new(connect(&instance))).collect();
+    workers.iter_mut().for_each(|worker| worker.session.set_inline(true));
+    let (mut begun, mut committed, mut blocked) = (0, Vec::new(), 0);
+    while begun < transactions || workers.iter().any(|worker| !worker.ops.is_empty()) {
+        let worker = &mut workers[random.below(sessions as u64) as usize];
+        if worker.ops.is_empty() {
+            if begun == transactions {
+                continue;
+            }
+            begun += 1;
+            worker.ops = plan(&mut random);
+            worker.txn = Txn { id: begun, ..Txn::default() };
+        }
+        let (txn, went_on) = worker.step();
+        committed.extend(txn);
+        blocked = if went_on { 0 } else { blocked + 1 };
+        // All wait for one another: one of them is the one that fails.
+        if blocked > 8 * sessions {
+            worker.give_up();
+            blocked = 0;
+        }
+    }
+    (committed, finally(&mut first))
+}
+
+/// Histories of interleaved steps have a serial order.
+#[test]
+fn interleaved_histories_are_serializable() {
+    for seed in seeds(20) {
+        let (txns, lists) = history(seed, 2 + (seed % 4) as usize, 150);
+        assert!(txns.len() > 50, "seed {seed}: {} of 150 committed", txns.len());
+        prove(&txns, &lists).unwrap_or_else(|why| panic!("ANYWHEN_SEED={seed}: {why}"));
+    }
+}
+
+/// Histories of sessions on threads have a serial order.
+#[test]
+fn threaded_histories_are_serializable() {
+    for seed in seeds(3) {
+        let instance = instance();
+        let mut first = connect(&instance);
+        prepare(&mut first);
+        let next = Arc::new(AtomicU64::new(1));
+        let threads: Vec<_> = (0..4)
+            .map(|thread| {
+                let (mut worker, next) = (Worker::new(connect(&instance)), Arc::clone(&next));
+                std::thread::spawn(move || {
+                    let (mut random, mut committed) = (Random::new(seed * 64 + thread), Vec::new());
+                    for _ in 0..250 {
+                        worker.ops = plan(&mut random);
+                        let id = next.fetch_add(1, Ordering::Relaxed);
+                        worker.txn = Txn { id, ..Txn::default() };
+                        while !worker.ops.is_empty() {
+                            committed.extend(worker.step().0);
+                        }
+                    }
+                    committed
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join().expect("it ends"));
+        let txns: Vec<Txn> = joined.flatten().collect();
+        prove(&txns, &finally(&mut first))
+            .unwrap_or_else(|why| panic!("ANYWHEN_SEED={seed}: {why}"));
+    }
+}
+
+/// The proof finds a lost update, a read of what did not commit, and write skew.
+#[test]
+fn the_proof_finds_what_is_wrong() {
+    let txn = |id, reads: &[(u64, &[u64])], appends: &[u64]| Txn {
+        id,
+        reads: reads.iter().map(|(list, read)| (*list, read.to_vec())).collect(),
+        appends: appends.to_vec(),
+    };
+    let fails = |txns: &[Txn], lists: &[(u64, &[u64])]| {
+        let lists = lists.iter().map(|(list, values)| (*list, values.to_vec())).collect();
+        prove(txns, &lists).is_err()
+    };
+    let one = || txn(1, &[(0, &[])], &[0]);
+    assert!(!fails(&[one(), txn(2, &[(0, &[1])], &[0])], &[(0, &[1, 2])]));
+    assert!(fails(&[one(), txn(2, &[(0, &[])], &[0])], &[(0, &[1, 2])]), "a lost update");
+    assert!(fails(&[one()], &[(0, &[1, 2])]), "2 did not commit");
+    assert!(fails(&[one(), txn(2, &[], &[0])], &[(0, &[2])]), "1 is lost");
+    let skew = [txn(1, &[(0, &[])], &[1]), txn(2, &[(1, &[])], &[0])];
+    assert!(fails(&skew, &[(0, &[2]), (1, &[1])]), "write skew");
+}
+
+/// Transactions that touch different rows of one table do not abort one another, whatever the plan:
+/// by key, in ranges, through an index, new rows among them.
+#[test]
+fn disjoint_rows_do_not_abort() {
+    let instance = instance();
+    let mut first = connect(&instance);
+    for text in [
+        "create table t (id int primary key, k int, n int)",
+        "create index on t (k)",
+        "insert into t select n * 2, n * 2, 0 from generate_series(0, 399) n",
+    ] {
+        execute(&mut first, text).expect("it runs");
+    }
+    let threads: Vec<_> = (0..4u64)
+        .map(|thread| {
+            let mut session = connect(&instance);
+            std::thread::spawn(move || {
+                let (mut random, mut aborts) = (Random::new(thread + 1), 0);
+                for turn in 0..250 {
+                    let (low, row) = (thread * 200, thread * 200 + random.below(100) * 2);
+                    let new = low + 1 + turn % 100 * 2;
+                    let done = [
+                        "begin isolation level serializable".to_owned(),
+                        format!("select sum(n) from t where id between {low} and {}", low + 199),
+                        format!("select id from t where k = {row}"),
+                        format!("update t set n = n + 1 where id = {row}"),
+                        format!("update t set n = n + 1 where k = {}", low + turn % 100 * 2),
+                        format!("insert into t values ({new}, {new}, 0) on conflict do nothing"),
+                        format!("delete from t where id = {}", low + 1 + random.below(100) * 2),
+                        "commit".to_owned(),
+                    ]
+                    .iter()
+                    .try_for_each(|text| execute(&mut session, text).map(|_| ()));
+                    if let Err(error) = done {
+                        assert_eq!(error.state().code(), "40001", "{error:?}");
+                        session.fail();
+                        execute(&mut session, "rollback").expect("it can always go back");
+                        aborts += 1;
+                    }
+                }
+                aborts
+            })
+        })
+        .collect();
+    let aborts: u64 = threads.into_iter().map(|thread| thread.join().expect("it ends")).sum();
+    assert!(aborts < 10, "{aborts} of 1000 transactions were aborted");
+}
