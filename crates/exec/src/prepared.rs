@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sql::bind::Names;
 use sql::plan::{self as bound, Column};
-use types::{Context, Datum, Result};
+use types::{Context, Datum, Oid, Result};
 
 use crate::build::Machine;
 use crate::ctx::{Ctx, Env};
@@ -28,6 +28,8 @@ const RESTING_MAX: usize = 16;
 pub struct Prepared {
     plan: Plan,
     locks_rows: bool,
+    changed: Vec<Oid>,
+    locked: Vec<Oid>,
     resting: Mutex<Vec<Machine>>,
 }
 
@@ -47,7 +49,10 @@ impl Prepared {
         rewrite::rewrite(&mut plan, names, schema);
         let machine = Machine::new(&plan, names)?;
         let locks_rows = plan.locks_rows();
-        Ok(Arc::new(Self { plan, locks_rows, resting: Mutex::new(vec![machine]) }))
+        let (changed, locked) = plan.tables_held();
+        let (changed, locked) = (changed.into_iter().collect(), locked.into_iter().collect());
+        let resting = Mutex::new(vec![machine]);
+        Ok(Arc::new(Self { plan, locks_rows, changed, locked, resting }))
     }
 
     /// The columns of the rows.
@@ -63,6 +68,16 @@ impl Prepared {
     /// True where rows that are read are locked.
     pub fn locks_rows(&self) -> bool {
         self.locks_rows
+    }
+
+    /// The tables whose rows are changed.
+    pub fn changed(&self) -> &[Oid] {
+        &self.changed
+    }
+
+    /// Where rows are locked, the tables that are read.
+    pub fn locked(&self) -> &[Oid] {
+        &self.locked
     }
 
     /// The plan as indented text.

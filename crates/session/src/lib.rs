@@ -37,6 +37,7 @@ mod plans;
 mod portal;
 mod prepared;
 mod query;
+mod relations;
 mod rights;
 pub mod scram;
 mod session;

@@ -142,7 +142,7 @@ impl Session {
         planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        let running = Running { planned, run, has_given: false, rows_max: None };
+        let running = Running { planned, run, has_given: false, has_locks: false, rows_max: None };
         Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
@@ -153,15 +153,18 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
-        let Running { planned, run, has_given, rows_max: look_max } = &mut **running;
-        self.open();
-        let open = self.transaction.as_mut().expect("it has been begun");
+        let Work::Plan(running) = &portal.work else { unreachable!("a plan is run") };
+        let planned = &running.planned;
+        let modes = self.open().modes;
         if planned.writes {
-            self.client.must_write(open.modes, planned.tag)?;
+            self.client.must_write(modes, planned.tag)?;
         } else if planned.locks {
-            self.client.must_write(open.modes, "SELECT FOR UPDATE")?;
+            self.client.must_write(modes, "SELECT FOR UPDATE")?;
         }
+        self.lock_planned(portal)?;
+        let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
+        let Running { planned, run, has_given, rows_max: look_max, .. } = &mut **running;
+        let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
         let names = &*self.names;
@@ -291,6 +294,8 @@ impl Running {
     /// Goes back to the beginning.
     pub fn restart(&mut self) {
         self.run = self.planned.prepared.start();
+        // Locks that were taken since may be gone.
+        self.has_locks = false;
     }
 }
 
@@ -300,6 +305,8 @@ pub(crate) struct Running {
     pub run: exec::Run,
     /// True where rows have gone out that cannot be taken back.
     pub has_given: bool,
+    /// True where the tables that it changes are locked.
+    pub has_locks: bool,
     /// How many rows may be looked at.
     pub rows_max: Option<u64>,
 }

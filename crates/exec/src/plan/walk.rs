@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use scalar::{Volatility, registry};
 use sql::bind::walk;
 use sql::plan::{Call, Expr, ExprKind, Moment, SortKey};
+use types::Oid;
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
 
@@ -197,13 +198,28 @@ pub fn slots_of(expr: &Expr, plan: &Plan, found: &mut BTreeSet<u32>) {
 }
 
 impl Plan {
+    /// Calls `f` for each operator, those of subplans included.
+    pub fn each(&mut self, f: &mut dyn FnMut(&mut Node)) {
+        self.root.each(f);
+        self.subplans.iter_mut().for_each(|subplan| subplan.node.each(f));
+    }
+
     /// True where rows that are read are locked.
     pub fn locks_rows(&mut self) -> bool {
         let mut locks = false;
-        let mut look = |node: &mut Node| locks |= matches!(node.kind, Kind::LockRows { .. });
-        self.root.each(&mut look);
-        self.subplans.iter_mut().for_each(|subplan| subplan.node.each(&mut look));
+        self.each(&mut |node| locks |= matches!(node.kind, Kind::LockRows { .. }));
         locks
+    }
+
+    /// The tables whose rows are changed; and where rows are locked, the tables that are read.
+    pub fn tables_held(&mut self) -> (BTreeSet<Oid>, BTreeSet<Oid>) {
+        let (mut changed, mut read) = (BTreeSet::new(), BTreeSet::new());
+        self.each(&mut |node| match &node.kind {
+            Kind::Modify(modify) => drop(changed.insert(modify.relation)),
+            Kind::Scan(scan) if !scan.computed => drop(read.insert(scan.relation)),
+            _ => {}
+        });
+        (changed, if self.locks_rows() { read } else { BTreeSet::new() })
     }
 
     /// True where an expression uses a subplan.

@@ -36,18 +36,15 @@ pub(super) fn forget_sure(plan: &mut Plan) {
     let mut look = |node: &mut Node| {
         is_needed |= matches!(node.kind, Kind::LockRows { .. } | Kind::Modify(_));
     };
-    plan.root.each(&mut look);
-    plan.subplans.iter_mut().for_each(|subplan| subplan.node.each(&mut look));
+    plan.each(&mut look);
     if is_needed {
         return;
     }
-    let mut forget = |node: &mut Node| {
+    plan.each(&mut |node| {
         if let Kind::Scan(scan) = &mut node.kind {
             scan.sure = None;
         }
-    };
-    plan.root.each(&mut forget);
-    plan.subplans.iter_mut().for_each(|subplan| subplan.node.each(&mut forget));
+    });
 }
 
 /// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not

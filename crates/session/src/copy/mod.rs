@@ -24,6 +24,7 @@ use types::{Context, Datum, Modifier, Oid, SqlState, Type, TypeSource};
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
+use crate::names::Names;
 use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
 use crate::query;
 use crate::rights::Rights;
@@ -162,10 +163,17 @@ impl Session {
             [] => (None, ""),
         };
         self.names.require_schema(schema)?;
-        let Some(relation) = self.names.user_relation(schema, name).cloned() else {
-            let message = format!("relation \"{path}\" does not exist");
-            return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
+        let find = |names: &Names| {
+            names.user_relation(schema, name).cloned().ok_or_else(|| {
+                let message = format!("relation \"{path}\" does not exist");
+                Error::new(SqlState::UNDEFINED_TABLE, message)
+            })
         };
+        let relation = find(&self.names)?;
+        self.lock_changed(relation.oid)?;
+        // The table may have been waited for, and be another.
+        self.look()?;
+        let relation = find(&self.names)?;
         if relation.table().is_none() {
             let kind = relation.kind_name();
             let message = format!("cannot copy to {kind} \"{}\"", relation.name);

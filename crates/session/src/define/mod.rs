@@ -302,6 +302,7 @@ impl Session {
         }
         self.look()?;
         self.must_write(tag)?;
+        self.lock_defined(define)?;
         let source = Arc::clone(&portal.parsed.source);
         match define {
             Define::TableAs(create) => return self.create_table_as(create, portal),

@@ -1,0 +1,115 @@
+//! Locks of relations: whoever changes rows keeps definitions away, and the other way round.
+//!
+//! ```text
+//!   INSERT, UPDATE, DELETE, MERGE, COPY    ROW EXCLUSIVE      each other's: no conflict
+//!   SELECT ... FOR UPDATE                  ROW SHARE
+//!   CREATE INDEX                           SHARE              waits for open changes, and they for it
+//!   ALTER, DROP, TRUNCATE                  ACCESS EXCLUSIVE
+//! ```
+//!
+//! Whoever only reads takes none: rows and definitions are those of one snapshot. A lock that was
+//! waited for may find another definition than the statement was planned with; it is planned anew then,
+//! or fails where its snapshot is older than the definition.
+
+use std::sync::Arc;
+
+use sql::parse::ast::{Define, ObjectKind, Path};
+use txn::{RelationLock, Wait};
+use types::{Oid, SqlState};
+
+use crate::error::{Error, Result};
+use crate::portal::{Portal, Work};
+use crate::session::Session;
+
+impl Session {
+    fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
+        let inner = self.open().inner.as_mut().expect("a transaction that goes on is open");
+        Ok(inner.lock_relation(relation.0, mode, Wait::Allowed)?)
+    }
+
+    /// Locks the relations that a definition is about, and looks again at what there is then.
+    pub(crate) fn lock_defined(&mut self, define: &Define) -> Result<()> {
+        let is_kept = |kind: &ObjectKind| matches!(kind, ObjectKind::Table | ObjectKind::Index);
+        let (paths, mode): (Vec<&Path>, RelationLock) = match define {
+            Define::Index(create) => (vec![&create.table], RelationLock::Share),
+            Define::Alter { kind, name, .. }
+            | Define::Rename { kind, name, .. }
+            | Define::SetSchema { kind, name, .. }
+                if is_kept(kind) =>
+            {
+                (vec![name], RelationLock::AccessExclusive)
+            }
+            Define::Drop { kind, names, .. } if is_kept(kind) => {
+                (names.iter().collect(), RelationLock::AccessExclusive)
+            }
+            Define::Truncate { tables, .. } => {
+                (tables.iter().collect(), RelationLock::AccessExclusive)
+            }
+            _ => return Ok(()),
+        };
+        for path in paths {
+            let (schema, name) = match path.parts.as_slice() {
+                [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
+                [name] => (None, name.text.as_str()),
+                [] => continue,
+            };
+            // What is not there is told by whoever looks for it next.
+            let Some(relation) = self.names.user_relation(schema, name) else { continue };
+            let table = relation.index().map_or(relation.oid, |index| index.table);
+            self.lock(table, mode)?;
+        }
+        self.look()
+    }
+
+    /// Locks a table whose rows are about to be changed.
+    pub(crate) fn lock_changed(&mut self, relation: Oid) -> Result<()> {
+        self.lock(relation, RelationLock::RowExclusive)
+    }
+
+    /// Locks the tables that a plan changes or locks rows of, and plans anew what was planned with other
+    /// definitions of them.
+    pub(crate) fn lock_planned(&mut self, portal: &mut Portal) -> Result<()> {
+        let Work::Plan(running) = &mut portal.work else { return Ok(()) };
+        if running.has_locks {
+            return Ok(());
+        }
+        running.has_locks = true;
+        let planned = Arc::clone(&running.planned);
+        let (changed, locked) = (planned.prepared.changed(), planned.prepared.locked());
+        for relation in locked {
+            self.lock(*relation, RelationLock::RowShare)?;
+        }
+        for relation in changed {
+            self.lock(*relation, RelationLock::RowExclusive)?;
+        }
+        let newest = self.client.instance.catalogs.newest();
+        let same = |relation: &Oid| {
+            let then = self.names.catalog.table(*relation).map(Arc::as_ptr);
+            then == newest.table(*relation).map(Arc::as_ptr)
+        };
+        let is_newest = Arc::ptr_eq(&newest, &self.names.catalog) || self.has_own_catalog();
+        if is_newest || changed.iter().chain(locked).all(same) {
+            return Ok(());
+        }
+        let snapshot = self.names.catalog.version();
+        self.look()?;
+        if self.names.catalog.version() == snapshot {
+            return Err(Error::new(
+                SqlState::SERIALIZATION_FAILURE,
+                "could not serialize access due to a concurrent change of a definition",
+            ));
+        }
+        let fresh = self.planned(&portal.parsed, &planned.params)?;
+        if fresh.columns != planned.columns {
+            let message = "cached plan must not change result type";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        fresh.require_rights(&self.names)?;
+        if let Work::Plan(running) = &mut portal.work {
+            running.planned = fresh;
+            running.restart();
+            running.has_locks = true;
+        }
+        Ok(())
+    }
+}
