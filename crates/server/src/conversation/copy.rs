@@ -28,7 +28,7 @@ pub(super) struct CopyIn {
 
 /// The message that it came with.
 pub(super) enum Source {
-    Query(Query),
+    Query(Box<Query>),
     Execute(Execute),
 }
 
@@ -92,10 +92,10 @@ impl Conversation {
             (Ok(Some(tag)), CopyIn { source: Source::Query(mut query), .. }) => {
                 match self.finish_statement(&mut query, tag) {
                     Ok(Flow::Wait(step)) => {
-                        self.doing = Doing::Query(query);
+                        self.doing = Doing::Query(*query);
                         step
                     }
-                    Ok(_) => self.go_on_query(query),
+                    Ok(_) => self.go_on_query(*query),
                     Err(error) => self.fail_query(error),
                 }
             }

@@ -87,7 +87,7 @@ impl Conversation {
                     return step;
                 }
                 Ok(Flow::CopyIn) => {
-                    self.doing = Doing::Copy(CopyIn::new(Source::Query(query)));
+                    self.doing = Doing::Copy(CopyIn::new(Source::Query(Box::new(query))));
                     return Step::Next;
                 }
                 Err(error) => return self.fail_query(error),

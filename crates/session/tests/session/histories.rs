@@ -137,7 +137,7 @@ impl Worker {
     fn step(&mut self) -> (Option<Txn>, bool) {
         let op = *self.ops.last().expect("there is something to do");
         match execute(&mut self.session, &op.text(self.txn.id)) {
-            Ok(None) => return (None, false),
+            Ok(None) => (None, false),
             Ok(Some(rows)) => {
                 self.ops.pop();
                 self.note(op, &rows);
