@@ -9,7 +9,8 @@ use crate::json_out::{Object, array, quoted};
 use crate::read::moment;
 use crate::render::{pad, widest};
 use crate::session::Session;
-use crate::{screen, time};
+use crate::screen;
+use anywhen::time;
 
 /// A collection and what it keeps.
 pub(crate) struct Described {

@@ -35,7 +35,6 @@ mod serve;
 mod session;
 mod shell;
 mod sql;
-mod time;
 mod write;
 
 use std::process::ExitCode;
