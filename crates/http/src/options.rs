@@ -1,6 +1,7 @@
 //! [`Options`]: how the server listens, whom it lets in, and how much it gives to anybody.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,6 +98,26 @@ pub struct Limits {
 /// Gives metrics in the text form of Prometheus.
 #[derive(Clone)]
 pub struct MoreMetrics(pub Arc<dyn Fn() -> String + Send + Sync>);
+
+impl Options {
+    /// Looks at what the options name: the files of certificates and keys, and whether the addresses
+    /// may be listened on without asking who comes.
+    ///
+    /// # Errors
+    /// As [`Server::start`](crate::Server::start), but for addresses that are taken.
+    pub fn check(&self) -> io::Result<()> {
+        let is_local = self.listen.iter().all(|address| address.ip().is_loopback());
+        if self.auth.is_open() && !is_local {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "other machines could connect, and nobody asks who they are: set up tokens, or \
+                 listen on 127.0.0.1",
+            ));
+        }
+        self.tls.as_ref().map(crate::tls::config).transpose()?;
+        crate::auth::Guard::new(&self.auth).map(drop)
+    }
+}
 
 impl fmt::Debug for MoreMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

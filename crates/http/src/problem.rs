@@ -110,10 +110,6 @@ impl Problem {
         self
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
-        self.status
-    }
-
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }

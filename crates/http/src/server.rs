@@ -52,15 +52,8 @@ impl Server {
     /// Where an address cannot be listened on, where a certificate, a key or a file of keys cannot be
     /// read, and where other machines could connect without anybody asking who they are.
     pub fn start(database: Database, options: Options) -> io::Result<Handle> {
-        let is_local = options.listen.iter().all(|address| address.ip().is_loopback());
-        if options.auth.is_open() && !is_local {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "other machines could connect, and nobody asks who they are: set up tokens, or \
-                 listen on 127.0.0.1",
-            ));
-        }
-        warn(&options, is_local);
+        options.check()?;
+        warn(&options);
         let config = options.tls.as_ref().map(tls::config).transpose()?;
         let listeners = options.listen.iter().map(|address| listen(*address));
         let listeners = listeners.collect::<io::Result<Vec<_>>>()?;
@@ -87,7 +80,8 @@ impl Server {
 }
 
 /// Says loudly what is not safe.
-fn warn(options: &Options, is_local: bool) {
+fn warn(options: &Options) {
+    let is_local = options.listen.iter().all(|address| address.ip().is_loopback());
     if options.auth.is_open() {
         tracing::warn!(
             "EVERYBODY on this machine may read and change everything over HTTP; tokens make it ask \

@@ -7,7 +7,7 @@ use crate::world::{Client, World};
 /// The next event with data: its data, and the identity after it.
 #[track_caller]
 fn event(client: &mut Client) -> (serde_json::Value, String) {
-    let (mut data, mut buffer) = (None, String::new());
+    let (mut data, mut buffer) = (None::<serde_json::Value>, String::new());
     loop {
         buffer += &String::from_utf8(client.chunk().expect("the stream goes on")).expect("text");
         for line in buffer.lines() {
