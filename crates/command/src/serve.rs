@@ -66,7 +66,8 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     let http = http.map(|mut options| {
         // Held weakly: whoever asks for metrics does not keep the server.
         let served = Arc::downgrade(&handle);
-        let metrics = move || served.upgrade().map_or_else(String::new, |of| of.metrics().prometheus());
+        let metrics =
+            move || served.upgrade().map_or_else(String::new, |of| of.metrics().prometheus());
         options.more_metrics = Some(http::MoreMetrics(Arc::new(metrics)));
         http::Server::start(database.clone(), options)
             .map_err(|error| Failure::refused(format!("cannot listen for HTTP: {error}")))
@@ -107,11 +108,13 @@ fn http_options(
     config: &Config,
 ) -> Outcome<Option<http::Options>> {
     let given = &args.http;
-    let listen = if given.http_listen.is_empty() { &config.http_listen } else { &given.http_listen };
+    let listen =
+        if given.http_listen.is_empty() { &config.http_listen } else { &given.http_listen };
     if listen.is_empty() {
         return Ok(None);
     }
-    let or = |given: &Option<String>, known: &Option<String>| given.clone().or_else(|| known.clone());
+    let or =
+        |given: &Option<String>, known: &Option<String>| given.clone().or_else(|| known.clone());
     let tokens = given.http_tokens.as_ref().or(config.http_tokens.as_ref());
     let is_asked = given.http_auth || config.http_auth || tokens.is_some();
     let keys = given.http_jwks.clone().or_else(|| config.http_jwks.clone());
@@ -147,13 +150,13 @@ fn tls(args: &ServeArgs, config: &Config) -> Outcome<Option<(PathBuf, PathBuf)>>
 
 /// The options of the server: the file, and above it what the command line and the environment say.
 fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
+    let is_required = args.tls_required || config.tls_required;
+    let tls = tls(args, &config)?.map(|(certificate, key)| Tls { certificate, key, is_required });
     let listen = match (&args.pg_listen[..], config.pg_listen) {
         ([], None) => vec![LISTEN.into()],
         ([], Some(listen)) => listen,
         (listen, _) => listen.to_vec(),
     };
-    let is_required = args.tls_required || config.tls_required;
-    let tls = tls(args, &config)?.map(|(certificate, key)| Tls { certificate, key, is_required });
     let mut options = Options {
         listen,
         unix_folder: args.unix_socket_dir.clone().or(config.unix_socket_dir),

@@ -81,10 +81,14 @@ fn table(tokens: &[Token]) -> String {
     let mut out = String::new();
     for token in tokens {
         let (name, roles) = (render::pad(&token.name, width), token.rights.roles().join(", "));
-        let end = token.expires_us.map_or(String::new(), |us| {
-            format!("  until {}", anywhen::time::show(us))
-        });
-        out += &format!("{}  {name}  {}  {roles}{end}\n", token.id, anywhen::time::show(token.made_us));
+        let end = token
+            .expires_us
+            .map_or(String::new(), |us| format!("  until {}", anywhen::time::show(us)));
+        out += &format!(
+            "{}  {name}  {}  {roles}{end}\n",
+            token.id,
+            anywhen::time::show(token.made_us)
+        );
     }
     out
 }

@@ -245,9 +245,8 @@ impl Collection {
         let newest = self.last(self.engine().visible());
         self.check(newest)?;
         let state = self.documents.cache.get(&(self.id, Prefix::new(key)?), newest);
-        Ok(state.and_then(|state| {
-            state.tree.map(|tree| Document { revision: state.revision, tree })
-        }))
+        Ok(state
+            .and_then(|state| state.tree.map(|tree| Document { revision: state.revision, tree })))
     }
 
     /// The document at a moment of its history, `None` where there was none then.

@@ -31,7 +31,8 @@ impl Diff {
         with_data: bool,
     ) -> Result<String> {
         let (database, resource) = (quote(database), quote(resource));
-        let diffs: Vec<String> = self.changes.iter().map(|change| sirix(change, with_data)).collect();
+        let diffs: Vec<String> =
+            self.changes.iter().map(|change| sirix(change, with_data)).collect();
         Ok(format!(
             "{{\"database\":{database},\"resource\":{resource},\"old-revision\":{old_revision},\
              \"new-revision\":{new_revision},\"diffs\":[{}]}}",
@@ -185,10 +186,9 @@ fn sirix(change: &Change, with_data: bool) -> String {
             type_of(*kind),
             field("data", *kind, new)
         ),
-        ChangeOp::Delete { old } => format!(
-            "{{\"delete\":{{\"nodeKey\":{key},\"path\":{path}{}}}}}",
-            old_data(old)
-        ),
+        ChangeOp::Delete { old } => {
+            format!("{{\"delete\":{{\"nodeKey\":{key},\"path\":{path}{}}}}}", old_data(old))
+        }
         ChangeOp::Replace { old_node, old, new, kind } => format!(
             "{{\"replace\":{{\"oldNodeKey\":{old_node},\"newNodeKey\":{key},\"path\":{path},\
              \"type\":\"{}\"{}{}}}}}",

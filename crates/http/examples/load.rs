@@ -46,7 +46,9 @@ fn main() {
             let mut number = 0u64;
             while !told.load(Ordering::Relaxed) {
                 number += 1;
-                writer.edit("r", |edit| edit.set("$.users[0].age", number.to_string())).expect("edits");
+                writer
+                    .edit("r", |edit| edit.set("$.users[0].age", number.to_string()))
+                    .expect("edits");
             }
         });
         let beside = load(ours, clients, time);

@@ -155,10 +155,7 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     /// The way into a channel, for a thread that may wait.
-    pub(crate) fn new(
-        out: mpsc::Sender<io::Result<Bytes>>,
-        idle: std::time::Duration,
-    ) -> Self {
+    pub(crate) fn new(out: mpsc::Sender<io::Result<Bytes>>, idle: std::time::Duration) -> Self {
         Pieces { out, idle, runtime: tokio::runtime::Handle::current() }
     }
 
@@ -184,7 +181,9 @@ impl Pieces {
     fn give(&mut self, piece: io::Result<Bytes>) -> io::Result<()> {
         let piece = match self.out.try_send(piece) {
             Ok(()) => return Ok(()),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(io::ErrorKind::BrokenPipe.into()),
+            Err(mpsc::error::TrySendError::Closed(_)) => {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
             Err(mpsc::error::TrySendError::Full(piece)) => piece,
         };
         let sent = self.runtime.block_on(self.out.send_timeout(piece, self.idle));

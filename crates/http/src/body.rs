@@ -93,12 +93,7 @@ async fn gather(mut body: Body, bytes_max: u64, idle: Duration) -> Result<Bytes,
 }
 
 /// Passes a body on, piece by piece.
-async fn pump(
-    mut body: Body,
-    bytes_max: u64,
-    idle: Duration,
-    to: mpsc::Sender<io::Result<Bytes>>,
-) {
+async fn pump(mut body: Body, bytes_max: u64, idle: Duration, to: mpsc::Sender<io::Result<Bytes>>) {
     let mut left = bytes_max;
     while let Some(piece) = next(&mut body, idle).await {
         let piece = piece.and_then(|piece| match left.checked_sub(piece.len() as u64) {

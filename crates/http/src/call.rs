@@ -65,9 +65,8 @@ impl Call {
 
     /// A parameter that is a time, in microseconds since 1970.
     pub(crate) fn time(&self, name: &str) -> Result<Option<u64>, Problem> {
-        let wrong = |text| {
-            Problem::bad(format!("{name}={text:?} is no time such as 2026-11-21T10:30:00Z"))
-        };
+        let wrong =
+            |text| Problem::bad(format!("{name}={text:?} is no time such as 2026-11-21T10:30:00Z"));
         // A plus that nobody encoded arrives as a space.
         let read = |text: &str| {
             anywhen::time::parse(text).or_else(|| {
@@ -98,7 +97,9 @@ impl Call {
     /// The node that one of two parameters names: a path, or a key.
     pub(crate) fn node_by(&self, path: &str, key: &str) -> Result<Option<NodeRef>, Problem> {
         match (self.text(path), self.parsed(key)?) {
-            (Some(_), Some(_)) => Err(Problem::bad(format!("of {path} and {key} one can be given"))),
+            (Some(_), Some(_)) => {
+                Err(Problem::bad(format!("of {path} and {key} one can be given")))
+            }
             (Some(path), None) => Ok(Some(NodeRef::Path(path.to_owned()))),
             (None, key) => Ok(key.map(|key| NodeRef::Key(NodeKey(key)))),
         }

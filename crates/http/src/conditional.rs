@@ -9,7 +9,7 @@
 //! metadata tell. The condition is looked at twice: here, and under the lock of the write, by the
 //! revision; so nobody gets in between.
 
-use anywhen::{Collection, Document, Meta, Nodes, NodeKey, Revision};
+use anywhen::{Collection, Document, Meta, NodeKey, Nodes, Revision};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 

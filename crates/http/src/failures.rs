@@ -115,7 +115,7 @@ impl From<anywhen::sql::Error> for Problem {
             ("42" | "22" | "08", _) => StatusCode::BAD_REQUEST,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        let mut problem = Problem::new(status, &error).with("sqlstate", code);
+        let mut problem = Problem::new(status, error.cause.message()).with("sqlstate", code);
         if let Some(position) = error.position {
             problem = problem.with("position", position);
         }

@@ -76,16 +76,41 @@ impl Metrics {
         let help = "Failures inside of the server.";
         one("http_panics_total", "counter", help, of(&self.panics_total));
         one("database_commits_total", "counter", "Commits of the database.", stats.commits);
-        one("database_disk_bytes", "gauge", "Bytes of all files of the database.", stats.disk_bytes);
-        one("database_current_bytes", "gauge", "Bytes of the newest versions.", stats.current_bytes);
-        one("database_history_bytes", "gauge", "Bytes of what was superseded.", stats.history_bytes);
+        one(
+            "database_disk_bytes",
+            "gauge",
+            "Bytes of all files of the database.",
+            stats.disk_bytes,
+        );
+        one(
+            "database_current_bytes",
+            "gauge",
+            "Bytes of the newest versions.",
+            stats.current_bytes,
+        );
+        one(
+            "database_history_bytes",
+            "gauge",
+            "Bytes of what was superseded.",
+            stats.history_bytes,
+        );
         one("database_log_bytes", "gauge", "Bytes of the log's files.", stats.log_bytes);
         let help = "Bytes written into the log since the start.";
         one("database_log_appended_bytes_total", "counter", help, stats.log_appended_bytes);
-        one("database_log_syncs_total", "counter", "Syncs of the log since the start.", stats.log_syncs);
+        one(
+            "database_log_syncs_total",
+            "counter",
+            "Syncs of the log since the start.",
+            stats.log_syncs,
+        );
         let help = "Bytes of changes that are in the log and in memory alone.";
         one("database_memtable_bytes", "gauge", help, stats.memtable_bytes);
-        one("database_cached_bytes", "gauge", "Bytes of blocks kept in memory.", stats.cached_bytes);
+        one(
+            "database_cached_bytes",
+            "gauge",
+            "Bytes of blocks kept in memory.",
+            stats.cached_bytes,
+        );
         let help = "Bytes of documents kept in memory.";
         one("database_cached_document_bytes", "gauge", help, stats.cached_document_bytes);
         one("database_segments", "gauge", "Files of the store.", stats.segments);

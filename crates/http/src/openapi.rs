@@ -6,8 +6,8 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use crate::answer::JSON;
-use crate::router::routes;
 use crate::route::{Form, Needs, Parameter, Route, Takes};
+use crate::router::routes;
 
 /// The description.
 pub(crate) fn document() -> Value {

@@ -124,11 +124,7 @@ enum Target<'p> {
     Element(NodeKey, Option<usize>),
 }
 
-fn target<'p>(
-    nodes: &impl Nodes,
-    at: &'p Pointer,
-    without: Option<NodeKey>,
-) -> Result<Target<'p>> {
+fn target<'p>(nodes: &impl Nodes, at: &'p Pointer, without: Option<NodeKey>) -> Result<Target<'p>> {
     let missing = || DocumentError::NoNode(at.text.clone());
     let Some((last, above)) = at.steps.split_last() else { return Ok(Target::Root) };
     let parent = walk(nodes, above, without)?.ok_or_else(missing)?;
@@ -233,11 +229,7 @@ fn index(text: &str) -> Option<usize> {
     if is_plain && is_short { text.parse().ok() } else { None }
 }
 
-fn walk(
-    nodes: &impl Nodes,
-    steps: &[String],
-    without: Option<NodeKey>,
-) -> Result<Option<NodeKey>> {
+fn walk(nodes: &impl Nodes, steps: &[String], without: Option<NodeKey>) -> Result<Option<NodeKey>> {
     let mut key = nodes.root();
     for step in steps {
         let found = match nodes.expect(key)?.kind {

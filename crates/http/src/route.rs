@@ -40,7 +40,11 @@ pub(crate) enum Needs {
 pub(crate) enum Takes {
     Nothing,
     /// A body of one of these types, as a whole, with an example; none at all where it may be missing.
-    Whole { media: &'static [&'static str], example: &'static str, is_optional: bool },
+    Whole {
+        media: &'static [&'static str],
+        example: &'static str,
+        is_optional: bool,
+    },
     /// A document of any length.
     Document,
 }
@@ -153,11 +157,7 @@ impl Route {
 }
 
 /// An answer that is no error.
-pub(crate) const fn gives(
-    status: u16,
-    media: Option<&'static str>,
-    about: &'static str,
-) -> Gives {
+pub(crate) const fn gives(status: u16, media: Option<&'static str>, about: &'static str) -> Gives {
     Gives { status, media, about }
 }
 

@@ -11,14 +11,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{HeaderName, Method, Response, StatusCode};
 use axum::routing::{MethodFilter, on};
+use http_body::Body as _;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -43,7 +45,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     for route in routes() {
         let app = Arc::clone(app);
         let handler = move |parts: Result<RawPathParams, _>, request: Request| {
-            answer(Arc::clone(&app), route, parts.map_err(|_: axum::extract::rejection::RawPathParamsRejection| ()), request)
+            answer(Arc::clone(&app), route, parts.map_err(|_: RawPathParamsRejection| ()), request)
         };
         router = router.route(route.path, on(filter(route.method), handler));
     }
@@ -52,21 +54,25 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let mut router = router
         .fallback(move |request: Request| {
             let problem = Problem::missing(format!("there is nothing at {}", request.uri().path()));
-            let response = problem.answer().response(&missing);
-            async move { response }
+            refuse(Arc::clone(&missing), problem, request)
         })
         .method_not_allowed_fallback(move |request: Request| {
             let (method, path) = (request.method(), request.uri().path());
             let text = format!("there is no {method} of {path}");
             let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, text);
-            let response = problem.answer().response(&refused);
-            async move { response }
+            refuse(Arc::clone(&refused), problem, request)
         })
         .layer(CompressionLayer::new());
     if let Some(cors) = cors(&app.options.cors) {
         router = router.layer(cors);
     }
     router
+}
+
+/// Answers a request that no route takes.
+async fn refuse(app: Arc<App>, problem: Problem, request: Request) -> Response<Body> {
+    drain(request.into_body()).await;
+    problem.answer().response(&app)
 }
 
 fn filter(method: &str) -> MethodFilter {
@@ -150,22 +156,32 @@ async fn serve(
     let path: Vec<(String, String)> =
         parts.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (head, body) = request.into_parts();
-    let caller = admit(app, route, &path, &head.headers)?;
-    let query = query::read(head.uri.query().unwrap_or_default(), route)?;
-    let limits = &app.options.limits;
-    let body = match route.takes {
-        Takes::Nothing => Input::None,
-        Takes::Document => {
-            media(&head.headers, &[JSON], false)?;
-            Input::stream(body, limits.document_bytes_max, limits.idle).await?
-        }
-        Takes::Whole { media: known, is_optional, .. } => {
-            media(&head.headers, known, is_optional)?;
-            Input::whole(body, limits.body_bytes_max, limits.idle).await?
+    let looked = look(app, route, &path, &head.headers, head.uri.query().unwrap_or_default());
+    let (caller, query) = match looked {
+        Ok(looked) => looked,
+        Err(problem) => {
+            drain(body).await;
+            return Err(problem.into());
         }
     };
-    let mut call =
-        Call { app: Arc::clone(app), caller, headers: head.headers, path, query, body, is_short: true };
+    let limits = &app.options.limits;
+    let body = match route.takes {
+        Takes::Nothing => {
+            drain(body).await;
+            Input::None
+        }
+        Takes::Document => Input::stream(body, limits.document_bytes_max, limits.idle).await?,
+        Takes::Whole { .. } => Input::whole(body, limits.body_bytes_max, limits.idle).await?,
+    };
+    let mut call = Call {
+        app: Arc::clone(app),
+        caller,
+        headers: head.headers,
+        path,
+        query,
+        body,
+        is_short: true,
+    };
     match route.run {
         Run::Following(follow) => follow(call).await,
         Run::Long(handler) => long(app, handler, call).await,
@@ -192,6 +208,35 @@ fn guarded(app: &App, handler: Handler, call: &mut Call) -> Result<Answer> {
         app.metrics.panics_total.fetch_add(1, Ordering::Relaxed);
         Err(Problem::internal("the server failed inside of a request").into())
     })
+}
+
+/// Looks at all of a request but its body: who calls, and the parameters.
+fn look(
+    app: &App,
+    route: &Route,
+    path: &[(String, String)],
+    headers: &HeaderMap,
+    query: &str,
+) -> Result<(Caller, Vec<(String, String)>), Problem> {
+    let caller = admit(app, route, path, headers)?;
+    let query = query::read(query, route)?;
+    match route.takes {
+        Takes::Nothing => {}
+        Takes::Document => media(headers, &[JSON], false)?,
+        Takes::Whole { media: known, is_optional, .. } => media(headers, known, is_optional)?,
+    }
+    Ok((caller, query))
+}
+
+/// Takes in a body that nobody wants, if it is short: what is left of it in the connection would be the
+/// end of that.
+async fn drain(body: Body) {
+    const BYTES_MAX: u64 = 256 << 10;
+    const TIME: Duration = Duration::from_secs(2);
+    if !body.is_end_stream() {
+        // What is too long, or does not come, ends the connection, and that is all.
+        let _ = Input::whole(body, BYTES_MAX, TIME).await;
+    }
 }
 
 /// Who calls, if they may do what the route does.

@@ -89,7 +89,9 @@ fn warn(options: &Options) {
         );
     }
     if options.tls.is_none() && !is_local {
-        tracing::warn!("other machines can connect, and what they say is NOT ENCRYPTED: set up TLS");
+        tracing::warn!(
+            "other machines can connect, and what they say is NOT ENCRYPTED: set up TLS"
+        );
     }
 }
 

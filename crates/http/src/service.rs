@@ -23,15 +23,27 @@ pub(crate) const ROUTES: &[Route] = &[
         .with(&[NONE]),
     Route::new("GET", "/ready", "getReady", "Whether the database takes writes", Run::Short(ready))
         .needs(Needs::Nothing),
-    Route::new("GET", "/metrics", "getMetrics", "Counters, as Prometheus reads them", Run::Long(metrics))
-        .needs(Needs::Nothing)
-        .gives(&[gives(200, Some(METRICS), "The counters")]),
+    Route::new(
+        "GET",
+        "/metrics",
+        "getMetrics",
+        "Counters, as Prometheus reads them",
+        Run::Long(metrics),
+    )
+    .needs(Needs::Nothing)
+    .gives(&[gives(200, Some(METRICS), "The counters")]),
     Route::new("GET", "/openapi.yaml", "getOpenapi", "This description", Run::Long(description))
         .needs(Needs::Nothing)
         .gives(&[gives(200, Some(YAML), "OpenAPI 3.1"), gives(200, Some(JSON), "The same as JSON")])
         .with(&[FORM]),
-    Route::new("GET", "/token", "getToken", "Whose token this is, and what it allows", Run::Long(token))
-        .needs(Needs::Nothing),
+    Route::new(
+        "GET",
+        "/token",
+        "getToken",
+        "Whose token this is, and what it allows",
+        Run::Long(token),
+    )
+    .needs(Needs::Nothing),
 ];
 
 fn health(_call: &mut Call) -> Result<Answer> {

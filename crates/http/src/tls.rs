@@ -20,7 +20,8 @@ pub(crate) fn config(options: &Tls) -> io::Result<Arc<ServerConfig>> {
         io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
     };
     let read = |path: &Path| {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         std::fs::read(path).map_err(named)
     };
     let certificates = CertificateDer::pem_slice_iter(&read(&options.certificate)?)

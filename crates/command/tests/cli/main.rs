@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod errors;
 mod formats;
+mod http;
 mod imports;
 mod kill;
 mod sql;

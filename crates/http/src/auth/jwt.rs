@@ -30,7 +30,10 @@ const BYTES_MAX: usize = 16 << 10;
 
 /// A public key.
 enum Key {
-    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
     /// An uncompressed point of P-256.
     Ec(Vec<u8>),
 }

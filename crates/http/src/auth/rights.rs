@@ -91,7 +91,8 @@ impl Rights {
         let named = |bits: u8| ALL.into_iter().filter(move |right| bits & right.bit() != 0);
         let everywhere = named(self.everywhere).map(|right| right.to_string());
         let of = self.of.iter();
-        let of = of.flat_map(|(name, bits)| named(*bits).map(move |right| format!("{name}-{right}")));
+        let of =
+            of.flat_map(|(name, bits)| named(*bits).map(move |right| format!("{name}-{right}")));
         everywhere.chain(of).collect()
     }
 

@@ -179,9 +179,8 @@ pub(super) struct Known(Watched<HashMap<[u8; 32], Token>>);
 
 impl Known {
     pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        let by_hash = |path: &Path| {
-            Ok(read(path)?.into_iter().map(|token| (token.hash, token)).collect())
-        };
+        let by_hash =
+            |path: &Path| Ok(read(path)?.into_iter().map(|token| (token.hash, token)).collect());
         Ok(Known(Watched::new(path, by_hash)?))
     }
 

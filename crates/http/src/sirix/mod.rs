@@ -37,7 +37,11 @@ const COMMIT: &[Parameter] = &[
 ];
 const PARTS: &[Parameter] = &[
     may("nodeId", Form::Number, "Only this node"),
-    may("startNodeKey", Form::Number, "Only this node; with nextTopLevelNodes, what comes after it"),
+    may(
+        "startNodeKey",
+        Form::Number,
+        "Only this node; with nextTopLevelNodes, what comes after it",
+    ),
     may("lastTopLevelNodeKey", Form::Number, "Only what comes after this child of the root"),
     may("nextTopLevelNodes", Form::Number, "So many children of the start, each as a whole"),
     may("maxLevel", Form::Number, "Levels that are written; the start is level 1"),
@@ -66,7 +70,11 @@ const RANGE: &[Parameter] = &[
     may("end-revision-timestamp", Form::Time, "All revisions up to that time"),
 ];
 const PUT: &[Parameter] = &[
-    may("replace", Form::Flag, "Erase the history and begin anew (not supported where there is one)"),
+    may(
+        "replace",
+        Form::Flag,
+        "Erase the history and begin anew (not supported where there is one)",
+    ),
     may("hashType", Form::OneOf(&["NONE", "ROLLING"]), "As the database has it, or is to have it"),
     may("validFromPath", Form::Text, "Not supported"),
     may("validToPath", Form::Text, "Not supported"),
@@ -90,7 +98,11 @@ const DIFF: &[Parameter] = &[
     may("second-revision", Form::Number, "The newer revision; the newest"),
     may("startNodeKey", Form::Number, "Only changes of this node and below it"),
     may("maxDepth", Form::Number, "Only changes of nodes no deeper than this below the start"),
-    may("include-data", Form::Flag, "With the values of what came and went; so it is, unless false"),
+    may(
+        "include-data",
+        Form::Flag,
+        "With the values of what came and went; so it is, unless false",
+    ),
 ];
 const WITH_RESOURCES: &[Parameter] =
     &[may("withResources", Form::Flag, "With the names of their resources")];
@@ -115,7 +127,13 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::new("PUT", "/{db}", "createDatabase", "Create a database", Run::Long(databases::create))
         .right(Right::Create)
         .gives(CREATED),
-    Route::new("GET", "/{db}", "getDatabase", "The resources of a database", Run::Long(databases::get)),
+    Route::new(
+        "GET",
+        "/{db}",
+        "getDatabase",
+        "The resources of a database",
+        Run::Long(databases::get),
+    ),
     Route::new("DELETE", "/{db}", "dropDatabase", "Drop a database", Run::Long(databases::remove))
         .right(Right::Delete)
         .gives(GONE),
@@ -127,24 +145,54 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::new("GET", "/{db}/{r}", "getResource", "Read a document", Run::Short(resources::get))
         .gives(READ)
         .with(&[RANGE, MOMENT, PARTS, QUERY]),
-    Route::new("HEAD", "/{db}/{r}", "headResource", "The tag of a version", Run::Short(resources::head))
-        .gives(&[gives(200, None, "The tag")])
-        .with(&[MOMENT, DELETE]),
+    Route::new(
+        "HEAD",
+        "/{db}/{r}",
+        "headResource",
+        "The tag of a version",
+        Run::Short(resources::head),
+    )
+    .gives(&[gives(200, None, "The tag")])
+    .with(&[MOMENT, DELETE]),
     Route::new("POST", "/{db}/{r}", "insertNode", "Insert nodes", Run::Long(resources::insert))
         .right(Right::Modify)
         .takes_json("{\"added\":true}")
         .gives(&[gives(200, Some(JSON), "The document at the new revision")])
         .with(&[INSERT, COMMIT]),
-    Route::new("DELETE", "/{db}/{r}", "removeResource", "Remove a document or a node", Run::Long(resources::remove))
-        .needs(Needs::Somebody)
-        .gives(GONE)
-        .with(&[DELETE, COMMIT]),
-    Route::new("GET", "/{db}/{r}/history", "getHistory", "The revisions, newest first", Run::Long(past::history))
-        .with(&[HISTORY]),
-    Route::new("GET", "/{db}/{r}/diff", "getDiff", "What changed between two revisions", Run::Long(past::diff))
-        .with(&[DIFF]),
-    Route::new("GET", "/{db}/{r}/pathSummary", "getPathSummary", "The paths of a document", Run::Long(past::paths))
-        .with(&[MOMENT]),
+    Route::new(
+        "DELETE",
+        "/{db}/{r}",
+        "removeResource",
+        "Remove a document or a node",
+        Run::Long(resources::remove),
+    )
+    .needs(Needs::Somebody)
+    .gives(GONE)
+    .with(&[DELETE, COMMIT]),
+    Route::new(
+        "GET",
+        "/{db}/{r}/history",
+        "getHistory",
+        "The revisions, newest first",
+        Run::Long(past::history),
+    )
+    .with(&[HISTORY]),
+    Route::new(
+        "GET",
+        "/{db}/{r}/diff",
+        "getDiff",
+        "What changed between two revisions",
+        Run::Long(past::diff),
+    )
+    .with(&[DIFF]),
+    Route::new(
+        "GET",
+        "/{db}/{r}/pathSummary",
+        "getPathSummary",
+        "The paths of a document",
+        Run::Long(past::paths),
+    )
+    .with(&[MOMENT]),
 ];
 
 /// The names of database and resource, which must be names that SirixDB takes.

@@ -1,6 +1,6 @@
 //! The past of a resource: its history, what changed, and which paths it had.
 
-use anywhen::{Nodes, NodeKey, Revision};
+use anywhen::{NodeKey, Nodes, Revision};
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -58,7 +58,8 @@ pub(super) fn diff(call: &mut Call) -> Result<Answer> {
     if start.is_some() || depth.is_some() {
         let mut kept = Vec::new();
         for change in std::mem::take(&mut diff.changes) {
-            if distance(&diff, change.node, start)?.is_some_and(|is| depth.is_none_or(|max| is <= max))
+            if distance(&diff, change.node, start)?
+                .is_some_and(|is| depth.is_none_or(|max| is <= max))
             {
                 kept.push(change);
             }

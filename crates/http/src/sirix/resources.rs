@@ -13,8 +13,8 @@ use crate::problem::{Problem, Result, Stop};
 use crate::written;
 
 use super::insert::{Way, insert as insert_into};
-use super::select::{self, Selected};
 use super::names;
+use super::select::{self, Selected};
 
 /// `PUT /{db}/{r}`
 pub(super) fn put(call: &mut Call) -> Result<Answer> {
@@ -130,7 +130,9 @@ fn options(call: &Call) -> Result<PartOptions, Problem> {
 fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) -> Result<Answer> {
     let path = Path::parse(path).map_err(Problem::from)?;
     let text = match node {
-        Some(node) => document.value(node)?.ok_or_else(|| DocumentError::NoNode(node.to_string()))?,
+        Some(node) => {
+            document.value(node)?.ok_or_else(|| DocumentError::NoNode(node.to_string()))?
+        }
         None => document.to_json()?,
     };
     let refused = |error: &dyn std::error::Error| Problem::refused(error);

@@ -82,7 +82,8 @@ fn read(call: &Call) -> Result<(Filter, Csn), Problem> {
         let id = value.to_str().ok().and_then(|text| text.parse().ok());
         id.ok_or_else(|| Problem::bad("Last-Event-ID is the number of a commit"))
     });
-    let from: Option<u64> = id.transpose()?.map_or_else(|| call.parsed("from"), |id| Ok(Some(id)))?;
+    let from: Option<u64> =
+        id.transpose()?.map_or_else(|| call.parsed("from"), |id| Ok(Some(id)))?;
     let filter = Filter {
         caller: call.caller.clone(),
         collection,
@@ -94,7 +95,12 @@ fn read(call: &Call) -> Result<(Filter, Csn), Problem> {
     Ok((filter, from.map_or_else(|| call.app.database.newest(), Csn)))
 }
 
-async fn tell(app: &Arc<App>, filter: Arc<Filter>, from: Csn, out: mpsc::Sender<io::Result<Bytes>>) {
+async fn tell(
+    app: &Arc<App>,
+    filter: Arc<Filter>,
+    from: Csn,
+    out: mpsc::Sender<io::Result<Bytes>>,
+) {
     let mut newest = app.newest.subscribe();
     let mut at = from;
     loop {
@@ -122,7 +128,8 @@ async fn tell(app: &Arc<App>, filter: Arc<Filter>, from: Csn, out: mpsc::Sender<
             continue;
         }
         let wait = tokio::time::timeout(app.options.limits.heartbeat, newest.changed());
-        if wait.await.is_err() && out.send(Ok(Bytes::from_static(b": still here\n\n"))).await.is_err()
+        if wait.await.is_err()
+            && out.send(Ok(Bytes::from_static(b": still here\n\n"))).await.is_err()
         {
             return;
         }
@@ -131,7 +138,8 @@ async fn tell(app: &Arc<App>, filter: Arc<Filter>, from: Csn, out: mpsc::Sender<
 
 /// The events of the next commits, and how far they reach.
 fn gather(app: &App, filter: &Filter, after: Csn) -> Result<(String, Csn)> {
-    let changes = app.database.changes(after, filter.collection.as_deref(), BATCH)?;
+    let mut changes = app.database.changes(after, filter.collection.as_deref(), BATCH)?;
+    changes.to = changes.to.min(filter.until.unwrap_or(Csn::MAX));
     let mut text = String::new();
     let mut last = None;
     for change in &changes.list {

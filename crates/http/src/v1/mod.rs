@@ -30,7 +30,11 @@ pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 const EVENTS: &str = "text/event-stream";
 
 const COMMIT: &[Parameter] = &[
-    may("author", Form::Text, "Who makes the change, where nobody has to prove who they are; or the header Anywhen-Author"),
+    may(
+        "author",
+        Form::Text,
+        "Who makes the change, where nobody has to prove who they are; or the header Anywhen-Author",
+    ),
     may("message", Form::Text, "Why; or the header Anywhen-Message"),
     may("authored", Form::Time, "When it was made where it comes from"),
 ];
@@ -61,11 +65,19 @@ const PARTS: &[Parameter] = &[
     may("nodes", Form::Number, "Nodes that are written in all"),
     may("top", Form::Number, "So many children of the start, each as a whole"),
     may("after", Form::Number, "Only children of the start after the one with this key"),
-    may("metadata", Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]), "What is said of each node"),
+    may(
+        "metadata",
+        Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
+        "What is said of each node",
+    ),
     may("pretty", Form::Flag, "Over several lines"),
 ];
 const PLACE: &[Parameter] = &[
-    may("at", Form::OneOf(&["first", "last", "before", "after"]), "Where: below the node, or beside it; last where nothing is said"),
+    may(
+        "at",
+        Form::OneOf(&["first", "last", "before", "after"]),
+        "Where: below the node, or beside it; last where nothing is said",
+    ),
     may("name", Form::Text, "The name of the field, where it goes into an object"),
 ];
 const TO: &[Parameter] = &[
@@ -85,11 +97,20 @@ const NEWEST: &[Parameter] = &[may("limit", Form::Number, "The newest so many")]
 const TWO: &[Parameter] = &[
     may("from", Form::Number, "The older revision; the one before the newest"),
     may("to", Form::Number, "The newer revision; the newest"),
-    may("form", Form::OneOf(&["nodes", "rfc6902", "sirix"]), "How it is told; nodes where nothing is said"),
+    may(
+        "form",
+        Form::OneOf(&["nodes", "rfc6902", "sirix"]),
+        "How it is told; nodes where nothing is said",
+    ),
 ];
 const REVERT: &[Parameter] = &[must("revision", Form::Number, "The revision to go back to", "1")];
 const AXIS: &[Parameter] = &[
-    must("axis", Form::OneOf(&["first", "last", "at", "previous", "next"]), "Which of its values", "first"),
+    must(
+        "axis",
+        Form::OneOf(&["first", "last", "at", "previous", "next"]),
+        "Which of its values",
+        "first",
+    ),
     may("revision", Form::Number, "Seen from this revision; the newest"),
 ];
 const RENAME: &[Parameter] = &[must("name", Form::Text, "The new name", "renamed")];
@@ -113,10 +134,8 @@ const READ: &[Gives] = &[
     gives(304, None, "The client has it already"),
 ];
 const REMOVED: &[Gives] = &[gives(204, None, "It is removed")];
-const CREATED: &[Gives] = &[
-    gives(201, Some(JSON), "It was created"),
-    gives(200, Some(JSON), "It was there already"),
-];
+const CREATED: &[Gives] =
+    &[gives(201, Some(JSON), "It was created"), gives(200, Some(JSON), "It was there already")];
 
 const OPTIONS: &str = r#"{"history":"forever","hashes":false,"path_summary":false}"#;
 const C: &str = "/v1/collections/{collection}";
@@ -129,99 +148,253 @@ macro_rules! of {
 
 /// The operations.
 pub(crate) const ROUTES: &[Route] = &[
-    Route::new("GET", "/v1/collections", "listCollections", "The collections, and what each keeps", Run::Long(collections::list))
-        .needs(Needs::Somebody),
+    Route::new(
+        "GET",
+        "/v1/collections",
+        "listCollections",
+        "The collections, and what each keeps",
+        Run::Long(collections::list),
+    )
+    .needs(Needs::Somebody),
     Route::new("PUT", C, "createCollection", "Create a collection", Run::Long(collections::create))
         .right(Right::Create)
         .takes(Takes::Whole { media: &[JSON], example: OPTIONS, is_optional: true })
         .gives(CREATED),
     Route::new("GET", C, "getCollection", "What a collection keeps", Run::Long(collections::get)),
-    Route::new("PATCH", C, "alterCollection", "Keep more or less of the past", Run::Long(collections::alter))
-        .right(Right::Modify)
-        .takes(Takes::Whole { media: &[JSON, MERGE_PATCH], example: r#"{"history":"90d"}"#, is_optional: false }),
+    Route::new(
+        "PATCH",
+        C,
+        "alterCollection",
+        "Keep more or less of the past",
+        Run::Long(collections::alter),
+    )
+    .right(Right::Modify)
+    .takes(Takes::Whole {
+        media: &[JSON, MERGE_PATCH],
+        example: r#"{"history":"90d"}"#,
+        is_optional: false,
+    }),
     Route::new("DELETE", C, "dropCollection", "Drop a collection", Run::Long(collections::remove))
         .right(Right::Delete)
         .gives(REMOVED)
         .with(&[PURGE]),
-    Route::new("GET", "/v1/collections/{collection}/documents", "listDocuments", "The keys of documents, in order", Run::Long(collections::keys))
-        .with(&[LIST, COMMIT_MOMENT]),
-    Route::new("GET", of!(""), "getDocument", "A document, or a part of it", Run::Short(documents::get))
-        .gives(READ)
-        .with(&[MOMENT, NODE, PARTS]),
-    Route::new("HEAD", of!(""), "headDocument", "The tag of a version", Run::Short(documents::head))
-        .gives(&[gives(200, None, "The tag")])
-        .with(&[MOMENT]),
+    Route::new(
+        "GET",
+        "/v1/collections/{collection}/documents",
+        "listDocuments",
+        "The keys of documents, in order",
+        Run::Long(collections::keys),
+    )
+    .with(&[LIST, COMMIT_MOMENT]),
+    Route::new(
+        "GET",
+        of!(""),
+        "getDocument",
+        "A document, or a part of it",
+        Run::Short(documents::get),
+    )
+    .gives(READ)
+    .with(&[MOMENT, NODE, PARTS]),
+    Route::new(
+        "HEAD",
+        of!(""),
+        "headDocument",
+        "The tag of a version",
+        Run::Short(documents::head),
+    )
+    .gives(&[gives(200, None, "The tag")])
+    .with(&[MOMENT]),
     Route::new("PUT", of!(""), "putDocument", "Give a document a value", Run::Long(documents::put))
         .needs(Needs::Somebody)
         .takes(Takes::Document)
         .gives(PUT_DONE)
         .with(&[COMMIT]),
-    Route::new("PATCH", of!(""), "patchDocument", "Change parts of a document", Run::Long(documents::patch))
-        .right(Right::Modify)
-        .takes(Takes::Whole {
-            media: &[JSON_PATCH, MERGE_PATCH],
-            example: r#"[{"op":"add","path":"/patched","value":true}]"#,
-            is_optional: false,
-        })
-        .gives(DONE)
-        .with(&[COMMIT]),
-    Route::new("DELETE", of!(""), "removeDocument", "Remove a document; its history stays", Run::Long(documents::remove))
-        .right(Right::Delete)
-        .gives(REMOVED)
-        .with(&[COMMIT]),
-    Route::new("GET", of!("/node"), "getNode", "A node, and what is known of it", Run::Long(nodes::get))
-        .with(&[NODE_WANTED, MOMENT]),
-    Route::new("PUT", of!("/node"), "setNode", "Give a node a value; a field that is not there is added", Run::Long(nodes::set))
-        .right(Right::Modify)
-        .takes_json("17")
-        .gives(DONE)
-        .with(&[FIELD_WANTED, COMMIT]),
-    Route::new("POST", of!("/node"), "insertNodeAt", "Add a node below or beside another", Run::Long(nodes::insert))
-        .right(Right::Modify)
-        .takes_json("[1,2]")
-        .gives(&[gives(201, Some(JSON), "The revision that it made, and the key of the node")])
-        .with(&[NODE_WANTED, PLACE, COMMIT]),
-    Route::new("DELETE", of!("/node"), "removeNode", "Remove a node and all below it", Run::Long(nodes::remove))
-        .right(Right::Modify)
-        .gives(DONE)
-        .with(&[FIELD_WANTED, COMMIT]),
-    Route::new("POST", of!("/node/move"), "moveNode", "Move a node, with all below it", Run::Long(nodes::transfer))
-        .right(Right::Modify)
-        .gives(DONE)
-        .with(&[FIELD_WANTED, TO, PLACE, COMMIT]),
-    Route::new("POST", of!("/node/rename"), "renameNode", "Give a field another name", Run::Long(nodes::rename))
-        .right(Right::Modify)
-        .gives(DONE)
-        .with(&[FIELD_WANTED, RENAME, COMMIT]),
-    Route::new("GET", of!("/node/history"), "getNodeHistory", "The values of a node, each with the revisions over which it had it", Run::Long(nodes::history))
-        .with(&[NODE_WANTED]),
-    Route::new("GET", of!("/node/version"), "getNodeVersion", "One value of a node: the first, the last, the one before or after", Run::Long(nodes::version))
-        .with(&[NODE_WANTED, AXIS]),
-    Route::new("GET", of!("/versions"), "listVersions", "The revisions, newest first", Run::Long(versions::list))
-        .with(&[NEWEST, SPAN]),
-    Route::new("GET", of!("/versions/{revision}"), "getVersion", "What is known of a revision", Run::Long(versions::one)),
-    Route::new("GET", of!("/range"), "getRange", "The document at each revision of a range, a line each", Run::Long(versions::range))
-        .gives(&[gives(200, Some(NDJSON), "A line for each revision")])
-        .with(&[SPAN]),
-    Route::new("GET", of!("/diff"), "getDocumentDiff", "What changed between two revisions", Run::Long(versions::diff))
-        .gives(&[gives(200, Some(JSON), "The changes"), gives(200, Some(JSON_PATCH), "The changes as a patch")])
-        .with(&[TWO]),
-    Route::new("POST", of!("/revert"), "revertDocument", "Make a new revision that equals an older one", Run::Long(versions::revert))
-        .right(Right::Modify)
-        .gives(DONE)
-        .with(&[REVERT, COMMIT]),
-    Route::new("GET", of!("/blame"), "getBlame", "For each node the revision that last changed it", Run::Long(versions::blame))
-        .with(&[MOMENT]),
-    Route::new("GET", of!("/paths"), "getPaths", "The paths of a document, and how many nodes have each", Run::Long(versions::paths))
-        .with(&[MOMENT]),
-    Route::new("GET", of!("/hash"), "getHash", "The digest of a version", Run::Long(versions::hash))
-        .with(&[MOMENT, NODE]),
-    Route::new("GET", "/v1/changes", "followChanges", "Changes of documents, as they happen", Run::Following(changes::follow))
-        .needs(Needs::Somebody)
-        .gives(&[gives(200, Some(EVENTS), "An event for each revision of a document")])
-        .with(&[FOLLOW]),
+    Route::new(
+        "PATCH",
+        of!(""),
+        "patchDocument",
+        "Change parts of a document",
+        Run::Long(documents::patch),
+    )
+    .right(Right::Modify)
+    .takes(Takes::Whole {
+        media: &[JSON_PATCH, MERGE_PATCH],
+        example: r#"[{"op":"add","path":"/patched","value":true}]"#,
+        is_optional: false,
+    })
+    .gives(DONE)
+    .with(&[COMMIT]),
+    Route::new(
+        "DELETE",
+        of!(""),
+        "removeDocument",
+        "Remove a document; its history stays",
+        Run::Long(documents::remove),
+    )
+    .right(Right::Delete)
+    .gives(REMOVED)
+    .with(&[COMMIT]),
+    Route::new(
+        "GET",
+        of!("/node"),
+        "getNode",
+        "A node, and what is known of it",
+        Run::Long(nodes::get),
+    )
+    .with(&[NODE_WANTED, MOMENT]),
+    Route::new(
+        "PUT",
+        of!("/node"),
+        "setNode",
+        "Give a node a value; a field that is not there is added",
+        Run::Long(nodes::set),
+    )
+    .right(Right::Modify)
+    .takes_json("17")
+    .gives(DONE)
+    .with(&[FIELD_WANTED, COMMIT]),
+    Route::new(
+        "POST",
+        of!("/node"),
+        "insertNodeAt",
+        "Add a node below or beside another",
+        Run::Long(nodes::insert),
+    )
+    .right(Right::Modify)
+    .takes_json("[1,2]")
+    .gives(&[gives(201, Some(JSON), "The revision that it made, and the key of the node")])
+    .with(&[NODE_WANTED, PLACE, COMMIT]),
+    Route::new(
+        "DELETE",
+        of!("/node"),
+        "removeNode",
+        "Remove a node and all below it",
+        Run::Long(nodes::remove),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[FIELD_WANTED, COMMIT]),
+    Route::new(
+        "POST",
+        of!("/node/move"),
+        "moveNode",
+        "Move a node, with all below it",
+        Run::Long(nodes::transfer),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[FIELD_WANTED, TO, PLACE, COMMIT]),
+    Route::new(
+        "POST",
+        of!("/node/rename"),
+        "renameNode",
+        "Give a field another name",
+        Run::Long(nodes::rename),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[FIELD_WANTED, RENAME, COMMIT]),
+    Route::new(
+        "GET",
+        of!("/node/history"),
+        "getNodeHistory",
+        "The values of a node, each with the revisions over which it had it",
+        Run::Long(nodes::history),
+    )
+    .with(&[NODE_WANTED]),
+    Route::new(
+        "GET",
+        of!("/node/version"),
+        "getNodeVersion",
+        "One value of a node: the first, the last, the one before or after",
+        Run::Long(nodes::version),
+    )
+    .with(&[NODE_WANTED, AXIS]),
+    Route::new(
+        "GET",
+        of!("/versions"),
+        "listVersions",
+        "The revisions, newest first",
+        Run::Long(versions::list),
+    )
+    .with(&[NEWEST, SPAN]),
+    Route::new(
+        "GET",
+        of!("/versions/{revision}"),
+        "getVersion",
+        "What is known of a revision",
+        Run::Long(versions::one),
+    ),
+    Route::new(
+        "GET",
+        of!("/range"),
+        "getRange",
+        "The document at each revision of a range, a line each",
+        Run::Long(versions::range),
+    )
+    .gives(&[gives(200, Some(NDJSON), "A line for each revision")])
+    .with(&[SPAN]),
+    Route::new(
+        "GET",
+        of!("/diff"),
+        "getDocumentDiff",
+        "What changed between two revisions",
+        Run::Long(versions::diff),
+    )
+    .gives(&[
+        gives(200, Some(JSON), "The changes"),
+        gives(200, Some(JSON_PATCH), "The changes as a patch"),
+    ])
+    .with(&[TWO]),
+    Route::new(
+        "POST",
+        of!("/revert"),
+        "revertDocument",
+        "Make a new revision that equals an older one",
+        Run::Long(versions::revert),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[REVERT, COMMIT]),
+    Route::new(
+        "GET",
+        of!("/blame"),
+        "getBlame",
+        "For each node the revision that last changed it",
+        Run::Long(versions::blame),
+    )
+    .with(&[MOMENT]),
+    Route::new(
+        "GET",
+        of!("/paths"),
+        "getPaths",
+        "The paths of a document, and how many nodes have each",
+        Run::Long(versions::paths),
+    )
+    .with(&[MOMENT]),
+    Route::new(
+        "GET",
+        of!("/hash"),
+        "getHash",
+        "The digest of a version",
+        Run::Long(versions::hash),
+    )
+    .with(&[MOMENT, NODE]),
+    Route::new(
+        "GET",
+        "/v1/changes",
+        "followChanges",
+        "Changes of documents, as they happen",
+        Run::Following(changes::follow),
+    )
+    .needs(Needs::Somebody)
+    .gives(&[gives(200, Some(EVENTS), "An event for each revision of a document")])
+    .with(&[FOLLOW]),
     Route::new("POST", "/v1/sql", "runSql", "Run an SQL statement", Run::Long(sql::run))
         .needs(Needs::Somebody)
         .takes_json(r#"{"sql":"SELECT $1::int + 1 AS next","parameters":[41]}"#)
-        .gives(&[gives(200, Some(JSON), "The rows"), gives(200, Some(NDJSON), "The rows, a line each")]),
+        .gives(&[
+            gives(200, Some(JSON), "The rows"),
+            gives(200, Some(NDJSON), "The rows, a line each"),
+        ]),
 ];

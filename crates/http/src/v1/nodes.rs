@@ -60,7 +60,9 @@ fn place<'c>(call: &'c Call) -> Result<Place<'c>, Problem> {
             return Err(Problem::bad(text));
         }
         (other, _) => {
-            return Err(Problem::bad(format!("at={other:?} is none of first, last, before, after")));
+            return Err(Problem::bad(format!(
+                "at={other:?} is none of first, last, before, after"
+            )));
         }
     })
 }

@@ -62,16 +62,9 @@ fn parameter(node: Node<'_>) -> Option<String> {
 fn write(column: &Column, text: Option<&str>, out: &mut String) {
     let Some(text) = text else { return out.push_str("null") };
     let ty = column.ty;
-    let is_number = [
-        Type::INT2,
-        Type::INT4,
-        Type::INT8,
-        Type::OID,
-        Type::FLOAT4,
-        Type::FLOAT8,
-        Type::NUMERIC,
-    ]
-    .contains(&ty);
+    let is_number =
+        [Type::INT2, Type::INT4, Type::INT8, Type::OID, Type::FLOAT4, Type::FLOAT8, Type::NUMERIC]
+            .contains(&ty);
     if ty == Type::BOOL {
         out.push_str(if text == "t" { "true" } else { "false" });
     } else if is_number && !text.ends_with(['N', 'y']) {

@@ -25,7 +25,8 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
 /// The address of an operation, with its examples.
 fn address(path: &str, told: &Value, key: &str) -> String {
     let mut address = path.to_owned();
-    for (name, value) in [("db", "c"), ("r", key), ("collection", "c"), ("key", key), ("revision", "1")]
+    for (name, value) in
+        [("db", "c"), ("r", key), ("collection", "c"), ("key", key), ("revision", "1")]
     {
         address = address.replace(&format!("{{{name}}}"), value);
     }
@@ -66,7 +67,9 @@ fn every_operation_is_called() {
         let status = answer.status.to_string();
         let responses = &told["responses"];
         assert!(responses.get(&status).is_some(), "{head}: {status} {}", answer.text());
-        if let Some(known) = responses[&status]["content"].as_object().filter(|_| !answer.body.is_empty()) {
+        if let Some(known) =
+            responses[&status]["content"].as_object().filter(|_| !answer.body.is_empty())
+        {
             let media = answer.header("content-type").expect("a type");
             assert!(known.contains_key(media), "{head}: {media}");
         }
@@ -84,7 +87,11 @@ fn nothing_else_is_there() {
             if methods.get(method.to_ascii_lowercase()).is_some() {
                 continue;
             }
-            let address = address(path, &methods[methods.as_object().expect("some").keys().next().expect("one")], "k");
+            let address = address(
+                path,
+                &methods[methods.as_object().expect("some").keys().next().expect("one")],
+                "k",
+            );
             let answer = world.ask(&format!("{method} {address}"), "");
             assert_eq!(answer.status, 405, "{method} {address}: {}", answer.text());
             assert_eq!(answer.json()["status"], 405);

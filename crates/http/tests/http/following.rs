@@ -4,13 +4,35 @@ use std::time::Duration;
 
 use crate::world::{Client, World};
 
-/// The next event with data: its data, and the identity after it.
-#[track_caller]
-fn event(client: &mut Client) -> (serde_json::Value, String) {
-    let (mut data, mut buffer) = (None::<serde_json::Value>, String::new());
-    loop {
-        buffer += &String::from_utf8(client.chunk().expect("the stream goes on")).expect("text");
-        for line in buffer.lines() {
+/// A stream of events.
+struct Events {
+    client: Client,
+    /// What came and was not looked at yet.
+    text: String,
+}
+
+impl Events {
+    /// The next line.
+    #[track_caller]
+    fn line(&mut self) -> String {
+        loop {
+            if let Some((line, rest)) = self.text.split_once('\n') {
+                let (line, rest) = (line.to_owned(), rest.to_owned());
+                self.text = rest;
+                return line;
+            }
+            let chunk = self.client.chunk().expect("the stream goes on");
+            assert!(!chunk.is_empty(), "the stream has an end");
+            self.text += &String::from_utf8(chunk).expect("text");
+        }
+    }
+
+    /// The next event with data: its data, and the identity after it.
+    #[track_caller]
+    fn event(&mut self) -> (serde_json::Value, String) {
+        let mut data = None::<serde_json::Value>;
+        loop {
+            let line = self.line();
             if let Some(text) = line.strip_prefix("data: ") {
                 data = Some(serde_json::from_str(text).expect("is JSON"));
             }
@@ -22,14 +44,14 @@ fn event(client: &mut Client) -> (serde_json::Value, String) {
 }
 
 #[track_caller]
-fn follow(world: &World, address: &str, headers: &[(&str, &str)]) -> Client {
+fn follow(world: &World, address: &str, headers: &[(&str, &str)]) -> Events {
     let mut client = world.client();
     client.send(&format!("GET {address}"), headers, b"");
     let (status, head) = client.head();
     assert_eq!(status, 200);
     let kind = head.iter().find(|(name, _)| name == "content-type").expect("a type");
     assert_eq!(kind.1, "text/event-stream");
-    client
+    Events { client, text: String::new() }
 }
 
 /// Whoever follows is told of each change, and whoever comes again of what was missed meanwhile.
@@ -43,7 +65,7 @@ fn changes_as_they_happen() {
     other.put("x", "{}").expect("put");
     articles.edit("a", |edit| edit.set("$.m", "2")).expect("edits");
     articles.edit("a", |edit| edit.set("$.n", "2")).expect("edits");
-    let (data, id) = event(&mut client);
+    let (data, id) = client.event();
     assert_eq!((&data["key"], &data["revision"]), (&"a".into(), &3.into()));
     assert_eq!(data["changes"][0]["old"], 1);
     drop(client);
@@ -51,16 +73,13 @@ fn changes_as_they_happen() {
     articles.put("b", "[]").expect("put");
     articles.remove("b").expect("removes");
     let mut client = follow(&world, "/v1/changes?collection=articles", &[("last-event-id", &id)]);
-    let (data, _) = event(&mut client);
+    let (data, _) = client.event();
     assert_eq!((&data["key"], &data["deleted"]), (&"b".into(), &false.into()));
-    let (data, id) = event(&mut client);
+    let (data, id) = client.event();
     assert_eq!((&data["key"], &data["deleted"]), (&"b".into(), &true.into()));
     assert_eq!(id, world.database.newest().0.to_string());
     // Where nothing happens there is a sign of life.
-    let mut signs = String::new();
-    while !signs.contains(": still here") {
-        signs += &String::from_utf8(client.chunk().expect("goes on")).expect("text");
-    }
+    while client.line() != ": still here" {}
 }
 
 /// What was written before the server began is told from the lists of revisions, in the order of
@@ -86,7 +105,8 @@ fn changes_of_the_past() {
     let options = crate::world::options();
     let handle = anywhen_http::Server::start(database, options).expect("listens");
     let mut client = Client::connect(handle.addresses()[0]);
-    let answer = client.ask(&format!("GET /v1/changes?from=0&until={newest}", newest = newest.0), &[], b"");
+    let answer =
+        client.ask(&format!("GET /v1/changes?from=0&until={newest}", newest = newest.0), &[], b"");
     let text = answer.text();
     let csns: Vec<u64> = text
         .lines()

@@ -21,19 +21,83 @@ fn segment() -> impl Strategy<Value = String> {
 
 fn parameter() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
-        "revision", "timestamp", "csn", "path", "node_key", "nodeId", "maxLevel", "maxChildren",
-        "numberOfNodes", "withMetaData", "prettyPrint", "nextTopLevelNodes", "startNodeKey", "query",
-        "insert", "first-revision", "second-revision", "start-revision", "end-revision", "revisions",
-        "startRevision", "endRevision", "maxDepth", "from", "to", "form", "axis", "at", "name", "limit",
-        "after", "prefix", "to_path", "revision-timestamp", "startResultSeqIndex", "max_level", "nosuch",
+        "revision",
+        "timestamp",
+        "csn",
+        "path",
+        "node_key",
+        "nodeId",
+        "maxLevel",
+        "maxChildren",
+        "numberOfNodes",
+        "withMetaData",
+        "prettyPrint",
+        "nextTopLevelNodes",
+        "startNodeKey",
+        "query",
+        "insert",
+        "first-revision",
+        "second-revision",
+        "start-revision",
+        "end-revision",
+        "revisions",
+        "startRevision",
+        "endRevision",
+        "maxDepth",
+        "from",
+        "to",
+        "form",
+        "axis",
+        "at",
+        "name",
+        "limit",
+        "after",
+        "prefix",
+        "to_path",
+        "revision-timestamp",
+        "startResultSeqIndex",
+        "max_level",
+        "nosuch",
     ]);
     let value = prop_oneof![
         prop::sample::select(vec![
-            "0", "1", "2", "3", "7", "18446744073709551615", "18446744073709551616", "-1", "true", "x", "",
-            "$", "$.a", "$.a[0]", "$.a[99999999999]", "/a/0", "/a/-", "$[", "%24.a", "2026-01-01",
-            "9999-12-31T23:59:59Z", "1970-01-01", "asFirstChild", "replace", "nodeKey", "first", "last",
-            "rfc6902", "sirix", "$.**", "$%20?%20(@.a%20>%201)", "lax%20$.a.type()", "%", "%zz", "+",
-        ]).prop_map(str::to_owned),
+            "0",
+            "1",
+            "2",
+            "3",
+            "7",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-1",
+            "true",
+            "x",
+            "",
+            "$",
+            "$.a",
+            "$.a[0]",
+            "$.a[99999999999]",
+            "/a/0",
+            "/a/-",
+            "$[",
+            "%24.a",
+            "2026-01-01",
+            "9999-12-31T23:59:59Z",
+            "1970-01-01",
+            "asFirstChild",
+            "replace",
+            "nodeKey",
+            "first",
+            "last",
+            "rfc6902",
+            "sirix",
+            "$.**",
+            "$%20?%20(@.a%20>%201)",
+            "lax%20$.a.type()",
+            "%",
+            "%zz",
+            "+",
+        ])
+        .prop_map(str::to_owned),
         "[a-z0-9$.%\\[\\]]{0,12}",
     ];
     (name, value).prop_map(|(name, value)| format!("{name}={value}"))
@@ -42,12 +106,27 @@ fn parameter() -> impl Strategy<Value = String> {
 fn body() -> impl Strategy<Value = String> {
     prop_oneof![
         prop::sample::select(vec![
-            "", "{}", "[]", "null", "1e999", "{\"a\":1,\"a\":2}", "[[[[[[[[", "{\"sql\":\"SELECT $1\"}",
-            "{\"sql\":\"SELECT 1\",\"parameters\":[1]}", "{\"sql\":\"garbage\"}", "\"\\ud800\"",
-            "[{\"op\":\"add\",\"path\":\"/a/0\",\"value\":1}]", "[{\"op\":\"move\",\"from\":\"\",\"path\":\"/a\"}]",
-            "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"\"}]", "[{\"op\":\"copy\",\"from\":\"\",\"path\":\"/a/-\"}]",
-            "[{\"op\":\"remove\",\"path\":\"\"}]", "{\"history\":\"1s\"}", "{\"history\":7}", "{\"a\":{\"b\":null}}",
-        ]).prop_map(str::to_owned),
+            "",
+            "{}",
+            "[]",
+            "null",
+            "1e999",
+            "{\"a\":1,\"a\":2}",
+            "[[[[[[[[",
+            "{\"sql\":\"SELECT $1\"}",
+            "{\"sql\":\"SELECT 1\",\"parameters\":[1]}",
+            "{\"sql\":\"garbage\"}",
+            "\"\\ud800\"",
+            "[{\"op\":\"add\",\"path\":\"/a/0\",\"value\":1}]",
+            "[{\"op\":\"move\",\"from\":\"\",\"path\":\"/a\"}]",
+            "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"\"}]",
+            "[{\"op\":\"copy\",\"from\":\"\",\"path\":\"/a/-\"}]",
+            "[{\"op\":\"remove\",\"path\":\"\"}]",
+            "{\"history\":\"1s\"}",
+            "{\"history\":7}",
+            "{\"a\":{\"b\":null}}",
+        ])
+        .prop_map(str::to_owned),
         ".{0,40}",
     ]
 }
@@ -64,10 +143,18 @@ fn nothing_is_a_failure() {
         .expect("put");
     let client: RefCell<Option<Client>> = RefCell::new(None);
     let times: u32 = std::env::var("ANYWHEN_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let mut runner = TestRunner::new(Config { cases: 1_500 * times, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: 1_500 * times,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let methods = prop::sample::select(vec!["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"]);
     let media = prop::sample::select(vec![
-        "application/json", "application/json-patch+json", "application/merge-patch+json", "text/plain", "",
+        "application/json",
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "text/plain",
+        "",
     ]);
     let path = prop_oneof![
         prop::collection::vec(segment(), 0..7).prop_map(|parts| format!("/{}", parts.join("/"))),

@@ -23,13 +23,16 @@ use std::path::{Path, PathBuf};
 use crate::world::{Client, Response, World};
 
 /// Headers that are shown.
-const SHOWN: &[&str] = &["allow", "content-type", "etag", "location", "retry-after", "www-authenticate"];
+const SHOWN: &[&str] =
+    &["allow", "content-type", "etag", "location", "retry-after", "www-authenticate"];
 
 #[test]
 fn scripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/scripts");
-    let mut scripts: Vec<PathBuf> =
-        fs::read_dir(&folder).expect("scripts").map(|entry| entry.expect("an entry").path()).collect();
+    let mut scripts: Vec<PathBuf> = fs::read_dir(&folder)
+        .expect("scripts")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     scripts.sort();
     assert!(scripts.len() > 5, "{} scripts", scripts.len());
     let is_blessed = std::env::var_os("ANYWHEN_BLESS").is_some();
@@ -45,7 +48,9 @@ fn scripts() {
             continue;
         }
         let lines = text.lines().zip(run.lines()).enumerate();
-        let first = lines.filter(|(_, (wanted, is))| wanted != is).map(|(number, lines)| (number + 1, lines));
+        let first = lines
+            .filter(|(_, (wanted, is))| wanted != is)
+            .map(|(number, lines)| (number + 1, lines));
         for (number, (wanted, is)) in first.take(3) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let _ = writeln!(wrong, "{name}:{number}\n  wanted {wanted}\n  came   {is}");
@@ -114,7 +119,8 @@ fn shown(answer: &Response) -> String {
                 assert_eq!(problem["status"], answer.status);
                 assert_eq!(problem["statusCode"], answer.status);
                 assert_eq!(problem["message"], problem["detail"]);
-                let code = problem["sqlstate"].as_str().map_or(String::new(), |code| format!("{code} "));
+                let code =
+                    problem["sqlstate"].as_str().map_or(String::new(), |code| format!("{code} "));
                 format!("problem: {code}{}", problem["detail"].as_str().expect("a detail"))
             }
             _ => body,

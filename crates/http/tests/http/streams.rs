@@ -68,9 +68,8 @@ fn compression() {
     let world = World::new();
     let text = large(100_000);
     world.ask("PUT /d/r", &text);
-    let ask = |encoding: &str| {
-        world.client().ask("GET /d/r", &[("accept-encoding", encoding)], b"")
-    };
+    let ask =
+        |encoding: &str| world.client().ask("GET /d/r", &[("accept-encoding", encoding)], b"");
     assert_eq!(ask("identity").body, text.as_bytes());
     let answer = ask("gzip");
     assert_eq!(answer.header("content-encoding"), Some("gzip"));
