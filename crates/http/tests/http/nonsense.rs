@@ -1,6 +1,6 @@
 //! Nonsense: random paths, parameters, headers and bodies. The server never fails, and stays up.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -91,7 +91,7 @@ fn parameter() -> impl Strategy<Value = String> {
             "rfc6902",
             "sirix",
             "$.**",
-            "$%20?%20(@.a%20>%201)",
+            "$%20?%20(@.a%20%3E%201)",
             "lax%20$.a.type()",
             "%",
             "%zz",
@@ -141,7 +141,7 @@ fn nothing_is_a_failure() {
         .collection("c")
         .and_then(|c| Ok(c.put("k", r#"{"a":[1,{"b":"x"},[]],"d":{"e":2.50}}"#)?))
         .expect("put");
-    let client: RefCell<Option<Client>> = RefCell::new(None);
+    let held: Cell<Option<Client>> = Cell::new(None);
     let times: u32 = std::env::var("ANYWHEN_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let mut runner = TestRunner::new(Config {
         cases: 1_500 * times,
@@ -184,11 +184,11 @@ fn nothing_is_a_failure() {
             if !tag.is_empty() {
                 headers.push(("if-match", tag));
             }
-            let mut held = client.borrow_mut();
-            let client = held.get_or_insert_with(|| world.client());
+            // After an error the server may not want to hear the rest.
+            let mut client = held.take().unwrap_or_else(|| world.client());
             let answer = client.ask(&format!("{method} {address}"), &headers, body.as_bytes());
-            if answer.header("connection") == Some("close") {
-                *held = None;
+            if answer.status < 400 {
+                held.set(Some(client));
             }
             prop_assert!(
                 answer.status < 500 || answer.status == 501,

@@ -58,8 +58,11 @@ fn too_large() {
     client.raw(&[b' '; 2_000]);
     client.raw(b"\r\n0\r\n\r\n");
     assert_eq!(client.answer(false).status, 413);
-    let head = format!("GET /d/r?query={} ", "x".repeat(70_000));
-    assert!([414, 431].contains(&world.ask(&head, "").status));
+    // Of a head that is too long not all is read: the answer may get lost with the connection.
+    let mut client = world.client();
+    client.raw(format!("GET /d/r?query={} HTTP/1.1\r\n", "x".repeat(70_000)).as_bytes());
+    let line = client.line();
+    assert!(line.is_empty() || line.contains(" 414 ") || line.contains(" 431 "), "{line}");
 }
 
 /// Answers are compressed as the client likes them.
