@@ -15,7 +15,7 @@
 use crate::chunk::{Node, prefix_len, put_value};
 use crate::error::{Damaged, DocumentError};
 use crate::order::Label;
-use crate::tree::{DEPTH_MAX, Nodes, Tree};
+use crate::tree::{DEPTH_MAX, Near, Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
 use std::io::Write;
@@ -315,7 +315,8 @@ pub fn write_part(nodes: &Tree, options: &Options, out: &mut Vec<u8>) -> Result<
     // The document itself counts as one of the nodes.
     let budget = options.number_of_nodes.map_or(u64::MAX, |n| n.saturating_sub(1));
     let patience = options.nodes_max.unwrap_or(u64::MAX);
-    let mut part = Part { nodes, options, budget, patience, out, indent: 0 };
+    let near = Near::default();
+    let mut part = Part { nodes, options, budget, patience, near, out, indent: 0 };
     match wrapped {
         true => {
             part.begin(b'{');
@@ -340,11 +341,17 @@ struct Part<'a> {
     budget: u64,
     /// Nodes until it gives up.
     patience: u64,
+    near: Near,
     out: &'a mut Vec<u8>,
     indent: usize,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    fn expect(&mut self, key: NodeKey) -> Result<Node<'a>> {
+        let nodes: &'a Tree = self.nodes;
+        nodes.node_near(key, &mut self.near)?.ok_or_else(|| DocumentError::no_node(key))
+    }
+
     fn line(&mut self) {
         if self.options.pretty {
             self.out.push(b'\n');
@@ -380,7 +387,7 @@ impl Part<'_> {
     }
 
     fn value(&mut self, key: NodeKey, level: u32) -> Result<()> {
-        let node = self.nodes.expect(key)?;
+        let node = self.expect(key)?;
         self.node(key, &node, level)
     }
 
@@ -397,7 +404,7 @@ impl Part<'_> {
         self.out.pop();
         self.begin(if node.kind == Kind::Object { b'{' } else { b'[' });
         let count = self.children(key, level, |part, child, level| {
-            let node = part.nodes.expect(child)?;
+            let node = part.expect(child)?;
             if let Some(name) = node.name {
                 part.name(name);
             }
