@@ -14,4 +14,5 @@ mod corners;
 mod crash;
 mod model;
 mod pressure;
+mod sorter;
 mod world;

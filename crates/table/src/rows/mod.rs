@@ -23,6 +23,7 @@
 //! | `change` | [`Change`], [`RowValues`]: what a change needs |
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
+//! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `patch` | small changes of large rows |
 //! | `ids` | row ids |
@@ -36,6 +37,7 @@ mod handles;
 mod history;
 mod ids;
 mod layout;
+mod load;
 mod moves;
 pub(crate) mod patch;
 mod table;
@@ -48,5 +50,6 @@ pub use cursor::Cursor;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};
+pub use load::Load;
 pub use table::Table;
 pub(crate) use table::position;

@@ -8,6 +8,7 @@ mod crash;
 mod cursors;
 mod flips;
 mod history;
+mod loads;
 mod lookups;
 mod model;
 mod ordered;
