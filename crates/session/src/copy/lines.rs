@@ -14,42 +14,52 @@ use types::text::utf8;
 
 use super::options::{CopyOptions, Style};
 
-/// Appends a row to `out`, with the end of its line.
-pub(crate) fn write(fields: &[(Option<&str>, bool)], options: &CopyOptions, out: &mut Vec<u8>) {
-    for (at, (value, force)) in fields.iter().enumerate() {
-        if at > 0 {
-            out.push(options.delimiter);
-        }
-        match (value, options.style) {
-            (None, _) => out.extend_from_slice(options.null.as_bytes()),
-            (Some(value), Style::Csv) => {
-                let single = fields.len() == 1 && *value == "\\.";
-                write_csv(value, *force || single, options, out);
-            }
-            (Some(value), _) => write_text(value, options, out),
-        }
+/// A value of a row that is written.
+pub(crate) struct Value<'a> {
+    /// `None` for NULL.
+    pub text: Option<&'a str>,
+    /// It stands in quotes, whatever it is.
+    pub is_quoted: bool,
+    pub is_first: bool,
+    /// The row has no other.
+    pub is_only: bool,
+}
+
+/// Appends a value to `out`, and what parts it from the one before.
+pub(crate) fn write(value: Value<'_>, options: &CopyOptions, out: &mut Vec<u8>) {
+    if !value.is_first {
+        out.push(options.delimiter);
     }
-    out.push(b'\n');
+    match (value.text, options.style) {
+        (None, _) => out.extend_from_slice(options.null.as_bytes()),
+        (Some(text), Style::Csv) => {
+            let single = value.is_only && text == "\\.";
+            write_csv(text, value.is_quoted || single, options, out);
+        }
+        (Some(text), _) => write_text(text, options, out),
+    }
 }
 
 fn write_text(value: &str, options: &CopyOptions, out: &mut Vec<u8>) {
-    for byte in value.bytes() {
-        let letter = match byte {
-            b'\\' => b'\\',
+    let mut rest = value.as_bytes();
+    let is_special = |byte: &u8| {
+        *byte == b'\\' || *byte == options.delimiter || matches!(*byte, 0x08 | 0x09..=0x0d)
+    };
+    while let Some(at) = rest.iter().position(is_special) {
+        out.extend_from_slice(&rest[..at]);
+        let letter = match rest[at] {
             0x08 => b'b',
             0x0c => b'f',
             b'\n' => b'n',
             b'\r' => b'r',
             b'\t' => b't',
             0x0b => b'v',
-            byte if byte == options.delimiter => byte,
-            byte => {
-                out.push(byte);
-                continue;
-            }
+            byte => byte,
         };
         out.extend_from_slice(&[b'\\', letter]);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
 }
 
 fn write_csv(value: &str, force: bool, options: &CopyOptions, out: &mut Vec<u8>) {

@@ -148,14 +148,22 @@ impl Session {
                 // row by row counts on it.
                 binary::header(&mut head);
             } else if copy.options.header {
-                let names: Vec<_> =
-                    columns.iter().map(|column| (Some(column.name.as_str()), false)).collect();
                 let mut line = Vec::new();
-                lines::write(&names, &copy.options, &mut line);
+                for (at, column) in columns.iter().enumerate() {
+                    let field = lines::Value {
+                        text: Some(&column.name),
+                        is_quoted: false,
+                        is_first: at == 0,
+                        is_only: columns.len() == 1,
+                    };
+                    lines::write(field, &copy.options, &mut line);
+                }
+                line.push(b'\n');
                 let _ = out.copy_data(&line);
             }
         }
-        let mut writer = Writer { out, options: &copy.options, head, line: Vec::new() };
+        let (line, text) = (Vec::new(), String::new());
+        let mut writer = Writer { out, options: &copy.options, head, line, text };
         match self.run_plan(&mut copy.plan, 0, &mut writer)? {
             Done::Complete(tag) => {
                 if binary {
@@ -506,6 +514,7 @@ struct Writer<'a> {
     /// What goes out before the next row, and with it.
     head: Vec<u8>,
     line: Vec<u8>,
+    text: String,
 }
 
 impl Output for Writer<'_> {
@@ -533,17 +542,19 @@ impl Output for Writer<'_> {
                 self.line[head..head + 4].copy_from_slice(&length.to_be_bytes());
             }
         } else {
-            let texts: Vec<Option<String>> = pairs
-                .map(|(value, column)| {
-                    types::text::to_string(value.as_ref(), column.ty, column.modifier, context)
-                })
-                .collect();
-            let fields: Vec<(Option<&str>, bool)> = texts
-                .iter()
-                .zip(columns)
-                .map(|(text, column)| (text.as_deref(), self.options.force_quote.has(&column.name)))
-                .collect();
-            lines::write(&fields, self.options, &mut self.line);
+            for (at, (value, column)) in pairs.enumerate() {
+                self.text.clear();
+                let value = value.as_ref();
+                types::text::write(value, column.ty, column.modifier, context, &mut self.text);
+                let field = lines::Value {
+                    text: (!value.is_null()).then_some(&self.text),
+                    is_quoted: self.options.force_quote.has(&column.name),
+                    is_first: at == 0,
+                    is_only: row.len() == 1,
+                };
+                lines::write(field, self.options, &mut self.line);
+            }
+            self.line.push(b'\n');
         }
         Ok(self.out.copy_data(&self.line))
     }
