@@ -26,7 +26,8 @@ use crate::op::merge;
 use crate::op::modify::{self, Conflict, Modify, Target};
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
-use crate::op::scan::{Equal, Path, Sample, Scan, When};
+use crate::op::path::{Equal, Path};
+use crate::op::scan::{Chance, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
@@ -213,25 +214,13 @@ impl Builder<'_> {
                 When::ContainedIn(self.program(from)?, self.program(to)?)
             }
         };
-        let end = |end: &Option<plan::End>| match end {
-            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
-            None => Ok(None),
-        };
-        let equal = scan.path.equal.iter().map(|equal| {
-            Ok(match equal {
-                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
-                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
-                plan::Equal::Null => Equal::Null,
-            })
-        });
-        let path = Path {
-            index: scan.path.index,
-            is_backward: scan.path.backward,
-            is_single: scan.path.is_single,
-            columns: scan.path.columns.clone(),
-            equal: equal.collect::<Result<_>>()?,
-            low: end(&scan.path.low)?,
-            high: end(&scan.path.high)?,
+        let path = self.path(&scan.path)?;
+        let chance = match &scan.chance {
+            Some(chance) => Some(Chance {
+                provisos: self.programs(&chance.provisos)?,
+                path: self.path(&chance.path)?,
+            }),
+            None => None,
         };
         let sample = match &scan.sample {
             None => None,
@@ -243,7 +232,34 @@ impl Builder<'_> {
         debug_assert_eq!(scan.attnums.len(), types.len());
         let condition = self.maybe(scan.condition.as_ref())?;
         let attnums = scan.attnums.clone();
-        Ok(Scan::new(scan.relation, scan.computed, attnums, when, path, sample, condition))
+        let paths = (path, chance);
+        Ok(Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition))
+    }
+
+    fn path(&self, path: &plan::Path) -> Result<Path> {
+        let end = |end: &Option<plan::End>| match end {
+            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
+            None => Ok(None),
+        };
+        let equal = path.equal.iter().map(|equal| {
+            Ok(match equal {
+                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
+                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
+                plan::Equal::Null => Equal::Null,
+            })
+        });
+        let asked = path.asked.iter();
+        let asked = asked.map(|asked| Ok((asked.part, asked.ask, self.program(&asked.value)?)));
+        Ok(Path {
+            index: path.index,
+            is_backward: path.backward,
+            is_single: path.is_single,
+            columns: path.columns.clone(),
+            equal: equal.collect::<Result<_>>()?,
+            low: end(&path.low)?,
+            high: end(&path.high)?,
+            asked: asked.collect::<Result<_>>()?,
+        })
     }
 
     fn modify(&mut self, modify: &plan::Modify, is_main: bool) -> Result<Modify> {

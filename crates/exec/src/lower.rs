@@ -110,6 +110,12 @@ impl Lowering<'_> {
         let kind = match plan.node {
             Bound::Values(rows) => Kind::Values(rows),
             Bound::Scan(scan) => Kind::Scan(Box::new(Scan {
+                names: scan
+                    .attnums
+                    .iter()
+                    .zip(&plan.columns)
+                    .map(|(attnum, column)| (*attnum, column.name.clone()))
+                    .collect(),
                 relation: scan.relation,
                 name: scan.name,
                 alias: scan.alias,
@@ -118,6 +124,7 @@ impl Lowering<'_> {
                 moment: scan.moment,
                 sample: scan.sample,
                 path: Path::default(),
+                chance: None,
                 condition: None,
                 sure: None,
             })),

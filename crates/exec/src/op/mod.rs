@@ -21,6 +21,7 @@ pub(crate) mod lock;
 pub(crate) mod loop_join;
 pub(crate) mod merge;
 pub(crate) mod modify;
+pub(crate) mod path;
 pub(crate) mod rank;
 pub(crate) mod recheck;
 pub(crate) mod scan;

@@ -57,6 +57,10 @@ impl Node {
                     sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
                 }
                 path(&mut scan.path, f);
+                if let Some(chance) = &mut scan.chance {
+                    chance.provisos.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+                    path(&mut chance.path, f);
+                }
                 scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
                 scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
             }
@@ -153,6 +157,7 @@ fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, Sees)) {
     }
     path.low.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
     path.high.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
+    path.asked.iter_mut().for_each(|asked| f(&mut asked.value, Sees::Nothing));
 }
 
 /// Calls `f` for an expression and each part of it, from the outside in; parts of those for which

@@ -41,7 +41,7 @@ pub(super) fn freeze(plan: &mut Plan) {
             if !slots.is_empty()
                 && let Kind::Scan(scan) = &mut body.kind
             {
-                scan.path = Default::default();
+                (scan.path, scan.chance) = Default::default();
                 for condition in [scan.sure.take(), scan.condition.take()].into_iter().flatten() {
                     let nothing = Node { kind: Kind::Given, types: Vec::new() };
                     let input = Box::new(std::mem::replace(node, nothing));

@@ -178,7 +178,7 @@ impl Schema for View {
             return Some(Arc::clone(known));
         }
         let relation = Arc::new(self.make(self.catalog.relation(oid)?));
-        let facts = exec::stored::facts(&self.catalog, &self.handles, oid, relation)?;
+        let facts = exec::stored::facts(&self.catalog, &self.handles, oid, relation, self)?;
         let facts = Arc::new(facts);
         self.facts.lock().expect("not poisoned").insert(oid, Arc::clone(&facts));
         Some(facts)

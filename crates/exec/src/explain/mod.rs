@@ -13,6 +13,8 @@
 //! `#i` is a column of the row that an operator sees, `@i` a slot. A key of a hash join has a column
 //! of the left row on its left side and one of the right row, counted from 0, on its right.
 
+pub(crate) mod expr;
+
 use std::fmt::Write;
 
 use sql::explain::List;
@@ -200,6 +202,9 @@ fn scan_head(scan: &Scan) -> String {
         line += &format!(" sample {method} {}", sample.percent);
     }
     line += &path(&scan.path);
+    if let Some(chance) = &scan.chance {
+        line += &format!(" or{} if {}", path(&chance.path), List(&chance.provisos, " and "));
+    }
     if let Some(condition) = &scan.condition {
         line += &format!(" where {condition}");
     }
@@ -228,6 +233,12 @@ fn path(path: &Path) -> String {
             line +=
                 &format!(" {} {}", if end.inclusive { inclusive } else { exclusive }, end.value);
         }
+    }
+    if !path.asked.is_empty() {
+        let asked = path.asked.iter();
+        let asked: Vec<String> =
+            asked.map(|asked| format!("{} {}", asked.symbol, asked.value)).collect();
+        line += &format!(" asked ({})", asked.join(", "));
     }
     if path.backward {
         line += " backward";
