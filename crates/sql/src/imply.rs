@@ -325,9 +325,9 @@ pub fn same(one: &Expr, other: &Expr) -> bool {
         (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
         (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
         (
-            ExprKind::Column { levels_up: 0, index: a },
-            ExprKind::Column { levels_up: 0, index: b },
-        ) => a == b,
+            ExprKind::Column { levels_up: up_a, index: a },
+            ExprKind::Column { levels_up: up_b, index: b },
+        ) => (up_a, a) == (up_b, b),
         (ExprKind::Call(a), ExprKind::Call(b)) | (ExprKind::NullIf(a), ExprKind::NullIf(b)) => {
             calls(a, b)
         }

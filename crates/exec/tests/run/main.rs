@@ -20,6 +20,7 @@
 
 mod cost;
 mod define;
+mod indexes;
 mod script;
 mod session;
 mod sessions;
