@@ -8,6 +8,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::FixedState;
@@ -16,7 +17,8 @@ use types::{Datum, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
 use crate::op::subplan::Subplan;
-use crate::op::with::{CteState, Queue};
+use crate::op::with::CteState;
+use crate::spill::{RowStore, TempFolder};
 use crate::tables::Tables;
 
 /// What a call of [`Run::next`](crate::Run::next) needs.
@@ -28,11 +30,25 @@ pub struct Ctx<'a> {
     pub cancel: &'a AtomicBool,
     /// The tables, in the transaction of the statement.
     pub tables: &'a dyn Tables,
-    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`.
+    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`, all together:
+    /// it ends with `53200` where it needs more.
     pub memory_bytes_max: usize,
+    /// What operators do with what they cannot hold. None where they hold everything.
+    pub spill: Option<Spill<'a>>,
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
+}
+
+/// When operators write rows to files, and where.
+#[derive(Clone, Copy)]
+pub struct Spill<'a> {
+    /// The folder of the files.
+    pub folder: &'a Arc<TempFolder>,
+    /// How many bytes of rows, as they are written, a sort or a kept table holds before.
+    pub work_bytes: usize,
+    /// The same of a hash table.
+    pub hash_bytes: usize,
 }
 
 /// What the operators of one execution share.
@@ -41,7 +57,7 @@ pub(crate) struct Shared {
     pub(crate) subplans: Vec<RefCell<Subplan>>,
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
-    pub(crate) work: Vec<RefCell<Queue>>,
+    pub(crate) work: Vec<RefCell<RowStore>>,
     /// The row that is looked at again.
     pub(crate) given: RefCell<Row>,
     /// The rows that the statement has changed.
@@ -71,7 +87,7 @@ impl Shared {
     pub(crate) fn clear(&self) {
         self.slots.borrow_mut().fill(Datum::Null);
         self.ctes.iter().for_each(|table| table.borrow_mut().rewind(self));
-        self.work.iter().for_each(|queue| queue.borrow_mut().rows.clear());
+        self.work.iter().for_each(|rows| rows.borrow_mut().clear(self));
         self.subplans.iter().for_each(|subplan| subplan.borrow_mut().forget(self));
         self.touched.borrow_mut().clear();
         self.rows_changed.set(0);
@@ -153,9 +169,12 @@ impl Around for Env<'_> {
 }
 
 /// The bytes that an operator holds, counted against what the statement may.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Held {
+    /// As they lie in memory.
     bytes: usize,
+    /// As they would be written.
+    packed_bytes: usize,
 }
 
 impl Held {
@@ -173,30 +192,48 @@ impl Held {
         }
         env.shared.held_bytes.set(all);
         self.bytes += bytes;
+        self.packed_bytes += bytes;
         Ok(())
     }
 
     /// Counts a row.
     pub(crate) fn add_row(&mut self, env: &Env<'_>, row: &[Datum]) -> Result<()> {
-        self.add(env, row_bytes(row))
+        let before = self.packed_bytes;
+        let heap: usize = row.iter().map(heap_bytes).sum();
+        self.add(env, size_of::<Row>() + std::mem::size_of_val(row) + heap)?;
+        self.packed_bytes = before + ROW_BYTES + VALUE_BYTES * row.len() + heap;
+        Ok(())
+    }
+
+    /// The folder to write to, where more is held than should be; `hash` for a hash table.
+    ///
+    /// What is compared with `work_mem` are the bytes that rows have when they are written. In memory
+    /// they take two to three times as many.
+    pub(crate) fn is_over<'e>(&self, env: &Env<'e>, hash: bool) -> Option<&'e Arc<TempFolder>> {
+        let spill = env.ctx.spill.as_ref()?;
+        let most = if hash { spill.hash_bytes } else { spill.work_bytes };
+        (self.packed_bytes > most).then_some(spill.folder)
     }
 
     /// Nothing is held any more.
     pub(crate) fn clear(&mut self, shared: &Shared) {
         shared.held_bytes.set(shared.held_bytes.get().saturating_sub(self.bytes));
-        self.bytes = 0;
+        *self = Held::default();
     }
 }
 
-/// About how many bytes a row takes.
-fn row_bytes(row: &[Datum]) -> usize {
-    let heap = |datum: &Datum| match datum {
+/// What a written row, and each value of it, has beside what is of any length.
+const ROW_BYTES: usize = 16;
+const VALUE_BYTES: usize = 8;
+
+/// How many bytes of a value lie elsewhere.
+fn heap_bytes(value: &Datum) -> usize {
+    match value {
         Datum::Text(text) => text.len(),
         Datum::Bytea(bytes) => bytes.len(),
         Datum::Array(array) => array.as_ref().as_bytes().len(),
         Datum::Record(record) => record.as_ref().as_bytes().len(),
-        Datum::Jsonb(_) => 64,
+        Datum::Jsonb(value) => value.bytes().len(),
         _ => 0,
-    };
-    size_of::<Row>() + std::mem::size_of_val(row) + row.iter().map(heap).sum::<usize>()
+    }
 }

@@ -28,6 +28,7 @@ const RESTING_MAX: usize = 16;
 pub struct Prepared {
     plan: Plan,
     locks_rows: bool,
+    holds_rows: bool,
     changed: Vec<Oid>,
     locked: Vec<Oid>,
     resting: Mutex<Vec<Machine>>,
@@ -48,11 +49,11 @@ impl Prepared {
         let mut plan = lower::lower(plan, names, context, schema)?;
         rewrite::rewrite(&mut plan, names, schema);
         let machine = Machine::new(&plan, names)?;
-        let locks_rows = plan.locks_rows();
+        let (locks_rows, holds_rows) = (plan.locks_rows(), plan.holds_rows());
         let (changed, locked) = plan.tables_held();
         let (changed, locked) = (changed.into_iter().collect(), locked.into_iter().collect());
         let resting = Mutex::new(vec![machine]);
-        Ok(Arc::new(Self { plan, locks_rows, changed, locked, resting }))
+        Ok(Arc::new(Self { plan, locks_rows, holds_rows, changed, locked, resting }))
     }
 
     /// The columns of the rows.
@@ -68,6 +69,11 @@ impl Prepared {
     /// True where rows that are read are locked.
     pub fn locks_rows(&self) -> bool {
         self.locks_rows
+    }
+
+    /// True where an operator holds rows: how much memory it may use matters then.
+    pub fn holds_rows(&self) -> bool {
+        self.holds_rows
     }
 
     /// The tables whose rows are changed.

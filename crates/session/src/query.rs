@@ -14,7 +14,7 @@ use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
-use crate::client::Surroundings;
+use crate::client::{Client, Surroundings};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::Names;
@@ -63,6 +63,34 @@ impl Planned {
             self.allowed.store(names.role.0, Ordering::Relaxed);
         }
         Ok(())
+    }
+}
+
+/// What memory a statement may use.
+struct Memory {
+    bytes_max: usize,
+    /// What an operator holds before it writes rows to files, and what one with a hash table does.
+    work: Option<(usize, usize)>,
+}
+
+impl Memory {
+    /// As the settings of a session say.
+    fn of(client: &Client) -> Memory {
+        let settings = client.settings.borrow();
+        let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
+        let most = client.instance.memory_bytes_max;
+        let bytes_max = match bytes("query_mem_max") {
+            0 => most,
+            bytes => bytes.min(most),
+        };
+        let work = bytes("work_mem");
+        let hash = (work as f64 * settings.real("hash_mem_multiplier")) as usize;
+        Memory { bytes_max, work: Some((work, hash)) }
+    }
+
+    fn spill<'a>(&self, folder: Option<&'a Arc<exec::TempFolder>>) -> Option<exec::Spill<'a>> {
+        let ((work_bytes, hash_bytes), folder) = (self.work?, folder?);
+        Some(exec::Spill { folder, work_bytes, hash_bytes })
     }
 }
 
@@ -179,6 +207,10 @@ impl Session {
             statements: &self.statements,
             cursors: &self.cursors,
         };
+        let memory = match planned.prepared.holds_rows() {
+            true => Memory::of(&self.client),
+            false => Memory { bytes_max: instance.memory_bytes_max, work: None },
+        };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
             handles: &instance.handles,
@@ -191,7 +223,8 @@ impl Session {
             frame: evaluator.frame(),
             cancel: &self.client.slot.stop,
             tables: &stored,
-            memory_bytes_max: instance.memory_bytes_max,
+            memory_bytes_max: memory.bytes_max,
+            spill: memory.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
         };
         let columns = portal.columns.as_deref().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use scalar::{Volatility, registry};
 use sql::bind::walk;
-use sql::plan::{Call, Expr, ExprKind, Moment, SortKey};
+use sql::plan::{AggregateCall, Call, Expr, ExprKind, Moment, SortKey};
 use types::Oid;
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
@@ -214,6 +214,27 @@ impl Plan {
         let mut locks = false;
         self.each(&mut |node| locks |= matches!(node.kind, Kind::LockRows { .. }));
         locks
+    }
+
+    /// True where an operator holds rows of those below it.
+    pub fn holds_rows(&mut self) -> bool {
+        let mut holds = !self.subplans.is_empty();
+        self.each(&mut |node| {
+            holds |= match &node.kind {
+                Kind::Join(join) => join.lateral.is_none(),
+                Kind::Aggregate(aggregate) => {
+                    let sorts = |call: &AggregateCall| call.distinct || !call.order.is_empty();
+                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(sorts)
+                }
+                Kind::Window { .. }
+                | Kind::Distinct(_)
+                | Kind::Sort { .. }
+                | Kind::SetOperation { .. }
+                | Kind::With { .. } => true,
+                _ => false,
+            };
+        });
+        holds
     }
 
     /// The tables whose rows are changed; and where rows are locked, the tables that are read.

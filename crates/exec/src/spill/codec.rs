@@ -94,7 +94,8 @@ pub(crate) fn read_row(from: &mut &[u8], out: &mut Row) -> Result<()> {
             }
             Repr::Bytea => Datum::Bytea(take_bytes(from)?.into()),
             _ => {
-                let value = RowView::new(take_bytes(from)?, &[repr])?.get(0)?;
+                let columns = [repr];
+                let value = RowView::new(take_bytes(from)?, &columns)?.get(0)?;
                 value.ok_or_else(damaged)?.to_owned()
             }
         });

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Error, Result, SqlState};
 use vfs::{File, OpenMode, Vfs};
 
+use super::read_row;
+use crate::op::Row;
+
 /// How many bytes are written at once.
 const WRITE_BYTES: usize = 16 << 10;
 /// How many bytes are read at once, at least.
@@ -24,8 +27,6 @@ pub struct TempFolder {
     fs: Arc<dyn Vfs>,
     dir: PathBuf,
     next: AtomicU64,
-    /// Bytes that files of this folder have now.
-    bytes: AtomicU64,
 }
 
 impl TempFolder {
@@ -41,19 +42,18 @@ impl TempFolder {
         } else {
             fs.create_dir_all(dir)?;
         }
-        let (next, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Arc::new(Self { fs: Arc::clone(fs), dir: dir.to_owned(), next, bytes }))
+        Ok(Arc::new(Self { fs: Arc::clone(fs), dir: dir.to_owned(), next: AtomicU64::new(0) }))
     }
 
-    /// How many bytes its files have.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+    /// How many files have been made so far.
+    pub fn files_made(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
     }
 
     fn create(self: &Arc<Self>) -> Result<Arc<TempFile>> {
         let path = self.dir.join(format!("{}.tmp", self.next.fetch_add(1, Ordering::Relaxed)));
         let file = self.fs.open(&path, OpenMode::CreateNew).map_err(|error| failed(&error))?;
-        Ok(Arc::new(TempFile { file, path, folder: Arc::clone(self), bytes: AtomicU64::new(0) }))
+        Ok(Arc::new(TempFile { file, path, folder: Arc::clone(self) }))
     }
 }
 
@@ -71,12 +71,10 @@ struct TempFile {
     file: Arc<dyn File>,
     path: PathBuf,
     folder: Arc<TempFolder>,
-    bytes: AtomicU64,
 }
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        self.folder.bytes.fetch_sub(self.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
         // What cannot be removed now is removed when the folder is opened again.
         let _ = self.folder.fs.remove(&self.path);
     }
@@ -119,10 +117,7 @@ impl Writer {
             None => self.file.insert(self.folder.create()?),
         };
         file.file.write_all_at(&self.buffer, self.at).map_err(|error| failed(&error))?;
-        let bytes = self.buffer.len() as u64;
-        file.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.folder.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.at += bytes;
+        self.at += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }
@@ -185,6 +180,14 @@ impl Reader {
         let start = self.at + 4;
         self.at = start + length;
         Ok(Some(&self.buffer[start..self.at]))
+    }
+
+    /// Puts the next record, which is a row, into `out`; false at the end.
+    pub(crate) fn row(&mut self, out: &mut Row) -> Result<bool> {
+        match self.next()? {
+            Some(mut record) => read_row(&mut record, out).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     /// Reads until so many bytes are there; false where the tape ends before.

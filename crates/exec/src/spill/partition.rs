@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use types::{Datum, Result};
 
-use super::{Reader, Tape, TempFolder, Writer, read_row, write_row};
+use super::{Reader, Tape, TempFolder, Writer, write_row};
 use crate::ctx::{Env, Held, Shared};
 use crate::op::Row;
 use crate::op::hash::KeyTable;
@@ -85,22 +85,11 @@ impl Unique {
     pub(crate) fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         loop {
             if let Some(reader) = &mut self.reader {
-                while let Some(mut record) = reader.next()? {
-                    env.tick()?;
-                    read_row(&mut record, out)?;
-                    // The reader stays where it is while the row is offered.
-                    let row = std::mem::take(out);
-                    let taken = self.reader.take();
-                    let is_new = self.offer(env, &row);
-                    self.reader = taken;
-                    *out = row;
-                    if is_new? {
-                        return Ok(true);
-                    }
-                    break;
-                }
-                if self.reader.as_mut().is_some_and(|reader| reader.is_at_end()) {
+                env.tick()?;
+                if !reader.row(out)? {
                     self.reader = None;
+                } else if self.offer(env, out)? {
+                    return Ok(true);
                 }
                 continue;
             }

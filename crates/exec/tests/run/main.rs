@@ -24,6 +24,7 @@ mod indexes;
 mod script;
 mod session;
 mod sessions;
+mod spilling;
 mod world;
 
 use std::fs;
