@@ -1,6 +1,6 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use scalar::facts::Facts;
 use scalar::function::Eval;
@@ -11,6 +11,7 @@ use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
 use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
 
 use crate::ctx::Shared;
+use crate::explain::tree::Observed;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
@@ -27,6 +28,7 @@ use crate::op::modify::{self, Conflict, Modify, Target};
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
 use crate::op::path::{Equal, Path};
+use crate::op::probe::{Probe, Seen};
 use crate::op::scan::{Chance, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
@@ -39,6 +41,8 @@ use crate::plan::{self, Body, Join, Kind, Link, Node, Plan, Table, each_part, is
 pub(crate) struct Machine {
     pub(crate) root: Input,
     pub(crate) shared: Shared,
+    /// Where the operators of the plan stand among what is seen, by their addresses.
+    probes: HashMap<usize, usize>,
 }
 
 impl Machine {
@@ -47,7 +51,29 @@ impl Machine {
     /// # Errors
     /// `0A000` for expressions that cannot be computed.
     pub(crate) fn new(plan: &Plan, types: &dyn TypeSource) -> Result<Self> {
-        let mut builder = Builder { plan, types, sources: Vec::new() };
+        Self::build(plan, types, None)
+    }
+
+    /// The machine for a plan whose operators are looked at.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub(crate) fn probed(plan: &Plan, types: &dyn TypeSource) -> Result<Self> {
+        Self::build(plan, types, Some(HashMap::new()))
+    }
+
+    /// What was seen of the operators, by their addresses.
+    pub(crate) fn observed(&self) -> Observed {
+        let seen = self.shared.seen.borrow();
+        self.probes.iter().map(|(address, at)| (*address, seen[*at])).collect()
+    }
+
+    fn build(
+        plan: &Plan,
+        types: &dyn TypeSource,
+        probes: Option<HashMap<usize, usize>>,
+    ) -> Result<Self> {
+        let mut builder = Builder { plan, types, sources: Vec::new(), probes };
         let root = builder.node(&plan.root)?;
         let subplans = (0..plan.subplans.len())
             .map(|number| builder.subplan(number))
@@ -56,7 +82,9 @@ impl Machine {
         for (table, source) in builder.sources {
             shared.ctes[table as usize].borrow_mut().set(source);
         }
-        Ok(Self { root, shared })
+        let probes = builder.probes.unwrap_or_default();
+        shared.seen.borrow_mut().resize(probes.len(), Seen::default());
+        Ok(Self { root, shared, probes })
     }
 }
 
@@ -72,13 +100,15 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
         tables: 0,
         columns: Vec::new(),
     };
-    Builder { plan: &plan, types, sources: Vec::new() }.node(node)
+    Builder { plan: &plan, types, sources: Vec::new(), probes: None }.node(node)
 }
 
 struct Builder<'a> {
     plan: &'a Plan,
     types: &'a dyn TypeSource,
     sources: Vec<(u32, Source)>,
+    /// The probes so far, where operators are looked at.
+    probes: Option<HashMap<usize, usize>>,
 }
 
 fn internal(message: impl Into<String>) -> Error {
@@ -108,6 +138,18 @@ impl Builder<'_> {
     }
 
     fn node(&mut self, node: &Node) -> Result<Input> {
+        let input = self.operator(node)?;
+        Ok(self.looked_at(node, input))
+    }
+
+    fn looked_at(&mut self, node: &Node, input: Input) -> Input {
+        let Some(probes) = &mut self.probes else { return input };
+        let at = probes.len();
+        probes.insert(std::ptr::from_ref(node).addr(), at);
+        Box::new(Probe::new(input, at))
+    }
+
+    fn operator(&mut self, node: &Node) -> Result<Input> {
         Ok(match &node.kind {
             Kind::Values(rows) => {
                 let rows = rows.iter().map(|row| self.programs(row));
@@ -370,7 +412,7 @@ impl Builder<'_> {
         offset: Option<&Expr>,
     ) -> Result<Input> {
         let Some(limit) = limit else { return self.node(node) };
-        Ok(match &node.kind {
+        let input: Input = match &node.kind {
             Kind::Sort { input, keys, top: true } => {
                 let bound =
                     sort::Bound { limit: self.program(limit)?, offset: self.maybe(offset)? };
@@ -382,8 +424,9 @@ impl Builder<'_> {
                 let below = self.limited(input, Some(limit), offset)?;
                 Box::new(Project::new(below, programs, width))
             }
-            _ => self.node(node)?,
-        })
+            _ => return self.node(node),
+        };
+        Ok(self.looked_at(node, input))
     }
 
     fn join(&mut self, join: &Join) -> Result<Input> {

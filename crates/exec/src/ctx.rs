@@ -16,6 +16,7 @@ use sql::eval::{Around, Frame, Program, Row as EvalRow};
 use types::{Datum, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
+use crate::op::probe::Seen;
 use crate::op::subplan::Subplan;
 use crate::op::with::CteState;
 use crate::spill::{RowStore, TempFolder};
@@ -38,6 +39,8 @@ pub struct Ctx<'a> {
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
+    /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
+    pub clock: Option<&'a dyn Fn() -> u64>,
 }
 
 /// When operators write rows to files, and where.
@@ -64,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) touched: RefCell<HashSet<(Oid, Vec<u8>), FixedState>>,
     /// How many rows the outermost change has changed.
     pub(crate) rows_changed: Cell<u64>,
+    /// What probes have seen.
+    pub(crate) seen: RefCell<Vec<Seen>>,
     held_bytes: Cell<usize>,
     ticks: Cell<u64>,
 }
@@ -78,6 +83,7 @@ impl Shared {
             given: RefCell::default(),
             touched: RefCell::default(),
             rows_changed: Cell::new(0),
+            seen: RefCell::default(),
             held_bytes: Cell::new(0),
             ticks: Cell::new(0),
         }
@@ -213,6 +219,11 @@ impl Held {
         let spill = env.ctx.spill.as_ref()?;
         let most = if hash { spill.hash_bytes } else { spill.work_bytes };
         (self.packed_bytes > most).then_some(spill.folder)
+    }
+
+    /// How many bytes are held.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes as u64
     }
 
     /// Nothing is held any more.

@@ -170,7 +170,7 @@ impl Session {
         planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        let running = Running { planned, run, has_given: false, has_locks: false, rows_max: None };
+        let running = Running { planned, run, has_given: false, has_locks: false, rows_max: None, is_probed: false };
         Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
@@ -191,7 +191,9 @@ impl Session {
         }
         self.lock_planned(portal)?;
         let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
-        let Running { planned, run, has_given, rows_max: look_max, .. } = &mut **running;
+        let Running { planned, run, has_given, rows_max: look_max, is_probed, .. } = &mut **running;
+        let clock = Arc::clone(&self.client.instance.env.clock);
+        let now_us = || clock.monotonic_us();
         let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
@@ -226,6 +228,7 @@ impl Session {
             memory_bytes_max: memory.bytes_max,
             spill: memory.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
+            clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
         let types = surroundings.types();
@@ -257,6 +260,7 @@ impl Session {
         }
         let rows = if planned.writes { run.rows_changed() } else { portal.rows };
         let tag = Tag::rows(planned.tag, rows);
+        portal.observed = is_probed.then(|| run.observed());
         let again = if planned.writes { tag.clone() } else { Tag::rows(planned.tag, 0) };
         portal.work = Work::Done(again);
         Ok(Done::Complete(tag))
@@ -342,6 +346,8 @@ pub(crate) struct Running {
     pub has_locks: bool,
     /// How many rows may be looked at.
     pub rows_max: Option<u64>,
+    /// True where its operators are looked at.
+    pub is_probed: bool,
 }
 
 /// The type that a constant has by itself.

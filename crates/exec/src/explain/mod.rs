@@ -14,6 +14,8 @@
 //! of the left row on its left side and one of the right row, counted from 0, on its right.
 
 pub(crate) mod expr;
+pub mod render;
+pub mod tree;
 
 use std::fmt::Write;
 

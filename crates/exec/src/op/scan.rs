@@ -12,6 +12,7 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::{Path, Range};
+use super::probe::Report;
 use super::{Operator, Row};
 use crate::ctx::{Env, Shared};
 use crate::tables::{Asked, Moment, Reach, Scanning};
@@ -70,6 +71,8 @@ pub(crate) struct Scan {
     /// The key of the one row that is looked up, and whether that was done.
     key: Vec<u8>,
     is_done: bool,
+    /// How many rows the condition has left out.
+    removed: u64,
     /// The state of the random numbers of a sample, and below what a row is in it.
     chance_of_row: Option<(u64, u64)>,
 }
@@ -99,6 +102,7 @@ impl Scan {
             open: None,
             key: Vec::new(),
             is_done: false,
+            removed: 0,
             chance_of_row: None,
         }
     }
@@ -161,7 +165,12 @@ impl Scan {
             key::write(value.as_ref(), *order, &mut self.key);
         }
         let tables = env.ctx.tables;
-        Ok(tables.get(self.relation, &self.key, &self.attnums, out)? && self.is_wanted(env, out)?)
+        if !tables.get(self.relation, &self.key, &self.attnums, out)? {
+            return Ok(false);
+        }
+        let is_wanted = self.is_wanted(env, out)?;
+        self.removed += u64::from(!is_wanted);
+        Ok(is_wanted)
     }
 
     /// True where a row fits the condition.
@@ -203,10 +212,18 @@ impl Operator for Scan {
                 self.open = None;
                 continue;
             }
-            if self.is_sampled() && self.is_wanted(env, out)? {
+            if !self.is_sampled() {
+                continue;
+            }
+            if self.is_wanted(env, out)? {
                 return Ok(true);
             }
+            self.removed += 1;
         }
+    }
+
+    fn report(&self) -> Report {
+        Report { removed: self.removed, ..Report::default() }
     }
 
     fn rewind(&mut self, _: &Shared) {

@@ -17,6 +17,7 @@ use std::collections::BinaryHeap;
 use sql::eval::{Program, Row as EvalRow};
 use types::{Error, KeyOrder, Result, SqlState, key};
 
+use super::probe::{Report, Sorted};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::spill::{Reader, Tape, Writer, read_row, write_row};
@@ -215,6 +216,14 @@ impl Sorter {
         self.entries.len()
     }
 
+    /// How the rows were sorted.
+    fn sorted(&self) -> Sorted {
+        let written = self.runs.iter().map(|(run, _)| run.bytes()).sum();
+        let is_external = !self.runs.is_empty();
+        let bytes = if is_external { written } else { self.held.bytes() };
+        Sorted { is_top: false, is_external, bytes }
+    }
+
     /// Forgets all rows.
     pub(crate) fn clear(&mut self, shared: &Shared) {
         self.held.clear(shared);
@@ -328,6 +337,11 @@ impl Operator for Sort {
             self.is_filled = true;
         }
         self.sorter.next(out, None)
+    }
+
+    fn report(&self) -> Report {
+        let sorted = Sorted { is_top: self.bound.is_some(), ..self.sorter.sorted() };
+        Report { sort: self.is_filled.then_some(sorted), ..Report::default() }
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -169,7 +169,7 @@ fn equality(keys: &[((Expr, Expr), Expr)], at: usize, value: Expr, right: Expr) 
 }
 
 /// About how many rows an operator gives.
-fn rows(node: &Node, schema: &dyn Schema) -> f64 {
+pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
     match &node.kind {
         Kind::Values(rows) => rows.len() as f64,
         Kind::Scan(scan) => {

@@ -29,6 +29,7 @@ mod prune;
 mod push;
 mod semi;
 
+pub(crate) use join::rows as estimate;
 use types::TypeSource;
 
 use crate::plan::{Node, Plan};

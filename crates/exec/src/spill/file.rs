@@ -147,6 +147,11 @@ impl Tape {
         self.records
     }
 
+    /// How many bytes it has.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+
     /// A look at it from its beginning.
     pub(crate) fn read(&self) -> Reader {
         let (file, next, end) = (self.file.clone(), self.start, self.end);

@@ -214,7 +214,9 @@ impl Session {
             let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
             let spill = self.spill();
             let rows_max = None;
-            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max };
+            let clock = None;
+            let mut ctx =
+                Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max, clock };
             let mut run = prepared.start();
             let mut row = Vec::new();
             while run.next(&mut ctx, &mut row)? {
@@ -268,7 +270,9 @@ impl Session {
             let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
             let spill = self.spill();
             let rows_max = None;
-            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max };
+            let clock = None;
+            let mut ctx =
+                Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max, clock };
             let mut run = prepared.start();
             while run.next(&mut ctx, &mut row).expect("the statement runs") {}
         }
