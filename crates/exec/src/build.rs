@@ -157,7 +157,7 @@ impl Builder<'_> {
             }
             Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
             Kind::Given => Box::new(Given::default()),
-            Kind::Functions { functions, ordinality } => {
+            Kind::Functions { functions, ordinality, .. } => {
                 let functions = functions.iter().map(|(expr, width)| {
                     Ok(match SetProgram::compile(expr, self.types)? {
                         Some(set) => (Function::Set(set), *width),

@@ -95,7 +95,7 @@ fn head(node: &Node) -> String {
             format!("Values {}", rows.join(", ")).trim_end().to_owned()
         }
         Kind::Scan(scan) => scan_head(scan),
-        Kind::Functions { functions, ordinality } => {
+        Kind::Functions { functions, ordinality, .. } => {
             let functions: Vec<String> =
                 functions.iter().map(|(expr, _)| expr.to_string()).collect();
             let ordinality = if *ordinality { " with ordinality" } else { "" };
@@ -145,9 +145,9 @@ fn head(node: &Node) -> String {
             format!("{op}{}", if *all { " all" } else { "" })
         }
         Kind::With { .. } => "With".to_owned(),
-        Kind::CteScan { table, name } => format!("CteScan {table} {name}"),
+        Kind::CteScan { table, name, .. } => format!("CteScan {table} {name}"),
         Kind::Given => "Given".to_owned(),
-        Kind::WorkTable { table, name } => format!("WorkTable {table} {name}"),
+        Kind::WorkTable { table, name, .. } => format!("WorkTable {table} {name}"),
         Kind::Modify(modify) => {
             let mut line = sql::explain::action(&modify.action, &modify.name);
             if let Some(returning) = &modify.returning {

@@ -262,7 +262,7 @@ impl Teller<'_> {
                 let names = (0..node.width()).map(name).collect();
                 (entry, names)
             }
-            Kind::Functions { functions, .. } => {
+            Kind::Functions { functions, columns, .. } => {
                 let name = match functions.first().map(|(expr, _)| &expr.kind) {
                     Some(ExprKind::Call(call)) => call.name.clone(),
                     _ => "function".to_owned(),
@@ -275,14 +275,10 @@ impl Teller<'_> {
                 if self.manner.verbose {
                     entry.properties.push(("Function Call", text(calls.join(", "))));
                 }
-                let names = match node.width() {
-                    1 => vec![Name::column("", name)],
-                    width => {
-                        let column = |at| Name::column(&format!("{name}."), format!("column{at}"));
-                        (1..=width).map(column).collect()
-                    }
-                };
-                (entry, names)
+                let names = columns.iter().map(|column| {
+                    Name::column("", scalar::quote::identifier(column))
+                });
+                (entry, names.collect())
             }
             Kind::Join(join) => self.join(node, join),
             Kind::Aggregate(aggregate) => {
@@ -380,7 +376,7 @@ impl Teller<'_> {
                 entry.below = before;
                 (entry, names)
             }
-            Kind::CteScan { table, name } | Kind::WorkTable { table, name } => {
+            Kind::CteScan { table, name, columns } | Kind::WorkTable { table, name, columns } => {
                 let is_work = matches!(node.kind, Kind::WorkTable { .. });
                 let kind = if is_work { "WorkTable Scan" } else { "CTE Scan" };
                 let mut entry = self.over(node, kind, vec![]);
@@ -389,9 +385,15 @@ impl Teller<'_> {
                 entry.facts.push(("Alias", text(&**name)));
                 let known = self.tables.get(table).cloned();
                 let prefix = if self.has_prefix { format!("{name}.") } else { String::new() };
-                let place = |at: usize| match known.as_ref().and_then(|names| names.get(at)) {
-                    Some(column) => Name::column(&prefix, &*column.bare),
-                    None => Name::column(&prefix, format!("column{}", at + 1)),
+                let place = |at: usize| {
+                    let known = known.as_ref().and_then(|names| names.get(at));
+                    match (columns.get(at), known) {
+                        (Some(column), _) => {
+                            Name::column(&prefix, scalar::quote::identifier(column))
+                        }
+                        (None, Some(name)) => name.clone(),
+                        (None, None) => Name::column(&prefix, format!("column{}", at + 1)),
+                    }
                 };
                 let names = (0..node.width()).map(place).collect();
                 (entry, names)
@@ -503,7 +505,23 @@ impl Teller<'_> {
         }
         if let Some(condition) = &scan.condition {
             self.note_subplans(&names, condition);
-            entry.properties.push(("Filter", text(self.expr(&own_names, condition))));
+            // What the index was asked has been told.
+            let told = entry.properties.iter().find_map(|(title, value)| match value {
+                Value::Text(told) if title.ends_with("Cond") => Some(told.clone()),
+                _ => None,
+            });
+            let told = told.unwrap_or_default();
+            let parts = match &condition.kind {
+                ExprKind::And(parts) => &parts[..],
+                _ => std::slice::from_ref(condition),
+            };
+            let parts = parts.iter().map(|part| self.expr(&own_names, part));
+            let mut parts: Vec<String> = parts.filter(|part| !told.contains(part)).collect();
+            match parts.len() {
+                0 => {}
+                1 => entry.properties.push(("Filter", text(parts.remove(0)))),
+                _ => entry.properties.push(("Filter", text(format!("({})", parts.join(" AND "))))),
+            }
         }
         (entry, names)
     }
@@ -682,11 +700,14 @@ impl Teller<'_> {
         if let Action::Insert { conflict: Some(conflict), .. } = &modify.action {
             let resolution = if conflict.update.is_some() { "UPDATE" } else { "NOTHING" };
             entry.properties.push(("Conflict Resolution", text(resolution)));
-            let unique = modify.facts.iter().flat_map(|facts| &facts.keys);
-            let arbiters: Vec<String> = unique
-                .filter(|key| key.index.is_some_and(|oid| conflict.arbiters.contains(&oid)))
-                .map(|key| key.name.clone())
-                .collect();
+            let keys = modify.facts.as_ref().map(|facts| &facts.keys[..]).unwrap_or_default();
+            // The one that has no entries is the key of the rows.
+            let name = |oid: &types::Oid| {
+                let own = || keys.iter().find(|key| key.index.is_none());
+                let found = keys.iter().find(|key| key.index == Some(*oid)).or_else(own);
+                found.map(|key| key.name.clone())
+            };
+            let arbiters: Vec<String> = conflict.arbiters.iter().filter_map(name).collect();
             if !arbiters.is_empty() {
                 entry.properties.push(("Conflict Arbiter Indexes", Value::List(arbiters)));
             }

@@ -62,6 +62,8 @@ pub enum Kind {
         functions: Vec<(Expr, usize)>,
         /// True where the last column numbers the rows.
         ordinality: bool,
+        /// The names of the columns.
+        columns: Arc<[String]>,
     },
     /// The rows of which the condition is true.
     Filter {
@@ -148,6 +150,8 @@ pub enum Kind {
         table: u32,
         /// Its name.
         name: String,
+        /// The names of its columns, where they are known.
+        columns: Arc<[String]>,
     },
     /// One row that is put in the place of a scan, to see whether it still fits.
     Given,
@@ -157,6 +161,8 @@ pub enum Kind {
         table: u32,
         /// Its name.
         name: String,
+        /// The names of its columns, where they are known.
+        columns: Arc<[String]>,
     },
     /// Rows of tables are changed.
     Modify(Box<Modify>),
