@@ -22,6 +22,7 @@
 
 mod build;
 mod gin;
+mod search;
 mod shape;
 
 use std::sync::Arc;
@@ -29,7 +30,8 @@ use std::sync::Arc;
 use store::TableId;
 use types::{Datum, DatumRef, KeyOrder, key, row, text};
 
-pub use gin::{GinClass, item_of, items};
+pub use gin::GinClass;
+pub use search::{Ask, Query};
 pub use shape::KeyShape;
 
 use crate::catalog::{IndexKey, IndexMethod, IndexPart, Relation};
