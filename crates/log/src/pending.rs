@@ -102,6 +102,20 @@ impl Pending {
         Ok(self.end())
     }
 
+    /// Fills up the segment and begins the next; returns its first position, and the position past the
+    /// frame that it begins with.
+    pub fn turn(&mut self, durable: u64, random: &dyn Random, options: &LogOptions) -> (u64, u64) {
+        if self.room >= ROOM_MIN {
+            let zeroes = vec![0; self.room as usize - HEADER];
+            self.put(Kind::Fill, durable, &zeroes);
+        }
+        self.make_room(random, options);
+        let first = self.end();
+        self.put(Kind::Fill, durable, &[]);
+        self.marked = false;
+        (first, self.end())
+    }
+
     /// Appends the mark of a clean close: everything before it is durable.
     pub fn push_mark(&mut self, random: &dyn Random, options: &LogOptions) -> u64 {
         self.make_room(random, options);

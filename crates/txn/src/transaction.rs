@@ -415,7 +415,7 @@ impl Transaction {
     pub fn write(&mut self, table: TableId, key: Vec<u8>, op: Op) -> Result<(), TxnError> {
         let bytes = match &op {
             Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
-            Op::Delete => 0,
+            Op::Delete | Op::Erase { .. } => 0,
         };
         self.check_size(&key, bytes)?;
         self.writes.push(Write { table, key, op });
