@@ -37,6 +37,7 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use store::{Csn, Loaded, Op, TableId, Write};
 
+use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::locks::{Acquired, Held, LockFailure, Modes, Patience, RelationLock, RowLock, TxnId};
@@ -196,6 +197,29 @@ impl Transaction {
 
     pub(crate) fn note_range(&self, table: TableId, lower: Vec<u8>, upper: Option<Vec<u8>>) {
         self.reads.lock().add_range(table, lower, upper);
+    }
+
+    /// Counts a range of keys as read, under SERIALIZABLE: for one who has looked at the past of its keys
+    /// up to the snapshot.
+    pub fn note_scan(&self, table: TableId, range: KeyRange) {
+        if !self.is_serializable() {
+            return;
+        }
+        let lower = match range.lower {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => Vec::new(),
+        };
+        let upper = match range.upper {
+            Bound::Included(key) => Some([&key, &[0][..]].concat()),
+            Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        self.note_range(table, lower, upper);
+    }
+
+    /// True where it has written to a table.
+    pub fn has_written(&self, table: TableId) -> bool {
+        self.writes.touches(table)
     }
 
     /// The state of `key` with the transaction's own writes, unmerged; `None` where it is absent or

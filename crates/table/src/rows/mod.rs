@@ -24,6 +24,8 @@
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
+//! | `eras` | [`Era`]: where the rows of a relation are, and were |
+//! | `erase` | [`erase`](erase()): rows that never were |
 //! | `patch` | small changes of large rows |
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
@@ -32,6 +34,8 @@
 mod change;
 mod count;
 mod cursor;
+mod eras;
+mod erase;
 mod handles;
 mod history;
 mod ids;
@@ -45,6 +49,9 @@ mod tests;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
+pub(crate) use erase::ERASURES;
+pub use erase::{Erasure, RowAt, clean, erase, erasures};
+pub use eras::Era;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};

@@ -317,7 +317,7 @@ impl Table {
     }
 
     /// Ends a row and its entries.
-    fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
+    pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
         change.txn.write(self.storage, key.to_vec(), Op::Delete)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
