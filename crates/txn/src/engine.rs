@@ -467,7 +467,7 @@ impl Engine {
     }
 
     /// Checks what was read against the commits since; returns up to which it is valid now.
-    fn validate<'a>(
+    pub(crate) fn validate<'a>(
         &self,
         reads: Option<(&'a ReadSet, Csn)>,
     ) -> Result<Option<(&'a ReadSet, Csn)>, TxnError> {

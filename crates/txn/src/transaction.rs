@@ -217,6 +217,16 @@ impl Transaction {
         self.note_range(table, lower, upper);
     }
 
+    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written meanwhile.
+    /// For one who is about to report what follows from that.
+    pub fn check_reads(&self) -> Result<(), TxnError> {
+        let reads = self.reads.lock();
+        if reads.is_empty() {
+            return Ok(());
+        }
+        self.engine.validate(Some((&*reads, self.snapshot.csn()))).map(|_| ())
+    }
+
     /// True where it has written to a table.
     pub fn has_written(&self, table: TableId) -> bool {
         self.writes.touches(table)

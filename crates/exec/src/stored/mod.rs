@@ -23,7 +23,7 @@ use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
 use table::rows::{Change, Era, Handles, Row, RowAt, RowValues, RowVersion, Table};
-use txn::{RowLock, Transaction, TxnError, Wait};
+use txn::{Isolation, RowLock, Transaction, TxnError, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
 
@@ -238,6 +238,11 @@ fn position(attnum: i16) -> usize {
     usize::try_from(attnum - 1).unwrap_or_default()
 }
 
+/// 40001 where what decides is a row that the snapshot does not see.
+fn unseen(newest: Csn) -> table::Error {
+    TxnError::Serialization { why: txn::SerializationFailure::Updated(newest) }.into()
+}
+
 /// A row of the executor as `table` has it.
 fn whole<'r>(table: &Table, row: &'r [Datum]) -> Cow<'r, [Datum]> {
     let relation = table.relation();
@@ -325,7 +330,13 @@ impl Tables for Stored<'_> {
                 });
                 let deciding: Vec<usize> = deciding.map(|(at, _)| at).collect();
                 if let Some(key) = table.conflict(change, &row, &deciding)? {
-                    return Ok(Inserted::Conflict(key));
+                    let txn = &*change.txn;
+                    let is_seen = txn.isolation() == Isolation::ReadCommitted
+                        || table.get(txn.view(), &key)?.is_some();
+                    return match is_seen {
+                        true => Ok(Inserted::Conflict(key)),
+                        false => Err(unseen(txn.latest().csn())),
+                    };
                 }
             }
             Ok(Inserted::Done(table.insert(change, &row)?))

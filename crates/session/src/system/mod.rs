@@ -14,6 +14,7 @@
 
 mod activity;
 pub mod forms;
+mod grants;
 mod kinds;
 mod objects;
 mod relations;
@@ -201,6 +202,14 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_locks" => activity::locks(scene, &mut rows),
             "commits" => activity::commits(scene, &mut rows)?,
             "erasures" => activity::erasures(scene, &mut rows)?,
+            _ => {}
+        }
+    } else {
+        match system.name {
+            "table_privileges" => grants::of_tables(scene, true, &mut rows),
+            "role_table_grants" => grants::of_tables(scene, false, &mut rows),
+            "column_privileges" => grants::of_columns(scene, true, &mut rows),
+            "role_column_grants" => grants::of_columns(scene, false, &mut rows),
             _ => {}
         }
     }

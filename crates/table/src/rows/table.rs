@@ -242,6 +242,7 @@ impl Table {
         } else {
             let key = self.key_of(self.keyed_by.iter().map(|at| &row[*at]));
             if is_taken(change.txn, self.storage, &key)? {
+                change.txn.check_reads()?;
                 return Err(self.duplicate(change.values, None, row));
             }
             key
@@ -337,6 +338,7 @@ impl Table {
     ) -> Result<()> {
         let Some(storage) = index.storage() else { return Ok(()) };
         if entry.is_exclusive && is_taken(change.txn, storage, &entry.key)? {
+            change.txn.check_reads()?;
             return Err(self.duplicate(change.values, Some(index), row));
         }
         if let Some(prefix) = index.deferred_prefix(&entry) {
