@@ -51,6 +51,7 @@ mod block;
 mod bulk;
 mod cache;
 mod compact;
+mod erase;
 mod error;
 mod filter;
 mod flush;
@@ -109,6 +110,16 @@ pub enum Op {
     Delta(Vec<u8>),
     /// Ends the key; it may be put again later.
     Delete,
+    /// Has the changes of the key by the commits from `from` on, up to below `to` (or this commit, where
+    /// there is none), never have been: no read finds them again, at whatever commit, and in time
+    /// the files lose their bytes. At `to` the key was put or deleted; where it is this commit, and the
+    /// key is live, by another write of it.
+    Erase {
+        /// The first commit; 0 for all there were.
+        from: Csn,
+        /// The commit after the last.
+        to: Option<Csn>,
+    },
 }
 
 /// One write of a commit.

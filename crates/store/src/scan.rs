@@ -46,6 +46,8 @@ pub struct Scan {
     end: Vec<u8>,
     begun: bool,
     ended: bool,
+    /// Something of the table is erased.
+    is_erased: bool,
 }
 
 /// The state of a key on which a scan stands.
@@ -226,6 +228,7 @@ impl Scan {
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
         let sources = mems.chain(current).chain(history).collect();
         let ended = key::is_empty(&range);
+        let is_erased = state.erased.as_ref().is_some_and(|erased| erased.touches(table));
         Scan {
             shared,
             state,
@@ -238,6 +241,7 @@ impl Scan {
             end: Vec::new(),
             begun: false,
             ended,
+            is_erased,
         }
     }
 
@@ -326,7 +330,8 @@ impl Scan {
         if known.is_none() && self.shared.forgets(&self.full, &gather) {
             return self.shared.read_in(&self.state, &self.full, Csn::MAX);
         }
-        end(&self.full, gather, known.flatten())
+        let found = end(&self.full, gather, known.flatten())?;
+        Ok(found.filter(|found| !self.is_erased || !self.state.erases(&self.full, found.csn().0)))
     }
 
     /// The next key, which stays where it is until the next call, with its state; `None` at the end
@@ -365,7 +370,7 @@ impl Scan {
             self.begin()?;
         }
         loop {
-            if !self.reverse && self.stretch(f)?.is_break() {
+            if !self.reverse && !self.is_erased && self.stretch(f)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             if !self.next_key() {
@@ -417,6 +422,17 @@ impl Scan {
         }
     }
 
+    /// True where nothing happened to the key reached since all of it was erased.
+    fn is_wiped(&self) -> Result<bool, StoreError> {
+        let spans = self.state.erased.as_ref().map_or(&[][..], |erased| erased.of(&self.full));
+        let Some(to) = spans.iter().filter(|span| span.from == 0).map(|span| span.to).max() else {
+            return Ok(false);
+        };
+        let latest = self.shared.latest_in(&self.state, &self.full)?;
+        let is_live = || self.shared.read_in(&self.state, &self.full, Csn::MAX);
+        Ok(latest.is_none_or(|csn| csn.0 <= to) && is_live()?.is_none())
+    }
+
     fn step(&mut self) -> Result<Option<Versioned>, StoreError> {
         if !self.begun {
             self.begin()?;
@@ -453,12 +469,17 @@ impl Keys {
         if !scan.begun {
             scan.begin()?;
         }
-        if !scan.next_key() {
-            return Ok(None);
-        }
-        for source in &mut scan.sources {
-            if source.key() == Some(scan.full.as_slice()) {
-                source.advance(scan.reverse, scan.at)?;
+        loop {
+            if !scan.next_key() {
+                return Ok(None);
+            }
+            for source in &mut scan.sources {
+                if source.key() == Some(scan.full.as_slice()) {
+                    source.advance(scan.reverse, scan.at)?;
+                }
+            }
+            if !scan.is_erased || !scan.is_wiped()? {
+                break;
             }
         }
         scan.ended = false;

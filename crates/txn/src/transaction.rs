@@ -37,6 +37,7 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use store::{Csn, Loaded, Op, TableId, Write};
 
+use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::loads::Loads;
@@ -197,6 +198,39 @@ impl Transaction {
 
     pub(crate) fn note_range(&self, table: TableId, lower: Vec<u8>, upper: Option<Vec<u8>>) {
         self.reads.lock().add_range(table, lower, upper);
+    }
+
+    /// Counts a range of keys as read, under SERIALIZABLE: for one who has looked at the past of its keys
+    /// up to the snapshot.
+    pub fn note_scan(&self, table: TableId, range: KeyRange) {
+        if !self.is_serializable() {
+            return;
+        }
+        let lower = match range.lower {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => Vec::new(),
+        };
+        let upper = match range.upper {
+            Bound::Included(key) => Some([&key, &[0][..]].concat()),
+            Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        self.note_range(table, lower, upper);
+    }
+
+    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written meanwhile.
+    /// For one who is about to report what follows from that.
+    pub fn check_reads(&self) -> Result<(), TxnError> {
+        let reads = self.reads.lock();
+        if reads.is_empty() {
+            return Ok(());
+        }
+        self.engine.validate(Some((&*reads, self.snapshot.csn()))).map(|_| ())
+    }
+
+    /// True where it has written to a table.
+    pub fn has_written(&self, table: TableId) -> bool {
+        self.writes.touches(table)
     }
 
     /// The state of `key` with the transaction's own writes, unmerged; `None` where it is absent or
@@ -419,7 +453,7 @@ impl Transaction {
     pub fn write(&mut self, table: TableId, key: Vec<u8>, op: Op) -> Result<(), TxnError> {
         let bytes = match &op {
             Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
-            Op::Delete => 0,
+            Op::Delete | Op::Erase { .. } => 0,
         };
         self.unload(table, &key)?;
         self.check_size(&key, bytes)?;

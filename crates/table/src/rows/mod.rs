@@ -25,6 +25,8 @@
 //! | `cursor` | [`Cursor`]: many rows |
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
+//! | `eras` | [`Era`]: where the rows of a relation are, and were |
+//! | `erase` | [`erase`](erase()): rows that never were |
 //! | `patch` | small changes of large rows |
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
@@ -33,6 +35,8 @@
 mod change;
 mod count;
 mod cursor;
+mod eras;
+mod erase;
 mod handles;
 mod history;
 mod ids;
@@ -47,6 +51,9 @@ mod tests;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
+pub(crate) use erase::ERASURES;
+pub use erase::{Erasure, RowAt, clean, erase, erasures};
+pub use eras::Era;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};

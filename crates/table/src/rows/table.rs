@@ -239,6 +239,7 @@ impl Table {
     fn add(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
         let key = self.new_key(change.txn.engine(), row)?;
         if !self.keyed_by.is_empty() && is_taken(change.txn, self.storage, &key)? {
+            change.txn.check_reads()?;
             return Err(self.duplicate(change.values, None, row));
         }
         change.txn.write(self.storage, key.clone(), Op::Put(self.encode(row)))?;
@@ -320,7 +321,7 @@ impl Table {
     }
 
     /// Ends a row and its entries.
-    fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
+    pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
         change.txn.write(self.storage, key.to_vec(), Op::Delete)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
@@ -340,6 +341,7 @@ impl Table {
     ) -> Result<()> {
         let Some(storage) = index.storage() else { return Ok(()) };
         if entry.is_exclusive && is_taken(change.txn, storage, &entry.key)? {
+            change.txn.check_reads()?;
             return Err(self.duplicate(change.values, Some(index), row));
         }
         if let Some(prefix) = index.deferred_prefix(&entry) {

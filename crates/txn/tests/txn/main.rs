@@ -6,6 +6,7 @@ mod bulk;
 mod common;
 mod crash;
 mod cursors;
+mod erase;
 mod flips;
 mod history;
 mod loads;
