@@ -163,7 +163,7 @@ fn clients(random: &mut Random) -> Vec<Client> {
 }
 
 /// Starts the server; it has said where it listens.
-fn serve(world: &World) -> (Child, SocketAddr) {
+pub(crate) fn serve(world: &World) -> (Child, SocketAddr) {
     let mut server = spawn(world);
     let mut line = String::new();
     let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
