@@ -762,6 +762,9 @@ mod tests {
 
 #[derive(Args, Debug)]
 pub(crate) struct SqlArgs {
+    /// Ask a server instead of opening the data here: postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "URL", env = "ANYWHEN_URL", hide_env_values = true)]
+    pub url: Option<String>,
     /// Run these statements, and end; may be given again
     #[arg(long, short, value_name = "SQL")]
     pub command: Vec<String>,

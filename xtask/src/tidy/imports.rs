@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
     ("table", &["vfs", "store", "txn", "types", "scalar"]),
-    ("exec", &["types", "scalar", "numeric", "sql", "store", "txn", "table"]),
+    ("exec", &["vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table"]),
     (
         "session",
         &["vfs", "json", "numeric", "types", "scalar", "sql", "store", "txn", "table", "exec"],

@@ -8,11 +8,12 @@
 //!     table              expanded              csv            json
 //! ```
 
-use anywhen::sql::{Column, Connection, Datum, Rows, Type};
+use anywhen::sql::{Oid, Type};
 
 use crate::args::SqlFormat;
 use crate::failure::Outcome;
 use crate::{json_out, screen};
+use super::source::Answer;
 
 /// How answers are laid out.
 pub(super) struct Layout {
@@ -32,9 +33,9 @@ pub(super) enum Expanded {
 }
 
 /// The rows as texts, and how wide each column is.
-struct Cells {
-    heads: Vec<String>,
-    rows: Vec<Vec<Option<String>>>,
+struct Cells<'a> {
+    heads: Vec<&'a str>,
+    rows: &'a [Vec<Option<String>>],
     widths: Vec<usize>,
     /// True for columns of numbers, which stand at the right.
     right: Vec<bool>,
@@ -46,20 +47,18 @@ impl Layout {
     }
 
     /// Writes an answer to standard output.
-    pub(super) fn show(&self, rows: &Rows, connection: &Connection) -> Outcome {
-        if rows.columns.is_empty() {
-            return match (self.format, rows.tag.command) {
-                (SqlFormat::Table, command) if !command.is_empty() => {
-                    screen::text(&rows.tag.to_string())
-                }
+    pub(super) fn show(&self, answer: &Answer) -> Outcome {
+        if answer.heads.is_empty() {
+            return match self.format {
+                SqlFormat::Table if !answer.tag.is_empty() => screen::text(&answer.tag),
                 _ => Ok(()),
             };
         }
         match self.format {
-            SqlFormat::Json => screen::text(&json(rows, connection)),
-            SqlFormat::Csv => screen::lines(&csv(rows, connection)),
+            SqlFormat::Json => screen::text(&json(answer)),
+            SqlFormat::Csv => screen::lines(&csv(answer)),
             SqlFormat::Table => {
-                let cells = Cells::of(rows, connection, &self.null);
+                let cells = Cells::of(answer, &self.null);
                 let width = match self.expanded {
                     Expanded::On => 0,
                     Expanded::Off => usize::MAX,
@@ -84,32 +83,23 @@ fn width(text: &str) -> usize {
     text.lines().map(console::measure_text_width).max().unwrap_or(0)
 }
 
-fn is_number(ty: Type) -> bool {
+fn is_number(oid: Oid) -> bool {
     [Type::INT2, Type::INT4, Type::INT8, Type::FLOAT4, Type::FLOAT8, Type::NUMERIC, Type::OID]
-        .contains(&ty)
+        .iter()
+        .any(|ty| ty.oid() == oid)
 }
 
-impl Cells {
-    fn of(rows: &Rows, connection: &Connection, null: &str) -> Cells {
-        let heads: Vec<String> = rows.columns.iter().map(|column| column.name.clone()).collect();
-        let right = rows.columns.iter().map(|column| is_number(column.ty)).collect();
-        let texts: Vec<Vec<Option<String>>> = rows
-            .rows
-            .iter()
-            .map(|row| {
-                row.iter()
-                    .zip(&rows.columns)
-                    .map(|(value, column)| connection.text(value, column))
-                    .collect()
-            })
-            .collect();
+impl<'a> Cells<'a> {
+    fn of(answer: &'a Answer, null: &str) -> Cells<'a> {
+        let heads: Vec<&str> = answer.heads.iter().map(|head| head.name.as_str()).collect();
+        let right = answer.heads.iter().map(|head| is_number(head.ty)).collect();
         let mut widths: Vec<usize> = heads.iter().map(|head| width(head)).collect();
-        for row in &texts {
+        for row in &answer.rows {
             for (widest, text) in widths.iter_mut().zip(row) {
                 *widest = (*widest).max(width(text.as_deref().unwrap_or(null)));
             }
         }
-        Cells { heads, rows: texts, widths, right }
+        Cells { heads, rows: &answer.rows, widths, right }
     }
 
     fn width(&self) -> usize {
@@ -131,7 +121,7 @@ impl Cells {
         let rule: Vec<String> = self.widths.iter().map(|width| "-".repeat(width + 2)).collect();
         out += &rule.join("+");
         out.push('\n');
-        for row in &self.rows {
+        for row in self.rows {
             // A value of several lines takes as many lines of the table.
             let lines = row.iter().map(|text| text.as_deref().unwrap_or(null).lines().count());
             for line in 0..lines.max().unwrap_or(1).max(1) {
@@ -181,48 +171,37 @@ fn push_line(out: &mut String, cells: &[String]) {
     out.push('\n');
 }
 
-fn csv(rows: &Rows, connection: &Connection) -> String {
+fn csv(answer: &Answer) -> String {
     let quoted = |text: &str| match text.is_empty() || text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
     };
     let mut out = String::new();
-    let heads: Vec<String> = rows.columns.iter().map(|column| quoted(&column.name)).collect();
+    let heads: Vec<String> = answer.heads.iter().map(|head| quoted(&head.name)).collect();
     out += &(heads.join(",") + "\n");
-    for row in &rows.rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&rows.columns)
-            .map(|(value, column)| {
-                connection.text(value, column).map_or(String::new(), |text| quoted(&text))
-            })
-            .collect();
+    for row in &answer.rows {
+        let cell = |text: &Option<String>| text.as_deref().map_or(String::new(), quoted);
+        let cells: Vec<String> = row.iter().map(cell).collect();
         out += &(cells.join(",") + "\n");
     }
     out
 }
 
 /// The rows as an array of objects; numbers, truth values and JSON as such, all else as strings.
-fn json(rows: &Rows, connection: &Connection) -> String {
-    let value = |value: &Datum, column: &Column| match (value, connection.text(value, column)) {
-        (_, None) => "null".to_owned(),
-        (Datum::Bool(value), _) => value.to_string(),
-        (Datum::Float4(value), Some(text)) if !value.is_finite() => json_out::quoted(&text),
-        (Datum::Float8(value), Some(text)) if !value.is_finite() => json_out::quoted(&text),
-        (Datum::Numeric(_), Some(text)) if !text.ends_with(|c: char| c.is_ascii_digit()) => {
-            json_out::quoted(&text)
-        }
-        (_, Some(text))
-            if is_number(column.ty) || [Type::JSON, Type::JSONB].contains(&column.ty) =>
-        {
-            text
-        }
-        (_, Some(text)) => json_out::quoted(&text),
+fn json(answer: &Answer) -> String {
+    let is_json = |oid: Oid| oid == Type::JSON.oid() || oid == Type::JSONB.oid();
+    let value = |text: &Option<String>, ty: Oid| match text {
+        None => "null".to_owned(),
+        Some(text) if ty == Type::BOOL.oid() => (text == "t").to_string(),
+        // There are numbers that JSON does not know: NaN, Infinity.
+        Some(text) if is_number(ty) && text.ends_with(|c: char| c.is_ascii_digit()) => text.clone(),
+        Some(text) if is_json(ty) => text.clone(),
+        Some(text) => json_out::quoted(text),
     };
-    json_out::array(rows.rows.iter().map(|row| {
+    json_out::array(answer.rows.iter().map(|row| {
         let mut object = json_out::Object::new();
-        for (datum, column) in row.iter().zip(&rows.columns) {
-            object = object.raw(&column.name, &value(datum, column));
+        for (text, head) in row.iter().zip(&answer.heads) {
+            object = object.raw(&head.name, &value(text, head.ty));
         }
         object.end()
     }))

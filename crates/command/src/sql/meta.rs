@@ -111,9 +111,9 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<Option<Next>> {
     Ok(Some(Next::Go))
 }
 
-fn ask(shell: &mut Shell, text: &str, parameters: &[&dyn anywhen::sql::ToSql]) -> Outcome {
-    let rows = shell.connection.query(text, parameters).map_err(|error| failure(&error))?;
-    shell.show(&rows)
+fn ask(shell: &mut Shell, text: &str, parameters: &[&str]) -> Outcome {
+    let answer = shell.source.query(text, parameters).map_err(|refusal| failure(&refusal))?;
+    shell.show(&answer)
 }
 
 fn relations(shell: &mut Shell, kinds: &str) -> Outcome {
@@ -130,7 +130,7 @@ fn describe(shell: &mut Shell, name: &str) -> Outcome {
          FROM pg_catalog.pg_attribute a
               LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
          WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
-        &[&name],
+        &[name],
     )?;
     for (title, text) in [
         (
@@ -144,12 +144,11 @@ fn describe(shell: &mut Shell, name: &str) -> Outcome {
              FROM pg_catalog.pg_constraint WHERE conrelid = $1::regclass AND contype <> 'n' ORDER BY 1",
         ),
     ] {
-        let rows = shell.connection.query(text, &[&name]).map_err(|error| failure(&error))?;
-        if !rows.is_empty() {
+        let answer = shell.source.query(text, &[name]).map_err(|refusal| failure(&refusal))?;
+        if !answer.rows.is_empty() {
             screen::text(title)?;
         }
-        for row in rows.iter() {
-            let line: String = row.at(0).map_err(|error| failure(&error))?;
+        for line in answer.rows.iter().filter_map(|row| row.first()?.as_ref()) {
             screen::text(&format!("    {line}"))?;
         }
     }
@@ -180,13 +179,13 @@ fn copy(shell: &mut Shell, argument: &str) -> Outcome {
     let path = Path::new(file);
     let done = if reads {
         let mut from = std::fs::File::open(path).map_err(|error| Failure::file(path, &error))?;
-        shell.connection.copy_in(&format!("COPY {what} FROM STDIN {options}"), &mut from)
+        shell.source.copy_in(&format!("COPY {what} FROM STDIN {options}"), &mut from)
     } else {
         let to = std::fs::File::create(path).map_err(|error| Failure::file(path, &error))?;
         let mut to = std::io::BufWriter::new(to);
-        let done = shell.connection.copy_out(&format!("COPY {what} TO STDOUT {options}"), &mut to);
+        let done = shell.source.copy_out(&format!("COPY {what} TO STDOUT {options}"), &mut to);
         std::io::Write::flush(&mut to).map_err(|error| Failure::file(path, &error))?;
         done
     };
-    screen::text(&format!("COPY {}", done.map_err(|error| failure(&error))?))
+    screen::text(&format!("COPY {}", done.map_err(|refusal| failure(&refusal))?))
 }

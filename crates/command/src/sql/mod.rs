@@ -1,36 +1,38 @@
 //! `anywhen sql`: statements from the command line, a file, a pipe or a person.
 //!
 //! ```text
-//!   -c TEXT ─┐
-//!   -f FILE ─┼── split ──> statement ──> Connection ──> layout ──> standard output
-//!   a pipe  ─┤         └─> \d ...    ──> meta (statements of its own)
+//!   -c TEXT ─┐                            ┌─ the database in this process
+//!   -f FILE ─┼── split ──> statement ──> source ──> layout ──> standard output
+//!   a pipe  ─┤         └─> \d ...    ──> meta    └─ a server (--url)
 //!   a person ┘  (line editing, history, completion)
 //! ```
-//!
-//! The database is opened in this process; where a server has it open, psql is the way in.
 
 mod layout;
 mod meta;
 mod prompt;
+mod source;
 mod split;
+mod url;
+mod wire;
 
 use std::fs;
 use std::io::{BufReader, IsTerminal, Read};
 use std::path::Path;
 use std::time::Instant;
 
-use anywhen::sql::{Connection, Error, Rows};
-
 use crate::args::{SqlArgs, SqlFormat};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Kind, Outcome};
 use crate::screen;
 use crate::session::Session;
 use layout::Layout;
+use source::{Answer, Refusal, Source};
 use split::{Piece, Splitter};
+use url::Url;
+use wire::Client;
 
-/// The state of a run: the connection, and how answers are shown.
+/// The state of a run: who is asked, and how answers are shown.
 pub(super) struct Shell {
-    connection: Connection,
+    source: Source,
     layout: Layout,
     /// Says how long each statement took.
     timing: bool,
@@ -46,8 +48,17 @@ enum Next {
 }
 
 pub(super) fn sql(session: &mut Session, args: &SqlArgs) -> Outcome {
-    let database = session.database_or_new()?;
-    let connection = database.connect().map_err(|error| failure(&error))?;
+    let source = match &args.url {
+        Some(text) => {
+            let url = Url::parse(text, |name| std::env::var(name).ok())?;
+            Source::Server(Box::new(Client::connect(&url).map_err(|e| failure(&e))?))
+        }
+        None => {
+            let database = session.database_or_new()?;
+            let connection = database.connect().map_err(|error| failure(&error.into()))?;
+            Source::Embedded(Box::new(connection))
+        }
+    };
     let format = match (session.json, args.format) {
         (true, _) => SqlFormat::Json,
         (false, Some(format)) => format,
@@ -55,7 +66,7 @@ pub(super) fn sql(session: &mut Session, args: &SqlArgs) -> Outcome {
     };
     let person = std::io::stdin().is_terminal() && args.command.is_empty() && args.file.is_empty();
     let mut shell = Shell {
-        connection,
+        source,
         layout: Layout::new(format),
         timing: false,
         stops: !person && !args.keep_going,
@@ -141,7 +152,7 @@ impl Shell {
         if meta::is_copy(text) {
             return self.copy(text);
         }
-        let done = self.connection.query(text, &[]);
+        let done = self.source.query(text, &[]);
         self.notices();
         self.show(&done.map_err(|error| in_text(&error, text))?)
     }
@@ -150,8 +161,8 @@ impl Shell {
     fn copy(&mut self, text: &str) -> Outcome {
         let reads = text.to_ascii_lowercase().contains("from stdin");
         let done = match reads {
-            true => self.connection.copy_in(text, &mut BufReader::new(std::io::stdin())),
-            false => self.connection.copy_out(text, &mut std::io::stdout()),
+            true => self.source.copy_in(text, &mut BufReader::new(std::io::stdin())),
+            false => self.source.copy_out(text, &mut std::io::stdout()),
         };
         self.notices();
         let rows = done.map_err(|error| in_text(&error, text))?;
@@ -161,24 +172,27 @@ impl Shell {
         Ok(())
     }
 
-    fn show(&self, rows: &Rows) -> Outcome {
-        self.layout.show(rows, &self.connection)
+    fn show(&self, answer: &Answer) -> Outcome {
+        self.layout.show(answer)
     }
 
     fn notices(&mut self) {
-        for notice in self.connection.notices() {
-            screen::note(&format!("{}:  {}", notice.severity.name(), notice.message()));
+        for notice in self.source.notices() {
+            screen::note(&format!("{}:  {}", notice.severity, notice.message));
         }
     }
 }
 
-/// An error with the line of the statement that it is about.
-fn in_text(error: &Error, text: &str) -> Failure {
-    let mut message = format!("{} ({})", error.message(), error.state().code());
-    if let Some(detail) = error.cause.detail() {
+/// A refusal with the line of the statement that it is about.
+fn in_text(refusal: &Refusal, text: &str) -> Failure {
+    let mut message = refusal.message.clone();
+    if !refusal.state.is_empty() {
+        message += &format!(" ({})", refusal.state);
+    }
+    if let Some(detail) = &refusal.detail {
         message += &format!("\ndetail: {detail}");
     }
-    if let Some(position) = error.position {
+    if let Some(position) = refusal.position {
         let at = text.char_indices().nth(position as usize - 1).map_or(text.len(), |(at, _)| at);
         let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
         let line = text[start..].lines().next().unwrap_or_default();
@@ -187,13 +201,16 @@ fn in_text(error: &Error, text: &str) -> Failure {
         let column = text[start..at].chars().count() + head.chars().count();
         message += &format!("\n{head}{line}\n{}^", " ".repeat(column));
     }
-    let failure = Failure::refused(message);
-    match error.cause.hint() {
+    let failure = match refusal.is_end {
+        true => Failure::new(Kind::Broken, message),
+        false => Failure::refused(message),
+    };
+    match &refusal.hint {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
 }
 
-pub(super) fn failure(error: &Error) -> Failure {
-    in_text(error, "")
+fn failure(refusal: &Refusal) -> Failure {
+    in_text(refusal, "")
 }

@@ -63,7 +63,7 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
     let mut splitter = Splitter::default();
     loop {
         editor.set_helper(Some(Names { words: words(shell) }));
-        let prompt = match (splitter.is_empty(), shell.connection.is_in_transaction()) {
+        let prompt = match (splitter.is_empty(), shell.source.is_in_transaction()) {
             (true, false) => "anywhen=# ",
             (true, true) => "anywhen=*# ",
             (false, _) => "anywhen-# ",
@@ -103,7 +103,7 @@ fn history_file() -> Option<PathBuf> {
 /// What can be completed now; inside a transaction nothing is asked, since asking could fail it.
 fn words(shell: &mut Shell) -> Vec<String> {
     let mut words: Vec<String> = WORDS.split_whitespace().map(str::to_owned).collect();
-    if shell.connection.is_in_transaction() {
+    if shell.source.is_in_transaction() {
         return words;
     }
     let names = "SELECT c.relname::text FROM pg_catalog.pg_class c
@@ -113,8 +113,8 @@ fn words(shell: &mut Shell) -> Vec<String> {
                  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
                  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                  WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND a.attnum > 0 LIMIT 5000";
-    if let Ok(rows) = shell.connection.query(names, &[]) {
-        words.extend(rows.iter().filter_map(|row| row.at::<String>(0).ok()));
+    if let Ok(answer) = shell.source.query(names, &[]) {
+        words.extend(answer.rows.into_iter().flatten().flatten());
     }
     words
 }

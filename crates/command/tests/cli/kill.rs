@@ -35,10 +35,14 @@ const DOCUMENTS: usize = 4;
 type Revisions = Vec<Option<u64>>;
 
 /// A small generator of random numbers (xorshift), replayable by its seed.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(seed.max(1))
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -53,7 +57,7 @@ fn no_acknowledged_write_is_lost_over_300_kills() {
         Err(_) => 0x5eed_0001_u64,
     };
     println!("replay with ANYWHEN_SEED={seed} (the moments of the kills differ from run to run)");
-    let mut random = Random(seed.max(1));
+    let mut random = Random::new(seed);
     let mut world = World::new();
     let mut expected = vec![Revisions::new(); DOCUMENTS];
     let mut acknowledged = 0u64;
@@ -193,7 +197,7 @@ fn check(
 #[test]
 fn a_killed_import_leaves_a_whole_document_or_nothing() {
     const KILLS: u32 = 15;
-    let mut random = Random(0x5eed_0002);
+    let mut random = Random::new(0x5eed_0002);
     let world = World::new();
     // 17 MB that do not compress well.
     let numbers = |random: &mut Random| {

@@ -10,8 +10,12 @@ mod formats;
 mod http;
 mod imports;
 mod kill;
+mod serve_killed;
 mod sql;
 mod tour;
+#[path = "../../../server/tests/server/wire.rs"]
+#[allow(dead_code, reason = "the tests of the server say more")]
+mod wire;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use crate::serve_killed::serve;
 use crate::{World, checkout};
 
 #[test]
@@ -99,4 +100,56 @@ fn serve_looks_before_it_serves() {
     assert!(said.contains("pg-listn"), "{said}");
     let said = world.fails(1, &["serve", "--check", "--tls-key", "key.pem"]);
     assert!(said.contains("TLS needs both"), "{said}");
+}
+
+/// The same shell over the wire: tables, errors with their places, parameters of its own commands, COPY
+/// both ways, a password that is asked for and a server that is not there.
+#[test]
+fn a_server_can_be_asked() {
+    let world = World::new();
+    let (mut server, address) = serve(&world);
+    let url = format!("postgres://postgres@{address}/postgres?sslmode=prefer");
+    let sql = |texts: &[&str]| {
+        let mut words = vec!["sql", "--url", &url];
+        texts.iter().for_each(|text| words.extend(["-c", text]));
+        world.run(&words)
+    };
+    let shown = sql(&[
+        "CREATE TABLE person (id int PRIMARY KEY, name text, is_in bool, tags jsonb)",
+        "INSERT INTO person VALUES (1, 'Ada', true, '[1]'), (20, NULL, false, NULL)",
+        "SELECT * FROM person ORDER BY id",
+        "\\d person",
+    ]);
+    let table = " id | name | is_in | tags\n----+------+-------+------\n  1 | Ada  | t     | [1]\n 20 |";
+    assert!(shown.contains(table), "{shown}");
+    assert!(shown.contains("INSERT 0 2\n"), "{shown}");
+    assert!(shown.contains("Indexes:\n    CREATE UNIQUE INDEX person_pkey"), "{shown}");
+    let json = world.run(&["--json", "sql", "--url", &url, "-c", "SELECT * FROM person WHERE id = 1"]);
+    assert_eq!(json, "[{\"id\":1,\"name\":\"Ada\",\"is_in\":true,\"tags\":[1]}]\n");
+
+    world.file("more.csv", "3,Grace,f,{}\n4,Linus,t,\n");
+    let copied = sql(&["\\copy person from 'more.csv' csv", "\\copy person to 'all.csv' csv"]);
+    assert_eq!(copied, "COPY 2\nCOPY 4\n");
+    let all = std::fs::read_to_string(world.path("all.csv")).unwrap();
+    assert!(all.contains("3,Grace,f,{}\n"), "{all}");
+
+    let said = world.fails(1, &["sql", "--url", &url, "-c", "SELECT nme FROM person"]);
+    assert!(said.contains("column \"nme\" does not exist (42703)"), "{said}");
+    assert!(said.contains("line 1: SELECT nme FROM person\n               ^"), "{said}");
+
+    sql(&["CREATE ROLE ada LOGIN PASSWORD 'p@ss w'"]);
+    let ada = format!("postgres://ada@{address}/postgres");
+    let said = world.fails(3, &["sql", "--url", &ada, "-c", "SELECT 1"]);
+    assert!(said.contains("the server asks for a password"), "{said}");
+    let ada = format!("postgres://ada:p%40ss%20w@{address}/postgres");
+    let csv = world.run(&["sql", "--url", &ada, "--format", "csv", "-c", "SELECT current_user"]);
+    assert_eq!(csv, "current_user\nada\n");
+    let wrong = format!("postgres://ada:wrong@{address}/postgres");
+    let said = world.fails(3, &["sql", "--url", &wrong, "-c", "SELECT 1"]);
+    assert!(said.contains("password authentication failed"), "{said}");
+
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let said = world.fails(3, &["sql", "--url", &url, "-c", "SELECT 1"]);
+    assert!(said.contains(&format!("no connection to {address}")), "{said}");
 }

@@ -13,6 +13,10 @@
 //! `#i` is a column of the row that an operator sees, `@i` a slot. A key of a hash join has a column
 //! of the left row on its left side and one of the right row, counted from 0, on its right.
 
+pub(crate) mod expr;
+pub mod render;
+pub mod tree;
+
 use std::fmt::Write;
 
 use sql::explain::List;
@@ -91,7 +95,7 @@ fn head(node: &Node) -> String {
             format!("Values {}", rows.join(", ")).trim_end().to_owned()
         }
         Kind::Scan(scan) => scan_head(scan),
-        Kind::Functions { functions, ordinality } => {
+        Kind::Functions { functions, ordinality, .. } => {
             let functions: Vec<String> =
                 functions.iter().map(|(expr, _)| expr.to_string()).collect();
             let ordinality = if *ordinality { " with ordinality" } else { "" };
@@ -141,9 +145,9 @@ fn head(node: &Node) -> String {
             format!("{op}{}", if *all { " all" } else { "" })
         }
         Kind::With { .. } => "With".to_owned(),
-        Kind::CteScan { table, name } => format!("CteScan {table} {name}"),
+        Kind::CteScan { table, name, .. } => format!("CteScan {table} {name}"),
         Kind::Given => "Given".to_owned(),
-        Kind::WorkTable { table, name } => format!("WorkTable {table} {name}"),
+        Kind::WorkTable { table, name, .. } => format!("WorkTable {table} {name}"),
         Kind::Modify(modify) => {
             let mut line = sql::explain::action(&modify.action, &modify.name);
             if let Some(returning) = &modify.returning {
@@ -200,6 +204,9 @@ fn scan_head(scan: &Scan) -> String {
         line += &format!(" sample {method} {}", sample.percent);
     }
     line += &path(&scan.path);
+    if let Some(chance) = &scan.chance {
+        line += &format!(" or{} if {}", path(&chance.path), List(&chance.provisos, " and "));
+    }
     if let Some(condition) = &scan.condition {
         line += &format!(" where {condition}");
     }
@@ -228,6 +235,12 @@ fn path(path: &Path) -> String {
             line +=
                 &format!(" {} {}", if end.inclusive { inclusive } else { exclusive }, end.value);
         }
+    }
+    if !path.asked.is_empty() {
+        let asked = path.asked.iter();
+        let asked: Vec<String> =
+            asked.map(|asked| format!("{} {}", asked.symbol, asked.value)).collect();
+        line += &format!(" asked ({})", asked.join(", "));
     }
     if path.backward {
         line += " backward";
