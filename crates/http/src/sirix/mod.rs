@@ -87,7 +87,7 @@ const INSERT: &[Parameter] = &[
         "Where it goes; asFirstChild where nothing is said",
     ),
 ];
-const DELETE: &[Parameter] = &[may("nodeId", Form::Number, "Only this node, with all below it")];
+const NODE: &[Parameter] = &[may("nodeId", Form::Number, "Only this node, with all below it")];
 const HISTORY: &[Parameter] = &[
     may("revisions", Form::Number, "The newest so many"),
     may("startRevision", Form::Number, "From this revision"),
@@ -153,7 +153,7 @@ pub(crate) const ROUTES: &[Route] = &[
         Run::Short(resources::head),
     )
     .gives(&[gives(200, None, "The tag")])
-    .with(&[MOMENT, DELETE]),
+    .with(&[MOMENT, NODE]),
     Route::new("POST", "/{db}/{r}", "insertNode", "Insert nodes", Run::Long(resources::insert))
         .right(Right::Modify)
         .takes_json("{\"added\":true}")
@@ -168,7 +168,7 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .needs(Needs::Somebody)
     .gives(GONE)
-    .with(&[DELETE, COMMIT]),
+    .with(&[NODE, COMMIT]),
     Route::new(
         "GET",
         "/{db}/{r}/history",
