@@ -306,5 +306,5 @@ fn every_command_has_help_with_examples() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 25);
+    assert_eq!(seen, 26);
 }
