@@ -9,8 +9,8 @@
 use types::SqlState;
 
 use super::ast::{
-    Body, CreateTableAs, Cte, Define, Distinct, Expr, ExprKind, Lock, LockStrength, LockWait, Output,
-    Path, Query, Select, SetOp, Source, Statement, TableRef, With,
+    Body, CreateTableAs, Cte, Define, Distinct, Expr, ExprKind, Lock, LockStrength, LockWait,
+    Output, Path, Query, Select, SetOp, Source, Statement, TableRef, With,
 };
 use super::cursor::Parser;
 use super::keywords;
