@@ -53,6 +53,8 @@ pub use document::{
 pub use error::{Error, Result};
 pub use json;
 pub use log::Durability;
+#[cfg(feature = "server")]
+pub use server;
 pub use stats::Stats;
 pub use store::Csn;
 pub use txn::CommitInfo;

@@ -65,6 +65,7 @@ mod run;
 mod scan;
 mod segment;
 mod segment_store;
+mod sorter;
 mod stats;
 mod store;
 #[cfg(test)]
@@ -75,10 +76,11 @@ mod versioned;
 mod versions;
 mod writer;
 
-pub use bulk::{Bulk, Loaded};
+pub use bulk::{Bulk, Loaded, Span, Staged};
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
+pub use sorter::{Sorted, Sorter, Twice};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use verify::{Files, VerifyReport};

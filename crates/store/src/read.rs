@@ -14,6 +14,7 @@
 //!   nothing below it.
 
 use crate::block::{Block, Place};
+use crate::bulk::Staged;
 use crate::filter;
 use crate::group::Found;
 use crate::key;
@@ -212,7 +213,21 @@ impl Store {
         at: Csn,
         reverse: bool,
     ) -> Scan {
-        Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
+        self.scan_over(table, lower, upper, at, reverse, &[])
+    }
+
+    /// As [`Store::scan`], with the keys of loads that are not part of a commit yet.
+    pub fn scan_over(
+        &self,
+        table: TableId,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        at: Csn,
+        reverse: bool,
+        staged: &[Staged],
+    ) -> Scan {
+        let range = key::range(table, lower, upper);
+        Scan::new(self.shared.clone(), table, range, at, reverse, staged)
     }
 
     /// The keys of a range that ever had a version of which anything is kept, in order, or in reverse.

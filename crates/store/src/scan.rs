@@ -16,6 +16,7 @@
 //!   below its own.
 //! * Sources stand in the order of the descent: memtables, current runs, history runs, newest first.
 
+use crate::bulk::Staged;
 use crate::group::{Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::{Hit, Memtable};
@@ -207,6 +208,7 @@ impl Scan {
         range: Range,
         at: Csn,
         reverse: bool,
+        staged: &[Staged],
     ) -> Scan {
         let state = shared.state();
         let mems = state.memtables().filter(|mem| !mem.is_empty()).map(|mem| {
@@ -219,7 +221,8 @@ impl Scan {
                 batch: BATCHES.start,
             })
         });
-        let current = state.images().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        let images = staged.iter().map(Staged::run).chain(state.images());
+        let current = images.map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
@@ -449,7 +452,7 @@ pub struct Keys(Scan);
 
 impl Keys {
     pub(crate) fn new(shared: Arc<Shared>, table: TableId, range: Range, reverse: bool) -> Keys {
-        let mut scan = Scan::new(shared, table, range, Csn::MAX, reverse);
+        let mut scan = Scan::new(shared, table, range, Csn::MAX, reverse, &[]);
         let history = scan.state.history.iter().rev();
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
         scan.sources.extend(history);

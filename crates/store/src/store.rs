@@ -383,7 +383,7 @@ impl Shared {
 }
 
 /// Opens the segments of a run.
-fn open_run(
+pub(crate) fn open_run(
     home: &Arc<dyn SegmentStore>,
     cache: &Arc<Cache>,
     half: Half,

@@ -16,4 +16,5 @@ mod crash;
 mod erase;
 mod model;
 mod pressure;
+mod sorter;
 mod world;

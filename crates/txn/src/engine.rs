@@ -460,7 +460,7 @@ impl Engine {
         *last = Sequencer { csn, time_us };
         self.commits.push(csn, time_us, &note);
         self.milestones.note(csn, time_us);
-        self.window.push(csn, writes);
+        self.window.push(csn, writes, loaded.as_ref());
         let durable = !matches!(durability, Durability::Os);
         self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
         Ok(Place { commit: Commit { csn, time_us }, lsn, durability })

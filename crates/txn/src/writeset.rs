@@ -105,6 +105,13 @@ impl WriteSet {
         Moment(self.serial)
     }
 
+    /// The present moment, which is over then: as if there had been an operation.
+    pub(crate) fn step(&mut self) -> Moment {
+        let now = self.moment();
+        self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
+        now
+    }
+
     /// True where a key of `table` has been written.
     pub(crate) fn touches(&self, table: TableId) -> bool {
         self.table(table).is_some_and(|keys| !keys.is_empty())
@@ -138,9 +145,9 @@ impl WriteSet {
             }
         };
         self.bytes += size_of_write(&write);
-        self.operations.push(Operation { write, previous, serial: self.serial });
         // At the very end numbers stay: what is seen then is too much, never wrong.
-        self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
+        let Moment(serial) = self.step();
+        self.operations.push(Operation { write, previous, serial });
     }
 
     /// Takes back every operation from `position` on.

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use sql::plan::system;
 use store::Csn;
+use table::index::Query;
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, Error, Result, SqlState};
 
 use super::{Stored, error, position};
-use crate::tables::{Moment, Reach};
+use crate::tables::{Asked, Moment, Reach};
 
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
@@ -25,8 +26,10 @@ const ROWS_MAX: usize = 256;
 )]
 enum Source {
     /// The present, or the past at a snapshot. Without a cursor all rows have been read.
+    /// Then those with these keys are looked up.
     Rows {
         cursor: Option<Cursor>,
+        keys: std::vec::IntoIter<Vec<u8>>,
         past: Option<Snapshot>,
         batch: Batch,
         at: usize,
@@ -75,7 +78,11 @@ impl Scan {
         let (from, to) = match reach.moment {
             Moment::Now => {
                 let backward = reach.is_backward;
-                return Ok(Self::over(table, reach.attnums, reach.index, range, backward, None));
+                let (index, attnums) = (reach.index, reach.attnums);
+                return match &reach.asked[..] {
+                    [] => Ok(Self::over(table, attnums, index, range, backward, None)),
+                    asked => Self::with_items(stored, table, attnums, (index, asked), None),
+                };
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
@@ -83,7 +90,7 @@ impl Scan {
                     stored,
                     reach.attnums,
                     &table,
-                    (reach.index, range, reach.is_single),
+                    (reach.index, range, reach.is_single, &reach.asked),
                     csn,
                 );
             }
@@ -99,7 +106,7 @@ impl Scan {
                     stored,
                     reach.attnums,
                     &table,
-                    (reach.index, range, reach.is_single),
+                    (reach.index, range, reach.is_single, &reach.asked),
                     csn,
                 );
             }
@@ -142,7 +149,7 @@ impl Scan {
         stored: &Stored<'_>,
         attnums: &[i16],
         now: &Arc<Table>,
-        (index, range, is_single): (Option<types::Oid>, KeyRange, bool),
+        (index, range, is_single, asked): (Option<types::Oid>, KeyRange, bool, &[Asked]),
         csn: Csn,
     ) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
@@ -160,6 +167,10 @@ impl Scan {
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
         };
         let (index, range) = match has_key(&table, now, index) {
+            true if !asked.is_empty() => {
+                let asked = (index, asked);
+                return Self::with_items(stored, table, attnums, asked, Some(snapshot));
+            }
             true => (index, range),
             false => (None, KeyRange::ALL),
         };
@@ -169,6 +180,45 @@ impl Scan {
         };
         let mut scan = Self::over(table, attnums, index, range, false, Some(snapshot));
         key.map_or(Ok(()), |key| scan.look_up(&key))?;
+        Ok(scan)
+    }
+
+    /// The rows that an index of items finds; all where it would find most of them, or cannot tell.
+    fn with_items(
+        stored: &Stored<'_>,
+        table: Arc<Table>,
+        attnums: &[i16],
+        (oid, asked): (Option<types::Oid>, &[Asked]),
+        past: Option<Snapshot>,
+    ) -> Result<Self> {
+        let all = KeyRange::ALL;
+        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == oid);
+        let Some(index) = index else {
+            return Ok(Self::over(table, attnums, None, all, false, past));
+        };
+        let mut queries = Vec::with_capacity(asked.len());
+        for asked in asked {
+            // What no row can have.
+            let nothing = Query::Any(Vec::new());
+            let query = index.query(asked.part, asked.ask, &asked.value).map_err(error)?;
+            queries.push(query.unwrap_or(nothing));
+        }
+        let query = Query::All(queries);
+        if query.is_all() {
+            return Ok(Self::over(table, attnums, None, all, false, past));
+        }
+        let txn = stored.txn.borrow();
+        let view = match &past {
+            Some(snapshot) => View::past(snapshot),
+            None => txn.view(),
+        };
+        let keys = index.rows_with(&table, view, &query).map_err(error)?;
+        drop(txn);
+        let mut scan = Self::over(table, attnums, None, all, false, past);
+        if let Source::Rows { cursor, keys: wanted, .. } = &mut scan.source {
+            *cursor = None;
+            *wanted = keys.into_iter();
+        }
         Ok(scan)
     }
 
@@ -204,7 +254,8 @@ impl Scan {
             .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
         let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
         let cursor = Some(cursor);
-        let source = Source::Rows { cursor, past, batch, at, rows_next };
+        let keys = Vec::new().into_iter();
+        let source = Source::Rows { cursor, keys, past, batch, at, rows_next };
         Self { attnums: attnums.to_vec(), plain, table, source, within: None }
     }
 
@@ -212,9 +263,11 @@ impl Scan {
     pub(super) fn next(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         let Self { table, attnums, plain, source, within } = self;
         match source {
-            Source::Rows { cursor, past, batch, at, rows_next } => {
+            Source::Rows { cursor, keys, past, batch, at, rows_next } => {
                 if *at == batch.len() {
-                    let Some(cursor) = cursor else { return Ok(false) };
+                    if cursor.is_none() && keys.as_slice().is_empty() {
+                        return Ok(false);
+                    }
                     batch.clear();
                     *at = 0;
                     let txn = stored.txn.borrow();
@@ -222,7 +275,14 @@ impl Scan {
                         Some(snapshot) => View::past(snapshot),
                         None => txn.view(),
                     };
-                    cursor.fill(view, batch, *rows_next).map_err(error)?;
+                    match cursor {
+                        Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
+                        None => {
+                            for key in keys.by_ref().take(*rows_next) {
+                                table.get_into(view, &key, batch).map_err(error)?;
+                            }
+                        }
+                    }
                     *rows_next = (*rows_next * 4).min(ROWS_MAX);
                     if batch.is_empty() {
                         return Ok(false);

@@ -14,6 +14,7 @@
 mod client;
 mod erase;
 mod histories;
+mod loads;
 mod protocol;
 mod schedules;
 mod together;

@@ -16,7 +16,7 @@ fn world() -> World {
     World::new(1, SimVfs::unrecorded(), small_options())
 }
 
-fn segments(disk: &SimVfs) -> Vec<PathBuf> {
+pub fn segments(disk: &SimVfs) -> Vec<PathBuf> {
     disk.files()
         .into_iter()
         .map(|f| f.0)

@@ -23,6 +23,7 @@
 //! | `change` | [`Change`], [`RowValues`]: what a change needs |
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
+//! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `eras` | [`Era`]: where the rows of a relation are, and were |
 //! | `erase` | [`erase`](erase()): rows that never were |
@@ -40,6 +41,7 @@ mod handles;
 mod history;
 mod ids;
 mod layout;
+mod load;
 mod moves;
 pub(crate) mod patch;
 mod table;
@@ -55,5 +57,6 @@ pub use erase::{Erasure, RowAt, clean, erase, erasures};
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};
+pub use load::Load;
 pub use table::Table;
 pub(crate) use table::position;

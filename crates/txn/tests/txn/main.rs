@@ -9,6 +9,7 @@ mod cursors;
 mod erase;
 mod flips;
 mod history;
+mod loads;
 mod lookups;
 mod model;
 mod ordered;
