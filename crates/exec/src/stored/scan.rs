@@ -336,7 +336,9 @@ impl Scan {
                     for attnum in attnums.iter() {
                         out.push(match *attnum {
                             1.. => stored.column_then(&walk.era.table, table, &version, *attnum)?,
-                            system::KEY if has_own => key_within(&walk.era.table, version.row.key()),
+                            system::KEY if has_own => {
+                                key_within(&walk.era.table, version.row.key())
+                            }
                             system::KEY => Datum::bytea(version.row.key()),
                             system::TABLE => Datum::Oid(table.relation().oid),
                             other => stored.version_column(version.from, ended, other)?,

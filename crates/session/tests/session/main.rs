@@ -12,6 +12,7 @@
 //! random histories, with the proof that they have a serial order, are in `histories`.
 
 mod client;
+mod erase;
 mod histories;
 mod loads;
 mod protocol;

@@ -138,7 +138,15 @@ impl Binder<'_> {
         }
         let relation = self.relation(&table.name)?;
         let moment = self.moment(table.moment.as_ref(), &relation, table.name.at())?;
-        match &relation.kind {
+        // A sequence is a row of its state.
+        let kind = match &relation.kind {
+            RelationKind::Sequence => RelationKind::View(format!(
+                "select * from pg_catalog.sequence_state({}::pg_catalog.oid::pg_catalog.regclass)",
+                relation.oid.0
+            )),
+            kind => kind.clone(),
+        };
+        match &kind {
             RelationKind::View(text) => {
                 let name = alias_name(table);
                 let locks = self.locks_of(Some(&name));
