@@ -87,15 +87,13 @@ impl Window {
         let mut row = Row::new();
         while self.input.next(env, &mut row)? {
             row.resize(self.width + self.added, Datum::Null);
-            let row = std::mem::take(&mut row);
-            self.orderings[0].push(env, &mut self.sorter, row)?;
+            self.orderings[0].push(env, &mut self.sorter, &mut row)?;
         }
         self.sorter.finish(env)?;
         for ordering in 0..self.orderings.len() - 1 {
             let mut next = Sorter::default();
             while self.next_row(env, ordering, &mut row)? {
-                let row = std::mem::take(&mut row);
-                self.orderings[ordering + 1].push(env, &mut next, row)?;
+                self.orderings[ordering + 1].push(env, &mut next, &mut row)?;
             }
             next.finish(env)?;
             self.sorter.clear(env.shared);
@@ -170,7 +168,7 @@ impl Window {
 
 impl Ordering {
     /// Adds a row under the key of its partition and, behind it, that of its peers.
-    fn push(&self, env: &Env<'_>, sorter: &mut Sorter, row: Row) -> Result<()> {
+    fn push(&self, env: &Env<'_>, sorter: &mut Sorter, row: &mut Row) -> Result<()> {
         sorter.push(env, row, |row, out| {
             let start = out.len();
             write_keys(env, &self.partition, row, out)?;
