@@ -25,10 +25,10 @@ use crate::op::lock::{Lock, LockRows};
 use crate::op::loop_join::LoopJoin;
 use crate::op::merge;
 use crate::op::modify::{self, Conflict, Modify, Target};
-use crate::op::rank::Rank;
-use crate::op::recheck::{Given, Recheck};
 use crate::op::path::{Equal, Path};
 use crate::op::probe::{Probe, Seen};
+use crate::op::rank::Rank;
+use crate::op::recheck::{Given, Recheck};
 use crate::op::scan::{Chance, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
@@ -296,6 +296,7 @@ impl Builder<'_> {
             index: path.index,
             is_backward: path.backward,
             is_single: path.is_single,
+            may_read_all: path.may_read_all,
             columns: path.columns.clone(),
             equal: equal.collect::<Result<_>>()?,
             low: end(&path.low)?,

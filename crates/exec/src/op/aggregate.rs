@@ -56,12 +56,7 @@ impl AggregateCall {
     }
 
     /// Takes a row in.
-    pub(crate) fn add(
-        &self,
-        env: &Env<'_>,
-        state: &mut State,
-        row: &Row,
-    ) -> Result<()> {
+    pub(crate) fn add(&self, env: &Env<'_>, state: &mut State, row: &Row) -> Result<()> {
         if let Some(filter) = &self.filter
             && !env.test(filter, row)?
         {

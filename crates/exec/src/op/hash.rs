@@ -37,9 +37,9 @@ impl KeyTable {
     /// The number of a key with this hash.
     #[inline]
     pub(crate) fn find_hashed(&self, hash: u64, key: &[Datum]) -> Option<usize> {
-        let found = self.table.find(hash, |(known, at)| {
-            *known == hash && self.keys.get(*at as usize) == key
-        });
+        let found = self
+            .table
+            .find(hash, |(known, at)| *known == hash && self.keys.get(*at as usize) == key);
         found.map(|(_, at)| *at as usize)
     }
 

@@ -134,7 +134,8 @@ impl Sorter {
         while let Some(at) = self.runs.len().checked_sub(RUNS_MAX)
             && self.runs[at].1 == self.runs[self.runs.len() - 1].1
         {
-            let (mut merge, mut writer) = (Merge::start(&self.runs[at..])?, Writer::new(spill.folder));
+            let (mut merge, mut writer) =
+                (Merge::start(&self.runs[at..])?, Writer::new(spill.folder));
             while let Some(record) = merge.next()? {
                 env.tick()?;
                 writer.push(|out| out.extend_from_slice(record))?;

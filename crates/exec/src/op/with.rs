@@ -123,13 +123,7 @@ impl CteState {
 }
 
 /// Puts the row at a place of a table into `out`, computing it where that was not done before.
-fn read(
-    env: &Env<'_>,
-    table: u32,
-    at: usize,
-    place: &mut Place,
-    out: &mut Row,
-) -> Result<bool> {
+fn read(env: &Env<'_>, table: u32, at: usize, place: &mut Place, out: &mut Row) -> Result<bool> {
     let cell = &env.shared.ctes[table as usize];
     {
         let state = cell.borrow();
