@@ -464,7 +464,7 @@ impl Builder<'_> {
             Body::Recursive { start, step, all } => {
                 let (start, step) = (self.node(start)?, self.node(step)?);
                 let recursive = Recursive::new(table.number, start, step, *all);
-                (Source::Recursive(recursive), Run::AsRead)
+                (Source::Recursive(Box::new(recursive)), Run::AsRead)
             }
         };
         self.sources.push((table.number, source));

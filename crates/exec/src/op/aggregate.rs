@@ -37,7 +37,7 @@ pub(crate) struct AggregateCall {
 pub(crate) enum State {
     Running(Box<dyn Accumulator>),
     /// The arguments of the rows, to be sorted first; the values of the direct arguments.
-    Waiting(Sorter, Row),
+    Waiting(Box<Sorter>, Row),
 }
 
 impl AggregateCall {
@@ -47,7 +47,7 @@ impl AggregateCall {
             return Ok(State::Running((self.kernel.start)(&self.types)));
         }
         let direct = self.direct.iter().map(|program| env.value(program, row));
-        Ok(State::Waiting(Sorter::default(), direct.collect::<Result<_>>()?))
+        Ok(State::Waiting(Box::default(), direct.collect::<Result<_>>()?))
     }
 
     fn call<'a>(&'a self, env: &Env<'a>) -> Call<'a> {

@@ -48,6 +48,10 @@ pub(crate) struct Ordering {
     pub(crate) calls: Vec<WindowCall>,
 }
 
+/// The values of calls for the rows of a partition, and the place of each call among the columns that
+/// are added.
+type Values = Vec<(usize, Vec<Datum>)>;
+
 /// Each row, and after it the values of window functions.
 pub(crate) struct Window {
     input: Input,
@@ -59,7 +63,7 @@ pub(crate) struct Window {
     sorter: Sorter,
     is_filled: bool,
     /// The partition whose rows come out, and which of them is next.
-    partition: Option<(Partition, Vec<(usize, Vec<Datum>)>)>,
+    partition: Option<(Partition, Values)>,
     at: usize,
     /// The first row of the next partition, and its key.
     ahead: Option<(Row, Vec<u8>)>,

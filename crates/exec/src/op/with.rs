@@ -17,7 +17,7 @@ use crate::spill::{Place, RowStore};
 /// What a table is made of.
 pub(crate) enum Source {
     Plan(Input),
-    Recursive(Recursive),
+    Recursive(Box<Recursive>),
 }
 
 /// The rows of a recursive table.
