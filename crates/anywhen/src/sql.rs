@@ -29,7 +29,7 @@ use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
 use types::{Context, SqlState};
 
 pub use session::{Column, Error, Tag};
-pub use types::{Datum, Type};
+pub use types::{Datum, Oid, Type};
 
 use crate::Database;
 

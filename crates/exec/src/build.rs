@@ -246,6 +246,7 @@ impl Builder<'_> {
         let when = match &scan.moment {
             bound::Moment::Now => When::Now,
             bound::Moment::All => When::All,
+            bound::Moment::Ever => When::Ever,
             bound::Moment::AsOf(at) => When::AsOf(self.program(at)?),
             bound::Moment::AtVersion(version) => When::AtVersion(self.program(version)?),
             bound::Moment::FromTo(from, to) => When::FromTo(self.program(from)?, self.program(to)?),

@@ -92,6 +92,9 @@ pub enum Moment {
     ContainedIn(TimestampTz, TimestampTz),
     /// All versions.
     All,
+    /// All versions, and what the transaction itself has written. Before the key stands the number of
+    /// the table of the store, big end first.
+    Ever,
 }
 
 /// The rows that a scan wants.
@@ -181,11 +184,11 @@ pub trait Tables {
     /// `23503`.
     fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
 
-    /// Deletes a row, now and in all of the past.
+    /// Deletes rows, now and in all of the past. Their keys are those that a scan of [`Moment::Ever`] gave.
     ///
     /// # Errors
-    /// `0A000` where the store cannot.
-    fn erase(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
+    /// Those of [`Tables::delete`]; `23503` where another row refers to one of them.
+    fn erase(&self, relation: Oid, keys: &[Vec<u8>]) -> Result<()>;
 
     /// Locks a row. Where it was changed since the statement began, its newest state is put into
     /// `out`, with the columns of `attnums`.

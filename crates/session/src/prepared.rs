@@ -242,6 +242,18 @@ impl Session {
         Ok(done("LOCK TABLE"))
     }
 
+    /// Has the bytes of what was erased go from all files, and tells of what older snapshots keep.
+    fn clean(&mut self) -> Result<()> {
+        let engine = Arc::clone(&self.client.instance.engine);
+        table::rows::clean(&engine)?;
+        let left: usize = engine.store().erasures().iter().map(|(_, keys)| keys).sum();
+        if left > 0 {
+            let message = format!("{left} erased keys stay in files: older snapshots are open");
+            self.client.notice(Severity::Notice, SqlState::SUCCESSFUL_COMPLETION, message);
+        }
+        Ok(())
+    }
+
     /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done.
     pub(crate) fn maintain(
         &mut self,
@@ -268,6 +280,9 @@ impl Session {
         if tag == "CHECKPOINT" || tag == "ANALYZE" || tag == "VACUUM" {
             let instance = &self.client.instance;
             instance.handles.save_counts(&instance.engine)?;
+        }
+        if tag == "VACUUM" {
+            self.clean()?;
         }
         Ok(done(tag))
     }

@@ -554,7 +554,7 @@ impl Teller<'_> {
             Moment::FromTo(from, to) => format!("FROM {} TO {}", told(from), told(to)),
             Moment::Between(from, to) => format!("BETWEEN {} AND {}", told(from), told(to)),
             Moment::ContainedIn(from, to) => format!("CONTAINED IN ({}, {})", told(from), told(to)),
-            Moment::All => "ALL".to_owned(),
+            Moment::All | Moment::Ever => "ALL".to_owned(),
         })
     }
 

@@ -26,6 +26,7 @@ pub(crate) enum When {
     Between(Program, Program),
     ContainedIn(Program, Program),
     All,
+    Ever,
 }
 
 /// `TABLESAMPLE`
@@ -280,6 +281,7 @@ fn moment(env: &Env<'_>, when: &When) -> Result<Moment> {
     Ok(match when {
         When::Now => Moment::Now,
         When::All => Moment::All,
+        When::Ever => Moment::Ever,
         When::AsOf(at) => Moment::AsOf(time(at)?),
         When::AtVersion(version) => match env.value(version, EvalRow::NONE)? {
             Datum::Int8(version) => Moment::AtVersion(version),

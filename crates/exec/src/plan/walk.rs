@@ -43,7 +43,7 @@ impl Node {
             }
             Kind::Scan(scan) => {
                 match &mut scan.moment {
-                    Moment::Now | Moment::All => {}
+                    Moment::Now | Moment::All | Moment::Ever => {}
                     Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
                     Moment::FromTo(from, to)
                     | Moment::Between(from, to)

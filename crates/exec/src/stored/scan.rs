@@ -1,4 +1,5 @@
-//! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them.
+//! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them,
+//! through every table of the store that the relation ever had.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use sql::plan::system;
 use store::Csn;
 use table::index::Query;
-use table::rows::{Batch, Cursor, PastCursor, RowVersion, Table};
+use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, Error, Result, SqlState};
 
@@ -38,8 +39,23 @@ enum Source {
         at: usize,
         rows_next: usize,
     },
-    /// Versions that were current between two commits.
-    Versions { cursor: PastCursor, now: Snapshot, from: Csn, to: Csn, found: VecDeque<RowVersion> },
+    /// Versions that were current between two commits, era by era; then, perhaps, the rows of now that
+    /// the transaction itself has written.
+    Versions { eras: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
+}
+
+/// A walk over the versions of an era.
+struct Walk {
+    era: Era,
+    cursor: PastCursor,
+    found: VecDeque<RowVersion>,
+}
+
+/// A walk over the rows of now, of which those count that the transaction itself has written.
+struct Own {
+    cursor: Cursor,
+    batch: Batch,
+    at: usize,
 }
 
 /// A scan of a stored table.
@@ -110,10 +126,27 @@ impl Scan {
                 within = Some((from, to));
                 (from, to)
             }
-            Moment::All => (Csn(0), newest),
+            Moment::All | Moment::Ever => (Csn(0), newest),
         };
-        let cursor = PastCursor::over(&table, range);
-        let source = Source::Versions { cursor, now: now(), from, to, found: VecDeque::new() };
+        let now = now();
+        // What begins or ends later changes the answer.
+        if to >= newest {
+            stored.txn.borrow().note_scan(table.storage(), range.clone());
+        }
+        let own = (reach.moment == Moment::Ever).then(|| Own {
+            cursor: Cursor::over(&table, range.clone(), false),
+            batch: Batch::new(),
+            at: 0,
+        });
+        let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
+        let walk = |era: Era| {
+            let is_same = era.ended.is_none() || has_key(&era.table, &table, None);
+            let range = if is_same { range.clone() } else { KeyRange::ALL };
+            let cursor = PastCursor::over(&era.table, range);
+            Walk { era, cursor, found: VecDeque::new() }
+        };
+        let eras = eras.into_iter().map(walk).collect();
+        let source = Source::Versions { eras, now, from, to, own };
         Ok(Self { attnums: reach.attnums.to_vec(), plain: None, table, source, within })
     }
 
@@ -318,35 +351,114 @@ impl Scan {
                 }
                 Ok(true)
             }
-            Source::Versions { cursor, now, from, to, found } => loop {
-                if found.is_empty() {
-                    if from > to || cursor.is_at_end() {
-                        return Ok(false);
+            Source::Versions { eras, now, from, to, own } => {
+                let has_own = own.is_some();
+                loop {
+                    let Some(walk) = eras.front_mut() else { break };
+                    let Some((version, ended)) = walk.next(now, *from, *to)? else {
+                        eras.pop_front();
+                        continue;
+                    };
+                    if let Some((first, last)) = within
+                        && (version.from < *first || ended.is_none_or(|to| to > *last))
+                    {
+                        continue;
                     }
-                    let mut more = Vec::new();
-                    cursor.versions(now, *from, *to, &mut more, ROWS_MAX).map_err(error)?;
-                    found.extend(more);
-                    continue;
+                    out.clear();
+                    for attnum in attnums.iter() {
+                        out.push(match *attnum {
+                            1.. => stored.column_then(&walk.era.table, table, &version, *attnum)?,
+                            system::KEY if has_own => key_within(&walk.era.table, version.row.key()),
+                            system::KEY => Datum::bytea(version.row.key()),
+                            system::TABLE => Datum::Oid(table.relation().oid),
+                            other => stored.version_column(version.from, ended, other)?,
+                        });
+                    }
+                    return Ok(true);
                 }
-                let Some(version) = found.pop_front() else { return Ok(false) };
-                if let Some((first, last)) = within
-                    && (version.from < *first || version.to.is_none_or(|to| to > *last))
-                {
-                    continue;
+                match own {
+                    Some(own) => own.next(stored, table, attnums, out),
+                    None => Ok(false),
                 }
-                out.clear();
-                for attnum in attnums.iter() {
-                    out.push(match *attnum {
-                        1.. => version.row.column(position(*attnum)).map_err(error)?.to_owned(),
-                        system::KEY => Datum::bytea(version.row.key()),
-                        system::TABLE => Datum::Oid(table.relation().oid),
-                        other => stored.version_column(version.from, version.to, other)?,
-                    });
-                }
-                return Ok(true);
-            },
+            }
         }
     }
+}
+
+impl Walk {
+    /// The next version that was current between two commits, and the commit that ended it.
+    fn next(
+        &mut self,
+        now: &Snapshot,
+        from: Csn,
+        to: Csn,
+    ) -> Result<Option<(RowVersion, Option<Csn>)>> {
+        let last = self.era.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
+        while self.found.is_empty() {
+            if from > last || self.cursor.is_at_end() {
+                return Ok(None);
+            }
+            let mut more = Vec::new();
+            self.cursor.versions(now, from, last, &mut more, ROWS_MAX).map_err(error)?;
+            self.found.extend(more);
+        }
+        let version = self.found.pop_front();
+        Ok(version.map(|version| {
+            let ended = version.to.or(self.era.ended);
+            (version, ended)
+        }))
+    }
+}
+
+impl Own {
+    /// Puts the next row that the transaction has written into `out`.
+    fn next(
+        &mut self,
+        stored: &Stored<'_>,
+        table: &Table,
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        loop {
+            if self.at == self.batch.len() {
+                self.batch.clear();
+                self.at = 0;
+                let txn = stored.txn.borrow();
+                if !txn.has_written(table.storage()) {
+                    return Ok(false);
+                }
+                self.cursor.fill(txn.view(), &mut self.batch, ROWS_MAX).map_err(error)?;
+                if self.batch.is_empty() {
+                    return Ok(false);
+                }
+            }
+            let row = self.batch.row(self.at);
+            self.at += 1;
+            let is_own = {
+                let txn = stored.txn.borrow();
+                let found = txn.read(table.storage(), row.key());
+                found.map_err(|source| error(source.into()))?.is_some_and(|r| r.csn() == Csn::MAX)
+            };
+            if !is_own {
+                continue;
+            }
+            out.clear();
+            for attnum in attnums {
+                out.push(match *attnum {
+                    1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
+                    system::KEY => key_within(table, row.key()),
+                    system::TABLE => Datum::Oid(table.relation().oid),
+                    _ => Datum::Null,
+                });
+            }
+            return Ok(true);
+        }
+    }
+}
+
+/// A key, and before it the number of the table of the store that it is of.
+fn key_within(table: &Table, key: &[u8]) -> Datum {
+    Datum::bytea([&table.storage().0.to_be_bytes()[..], key].concat())
 }
 
 /// True where a table had the same key then as it has now: an index, or its own key.

@@ -1,7 +1,7 @@
 //! The server as clients see it: its protocol in scripts, real clients, crowds, and nonsense.
 //!
 //! ```text
-//!   scripts/*.txt   messages out, messages in     scripts.rs runs them, world.rs speaks the protocol
+//!   scripts/*.txt   messages out, messages in     scripts.rs runs them, wire.rs speaks the protocol
 //!   lifecycle       limits, timeouts, cancelling, shutting down
 //!   entrance        rules, SCRAM, TLS
 //!   clients         tokio-postgres
@@ -15,4 +15,5 @@ mod nonsense;
 #[path = "../../examples/serve/open.rs"]
 mod open;
 mod scripts;
+mod wire;
 mod world;

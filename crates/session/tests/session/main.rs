@@ -13,6 +13,7 @@
 
 mod client;
 mod histories;
+mod loads;
 mod protocol;
 mod schedules;
 mod together;

@@ -138,6 +138,11 @@ impl Index {
         &self.relation
     }
 
+    /// True where entries with equal keys may stand beside each other for a while.
+    pub(crate) fn is_checked_late(&self) -> bool {
+        matches!(self.kind, Kind::Deferrable { .. })
+    }
+
     /// Where its entries lie; none where it is the rows themselves.
     pub fn storage(&self) -> Option<TableId> {
         self.storage
