@@ -9,9 +9,11 @@
 //! script asks only for what PostgreSQL has, its answers come from PostgreSQL 17.
 //!
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
-//! random histories, with the proof that they have a serial order, are in `histories`.
+//! random histories, with the proof that they have a serial order, are in `histories`; what a disk
+//! that fails does to statements is in `failing_disk`.
 
 mod client;
+mod failing_disk;
 mod histories;
 mod protocol;
 mod schedules;
