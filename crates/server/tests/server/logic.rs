@@ -62,8 +62,7 @@ fn play(file: &Path, wrong: &mut Vec<String>) -> usize {
         None => "postgres".to_owned(),
     };
     let engine = if other.is_some() { "postgresql" } else { "anywhen" };
-    let mut runner =
-        Runner::new(|| async { Client::connect(address, &database, engine) });
+    let mut runner = Runner::new(|| async { Client::connect(address, &database, engine) });
     runner.with_normalizer(|text| text.clone());
     runner.with_validator(|_, rows, wanted| lines(rows) == wanted);
     runner.with_column_validator(sqllogictest::strict_column_validator);

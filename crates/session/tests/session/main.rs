@@ -10,11 +10,15 @@
 //!
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
 //! random histories, with the proof that they have a serial order, are in `histories`; what a disk
-//! that fails does to statements is in `failing_disk`.
+//! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
+//! `fuzz`, answers that must agree in `oracles`.
 
 mod client;
 mod failing_disk;
+mod fuzz;
+mod generate;
 mod histories;
+mod oracles;
 mod protocol;
 mod schedules;
 mod together;
