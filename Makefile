@@ -25,12 +25,12 @@ help:
 
 run:
 	@$(SETUP) && \
-	cargo build --release --locked --quiet --package anywhen --bin anywhen && \
+	cargo build --release --locked --quiet --package anywhen-command --bin anywhen && \
 	scripts/run.sh
 
 story:
 	@$(SETUP) && \
-	cargo build --release --locked --quiet --package anywhen --bin anywhen && \
+	cargo build --release --locked --quiet --package anywhen-command --bin anywhen && \
 	GIT_REPO='$(GIT_REPO)' GIT_PATH='$(GIT_PATH)' scripts/story.sh
 
 test:

@@ -167,7 +167,7 @@ fn build_command(root: &Path) -> Option<String> {
         "build",
         "--locked",
         "--package",
-        "anywhen",
+        "anywhen-command",
         "--bin",
         "anywhen",
         "--message-format=json-render-diagnostics",

@@ -53,6 +53,8 @@ pub use document::{
 pub use error::{Error, Result};
 pub use json;
 pub use log::Durability;
+#[cfg(feature = "server")]
+pub use server;
 pub use stats::Stats;
 pub use store::Csn;
 pub use txn::CommitInfo;
@@ -318,11 +320,17 @@ impl Database {
         Ok(self.engine().checkpoint()?)
     }
 
-    /// Merges all files, dropping what nothing needs and compressing what is old more tightly.
+    /// Merges all files, dropping what nothing needs and compressing what is old more tightly. What was
+    /// erased is in no file afterwards, as far as no snapshot is older.
     pub fn compact(&self) -> Result<()> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;
         self.engine().store().compact()?;
+        #[cfg(feature = "sql")]
+        table::rows::clean(self.engine()).map_err(|error| match error {
+            table::Error::Txn(error) => Error::Txn(error),
+            _ => Error::Catalog("what was erased of tables"),
+        })?;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
 use types::{Context, SqlState};
 
 pub use session::{Column, Error, Tag};
-pub use types::{Datum, Type};
+pub use types::{Datum, Oid, Type};
 
 use crate::Database;
 
@@ -57,6 +57,7 @@ impl Database {
             env: self.shared.env.clone(),
             settings: Vec::new(),
             memory_bytes_max: MEMORY_BYTES_MAX,
+            temporary: Some(self.path().join("temporary")),
             tables: self.shared.sql_tables.clone(),
         };
         let opened = Instance::open(Arc::clone(self.engine()), options)?;

@@ -78,7 +78,7 @@ impl Collection {
         let counts = chunks.counts.take();
         let (bulk, puts) = chunks.finish()?;
         // From here on the transaction looks after the files, also where it fails.
-        txn.attach(bulk.finish()?);
+        txn.attach(bulk.finish()?)?;
         for (number, image) in puts {
             txn.put(self.id(), &prefix.record(Record::Chunk(number)), image)?;
         }

@@ -1,6 +1,6 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use scalar::facts::Facts;
 use scalar::function::Eval;
@@ -11,6 +11,7 @@ use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
 use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
 
 use crate::ctx::Shared;
+use crate::explain::tree::Observed;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
@@ -26,7 +27,9 @@ use crate::op::merge;
 use crate::op::modify::{self, Conflict, Modify, Target};
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
-use crate::op::scan::{Equal, Path, Sample, Scan, When};
+use crate::op::path::{Equal, Path};
+use crate::op::probe::{Probe, Seen};
+use crate::op::scan::{Chance, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
@@ -38,6 +41,8 @@ use crate::plan::{self, Body, Join, Kind, Link, Node, Plan, Table, each_part, is
 pub(crate) struct Machine {
     pub(crate) root: Input,
     pub(crate) shared: Shared,
+    /// Where the operators of the plan stand among what is seen, by their addresses.
+    probes: HashMap<usize, usize>,
 }
 
 impl Machine {
@@ -46,7 +51,29 @@ impl Machine {
     /// # Errors
     /// `0A000` for expressions that cannot be computed.
     pub(crate) fn new(plan: &Plan, types: &dyn TypeSource) -> Result<Self> {
-        let mut builder = Builder { plan, types, sources: Vec::new() };
+        Self::build(plan, types, None)
+    }
+
+    /// The machine for a plan whose operators are looked at.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub(crate) fn probed(plan: &Plan, types: &dyn TypeSource) -> Result<Self> {
+        Self::build(plan, types, Some(HashMap::new()))
+    }
+
+    /// What was seen of the operators, by their addresses.
+    pub(crate) fn observed(&self) -> Observed {
+        let seen = self.shared.seen.borrow();
+        self.probes.iter().map(|(address, at)| (*address, seen[*at])).collect()
+    }
+
+    fn build(
+        plan: &Plan,
+        types: &dyn TypeSource,
+        probes: Option<HashMap<usize, usize>>,
+    ) -> Result<Self> {
+        let mut builder = Builder { plan, types, sources: Vec::new(), probes };
         let root = builder.node(&plan.root)?;
         let subplans = (0..plan.subplans.len())
             .map(|number| builder.subplan(number))
@@ -55,7 +82,9 @@ impl Machine {
         for (table, source) in builder.sources {
             shared.ctes[table as usize].borrow_mut().set(source);
         }
-        Ok(Self { root, shared })
+        let probes = builder.probes.unwrap_or_default();
+        shared.seen.borrow_mut().resize(probes.len(), Seen::default());
+        Ok(Self { root, shared, probes })
     }
 }
 
@@ -71,13 +100,15 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
         tables: 0,
         columns: Vec::new(),
     };
-    Builder { plan: &plan, types, sources: Vec::new() }.node(node)
+    Builder { plan: &plan, types, sources: Vec::new(), probes: None }.node(node)
 }
 
 struct Builder<'a> {
     plan: &'a Plan,
     types: &'a dyn TypeSource,
     sources: Vec<(u32, Source)>,
+    /// The probes so far, where operators are looked at.
+    probes: Option<HashMap<usize, usize>>,
 }
 
 fn internal(message: impl Into<String>) -> Error {
@@ -107,6 +138,18 @@ impl Builder<'_> {
     }
 
     fn node(&mut self, node: &Node) -> Result<Input> {
+        let input = self.operator(node)?;
+        Ok(self.looked_at(node, input))
+    }
+
+    fn looked_at(&mut self, node: &Node, input: Input) -> Input {
+        let Some(probes) = &mut self.probes else { return input };
+        let at = probes.len();
+        probes.insert(std::ptr::from_ref(node).addr(), at);
+        Box::new(Probe::new(input, at))
+    }
+
+    fn operator(&mut self, node: &Node) -> Result<Input> {
         Ok(match &node.kind {
             Kind::Values(rows) => {
                 let rows = rows.iter().map(|row| self.programs(row));
@@ -114,7 +157,7 @@ impl Builder<'_> {
             }
             Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
             Kind::Given => Box::new(Given::default()),
-            Kind::Functions { functions, ordinality } => {
+            Kind::Functions { functions, ordinality, .. } => {
                 let functions = functions.iter().map(|(expr, width)| {
                     Ok(match SetProgram::compile(expr, self.types)? {
                         Some(set) => (Function::Set(set), *width),
@@ -203,6 +246,7 @@ impl Builder<'_> {
         let when = match &scan.moment {
             bound::Moment::Now => When::Now,
             bound::Moment::All => When::All,
+            bound::Moment::Ever => When::Ever,
             bound::Moment::AsOf(at) => When::AsOf(self.program(at)?),
             bound::Moment::AtVersion(version) => When::AtVersion(self.program(version)?),
             bound::Moment::FromTo(from, to) => When::FromTo(self.program(from)?, self.program(to)?),
@@ -213,25 +257,13 @@ impl Builder<'_> {
                 When::ContainedIn(self.program(from)?, self.program(to)?)
             }
         };
-        let end = |end: &Option<plan::End>| match end {
-            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
-            None => Ok(None),
-        };
-        let equal = scan.path.equal.iter().map(|equal| {
-            Ok(match equal {
-                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
-                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
-                plan::Equal::Null => Equal::Null,
-            })
-        });
-        let path = Path {
-            index: scan.path.index,
-            is_backward: scan.path.backward,
-            is_single: scan.path.is_single,
-            columns: scan.path.columns.clone(),
-            equal: equal.collect::<Result<_>>()?,
-            low: end(&scan.path.low)?,
-            high: end(&scan.path.high)?,
+        let path = self.path(&scan.path)?;
+        let chance = match &scan.chance {
+            Some(chance) => Some(Chance {
+                provisos: self.programs(&chance.provisos)?,
+                path: self.path(&chance.path)?,
+            }),
+            None => None,
         };
         let sample = match &scan.sample {
             None => None,
@@ -243,7 +275,34 @@ impl Builder<'_> {
         debug_assert_eq!(scan.attnums.len(), types.len());
         let condition = self.maybe(scan.condition.as_ref())?;
         let attnums = scan.attnums.clone();
-        Ok(Scan::new(scan.relation, scan.computed, attnums, when, path, sample, condition))
+        let paths = (path, chance);
+        Ok(Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition))
+    }
+
+    fn path(&self, path: &plan::Path) -> Result<Path> {
+        let end = |end: &Option<plan::End>| match end {
+            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
+            None => Ok(None),
+        };
+        let equal = path.equal.iter().map(|equal| {
+            Ok(match equal {
+                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
+                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
+                plan::Equal::Null => Equal::Null,
+            })
+        });
+        let asked = path.asked.iter();
+        let asked = asked.map(|asked| Ok((asked.part, asked.ask, self.program(&asked.value)?)));
+        Ok(Path {
+            index: path.index,
+            is_backward: path.backward,
+            is_single: path.is_single,
+            columns: path.columns.clone(),
+            equal: equal.collect::<Result<_>>()?,
+            low: end(&path.low)?,
+            high: end(&path.high)?,
+            asked: asked.collect::<Result<_>>()?,
+        })
     }
 
     fn modify(&mut self, modify: &plan::Modify, is_main: bool) -> Result<Modify> {
@@ -354,7 +413,7 @@ impl Builder<'_> {
         offset: Option<&Expr>,
     ) -> Result<Input> {
         let Some(limit) = limit else { return self.node(node) };
-        Ok(match &node.kind {
+        let input: Input = match &node.kind {
             Kind::Sort { input, keys, top: true } => {
                 let bound =
                     sort::Bound { limit: self.program(limit)?, offset: self.maybe(offset)? };
@@ -366,8 +425,9 @@ impl Builder<'_> {
                 let below = self.limited(input, Some(limit), offset)?;
                 Box::new(Project::new(below, programs, width))
             }
-            _ => self.node(node)?,
-        })
+            _ => return self.node(node),
+        };
+        Ok(self.looked_at(node, input))
     }
 
     fn join(&mut self, join: &Join) -> Result<Input> {

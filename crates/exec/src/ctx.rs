@@ -8,6 +8,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::FixedState;
@@ -15,8 +16,10 @@ use sql::eval::{Around, Frame, Program, Row as EvalRow};
 use types::{Datum, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
+use crate::op::probe::Seen;
 use crate::op::subplan::Subplan;
-use crate::op::with::{CteState, Queue};
+use crate::op::with::CteState;
+use crate::spill::{RowStore, TempFolder};
 use crate::tables::Tables;
 
 /// What a call of [`Run::next`](crate::Run::next) needs.
@@ -28,11 +31,27 @@ pub struct Ctx<'a> {
     pub cancel: &'a AtomicBool,
     /// The tables, in the transaction of the statement.
     pub tables: &'a dyn Tables,
-    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`.
+    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`, all together:
+    /// it ends with `53200` where it needs more.
     pub memory_bytes_max: usize,
+    /// What operators do with what they cannot hold. None where they hold everything.
+    pub spill: Option<Spill<'a>>,
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
+    /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
+    pub clock: Option<&'a dyn Fn() -> u64>,
+}
+
+/// When operators write rows to files, and where.
+#[derive(Clone, Copy)]
+pub struct Spill<'a> {
+    /// The folder of the files.
+    pub folder: &'a Arc<TempFolder>,
+    /// How many bytes of rows, as they are written, a sort or a kept table holds before.
+    pub work_bytes: usize,
+    /// The same of a hash table.
+    pub hash_bytes: usize,
 }
 
 /// What the operators of one execution share.
@@ -41,13 +60,15 @@ pub(crate) struct Shared {
     pub(crate) subplans: Vec<RefCell<Subplan>>,
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
-    pub(crate) work: Vec<RefCell<Queue>>,
+    pub(crate) work: Vec<RefCell<RowStore>>,
     /// The row that is looked at again.
     pub(crate) given: RefCell<Row>,
     /// The rows that the statement has changed.
     pub(crate) touched: RefCell<HashSet<(Oid, Vec<u8>), FixedState>>,
     /// How many rows the outermost change has changed.
     pub(crate) rows_changed: Cell<u64>,
+    /// What probes have seen.
+    pub(crate) seen: RefCell<Vec<Seen>>,
     held_bytes: Cell<usize>,
     ticks: Cell<u64>,
 }
@@ -62,6 +83,7 @@ impl Shared {
             given: RefCell::default(),
             touched: RefCell::default(),
             rows_changed: Cell::new(0),
+            seen: RefCell::default(),
             held_bytes: Cell::new(0),
             ticks: Cell::new(0),
         }
@@ -71,7 +93,7 @@ impl Shared {
     pub(crate) fn clear(&self) {
         self.slots.borrow_mut().fill(Datum::Null);
         self.ctes.iter().for_each(|table| table.borrow_mut().rewind(self));
-        self.work.iter().for_each(|queue| queue.borrow_mut().rows.clear());
+        self.work.iter().for_each(|rows| rows.borrow_mut().clear(self));
         self.subplans.iter().for_each(|subplan| subplan.borrow_mut().forget(self));
         self.touched.borrow_mut().clear();
         self.rows_changed.set(0);
@@ -153,9 +175,12 @@ impl Around for Env<'_> {
 }
 
 /// The bytes that an operator holds, counted against what the statement may.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Held {
+    /// As they lie in memory.
     bytes: usize,
+    /// As they would be written.
+    packed_bytes: usize,
 }
 
 impl Held {
@@ -173,30 +198,53 @@ impl Held {
         }
         env.shared.held_bytes.set(all);
         self.bytes += bytes;
+        self.packed_bytes += bytes;
         Ok(())
     }
 
     /// Counts a row.
     pub(crate) fn add_row(&mut self, env: &Env<'_>, row: &[Datum]) -> Result<()> {
-        self.add(env, row_bytes(row))
+        let before = self.packed_bytes;
+        let heap: usize = row.iter().map(heap_bytes).sum();
+        self.add(env, size_of::<Row>() + std::mem::size_of_val(row) + heap)?;
+        self.packed_bytes = before + ROW_BYTES + VALUE_BYTES * row.len() + heap;
+        Ok(())
+    }
+
+    /// The folder to write to, where more is held than should be; `hash` for a hash table.
+    ///
+    /// What is compared with `work_mem` are the bytes that rows have when they are written. In memory
+    /// they take two to three times as many.
+    pub(crate) fn is_over<'e>(&self, env: &Env<'e>, hash: bool) -> Option<&'e Arc<TempFolder>> {
+        let spill = env.ctx.spill.as_ref()?;
+        let most = if hash { spill.hash_bytes } else { spill.work_bytes };
+        (self.packed_bytes > most).then_some(spill.folder)
+    }
+
+    /// How many bytes are held.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes as u64
     }
 
     /// Nothing is held any more.
     pub(crate) fn clear(&mut self, shared: &Shared) {
         shared.held_bytes.set(shared.held_bytes.get().saturating_sub(self.bytes));
-        self.bytes = 0;
+        *self = Held::default();
     }
 }
 
-/// About how many bytes a row takes.
-fn row_bytes(row: &[Datum]) -> usize {
-    let heap = |datum: &Datum| match datum {
+/// What a written row, and each value of it, has beside what is of any length.
+const ROW_BYTES: usize = 16;
+const VALUE_BYTES: usize = 8;
+
+/// How many bytes of a value lie elsewhere.
+fn heap_bytes(value: &Datum) -> usize {
+    match value {
         Datum::Text(text) => text.len(),
         Datum::Bytea(bytes) => bytes.len(),
         Datum::Array(array) => array.as_ref().as_bytes().len(),
         Datum::Record(record) => record.as_ref().as_bytes().len(),
-        Datum::Jsonb(_) => 64,
+        Datum::Jsonb(value) => value.bytes().len(),
         _ => 0,
-    };
-    size_of::<Row>() + std::mem::size_of_val(row) + row.iter().map(heap).sum::<usize>()
+    }
 }

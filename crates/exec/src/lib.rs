@@ -20,8 +20,8 @@
 //! slots take as arguments; so expressions can be moved without a look at what is around them.
 //!
 //! # Absent on purpose
-//! No SQL text, no sockets, no clock, no random numbers: they come in a [`Ctx`]. No spilling to
-//! disk: what does not fit into the memory that a statement may use is an error.
+//! No SQL text, no sockets, no clock, no random numbers: they come in a [`Ctx`]. Files are used for
+//! one thing, rows that an operator cannot hold, in a folder that the caller names.
 
 mod build;
 mod ctx;
@@ -31,8 +31,10 @@ mod op;
 pub mod plan;
 mod prepared;
 mod rewrite;
+mod spill;
 pub mod stored;
 pub mod tables;
 
-pub use ctx::Ctx;
+pub use ctx::{Ctx, Spill};
 pub use prepared::{Prepared, Run};
+pub use spill::TempFolder;

@@ -14,6 +14,8 @@
 //!
 //! Nothing is decided here about how things are computed.
 
+use std::sync::Arc;
+
 use sql::bind::Names;
 use sql::plan::{self as bound, CteBody, Expr, ExprKind, Node as Bound};
 use types::{Context, Error, Repr, Result, SqlState, Type, TypeSource};
@@ -86,6 +88,11 @@ fn constraints(
     Ok(())
 }
 
+/// The names of columns, for those who look at the plan.
+fn names(columns: &[bound::Column]) -> Arc<[String]> {
+    columns.iter().map(|column| column.name.clone()).collect()
+}
+
 struct Lowering<'a> {
     /// The rows around, the innermost last.
     around: Vec<Outer>,
@@ -110,6 +117,12 @@ impl Lowering<'_> {
         let kind = match plan.node {
             Bound::Values(rows) => Kind::Values(rows),
             Bound::Scan(scan) => Kind::Scan(Box::new(Scan {
+                names: scan
+                    .attnums
+                    .iter()
+                    .zip(&plan.columns)
+                    .map(|(attnum, column)| (*attnum, column.name.clone()))
+                    .collect(),
                 relation: scan.relation,
                 name: scan.name,
                 alias: scan.alias,
@@ -118,11 +131,12 @@ impl Lowering<'_> {
                 moment: scan.moment,
                 sample: scan.sample,
                 path: Path::default(),
+                chance: None,
                 condition: None,
                 sure: None,
             })),
             Bound::FunctionScan { functions, ordinality } => {
-                Kind::Functions { functions, ordinality }
+                Kind::Functions { functions, ordinality, columns: names(&plan.columns) }
             }
             Bound::Filter { input, condition } => {
                 Kind::Filter { input: self.boxed(input), condition }
@@ -159,8 +173,12 @@ impl Lowering<'_> {
                 let tables = tables.into_iter().map(|table| self.table(table)).collect();
                 Kind::With { tables, input: self.boxed(input) }
             }
-            Bound::CteScan { table, name } => Kind::CteScan { table, name },
-            Bound::WorkTable { table, name } => Kind::WorkTable { table, name },
+            Bound::CteScan { table, name } => {
+                Kind::CteScan { table, name, columns: names(&plan.columns) }
+            }
+            Bound::WorkTable { table, name } => {
+                Kind::WorkTable { table, name, columns: names(&plan.columns) }
+            }
             Bound::Modify(modify) => self.modify(*modify),
             Bound::LockRows { input, locks } => Kind::LockRows { input: self.boxed(input), locks },
         };

@@ -28,6 +28,7 @@ const RESTING_MAX: usize = 16;
 pub struct Prepared {
     plan: Plan,
     locks_rows: bool,
+    holds_rows: bool,
     changed: Vec<Oid>,
     locked: Vec<Oid>,
     resting: Mutex<Vec<Machine>>,
@@ -48,11 +49,11 @@ impl Prepared {
         let mut plan = lower::lower(plan, names, context, schema)?;
         rewrite::rewrite(&mut plan, names, schema);
         let machine = Machine::new(&plan, names)?;
-        let locks_rows = plan.locks_rows();
+        let (locks_rows, holds_rows) = (plan.locks_rows(), plan.holds_rows());
         let (changed, locked) = plan.tables_held();
         let (changed, locked) = (changed.into_iter().collect(), locked.into_iter().collect());
         let resting = Mutex::new(vec![machine]);
-        Ok(Arc::new(Self { plan, locks_rows, changed, locked, resting }))
+        Ok(Arc::new(Self { plan, locks_rows, holds_rows, changed, locked, resting }))
     }
 
     /// The columns of the rows.
@@ -70,6 +71,11 @@ impl Prepared {
         self.locks_rows
     }
 
+    /// True where an operator holds rows: how much memory it may use matters then.
+    pub fn holds_rows(&self) -> bool {
+        self.holds_rows
+    }
+
     /// The tables whose rows are changed.
     pub fn changed(&self) -> &[Oid] {
         &self.changed
@@ -85,10 +91,22 @@ impl Prepared {
         explain::explain(&self.plan)
     }
 
+    /// The plan as PostgreSQL shows it.
+    pub fn tree(&self, manner: &explain::tree::Manner<'_>) -> explain::tree::Entry {
+        explain::tree::tree(&self.plan, manner)
+    }
+
     /// Begins an execution.
     pub fn start(self: &Arc<Self>) -> Run {
         let machine = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Run { prepared: self.clone(), machine, is_sound: true, rows_changed: 0 }
+        let prepared = Arc::clone(self);
+        Run { prepared, machine, is_sound: true, is_probed: false, rows_changed: 0 }
+    }
+
+    /// Begins an execution whose operators are looked at: see [`Run::observed`].
+    pub fn start_probed(self: &Arc<Self>) -> Run {
+        let (prepared, machine) = (Arc::clone(self), None);
+        Run { prepared, machine, is_sound: true, is_probed: true, rows_changed: 0 }
     }
 }
 
@@ -98,6 +116,7 @@ pub struct Run {
     /// None before the first row, where none was resting, and after an error.
     machine: Option<Machine>,
     is_sound: bool,
+    is_probed: bool,
     rows_changed: u64,
 }
 
@@ -109,7 +128,8 @@ impl Run {
     /// too much memory. The execution is over then.
     pub fn next(&mut self, ctx: &mut Ctx<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         if self.machine.is_none() {
-            self.machine = Some(Machine::new(&self.prepared.plan, ctx.frame.context.types.types)?);
+            let make = if self.is_probed { Machine::probed } else { Machine::new };
+            self.machine = Some(make(&self.prepared.plan, ctx.frame.context.types.types)?);
         }
         let Some(machine) = &mut self.machine else { return Ok(false) };
         let env = Env { ctx: *ctx, shared: &machine.shared };
@@ -117,6 +137,11 @@ impl Run {
         self.is_sound &= more.is_ok();
         self.rows_changed = machine.shared.rows_changed.get();
         more
+    }
+
+    /// What was seen of the operators so far; nothing where they are not looked at.
+    pub fn observed(&self) -> explain::tree::Observed {
+        self.machine.as_ref().map(Machine::observed).unwrap_or_default()
     }
 
     /// How many rows of tables have been changed by the outermost change so far.
@@ -133,7 +158,8 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         // A machine that failed may be left in any state: it is not used again.
-        let Some(mut machine) = self.machine.take().filter(|_| self.is_sound) else { return };
+        let Some(mut machine) = self.machine.take().filter(|_| self.is_sound && !self.is_probed)
+        else { return };
         machine.root.rewind(&machine.shared);
         machine.shared.clear();
         let mut resting = self.prepared.resting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use sql::bind::Relation;
-use sql::plan::{LockStrength, LockWait};
+use sql::plan::{Expr, LockStrength, LockWait};
+pub use table::index::{Ask, GinClass};
 use types::time::TimestampTz;
 use types::{Datum, KeyOrder, Oid, Result};
 
@@ -44,10 +45,34 @@ pub struct KeyFacts {
     pub index: Option<Oid>,
     /// Its name.
     pub name: String,
-    /// The columns, by number, and their order.
-    pub columns: Vec<(i16, KeyOrder)>,
+    /// What it is made of, and in which order.
+    pub parts: Vec<(KeyPart, KeyOrder)>,
     /// True where at most one row has the same values, none of them NULL.
     pub is_unique: bool,
+    /// Which rows it has: those of which this is true, over the columns of [`TableFacts::relation`].
+    pub predicate: Option<Expr>,
+    /// Where values are taken apart into items, how those of each part are. Such a key has no order.
+    pub classes: Option<Vec<GinClass>>,
+}
+
+/// A part of a key.
+#[derive(Clone, Debug)]
+pub enum KeyPart {
+    /// A column, by number.
+    Column(i16),
+    /// What is computed of the columns of [`TableFacts::relation`].
+    Expr(Expr),
+}
+
+/// What a row must have in it, as an index of items is asked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Asked {
+    /// Which part of the key, from 0.
+    pub part: usize,
+    /// How it stands to the value.
+    pub ask: Ask,
+    /// The value, which is not NULL.
+    pub value: Datum,
 }
 
 /// Which states of a table are read, times and numbers computed.
@@ -67,6 +92,9 @@ pub enum Moment {
     ContainedIn(TimestampTz, TimestampTz),
     /// All versions.
     All,
+    /// All versions, and what the transaction itself has written. Before the key stands the number of
+    /// the table of the store, big end first.
+    Ever,
 }
 
 /// The rows that a scan wants.
@@ -86,6 +114,9 @@ pub struct Reach<'a> {
     pub lower: Bound<Vec<u8>>,
     /// The end of the range.
     pub upper: Bound<Vec<u8>>,
+    /// Where the index is one of items, what its rows must have: at least the rows that have all of it
+    /// come, in any order.
+    pub asked: Vec<Asked>,
     /// From the end to the beginning.
     pub is_backward: bool,
     /// True where at most one row is in the range, which has the key that it begins with.
@@ -151,11 +182,11 @@ pub trait Tables {
     /// `23503`.
     fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
 
-    /// Deletes a row, now and in all of the past.
+    /// Deletes rows, now and in all of the past. Their keys are those that a scan of [`Moment::Ever`] gave.
     ///
     /// # Errors
-    /// `0A000` where the store cannot.
-    fn erase(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
+    /// Those of [`Tables::delete`]; `23503` where another row refers to one of them.
+    fn erase(&self, relation: Oid, keys: &[Vec<u8>]) -> Result<()>;
 
     /// Locks a row. Where it was changed since the statement began, its newest state is put into
     /// `out`, with the columns of `attnums`.

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Last = 4,
     /// Nothing: the log was closed here, and all before it was durable.
     Mark = 5,
+    /// Nothing: zeroes that take up room, so that the stream goes on in the next segment.
+    Fill = 6,
 }
 
 impl Kind {
@@ -53,6 +55,7 @@ impl Kind {
             3 => Kind::Middle,
             4 => Kind::Last,
             5 => Kind::Mark,
+            6 => Kind::Fill,
             _ => return None,
         })
     }

@@ -86,6 +86,14 @@ pub trait CommitLog: Send + Sync {
     /// Nothing below `upto` is needed any more: whole segments below it are recycled.
     fn release(&self, upto: Lsn) -> Result<(), LogError>;
 
+    /// Begins a new segment, durably, and returns its first position: a release up to there lets go of
+    /// all that was appended before.
+    fn turn(&self) -> Result<Lsn, LogError>;
+
+    /// Leaves no byte of what was released: spare files are removed, and those that are ready for use
+    /// are filled with zeroes.
+    fn wipe(&self) -> Result<(), LogError>;
+
     /// Refuses every later append, makes durable what was appended before and returns its end.
     fn fence(&self) -> Result<Lsn, LogError>;
 

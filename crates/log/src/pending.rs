@@ -16,6 +16,8 @@ use crate::frame::{HEADER, Kind, ROOM_MIN, encode, padded, seed_of};
 use crate::segment::{Header, Segment, capacity};
 use crate::{LogError, LogOptions, PAYLOAD_MAX};
 
+/// Zeroes that one frame fills room with, at most.
+const FILL_BYTES: usize = 1 << 20;
 /// Buffers larger than this are given back after they were written.
 const KEPT_BYTES: usize = 4 << 20;
 
@@ -100,6 +102,20 @@ impl Pending {
         self.frames += 1;
         self.marked = false;
         Ok(self.end())
+    }
+
+    /// Fills up the segment and begins the next; returns its first position, and the position past the
+    /// frame that it begins with.
+    pub fn turn(&mut self, durable: u64, random: &dyn Random, options: &LogOptions) -> (u64, u64) {
+        while self.room >= ROOM_MIN {
+            let zeroes = vec![0; (self.room as usize - HEADER).min(FILL_BYTES)];
+            self.put(Kind::Fill, durable, &zeroes);
+        }
+        self.make_room(random, options);
+        let first = self.end();
+        self.put(Kind::Fill, durable, &[]);
+        self.marked = false;
+        (first, self.end())
     }
 
     /// Appends the mark of a clean close: everything before it is durable.

@@ -274,7 +274,7 @@ impl Walk {
                 self.vouched = self.vouched.max(frame.durable);
                 self.marked = frame.kind == Kind::Mark;
                 match frame.kind {
-                    Kind::Mark => {}
+                    Kind::Mark | Kind::Fill => {}
                     Kind::Whole => f(Lsn(self.at), frame.payload)?,
                     Kind::First => self.partial = Some((start, frame.payload.to_vec())),
                     Kind::Middle | Kind::Last => {

@@ -146,6 +146,24 @@ impl Reserve {
         self.shared.fs.remove(&spare.path).map_err(LogError::io("remove", &spare.path))
     }
 
+    /// Removes the files that wait for their next use, and fills those that are ready with zeroes.
+    pub fn wipe(&self) -> Result<(), LogError> {
+        let shared = &self.shared;
+        let mut state = shared.state.lock();
+        while state.busy {
+            shared.changed.wait(&mut state);
+        }
+        state.busy = true;
+        let (spares, ready) = (std::mem::take(&mut state.spares), std::mem::take(&mut state.ready));
+        drop(state);
+        let wiped = shared.wipe_files(spares, &ready);
+        let mut state = shared.state.lock();
+        state.busy = false;
+        state.ready.extend(ready);
+        shared.changed.notify_all();
+        wiped
+    }
+
     /// Bytes of files that are ready or kept for their next use.
     pub fn bytes(&self) -> u64 {
         let state = self.shared.state.lock();
@@ -235,6 +253,20 @@ impl Shared {
         };
         self.fs.sync_dir(&self.dir).map_err(LogError::io("sync", &self.dir))?;
         Ok(Some(file))
+    }
+
+    fn wipe_files(
+        &self,
+        spares: Vec<Spare>,
+        ready: &BTreeMap<u64, Arc<dyn File>>,
+    ) -> Result<(), LogError> {
+        for spare in spares {
+            self.fs.remove(&spare.path).map_err(LogError::io("remove", &spare.path))?;
+        }
+        for (number, file) in ready {
+            self.fill(&**file, &path_of(&self.dir, *number), self.options.size_of(*number), None)?;
+        }
+        self.fs.sync_dir(&self.dir).map_err(LogError::io("sync", &self.dir))
     }
 
     /// Writes `size` zeroes; false where `stop` was called meanwhile.

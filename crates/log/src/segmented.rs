@@ -105,7 +105,7 @@ impl SegmentedLog {
     }
 
     /// The oldest position that is kept.
-    pub(crate) fn oldest(&self) -> u64 {
+    pub fn oldest(&self) -> u64 {
         self.segments.lock().front().map_or(0, |s| s.header.first_lsn)
     }
 
@@ -266,6 +266,23 @@ impl CommitLog for SegmentedLog {
             };
             self.reserve.recycle(spare)?;
         }
+    }
+
+    fn turn(&self) -> Result<Lsn, LogError> {
+        self.check_poison()?;
+        let (first, end) = {
+            let mut pending = self.pending.lock();
+            if pending.fenced {
+                return Err(LogError::Fenced);
+            }
+            pending.turn(self.group.durable(), &*self.env.random, &self.options)
+        };
+        self.sync(Lsn(end), Durability::Sync)?;
+        Ok(Lsn(first))
+    }
+
+    fn wipe(&self) -> Result<(), LogError> {
+        self.reserve.wipe()
     }
 
     fn fence(&self) -> Result<Lsn, LogError> {

@@ -43,7 +43,7 @@ impl<'a> Tail<'a> {
         while self.at < self.end {
             let (kind, piece) = self.piece()?;
             match (kind, &mut partial) {
-                (Kind::Mark, None) => {}
+                (Kind::Mark | Kind::Fill, None) => {}
                 (Kind::Whole, None) => return Ok(Some(piece)),
                 (Kind::First, None) => partial = Some(piece),
                 (Kind::Middle, Some(payload)) => payload.extend_from_slice(&piece),

@@ -135,7 +135,20 @@ impl Client {
     /// # Errors
     /// `25006`.
     pub fn must_write(&self, modes: Modes, what: &str) -> Result<()> {
-        let why = if modes.read_only {
+        self.refuse_to_write(modes.read_only, what)
+    }
+
+    /// The same for a function that changes something, in the transaction that runs it.
+    ///
+    /// # Errors
+    /// `25006`.
+    pub fn must_write_now(&self, what: &str) -> Result<()> {
+        let is_read_only = self.settings.borrow().bool("transaction_read_only");
+        self.refuse_to_write(is_read_only, what)
+    }
+
+    fn refuse_to_write(&self, is_read_only: bool, what: &str) -> Result<()> {
+        let why = if is_read_only {
             "in a read-only transaction"
         } else if self.settings.borrow().system_time().is_some() {
             "while system_time_as_of is set"

@@ -7,7 +7,7 @@
 //! ```
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -43,8 +43,11 @@ pub struct Options {
     pub env: Env,
     /// Values of settings that differ from the defaults, for all sessions.
     pub settings: Vec<(String, String)>,
-    /// What one statement may hold in memory, in bytes.
+    /// What one statement may hold in memory, in bytes; `query_mem_max` can make it less.
     pub memory_bytes_max: usize,
+    /// The folder for rows that do not fit into `work_mem`. What is in it is removed. None where
+    /// statements hold all rows in memory.
+    pub temporary: Option<PathBuf>,
     /// SQL's tables, as the engine's resolver knows them: [`Tables::resolver`].
     pub tables: Tables,
 }
@@ -189,6 +192,7 @@ pub struct Instance {
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) started: TimestampTz,
     pub(crate) memory_bytes_max: usize,
+    pub(crate) temporary: Option<Arc<exec::TempFolder>>,
     pub(crate) plans: Plans,
     /// The catalogs of all commits.
     pub(crate) catalogs: Arc<CatalogCache>,
@@ -230,10 +234,18 @@ impl Instance {
         let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
         let handles = Arc::new(Handles::new());
         handles.load_counts(&engine)?;
+        let temporary = match &options.temporary {
+            Some(folder) => Some(exec::TempFolder::open(&options.env.fs, folder).map_err(|error| {
+                let message = format!("could not open \"{}\": {error}", folder.display());
+                Error::new(SqlState::IO_ERROR, message)
+            })?),
+            None => None,
+        };
         let instance = Arc::new(Instance {
             settings: options.settings,
             started,
             memory_bytes_max: options.memory_bytes_max,
+            temporary,
             plans: Plans::default(),
             hub: Hub::default(),
             advisory: Advisory::default(),

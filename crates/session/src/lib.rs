@@ -26,6 +26,7 @@ mod cursor;
 mod define;
 mod error;
 mod evaluate;
+mod explain;
 mod functions;
 mod host;
 mod instance;

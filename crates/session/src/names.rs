@@ -428,7 +428,7 @@ impl Names {
 impl exec::tables::Schema for Names {
     fn table(&self, relation: Oid) -> Option<Arc<TableFacts>> {
         let bound = self.bound(self.catalog.relation(relation)?);
-        let facts = exec::stored::facts(&self.catalog, &self.handles, relation, bound);
+        let facts = exec::stored::facts(&self.catalog, &self.handles, relation, bound, self);
         facts.map(Arc::new)
     }
 }

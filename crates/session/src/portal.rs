@@ -57,6 +57,8 @@ pub struct Portal {
     pub(crate) alone: bool,
     /// How many rows it has given.
     pub(crate) rows: u64,
+    /// What was seen of the operators of its plan, where they were looked at.
+    pub(crate) observed: Option<exec::explain::tree::Observed>,
 }
 
 /// What is left to be done for a portal.
@@ -89,6 +91,7 @@ impl Portal {
             work,
             alone: false,
             rows: 0,
+            observed: None,
         }
     }
 

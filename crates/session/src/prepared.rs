@@ -1,17 +1,15 @@
-//! `PREPARE` and `EXECUTE`, `EXPLAIN`, and commands about tables that change no definition.
+//! `PREPARE` and `EXECUTE`, and commands about tables that change no definition.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sql::parse::ast::{Path, SqlExpr, Statement, TypeName};
+use sql::parse::ast::{Path, SqlExpr, TypeName};
 use table::catalog::{Address, ConstraintOn, Privileges};
 use types::{Datum, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
 use crate::evaluate::Evaluator;
 use crate::instance::now;
-use crate::portal::{Portal, Tag, Work};
-use crate::query;
+use crate::portal::{Portal, Work};
 use crate::rights::Rights;
 use crate::session::{Session, done};
 use crate::statement::{Parsed, Prepared};
@@ -119,51 +117,6 @@ impl Session {
             Ok(maker.ddl.forget(relation.oid, before)?)
         })?;
         Ok(done("DELETE HISTORY"))
-    }
-
-    /// `EXPLAIN`
-    pub(crate) fn explain(
-        &mut self,
-        options: &[(String, Option<String>)],
-        statement: &Statement,
-        portal: &Portal,
-    ) -> Result<Work> {
-        let on = |name: &str| {
-            options.iter().any(|(known, value)| {
-                known == name
-                    && value
-                        .as_deref()
-                        .is_none_or(|value| crate::settings::value::bool_of(value) == Some(true))
-            })
-        };
-        if let Some((_, Some(format))) = options.iter().find(|(name, _)| name == "format")
-            && !format.eq_ignore_ascii_case("text")
-        {
-            if ["json", "xml", "yaml"].contains(&format.to_ascii_lowercase().as_str()) {
-                return Err(Error::not_supported(format!("EXPLAIN (FORMAT {format})")));
-            }
-            let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
-            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
-        }
-        let surroundings = self.surroundings();
-        let planned =
-            Arc::new(query::plan(statement, &portal.parsed.source, &portal.types, &surroundings)?);
-        drop(surroundings);
-        planned.require_rights(&self.names)?;
-        let mut lines: Vec<String> =
-            planned.prepared.explain().lines().map(str::to_owned).collect();
-        if on("analyze") {
-            let clock = Arc::clone(&self.client.instance.env.clock);
-            let started_us = clock.monotonic_us();
-            let mut rows = 0_u64;
-            self.collect(Arc::clone(&planned), &portal.params, &mut |_| rows += 1)?;
-            let took_ms = (clock.monotonic_us() - started_us) as f64 / 1_000.0;
-            lines.push(format!("Rows: {rows}"));
-            lines.push(format!("Execution Time: {took_ms:.3} ms"));
-        }
-        let rows: VecDeque<Vec<Datum>> =
-            lines.iter().map(|line| vec![Datum::text(line.as_str())]).collect();
-        Ok(Work::Rows { rows, tag: Tag::plain("EXPLAIN") })
     }
 
     /// `SET CONSTRAINTS`
@@ -289,6 +242,18 @@ impl Session {
         Ok(done("LOCK TABLE"))
     }
 
+    /// Has the bytes of what was erased go from all files, and tells of what older snapshots keep.
+    fn clean(&mut self) -> Result<()> {
+        let engine = Arc::clone(&self.client.instance.engine);
+        table::rows::clean(&engine)?;
+        let left: usize = engine.store().erasures().iter().map(|(_, keys)| keys).sum();
+        if left > 0 {
+            let message = format!("{left} erased keys stay in files: older snapshots are open");
+            self.client.notice(Severity::Notice, SqlState::SUCCESSFUL_COMPLETION, message);
+        }
+        Ok(())
+    }
+
     /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done.
     pub(crate) fn maintain(
         &mut self,
@@ -315,6 +280,9 @@ impl Session {
         if tag == "CHECKPOINT" || tag == "ANALYZE" || tag == "VACUUM" {
             let instance = &self.client.instance;
             instance.handles.save_counts(&instance.engine)?;
+        }
+        if tag == "VACUUM" {
+            self.clean()?;
         }
         Ok(done(tag))
     }

@@ -14,7 +14,7 @@ use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
-use crate::client::Surroundings;
+use crate::client::{Client, Surroundings};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::Names;
@@ -63,6 +63,34 @@ impl Planned {
             self.allowed.store(names.role.0, Ordering::Relaxed);
         }
         Ok(())
+    }
+}
+
+/// What memory a statement may use.
+struct Memory {
+    bytes_max: usize,
+    /// What an operator holds before it writes rows to files, and what one with a hash table does.
+    work: Option<(usize, usize)>,
+}
+
+impl Memory {
+    /// As the settings of a session say.
+    fn of(client: &Client) -> Memory {
+        let settings = client.settings.borrow();
+        let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
+        let most = client.instance.memory_bytes_max;
+        let bytes_max = match bytes("query_mem_max") {
+            0 => most,
+            bytes => bytes.min(most),
+        };
+        let work = bytes("work_mem");
+        let hash = (work as f64 * settings.real("hash_mem_multiplier")) as usize;
+        Memory { bytes_max, work: Some((work, hash)) }
+    }
+
+    fn spill<'a>(&self, folder: Option<&'a Arc<exec::TempFolder>>) -> Option<exec::Spill<'a>> {
+        let ((work_bytes, hash_bytes), folder) = (self.work?, folder?);
+        Some(exec::Spill { folder, work_bytes, hash_bytes })
     }
 }
 
@@ -142,7 +170,7 @@ impl Session {
         planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        let running = Running { planned, run, has_given: false, has_locks: false, rows_max: None };
+        let running = Running { planned, run, has_given: false, has_locks: false, rows_max: None, is_probed: false };
         Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
@@ -163,7 +191,9 @@ impl Session {
         }
         self.lock_planned(portal)?;
         let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
-        let Running { planned, run, has_given, rows_max: look_max, .. } = &mut **running;
+        let Running { planned, run, has_given, rows_max: look_max, is_probed, .. } = &mut **running;
+        let clock = Arc::clone(&self.client.instance.env.clock);
+        let now_us = || clock.monotonic_us();
         let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
         let surroundings = Surroundings::of(&self.client, &self.names, open.started);
@@ -179,6 +209,10 @@ impl Session {
             statements: &self.statements,
             cursors: &self.cursors,
         };
+        let memory = match planned.prepared.holds_rows() {
+            true => Memory::of(&self.client),
+            false => Memory { bytes_max: instance.memory_bytes_max, work: None },
+        };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
             handles: &instance.handles,
@@ -191,8 +225,10 @@ impl Session {
             frame: evaluator.frame(),
             cancel: &self.client.slot.stop,
             tables: &stored,
-            memory_bytes_max: instance.memory_bytes_max,
+            memory_bytes_max: memory.bytes_max,
+            spill: memory.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
+            clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
         let types = surroundings.types();
@@ -224,6 +260,7 @@ impl Session {
         }
         let rows = if planned.writes { run.rows_changed() } else { portal.rows };
         let tag = Tag::rows(planned.tag, rows);
+        portal.observed = is_probed.then(|| run.observed());
         let again = if planned.writes { tag.clone() } else { Tag::rows(planned.tag, 0) };
         portal.work = Work::Done(again);
         Ok(Done::Complete(tag))
@@ -309,6 +346,8 @@ pub(crate) struct Running {
     pub has_locks: bool,
     /// How many rows may be looked at.
     pub rows_max: Option<u64>,
+    /// True where its operators are looked at.
+    pub is_probed: bool,
 }
 
 /// The type that a constant has by itself.

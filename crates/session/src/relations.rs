@@ -7,13 +7,15 @@
 //!   ALTER, DROP, TRUNCATE                  ACCESS EXCLUSIVE
 //! ```
 //!
-//! Whoever only reads takes none: rows and definitions are those of one snapshot. A lock that was
+//! A change of rows that foreign keys follow (`ON DELETE CASCADE` and the like) is one of the referring
+//! tables too. Whoever only reads takes none: rows and definitions are those of one snapshot. A lock that was
 //! waited for may find another definition than the statement was planned with; it is planned anew then,
 //! or fails where its snapshot is older than the definition.
 
 use std::sync::Arc;
 
 use sql::parse::ast::{Define, ObjectKind, Path};
+use table::catalog::Action;
 use txn::{RelationLock, Wait};
 use types::{Oid, SqlState};
 
@@ -66,6 +68,22 @@ impl Session {
         self.lock(relation, RelationLock::RowExclusive)
     }
 
+    /// Tables that are changed, and after them those whose rows foreign keys change in turn.
+    fn with_followers(&self, changed: &[Oid]) -> Vec<Oid> {
+        let follows = |action: Action| !matches!(action, Action::NoAction | Action::Restrict);
+        let mut all = changed.to_vec();
+        let mut at = 0;
+        while let Some(table) = all.get(at).and_then(|oid| self.names.catalog.table(*oid)) {
+            at += 1;
+            for constraint in &table.referenced_by {
+                let Some(key) = constraint.foreign_key() else { continue };
+                let child = constraint.table().filter(|child| !all.contains(child));
+                all.extend(child.filter(|_| follows(key.on_delete) || follows(key.on_update)));
+            }
+        }
+        all
+    }
+
     /// Locks the tables that a plan changes or locks rows of, and plans anew what was planned with other
     /// definitions of them.
     pub(crate) fn lock_planned(&mut self, portal: &mut Portal) -> Result<()> {
@@ -76,10 +94,11 @@ impl Session {
         running.has_locks = true;
         let planned = Arc::clone(&running.planned);
         let (changed, locked) = (planned.prepared.changed(), planned.prepared.locked());
+        let changed = self.with_followers(changed);
         for relation in locked {
             self.lock(*relation, RelationLock::RowShare)?;
         }
-        for relation in changed {
+        for relation in &changed {
             self.lock(*relation, RelationLock::RowExclusive)?;
         }
         let newest = self.client.instance.catalogs.newest();

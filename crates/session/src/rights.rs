@@ -94,12 +94,6 @@ impl<'a> Rights<'a> {
         }
     }
 
-    /// True where the role owns a relation, or is a member of the role that does.
-    pub fn owns(self, relation: Oid) -> bool {
-        self.catalog.is_superuser(self.role)
-            || self.catalog.is_owner(self.role, Address::relation(relation), self.database)
-    }
-
     /// Fails where the role may not do what is done with a relation.
     ///
     /// # Errors
@@ -107,9 +101,6 @@ impl<'a> Rights<'a> {
     pub fn require_use(self, used: &Use) -> Result<()> {
         if self.catalog.is_superuser(self.role) {
             return Ok(());
-        }
-        if used.owns && !self.owns(used.relation) {
-            return Err(self.not_owned(used.relation));
         }
         let by_column = [
             (&used.reads, Privileges::SELECT),
@@ -135,11 +126,6 @@ impl<'a> Rights<'a> {
     /// The error for a relation that the role may not use.
     pub fn denied(self, relation: Oid) -> Error {
         error(format!("permission denied for {}", self.described(relation)))
-    }
-
-    /// The error for a relation that the role does not own.
-    pub fn not_owned(self, relation: Oid) -> Error {
-        error(format!("must be owner of {}", self.described(relation)))
     }
 
     fn described(self, relation: Oid) -> String {

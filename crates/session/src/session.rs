@@ -620,8 +620,8 @@ impl Session {
     fn columns_of(&self, statement: &Statement) -> Result<Option<Arc<[Column]>>> {
         match statement {
             Statement::Command(command) => self.command_columns(command),
-            Statement::Explain { .. } => {
-                Ok(Some(Arc::new([crate::command::text_column("QUERY PLAN")])))
+            Statement::Explain { options, .. } => {
+                Ok(Some(Arc::new([crate::explain::column(options)])))
             }
             _ => Ok(None),
         }

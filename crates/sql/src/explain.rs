@@ -213,7 +213,7 @@ pub fn moment(moment: &Moment) -> String {
         Moment::FromTo(from, to) => format!(" from {from} to {to}"),
         Moment::Between(from, to) => format!(" between {from} and {to}"),
         Moment::ContainedIn(from, to) => format!(" contained in {from}, {to}"),
-        Moment::All => " all versions".to_owned(),
+        Moment::All | Moment::Ever => " all versions".to_owned(),
     }
 }
 

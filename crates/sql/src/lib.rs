@@ -14,6 +14,7 @@ pub mod bind;
 pub mod error;
 pub mod eval;
 pub mod explain;
+pub mod imply;
 pub mod parse;
 pub mod plan;
 

@@ -239,6 +239,9 @@ pub enum Moment {
     ContainedIn(Expr, Expr),
     /// All versions.
     All,
+    /// All versions, and the rows that the transaction itself has written; their keys have the number
+    /// of the table that they lie in before them: what `ERASE` looks at.
+    Ever,
 }
 
 /// A sample of the rows of a table.

@@ -76,7 +76,7 @@ impl Background {
                 .map_err(StoreError::io("cannot start thread", name))
         };
         let flusher = spawn(FLUSH, Shared::flush_whole)?;
-        match spawn(COMPACT, Shared::compact_due) {
+        match spawn(COMPACT, Shared::tidy) {
             Ok(compactor) => Ok(vec![flusher, compactor]),
             Err(e) => {
                 shared.background.stop();
@@ -193,7 +193,12 @@ fn run(shared: &Shared, work: Work) {
     loop {
         let mut signals = background.signals.lock();
         while Some(signals.events) == seen && !background.is_stopping() {
-            background.changed.wait(&mut signals);
+            if flushes || !shared.is_erasing() {
+                background.changed.wait(&mut signals);
+            } else if background.changed.wait_for(&mut signals, RETRY).timed_out() {
+                // What is erased waits for snapshots, which tell nobody when they end.
+                break;
+            }
         }
         seen = Some(signals.events);
         drop(signals);

@@ -17,17 +17,23 @@
 //! * A bulk load has only keys that never had a version, so its place among memtables and runs does not
 //!   matter. The caller keeps others from writing these keys until it has committed.
 
+use crate::cache::Cache;
 use crate::error::StoreError;
+use crate::filter;
 use crate::group::{Group, Tag};
 use crate::key::{self, KEY_MAX};
 use crate::manifest::{get_metas, put_metas};
+use crate::run::Run;
 use crate::segment::{Half, Meta};
-use crate::store::{Shared, Store};
+use crate::store::{Shared, Store, open_run};
+use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::RunWriter;
 use crate::{Csn, TableId};
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
+/// What is read of a staged load is kept up to so many bytes.
+const STAGED_CACHE_BYTES: usize = 8 << 20;
 
 /// A bulk load under way. Dropped unfinished, it leaves nothing.
 pub struct Bulk<'s> {
@@ -60,20 +66,120 @@ impl Loaded {
     pub fn keys(&self) -> u64 {
         self.metas.iter().map(|m| m.keys).sum()
     }
+
+    /// Several loads as one. Between the first and the last key of a file of one of them there are no keys
+    /// of the others: they are of different tables, for example.
+    pub fn join(loads: impl IntoIterator<Item = Loaded>) -> Loaded {
+        let mut metas: Vec<Meta> = loads.into_iter().flat_map(|loaded| loaded.metas).collect();
+        metas.sort_unstable_by(|a, b| a.first.cmp(&b.first));
+        Loaded { metas }
+    }
+
+    /// The ranges of keys that the files span, first and last key, in order.
+    pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
+        self.metas.iter().flat_map(|meta| {
+            let ((first_table, first), (last_table, last)) =
+                (key::split(&meta.first.0), key::split(&meta.last_key));
+            // A file that holds several tables spans all of each but the first and the last.
+            (first_table.0..=last_table.0).map(move |table| Span {
+                table: TableId(table),
+                first: if table == first_table.0 { first } else { &[] },
+                last: (table == last_table.0).then_some(last),
+            })
+        })
+    }
+
+    pub(crate) fn metas(&self) -> &[Meta] {
+        &self.metas
+    }
+
+    /// The first and the last full key.
+    pub(crate) fn ends(&self) -> Option<(&[u8], &[u8])> {
+        Some((&self.metas.first()?.first.0, &self.metas.last()?.last_key))
+    }
+}
+
+/// A range of the keys of one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<'a> {
+    /// The table.
+    pub table: TableId,
+    /// The first key.
+    pub first: &'a [u8],
+    /// The last key; none where the range has no end.
+    pub last: Option<&'a [u8]>,
+}
+
+/// A finished load that can be read before it is part of a commit, by whoever made it. Its entries are
+/// of commit 0.
+#[derive(Clone)]
+pub struct Staged {
+    run: Arc<Run>,
+}
+
+impl Staged {
+    pub(crate) fn run(&self) -> &Arc<Run> {
+        &self.run
+    }
+
+    /// The value of a key.
+    pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Versioned>, StoreError> {
+        let full = key::full(table, key);
+        let found = self.run.find(&full, filter::hash(&full), u64::MAX)?;
+        let Some((block, place, found)) = found else { return Ok(None) };
+        match Gather::default().block(&block, &place, found) {
+            Step::Known(known) => Ok(known),
+            Step::Below => Ok(None),
+        }
+    }
+
+    /// Calls `f` with each key and value, in order, until it fails.
+    pub fn for_each<E: From<StoreError>>(
+        &self,
+        mut f: impl FnMut(TableId, &[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut next = self.run.start()?;
+        let mut full = Vec::new();
+        while let Some(position) = next {
+            let place = position.place();
+            position.block.key_into(position.group, &mut full);
+            let (table, key) = key::split(&full);
+            if let Some((_, value)) = position.block.group(&place).image(u64::MAX) {
+                f(table, key, value)?;
+            }
+            next = position.next(&self.run)?;
+        }
+        Ok(())
+    }
 }
 
 impl Bulk<'_> {
     /// Adds a key, above the one before in the order of (table, key), that never had a version.
     pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if self.store.latest(table, key)?.is_some() {
+            return Err(StoreError::Bulk { table, what: "the key has a version already" });
+        }
+        self.put_new(table, key, value)
+    }
+
+    /// True where a key was added.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.last.is_empty()
+    }
+
+    /// As [`Bulk::put`], of a key that is known never to have had a version.
+    pub(crate) fn put_new(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), StoreError> {
         if key.len() > KEY_MAX || value.len() > 1 << 30 {
             return Err(StoreError::TooLarge { key: key.len(), value: value.len() });
         }
         let full = key::full(table, key);
         if full.as_slice() <= self.last.as_slice() {
             return Err(StoreError::Bulk { table, what: "keys must ascend" });
-        }
-        if self.store.latest(table, key)?.is_some() {
-            return Err(StoreError::Bulk { table, what: "the key has a version already" });
         }
         self.last.clear();
         self.last.extend_from_slice(&full);
@@ -96,7 +202,7 @@ impl Bulk<'_> {
 }
 
 impl Shared {
-    fn open_loaded(&self, csn: Csn, loaded: &Loaded) -> Result<Arc<crate::run::Run>, StoreError> {
+    fn open_loaded(&self, csn: Csn, loaded: &Loaded) -> Result<Arc<Run>, StoreError> {
         let shifted = loaded.metas.iter().cloned().map(|mut meta| {
             meta.shift = csn.0;
             meta.csns = (meta.csns.0.wrapping_add(csn.0), meta.csns.1.wrapping_add(csn.0));
@@ -120,6 +226,14 @@ impl Store {
     pub fn ingest(&self, csn: Csn, loaded: &Loaded) -> Result<(), StoreError> {
         let run = self.shared.open_loaded(csn, loaded)?;
         self.shared.ingest(csn, run)
+    }
+
+    /// Opens a finished load to be read before its commit. It has a small cache of its own: what the
+    /// store's cache knows of the files has the number of the commit.
+    pub fn stage(&self, loaded: &Loaded) -> Result<Staged, StoreError> {
+        let cache = Arc::new(Cache::new(STAGED_CACHE_BYTES));
+        let run = open_run(&self.shared.shop.home, &cache, Half::Current, loaded.metas.clone())?;
+        Ok(Staged { run })
     }
 
     /// Removes the files of a bulk load that will not be committed.

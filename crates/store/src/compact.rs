@@ -50,7 +50,8 @@ const LEVEL_FULL: i32 = 9;
 const BREATH: usize = 256;
 
 impl Store {
-    /// Flushes, and merges all runs into one current and one history run, with retention applied.
+    /// Flushes, and merges all runs into one current and one history run, with retention applied and
+    /// without what is erased.
     pub fn compact(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         shared.flush()?;
@@ -67,7 +68,7 @@ impl Store {
         if state.history.len() > 1 || !state.history.is_empty() && !horizons.is_trivial() {
             shared.merge_history(&state, 0..state.history.len(), horizons, LEVEL_FULL)?;
         }
-        Ok(())
+        shared.scrub_runs()
     }
 
     /// Does what the background threads would do now: for stores opened without them.
@@ -77,7 +78,7 @@ impl Store {
             shared.freeze();
         }
         shared.flush_whole()?;
-        shared.compact_due()
+        shared.tidy()
     }
 }
 
@@ -151,6 +152,12 @@ impl Horizons<'_> {
 }
 
 impl Shared {
+    /// Merges what is due, and scrubs what is erased.
+    pub(crate) fn tidy(&self) -> Result<(), StoreError> {
+        self.compact_due()?;
+        self.scrub()
+    }
+
     /// Merges what is due, until nothing is.
     pub(crate) fn compact_due(&self) -> Result<(), StoreError> {
         let _one = self.compacting.lock();

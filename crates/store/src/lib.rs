@@ -51,6 +51,7 @@ mod block;
 mod bulk;
 mod cache;
 mod compact;
+mod erase;
 mod error;
 mod filter;
 mod flush;
@@ -64,6 +65,7 @@ mod run;
 mod scan;
 mod segment;
 mod segment_store;
+mod sorter;
 mod stats;
 mod store;
 #[cfg(test)]
@@ -74,10 +76,11 @@ mod versioned;
 mod versions;
 mod writer;
 
-pub use bulk::{Bulk, Loaded};
+pub use bulk::{Bulk, Loaded, Span, Staged};
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
+pub use sorter::{Sorted, Sorter, Twice};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use verify::{Files, VerifyReport};
@@ -107,6 +110,16 @@ pub enum Op {
     Delta(Vec<u8>),
     /// Ends the key; it may be put again later.
     Delete,
+    /// Has the changes of the key by the commits from `from` on, up to below `to` (or this commit, where
+    /// there is none), never have been: no read finds them again, at whatever commit, and in time
+    /// the files lose their bytes. At `to` the key was put or deleted; where it is this commit, and the
+    /// key is live, by another write of it.
+    Erase {
+        /// The first commit; 0 for all there were.
+        from: Csn,
+        /// The commit after the last.
+        to: Option<Csn>,
+    },
 }
 
 /// One write of a commit.

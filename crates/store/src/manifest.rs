@@ -1,7 +1,7 @@
 //! The manifest: which segment files count, and up to which commit they cover the log.
 //!
 //! ```text
-//!   magic 8 │ format u32 │ csn │ note │ next file number │ horizons │ current runs │ history runs │ crc32c u32
+//!   magic 8 │ format u32 │ csn │ note │ next file number │ horizons │ [erased] │ current runs │ history runs │ crc32c u32
 //!                         varints and length-prefixed bytes; runs oldest first
 //! ```
 //!
@@ -12,14 +12,18 @@
 //!   repaired.
 //! * The order of runs is the order of their epochs.
 
+use crate::erase::{Erasures, Span};
 use crate::error::StoreError;
+use crate::key::TABLE_LEN;
 use crate::part::{self, corrupt};
 use crate::segment::Meta;
 use crate::varint;
 use crate::{Checkpoint, Csn, TableId};
 
-/// The format this program writes, and the newest it reads.
+/// The format this program writes where nothing is erased, and the oldest there is.
 pub const FORMAT: u32 = 1;
+/// The format it writes where something is, and the newest it reads.
+pub const FORMAT_ERASED: u32 = 2;
 const MAGIC: &[u8; 8] = b"awhenman";
 
 /// A decoded manifest.
@@ -30,6 +34,8 @@ pub struct Manifest {
     pub next: u64,
     /// From which commit on a table's past is whole, where retention has dropped some of it.
     pub horizons: Vec<(TableId, Csn)>,
+    /// What is erased and still in the files.
+    pub erased: Erasures,
     pub current: Vec<Vec<Meta>>,
     pub history: Vec<Vec<Meta>>,
 }
@@ -38,7 +44,8 @@ impl Manifest {
     /// The bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&FORMAT.to_le_bytes());
+        let format = if self.erased.is_empty() { FORMAT } else { FORMAT_ERASED };
+        out.extend_from_slice(&format.to_le_bytes());
         varint::put(&mut out, self.checkpoint.csn.0);
         put_bytes(&mut out, &self.checkpoint.note);
         varint::put(&mut out, self.next);
@@ -46,6 +53,13 @@ impl Manifest {
         for (table, csn) in &self.horizons {
             varint::put(&mut out, u64::from(table.0));
             varint::put(&mut out, csn.0);
+        }
+        if format == FORMAT_ERASED {
+            varint::put(&mut out, self.erased.iter().count() as u64);
+            for (full, Span { from, to, by }) in self.erased.iter() {
+                put_bytes(&mut out, full);
+                [from, to, by].iter().for_each(|csn| varint::put(&mut out, *csn));
+            }
         }
         for runs in [&self.current, &self.history] {
             varint::put(&mut out, runs.len() as u64);
@@ -73,15 +87,16 @@ impl Manifest {
         if u32_at(body) != crc32c::crc32c(&bytes[..body]) && part::checks() {
             return Err(bad("the checksum of the manifest does not match"));
         }
-        if u32_at(8) != FORMAT {
+        let format = u32_at(8);
+        if !(FORMAT..=FORMAT_ERASED).contains(&format) {
             return Err(StoreError::Version {
                 file: file.to_string(),
-                found: u32_at(8),
-                known: FORMAT,
+                found: format,
+                known: FORMAT_ERASED,
             });
         }
         let mut reader = Reader { bytes: &bytes[12..body], pos: 0 };
-        reader.manifest().ok_or_else(|| bad("the manifest is malformed"))
+        reader.manifest(format).ok_or_else(|| bad("the manifest is malformed"))
     }
 }
 
@@ -143,12 +158,24 @@ impl<'a> Reader<'a> {
         Some(self.take(len)?.to_vec())
     }
 
-    fn manifest(&mut self) -> Option<Manifest> {
+    fn manifest(&mut self, format: u32) -> Option<Manifest> {
         let checkpoint = Checkpoint { csn: Csn(self.number()?), note: self.block()? };
         let next = self.number()?;
         let mut horizons = Vec::new();
         for _ in 0..self.number()? {
             horizons.push((TableId(u32::try_from(self.number()?).ok()?), Csn(self.number()?)));
+        }
+        let mut erased = Erasures::default();
+        if format == FORMAT_ERASED {
+            for _ in 0..self.number()? {
+                let full = self.block().filter(|full| full.len() >= TABLE_LEN)?;
+                let (from, to, by) = (self.number()?, self.number()?, self.number()?);
+                // A span is of commits that there were, and not empty.
+                if from >= to || to > by || by > checkpoint.csn.0 {
+                    return None;
+                }
+                erased.add(&full, Span { from, to, by });
+            }
         }
         let current = self.runs()?;
         let history = self.runs()?;
@@ -156,6 +183,7 @@ impl<'a> Reader<'a> {
             checkpoint,
             next,
             horizons,
+            erased,
             current,
             history,
         })
@@ -226,6 +254,7 @@ mod tests {
             checkpoint: Checkpoint { csn: Csn(400), note: b"log 12345".to_vec() },
             next: 12,
             horizons: vec![(TableId(3), Csn(100))],
+            erased: Erasures::default(),
             current: vec![vec![meta(1), meta(2)], vec![meta(9)]],
             history: vec![vec![], vec![meta(3)]],
         }
@@ -234,8 +263,15 @@ mod tests {
     /// A manifest comes back as it was, and no flipped bit or cut goes unnoticed.
     #[test]
     fn round_trip_and_damage() {
-        let bytes = sample().encode();
-        assert_eq!(Manifest::decode(&bytes, "m").unwrap(), sample());
+        check(&sample());
+        let mut erased = sample();
+        erased.erased.add(b"\0\0\0\x01a", Span { from: 0, to: 40, by: 40 });
+        check(&erased);
+    }
+
+    fn check(sample: &Manifest) {
+        let bytes = sample.encode();
+        assert_eq!(Manifest::decode(&bytes, "m").unwrap(), *sample);
         for bit in 0..bytes.len() * 8 {
             let mut bad = bytes.clone();
             bad[bit / 8] ^= 1 << (bit % 8);

@@ -10,8 +10,11 @@
 //! # Invariants
 //! * Only the newest current entry of a key counts: an older run's entry says nothing of any commit.
 //! * History is asked only where the commit lies below the checkpoint.
+//! * A state whose newest change is erased was never there: an erasure ends at a change that needs
+//!   nothing below it.
 
 use crate::block::{Block, Place};
+use crate::bulk::Staged;
 use crate::filter;
 use crate::group::Found;
 use crate::key;
@@ -58,6 +61,17 @@ impl Shared {
     /// The state of a key at `at`.
     #[inline]
     pub fn read_in(
+        &self,
+        state: &State,
+        full: &[u8],
+        at: Csn,
+    ) -> Result<Option<Versioned>, StoreError> {
+        let found = self.descend(state, full, at)?;
+        Ok(found.filter(|found| !state.erases(full, found.csn().0)))
+    }
+
+    #[inline]
+    fn descend(
         &self,
         state: &State,
         full: &[u8],
@@ -116,6 +130,21 @@ impl Shared {
         end(full, gather, None)
     }
 
+    /// The commit of the newest change of a key, erased or not.
+    pub fn latest_in(&self, state: &State, full: &[u8]) -> Result<Option<Csn>, StoreError> {
+        for mem in state.memtables() {
+            if let Some((_, tail)) = mem.read().get(full).and_then(|c| c.tail()) {
+                return Ok(Some(Csn(tail.csn)));
+            }
+        }
+        let hash = filter::hash(full);
+        let found = match state.find_current(full, hash)? {
+            None => state.find_history(full, hash, u64::MAX)?,
+            found => found,
+        };
+        Ok(found.map(|(_, _, found)| Csn(found.csn)))
+    }
+
     /// True where the key has a newer entry and keeps no history: the newest stands for all.
     pub fn forgets(&self, full: &[u8], gather: &Gather) -> bool {
         let (table, key) = key::split(full);
@@ -172,19 +201,7 @@ impl Store {
     /// The commit of the newest change of any kind, published or not; `None` where the key never was, or
     /// retention has dropped its deletion.
     pub fn latest(&self, table: TableId, key: &[u8]) -> Result<Option<Csn>, StoreError> {
-        let full = key::full(table, key);
-        let state = self.shared.state();
-        for mem in state.memtables() {
-            if let Some((_, tail)) = mem.read().get(full.as_slice()).and_then(|c| c.tail()) {
-                return Ok(Some(Csn(tail.csn)));
-            }
-        }
-        let hash = filter::hash(&full);
-        let found = match state.find_current(&full, hash)? {
-            None => state.find_history(&full, hash, u64::MAX)?,
-            found => found,
-        };
-        Ok(found.map(|(_, _, found)| Csn(found.csn)))
+        self.shared.latest_in(&self.shared.state(), &key::full(table, key))
     }
 
     /// The live keys of a range at `at`, in order, or in reverse.
@@ -196,7 +213,21 @@ impl Store {
         at: Csn,
         reverse: bool,
     ) -> Scan {
-        Scan::new(self.shared.clone(), table, key::range(table, lower, upper), at, reverse)
+        self.scan_over(table, lower, upper, at, reverse, &[])
+    }
+
+    /// As [`Store::scan`], with the keys of loads that are not part of a commit yet.
+    pub fn scan_over(
+        &self,
+        table: TableId,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        at: Csn,
+        reverse: bool,
+        staged: &[Staged],
+    ) -> Scan {
+        let range = key::range(table, lower, upper);
+        Scan::new(self.shared.clone(), table, range, at, reverse, staged)
     }
 
     /// The keys of a range that ever had a version of which anything is kept, in order, or in reverse.

@@ -16,6 +16,7 @@
 //!   below its own.
 //! * Sources stand in the order of the descent: memtables, current runs, history runs, newest first.
 
+use crate::bulk::Staged;
 use crate::group::{Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::{Hit, Memtable};
@@ -45,6 +46,8 @@ pub struct Scan {
     end: Vec<u8>,
     begun: bool,
     ended: bool,
+    /// Something of the table is erased.
+    is_erased: bool,
 }
 
 /// The state of a key on which a scan stands.
@@ -205,6 +208,7 @@ impl Scan {
         range: Range,
         at: Csn,
         reverse: bool,
+        staged: &[Staged],
     ) -> Scan {
         let state = shared.state();
         let mems = state.memtables().filter(|mem| !mem.is_empty()).map(|mem| {
@@ -217,12 +221,14 @@ impl Scan {
                 batch: BATCHES.start,
             })
         });
-        let current = state.images().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        let images = staged.iter().map(Staged::run).chain(state.images());
+        let current = images.map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
         let sources = mems.chain(current).chain(history).collect();
         let ended = key::is_empty(&range);
+        let is_erased = state.erased.as_ref().is_some_and(|erased| erased.touches(table));
         Scan {
             shared,
             state,
@@ -235,6 +241,7 @@ impl Scan {
             end: Vec::new(),
             begun: false,
             ended,
+            is_erased,
         }
     }
 
@@ -323,7 +330,8 @@ impl Scan {
         if known.is_none() && self.shared.forgets(&self.full, &gather) {
             return self.shared.read_in(&self.state, &self.full, Csn::MAX);
         }
-        end(&self.full, gather, known.flatten())
+        let found = end(&self.full, gather, known.flatten())?;
+        Ok(found.filter(|found| !self.is_erased || !self.state.erases(&self.full, found.csn().0)))
     }
 
     /// The next key, which stays where it is until the next call, with its state; `None` at the end
@@ -362,7 +370,7 @@ impl Scan {
             self.begin()?;
         }
         loop {
-            if !self.reverse && self.stretch(f)?.is_break() {
+            if !self.reverse && !self.is_erased && self.stretch(f)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             if !self.next_key() {
@@ -414,6 +422,17 @@ impl Scan {
         }
     }
 
+    /// True where nothing happened to the key reached since all of it was erased.
+    fn is_wiped(&self) -> Result<bool, StoreError> {
+        let spans = self.state.erased.as_ref().map_or(&[][..], |erased| erased.of(&self.full));
+        let Some(to) = spans.iter().filter(|span| span.from == 0).map(|span| span.to).max() else {
+            return Ok(false);
+        };
+        let latest = self.shared.latest_in(&self.state, &self.full)?;
+        let is_live = || self.shared.read_in(&self.state, &self.full, Csn::MAX);
+        Ok(latest.is_none_or(|csn| csn.0 <= to) && is_live()?.is_none())
+    }
+
     fn step(&mut self) -> Result<Option<Versioned>, StoreError> {
         if !self.begun {
             self.begin()?;
@@ -433,7 +452,7 @@ pub struct Keys(Scan);
 
 impl Keys {
     pub(crate) fn new(shared: Arc<Shared>, table: TableId, range: Range, reverse: bool) -> Keys {
-        let mut scan = Scan::new(shared, table, range, Csn::MAX, reverse);
+        let mut scan = Scan::new(shared, table, range, Csn::MAX, reverse, &[]);
         let history = scan.state.history.iter().rev();
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
         scan.sources.extend(history);
@@ -450,12 +469,17 @@ impl Keys {
         if !scan.begun {
             scan.begin()?;
         }
-        if !scan.next_key() {
-            return Ok(None);
-        }
-        for source in &mut scan.sources {
-            if source.key() == Some(scan.full.as_slice()) {
-                source.advance(scan.reverse, scan.at)?;
+        loop {
+            if !scan.next_key() {
+                return Ok(None);
+            }
+            for source in &mut scan.sources {
+                if source.key() == Some(scan.full.as_slice()) {
+                    source.advance(scan.reverse, scan.at)?;
+                }
+            }
+            if !scan.is_erased || !scan.is_wiped()? {
+                break;
             }
         }
         scan.ended = false;

@@ -19,6 +19,7 @@
 
 use crate::background::Background;
 use crate::cache::Cache;
+use crate::erase::{Erasures, Span};
 use crate::group::Tag;
 use crate::key::{self, KEY_MAX};
 use crate::manifest::Manifest;
@@ -65,6 +66,8 @@ pub(crate) struct State {
     pub bulk: Vec<(Csn, Arc<Run>)>,
     pub checkpoint: Checkpoint,
     pub horizons: Vec<(TableId, Csn)>,
+    /// What is erased and may still be in memtables and runs.
+    pub erased: Option<Arc<Erasures>>,
     /// No current run holds a commit below this one.
     pub current_from: u64,
 }
@@ -112,6 +115,7 @@ impl State {
             checkpoint: self.checkpoint.clone(),
             next,
             horizons: self.horizons.clone(),
+            erased: self.erasures(),
             current: metas(&self.current),
             history: metas(&self.history),
         }
@@ -278,7 +282,7 @@ impl Shared {
         for write in writes {
             let value = match &write.op {
                 Op::Put(value) | Op::Delta(value) => value.len(),
-                Op::Delete => 0,
+                Op::Delete | Op::Erase { .. } => 0,
             };
             if write.key.len() > KEY_MAX || value > VALUE_MAX {
                 return Err(StoreError::TooLarge { key: write.key.len(), value });
@@ -289,7 +293,8 @@ impl Shared {
         let mut bytes = 0;
         let mut table: Option<(TableId, Arc<dyn Table>)> = None;
         let mut weigh = Vec::new();
-        for write in writes {
+        let is_erasure = |write: &&Write| matches!(write.op, Op::Erase { .. });
+        for write in writes.iter().filter(|write| !is_erasure(write)) {
             let full = key::full(write.table, &write.key);
             let chain = match map.entry(full) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -308,6 +313,7 @@ impl Shared {
                     continue;
                 }
                 Op::Delta(delta) => delta,
+                Op::Erase { .. } => continue,
             };
             if chain.is_deleted() {
                 return Err(self.poison(StoreError::NoBase { table: write.table, csn }));
@@ -326,11 +332,32 @@ impl Shared {
         drop(map);
         state.active.added(csn.0, writes.len(), bytes);
         *last = csn.0;
+        if writes.iter().any(|write| is_erasure(&write)) {
+            self.erase(csn, writes);
+        }
         weigh.iter().for_each(|w| self.rebase(&state, &key::full(w.table, &w.key)));
         if self.options.background && state.active.fill(&self.options) >= 1.0 {
             self.freeze_locked();
         }
         Ok(())
+    }
+
+    /// Shows readers what a commit has erased.
+    fn erase(&self, csn: Csn, writes: &[Write]) {
+        let spans: Vec<(key::FullKey, Span)> = writes
+            .iter()
+            .filter_map(|write| match write.op {
+                Op::Erase { from, to } => {
+                    let span = Span { from: from.0, to: to.unwrap_or(csn).0, by: csn.0 };
+                    Some((key::full(write.table, &write.key), span))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut state = self.state.write();
+        let mut next = (**state).clone();
+        next.erase(spans.iter().map(|(full, span)| (full.as_slice(), *span)));
+        *state = Arc::new(next);
     }
 
     /// Puts a fresh image beside the deltas of a key, where its table still wants one. It is only a help
@@ -356,7 +383,7 @@ impl Shared {
 }
 
 /// Opens the segments of a run.
-fn open_run(
+pub(crate) fn open_run(
     home: &Arc<dyn SegmentStore>,
     cache: &Arc<Cache>,
     half: Half,
@@ -454,6 +481,7 @@ impl Store {
             bulk: Vec::new(),
             checkpoint: checkpoint.clone(),
             horizons: manifest.horizons,
+            erased: (!manifest.erased.is_empty()).then(|| Arc::new(manifest.erased)),
         };
         state.settle();
         let named = state.segments().map(|s| s.meta.name()).collect();

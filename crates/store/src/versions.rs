@@ -15,7 +15,7 @@
 //!   it stands for is not there any more.
 
 use crate::group::{Alike, Entry, GroupRef, Tag};
-use crate::store::Store;
+use crate::store::{State, Store};
 use crate::{Csn, Kind, StoreError, TableId, Version};
 use crate::{filter, key};
 use std::ops::ControlFlow;
@@ -40,58 +40,75 @@ impl Store {
     {
         let full = key::full(table, key);
         let state = self.shared.state();
-        let (from, to) = (from.0, to.0);
-        let mut last = u64::MAX;
-        let mut visit = |group: GroupRef<'_>| {
-            let mut entries = group.entries();
-            while let Some(Entry { csn, tag, bytes }) = entries.next() {
-                if csn > to {
-                    break;
-                }
-                let repeats = tag == Tag::Image && csn == last;
-                last = csn;
-                if csn < from || repeats {
-                    continue;
-                }
-                let kind = match tag {
-                    Tag::Delta => Kind::Delta,
-                    Tag::Put | Tag::Image => Kind::Put,
-                    Tag::Delete => Kind::Delete,
-                };
-                f(Version { csn: Csn(csn), kind, bytes })?;
-                if let Some((alike, after)) = entries.alike(bytes.len(), to) {
-                    visit_alike(alike, &mut f)?;
-                    (entries, last) = (after, after.csn);
-                }
-            }
-            ControlFlow::Continue(())
-        };
-        let hash = filter::hash(&full);
-        for run in &state.history {
-            let apart = run.csns.0 > to || run.csns.1 < from;
-            if !apart && run.groups(&full, hash, from, to, &mut visit)?.is_break() {
-                return Ok(());
-            }
+        let spans = state.erased.as_ref().map_or(&[][..], |erased| erased.of(&full));
+        if spans.is_empty() {
+            return walk(&state, &full, (from, to), f);
         }
-        if let Some((block, place, found)) = state.find_current(&full, hash)? {
-            // A deletion is in history already: only whole values stand for a change here.
-            let deleted = found.anchor.is_none_or(|anchor| anchor.tag == Tag::Delete);
-            if !deleted && visit(block.group(&place)).is_break() {
-                return Ok(());
+        walk(&state, &full, (from, to), |version| {
+            if spans.iter().any(|span| span.hides(version)) {
+                return ControlFlow::Continue(());
             }
-        }
-        for mem in state.frozen.iter().map(|f| &f.mem).chain([&state.active]) {
-            let Some(groups) = mem.read().get(full.as_slice()).map(|c| c.groups().to_vec()) else {
-                continue;
-            };
-            for group in groups.iter().filter(|g| g.tail().csn >= from) {
-                if visit(group.view()).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+            f(version)
+        })
     }
+}
+
+/// Calls `f` for each change of a key that the layers hold, erased or not.
+fn walk<F>(state: &State, full: &[u8], (from, to): (Csn, Csn), mut f: F) -> Result<(), StoreError>
+where
+    F: FnMut(Version<'_>) -> ControlFlow<()>,
+{
+    let (from, to) = (from.0, to.0);
+    let mut last = u64::MAX;
+    let mut visit = |group: GroupRef<'_>| {
+        let mut entries = group.entries();
+        while let Some(Entry { csn, tag, bytes }) = entries.next() {
+            if csn > to {
+                break;
+            }
+            let repeats = tag == Tag::Image && csn == last;
+            last = csn;
+            if csn < from || repeats {
+                continue;
+            }
+            let kind = match tag {
+                Tag::Delta => Kind::Delta,
+                Tag::Put | Tag::Image => Kind::Put,
+                Tag::Delete => Kind::Delete,
+            };
+            f(Version { csn: Csn(csn), kind, bytes })?;
+            if let Some((alike, after)) = entries.alike(bytes.len(), to) {
+                visit_alike(alike, &mut f)?;
+                (entries, last) = (after, after.csn);
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let hash = filter::hash(full);
+    for run in &state.history {
+        let apart = run.csns.0 > to || run.csns.1 < from;
+        if !apart && run.groups(full, hash, from, to, &mut visit)?.is_break() {
+            return Ok(());
+        }
+    }
+    if let Some((block, place, found)) = state.find_current(full, hash)? {
+        // A deletion is in history already: only whole values stand for a change here.
+        let deleted = found.anchor.is_none_or(|anchor| anchor.tag == Tag::Delete);
+        if !deleted && visit(block.group(&place)).is_break() {
+            return Ok(());
+        }
+    }
+    for mem in state.frozen.iter().map(|f| &f.mem).chain([&state.active]) {
+        let Some(groups) = mem.read().get(full).map(|c| c.groups().to_vec()) else {
+            continue;
+        };
+        for group in groups.iter().filter(|g| g.tail().csn >= from) {
+            if visit(group.view()).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
 }
 
 #[inline(never)]

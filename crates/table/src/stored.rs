@@ -26,7 +26,7 @@ use txn::TableResolver;
 use types::Oid;
 
 use crate::catalog::CATALOG;
-use crate::rows::{COUNTS, patch};
+use crate::rows::{COUNTS, ERASURES, patch};
 
 /// How much of a table's past is kept: what retention says, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +119,10 @@ impl Default for Tables {
         let unknown = StoredTable::new(Oid::NONE, Kept::all(Retention::Unsettled), None);
         let catalog = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
         let counts = StoredTable::new(Oid::NONE, Kept::all(Retention::None), None);
-        let known = RwLock::new(HashMap::from([(CATALOG, catalog), (COUNTS, counts)]));
+        let erasures = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
+        let known =
+            HashMap::from([(CATALOG, catalog), (COUNTS, counts), (ERASURES, erasures)]);
+        let known = RwLock::new(known);
         Tables { known: Arc::new(known), unknown, shortened: Arc::default() }
     }
 }
@@ -175,6 +178,13 @@ impl Tables {
             .collect();
         past.sort_unstable_by_key(|storage| (storage.ended, storage.table));
         past
+    }
+
+    /// Every table that was given up, with the relation that it belonged to and the commit that did so.
+    pub(crate) fn ended(&self) -> Vec<(TableId, Oid, Csn)> {
+        let known = self.known.read();
+        let ended = known.iter();
+        ended.filter_map(|(id, stored)| Some((*id, stored.relation, stored.ended()?))).collect()
     }
 
     pub(crate) fn add(&self, table: TableId, relation: Oid, kept: Kept, ended: Option<Csn>) {

@@ -153,10 +153,7 @@ impl Cursor {
         mut f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
         let Cursor { table, range, reverse, stored, ahead, key, ended, .. } = self;
-        let stored = stored.get_or_insert_with(|| {
-            let KeyRange { lower, upper } = range.clone();
-            view.snapshot().scan(*table, lower, upper, *reverse)
-        });
+        let stored = stored.get_or_insert_with(|| view.scan(*table, range.clone(), *reverse));
         let writes = view.transaction().map(|transaction| &transaction.writes);
         let writes = writes.filter(|writes| writes.touches(*table));
         let KeyRange { lower, upper } = range.clone();

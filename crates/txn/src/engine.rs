@@ -369,6 +369,30 @@ impl Engine {
         self.release_log()
     }
 
+    /// Has the bytes of what was erased go at once: from the store's files, as far as no snapshot is
+    /// older than the erasure, and from the log. Returns the commit up to which nothing erased is left
+    /// in either. Makes a commit of its own, without a write, with which the log begins anew.
+    pub fn scrub(&self) -> Result<Csn, TxnError> {
+        let upto = self.visible();
+        let turned = self.log.turn()?;
+        let anew = Prepared {
+            writes: Vec::new(),
+            note: record::Note::default(),
+            loaded: None,
+            durability: Some(Durability::Sync),
+            hooks: Vec::new(),
+            reads: None,
+        };
+        let place = self.order(anew)?;
+        self.finish(place)?;
+        self.checkpoint()?;
+        self.store.scrub()?;
+        self.log.wipe()?;
+        let pending = self.store.erasures().first().map_or(upto, |(csn, _)| Csn(csn.0 - 1));
+        // Where not all could be flushed the log has to stay as it is.
+        Ok(if self.log.oldest() < turned.0 { Csn::ZERO } else { pending.min(upto) })
+    }
+
     /// Makes every visible commit durable, ends the log cleanly and closes. A little of what was
     /// committed since the last flush may stay in the log and be applied again when the engine is
     /// opened; more than that is flushed first, so that opening costs the same after any history.
@@ -437,14 +461,14 @@ impl Engine {
         *last = Sequencer { csn, time_us };
         self.commits.push(csn, time_us, &note);
         self.milestones.note(csn, time_us);
-        self.window.push(csn, writes);
+        self.window.push(csn, writes, loaded.as_ref());
         let durable = !matches!(durability, Durability::Os);
         self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
         Ok(Place { commit: Commit { csn, time_us }, lsn, durability })
     }
 
     /// Checks what was read against the commits since; returns up to which it is valid now.
-    fn validate<'a>(
+    pub(crate) fn validate<'a>(
         &self,
         reads: Option<(&'a ReadSet, Csn)>,
     ) -> Result<Option<(&'a ReadSet, Csn)>, TxnError> {

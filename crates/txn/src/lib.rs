@@ -39,6 +39,7 @@ mod cursor;
 mod engine;
 mod error;
 mod infos;
+mod loads;
 mod locks;
 mod ordered;
 mod pages;

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
-use store::{Csn, TableId, Write};
+use store::{Csn, Loaded, Span, TableId, Write};
 
 use crate::locks::{RowHash, RowHasher};
 
@@ -64,6 +64,8 @@ pub(crate) fn half_open(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> (Vec<
 #[derive(Default)]
 pub(crate) struct ReadSet {
     keys: HashSet<RowHash, FixedState>,
+    /// The tables of the keys.
+    tables: Vec<TableId>,
     ranges: Vec<(TableId, BTreeMap<Vec<u8>, End>)>,
 }
 
@@ -72,8 +74,26 @@ impl ReadSet {
         self.keys.is_empty() && self.ranges.is_empty()
     }
 
-    pub(crate) fn add_key(&mut self, row: RowHash) {
+    pub(crate) fn add_key(&mut self, table: TableId, row: RowHash) {
         self.keys.insert(row);
+        if !self.tables.contains(&table) {
+            self.tables.push(table);
+        }
+    }
+
+    /// True where something within a range of loaded keys was read, or may have been: of keys that were
+    /// read one by one only the table is known.
+    fn meets(&self, load: &LoadedRange) -> bool {
+        let is_met = |(table, ranges): &(TableId, BTreeMap<Vec<u8>, End>)| {
+            let upper = match &load.last {
+                Some(last) => Bound::Included(last.as_slice()),
+                None => Bound::Unbounded,
+            };
+            let below = ranges.range::<[u8], _>((Bound::Unbounded, upper)).next_back();
+            *table == load.table
+                && below.is_some_and(|(_, end)| end.as_ref().is_none_or(|end| *end > load.first))
+        };
+        self.tables.contains(&load.table) || self.ranges.iter().any(is_met)
     }
 
     /// Adds [lower, upper), joining it with the ranges that it meets.
@@ -128,11 +148,25 @@ fn reaches(end: &End, lower: &[u8]) -> bool {
 /// Keys held in the window at most, in bytes, before long-running transactions lose their proof.
 pub(crate) const WINDOW_BYTES_MAX: usize = 64 << 20;
 
+/// A range within which a commit has loaded keys.
+struct LoadedRange {
+    table: TableId,
+    first: Vec<u8>,
+    last: Option<Vec<u8>>,
+}
+
+impl From<Span<'_>> for LoadedRange {
+    fn from(Span { table, first, last }: Span<'_>) -> LoadedRange {
+        LoadedRange { table, first: first.to_vec(), last: last.map(<[u8]>::to_vec) }
+    }
+}
+
 /// The keys that one commit wrote.
 struct Recent {
     csn: Csn,
     bytes: usize,
     keys: Vec<(TableId, Vec<u8>)>,
+    loaded: Vec<LoadedRange>,
 }
 
 #[derive(Default)]
@@ -168,13 +202,14 @@ impl Window {
     }
 
     /// Remembers what `csn` wrote. Called in the order of numbers.
-    pub(crate) fn push(&self, csn: Csn, writes: Vec<Write>) {
+    pub(crate) fn push(&self, csn: Csn, writes: Vec<Write>, loaded: Option<&Loaded>) {
+        let loaded = loaded.into_iter().flat_map(Loaded::spans).map(LoadedRange::from).collect();
         let keys: Vec<_> = writes.into_iter().map(|write| (write.table, write.key)).collect();
         let bytes = keys.iter().map(|(_, key)| key.len() + size_of::<(TableId, Vec<u8>)>()).sum();
         let mut recents = self.recents.lock();
         assert!(recents.commits.back().is_none_or(|last| last.csn < csn), "commits come in order");
         recents.bytes += bytes;
-        recents.commits.push_back(Arc::new(Recent { csn, bytes, keys }));
+        recents.commits.push_back(Arc::new(Recent { csn, bytes, keys, loaded }));
         while recents.bytes > WINDOW_BYTES_MAX && recents.commits.len() > 1 {
             recents.forget_first();
         }
@@ -205,6 +240,7 @@ impl Window {
             };
             let missed = batch.iter().find(|recent| {
                 recent.keys.iter().any(|(table, key)| reads.contains(hasher, *table, key))
+                    || recent.loaded.iter().any(|load| reads.meets(load))
             });
             if let Some(missed) = missed {
                 return Verdict::Missed(missed.csn);
@@ -303,10 +339,10 @@ mod tests {
         let hasher = RowHasher::new(2);
         let window = Window::starting_at(Csn(10));
         for (csn, key) in [(11, "a"), (12, "k"), (13, "q"), (14, "a")] {
-            window.push(Csn(csn), write(key));
+            window.push(Csn(csn), write(key), None);
         }
         let mut reads = ReadSet::default();
-        reads.add_key(hasher.hash(T, b"a"));
+        reads.add_key(T, hasher.hash(T, b"a"));
         assert_eq!(window.validate(&reads, &hasher, Csn(10)), Verdict::Missed(Csn(11)));
         assert_eq!(window.validate(&reads, &hasher, Csn(11)), Verdict::Missed(Csn(14)));
         assert_eq!(window.validate(&reads, &hasher, Csn(14)), Verdict::ValidUpTo(Csn(14)));
@@ -326,12 +362,12 @@ mod tests {
         let window = Window::starting_at(Csn(0));
         let long = "x".repeat(1 << 20);
         for csn in 1..=100 {
-            window.push(Csn(csn), write(&long));
+            window.push(Csn(csn), write(&long), None);
         }
         assert!(window.size().1 <= WINDOW_BYTES_MAX);
         let hasher = RowHasher::new(3);
         let mut reads = ReadSet::default();
-        reads.add_key(hasher.hash(T, b"a"));
+        reads.add_key(T, hasher.hash(T, b"a"));
         assert_eq!(window.validate(&reads, &hasher, Csn(5)), Verdict::TooOld);
         assert_eq!(window.validate(&reads, &hasher, Csn(90)), Verdict::ValidUpTo(Csn(100)));
     }

@@ -35,6 +35,7 @@ const AT_TIME: usize = 16;
 const OP_PUT: u8 = 1;
 const OP_DELTA: u8 = 2;
 const OP_DELETE: u8 = 3;
+const OP_ERASE: u8 = 4;
 
 /// A commit record may hold so many bytes: what the log takes in one frame, less room for headers.
 pub const RECORD_BYTES_MAX: usize = (1 << 30) - 4096;
@@ -89,6 +90,7 @@ pub(crate) fn size_of_write(write: &Write) -> usize {
     let value = match &write.op {
         Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
         Op::Delete => 0,
+        Op::Erase { .. } => 20,
     };
     write.key.len() + value + 16
 }
@@ -100,12 +102,17 @@ pub(crate) fn push(out: &mut Vec<u8>, write: &Write) {
         Op::Put(image) => (OP_PUT, Some(image)),
         Op::Delta(delta) => (OP_DELTA, Some(delta)),
         Op::Delete => (OP_DELETE, None),
+        Op::Erase { .. } => (OP_ERASE, None),
     };
     out.push(kind);
     put_varint(out, u64::from(write.table.0));
     put_slice(out, &write.key);
     if let Some(value) = value {
         put_slice(out, value);
+    }
+    if let Op::Erase { from, to } = &write.op {
+        put_varint(out, from.0);
+        put_varint(out, to.map_or(0, |to| to.0));
     }
 }
 
@@ -162,6 +169,10 @@ fn decode_write(reader: &mut Reader<'_>) -> Result<Write, Malformed> {
         OP_PUT => Op::Put(reader.slice()?.to_vec()),
         OP_DELTA => Op::Delta(reader.slice()?.to_vec()),
         OP_DELETE => Op::Delete,
+        OP_ERASE => {
+            let (from, to) = (Csn(reader.varint()?), Csn(reader.varint()?));
+            Op::Erase { from, to: (to != Csn::ZERO).then_some(to) }
+        }
         _ => return Err(reader.bad("kind of write that this version does not know")),
     };
     Ok(Write { table: TableId(table), key, op })
@@ -177,6 +188,8 @@ mod tests {
             write(7, b"a", Op::Put(vec![1; 300])),
             write(u32::MAX, b"", Op::Delete),
             write(2, &[0xff; 200], Op::Delta(vec![])),
+            write(2, b"e", Op::Erase { from: Csn(300), to: None }),
+            write(2, b"e", Op::Erase { from: Csn(0), to: Some(Csn(1 << 40)) }),
         ];
         let note = Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) };
         let mut bytes = vec![9; 50];

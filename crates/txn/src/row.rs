@@ -48,14 +48,15 @@ impl<'t> Row<'t> {
     /// The commit of the newest change, [`Csn::MAX`] where it is the transaction's own.
     pub fn csn(&self) -> Csn {
         match (&self.own, &self.stored) {
-            (None, Some(stored)) => stored.csn(),
+            // A load of the transaction's own has no commit yet.
+            (None, Some(stored)) if stored.csn() > Csn::ZERO => stored.csn(),
             _ => Csn::MAX,
         }
     }
 
     /// True where the transaction itself has written the key.
     pub fn is_own(&self) -> bool {
-        self.own.is_some()
+        self.csn() == Csn::MAX
     }
 
     /// The commit at which the base was current.

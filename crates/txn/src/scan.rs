@@ -19,6 +19,7 @@ use std::ops::Bound;
 
 use store::{Scan, TableId, Versioned};
 
+use crate::cursor::KeyRange;
 use crate::error::TxnError;
 use crate::readset::{half_open, successor};
 use crate::row::Row;
@@ -57,7 +58,8 @@ impl<'t> TxnScan<'t> {
         upper: Bound<Vec<u8>>,
         reverse: bool,
     ) -> Self {
-        let stored = txn.snapshot.scan(table, lower.clone(), upper.clone(), reverse);
+        let range = KeyRange { lower: lower.clone(), upper: upper.clone() };
+        let stored = txn.view().scan(table, range, reverse);
         let mut scan = TxnScan {
             txn,
             table,

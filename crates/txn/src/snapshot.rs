@@ -13,8 +13,9 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use store::{Csn, Hold, Scan, StoreError, TableId, Version, Versioned};
+use store::{Csn, Hold, Scan, Staged, StoreError, TableId, Version, Versioned};
 
+use crate::cursor::KeyRange;
 use crate::engine::Engine;
 use crate::error::TxnError;
 use crate::view::View;
@@ -87,6 +88,18 @@ impl Snapshot {
         reverse: bool,
     ) -> Scan {
         self.engine.store.scan(table, lower, upper, self.csn, reverse)
+    }
+
+    /// As [`Snapshot::scan`], with the keys of loads that are not committed.
+    pub(crate) fn scan_over(
+        &self,
+        table: TableId,
+        range: KeyRange,
+        reverse: bool,
+        loads: &[Staged],
+    ) -> Scan {
+        let KeyRange { lower, upper } = range;
+        self.engine.store.scan_over(table, lower, upper, self.csn, reverse, loads)
     }
 
     /// Calls `f` for each change of `key` from commit `from` up to this snapshot, oldest first, until

@@ -37,8 +37,10 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use store::{Csn, Loaded, Op, TableId, Write};
 
+use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
+use crate::loads::Loads;
 use crate::locks::{Acquired, Held, LockFailure, Modes, Patience, RelationLock, RowLock, TxnId};
 use crate::ordered::Ordered;
 use crate::publish::Hook;
@@ -87,6 +89,7 @@ pub enum Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint {
     operations: usize,
+    loads: usize,
     hooks: usize,
     rows: usize,
     relations: usize,
@@ -105,8 +108,7 @@ pub struct Transaction {
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
-    /// A bulk load that is to become part of the commit.
-    loaded: Option<Loaded>,
+    pub(crate) loads: Loads,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
 }
@@ -123,7 +125,7 @@ impl Transaction {
             relations: Vec::new(),
             reads: Mutex::default(),
             hooks: Vec::new(),
-            loaded: None,
+            loads: Loads::new(Arc::clone(&engine)),
             lock_timeout_us: engine.lock_timeout_us,
             interrupt: None,
             engine,
@@ -147,7 +149,7 @@ impl Transaction {
 
     /// True where it has written nothing (or has rolled all of it back) and loads nothing.
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty() && self.loaded.is_none()
+        self.writes.is_empty() && self.loads.is_empty()
     }
 
     /// Begins a statement: under READ COMMITTED it sees all that is committed now.
@@ -191,11 +193,44 @@ impl Transaction {
     }
 
     pub(crate) fn note_read(&self, table: TableId, key: &[u8]) {
-        self.reads.lock().add_key(self.engine.hasher.hash(table, key));
+        self.reads.lock().add_key(table, self.engine.hasher.hash(table, key));
     }
 
     pub(crate) fn note_range(&self, table: TableId, lower: Vec<u8>, upper: Option<Vec<u8>>) {
         self.reads.lock().add_range(table, lower, upper);
+    }
+
+    /// Counts a range of keys as read, under SERIALIZABLE: for one who has looked at the past of its keys
+    /// up to the snapshot.
+    pub fn note_scan(&self, table: TableId, range: KeyRange) {
+        if !self.is_serializable() {
+            return;
+        }
+        let lower = match range.lower {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => Vec::new(),
+        };
+        let upper = match range.upper {
+            Bound::Included(key) => Some([&key, &[0][..]].concat()),
+            Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        self.note_range(table, lower, upper);
+    }
+
+    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written meanwhile.
+    /// For one who is about to report what follows from that.
+    pub fn check_reads(&self) -> Result<(), TxnError> {
+        let reads = self.reads.lock();
+        if reads.is_empty() {
+            return Ok(());
+        }
+        self.engine.validate(Some((&*reads, self.snapshot.csn()))).map(|_| ())
+    }
+
+    /// True where it has written to a table.
+    pub fn has_written(&self, table: TableId) -> bool {
+        self.writes.touches(table)
     }
 
     /// The state of `key` with the transaction's own writes, unmerged; `None` where it is absent or
@@ -376,6 +411,7 @@ impl Transaction {
 
     /// Sets the whole value of `key`. Takes the row lock.
     pub fn put(&mut self, table: TableId, key: &[u8], value: Vec<u8>) -> Result<(), TxnError> {
+        self.unload(table, key)?;
         self.lock_to_write(table, key, value.len())?;
         self.push(table, key, Op::Put(value));
         Ok(())
@@ -383,6 +419,7 @@ impl Transaction {
 
     /// Ends `key`; nothing happens to one that does not exist. Takes the row lock.
     pub fn delete(&mut self, table: TableId, key: &[u8]) -> Result<(), TxnError> {
+        self.unload(table, key)?;
         self.lock_to_write(table, key, 0)?;
         self.push(table, key, Op::Delete);
         Ok(())
@@ -392,6 +429,7 @@ impl Transaction {
     /// [`TxnError::NoBase`] where the key has no value, and with 40001, at every level, where it
     /// changed since the snapshot and was not locked before.
     pub fn delta(&mut self, table: TableId, key: &[u8], delta: Vec<u8>) -> Result<(), TxnError> {
+        self.unload(table, key)?;
         self.check_size(key, delta.len())?;
         if let Found::ChangedBy(csn) = self.acquire(table, key, RowLock::Update, Wait::Allowed)? {
             return Err(updated(csn));
@@ -415,8 +453,9 @@ impl Transaction {
     pub fn write(&mut self, table: TableId, key: Vec<u8>, op: Op) -> Result<(), TxnError> {
         let bytes = match &op {
             Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
-            Op::Delete => 0,
+            Op::Delete | Op::Erase { .. } => 0,
         };
+        self.unload(table, &key)?;
         self.check_size(&key, bytes)?;
         self.writes.push(Write { table, key, op });
         Ok(())
@@ -457,18 +496,41 @@ impl Transaction {
         self.hooks.push(Box::new(move |csn, time_us| hook(Commit { csn: Csn(csn), time_us })));
     }
 
-    /// Makes a bulk load, of keys that this transaction keeps others from writing and does not write
-    /// itself, part of the commit. Its files are removed where the transaction does not commit. A
-    /// transaction can load once.
-    pub fn attach(&mut self, loaded: Loaded) {
-        assert!(self.loaded.is_none(), "a transaction can load once");
-        self.loaded = Some(loaded);
+    /// Makes a bulk load, of keys that this transaction keeps others from writing and has not written
+    /// itself, part of the commit. Its files are removed where that does not come to be. From now on the
+    /// transaction sees what was loaded.
+    pub fn attach(&mut self, loaded: Loaded) -> Result<(), TxnError> {
+        let made = self.writes.step();
+        self.loads.push(loaded, made)
+    }
+
+    /// True where the transaction has written or loaded keys of a table.
+    pub fn touches(&self, table: TableId) -> bool {
+        self.writes.touches(table) || self.loads.touches(table)
+    }
+
+    /// Writes what was loaded together with a key, if that was loaded: one commit does not both load and
+    /// write a key.
+    fn unload(&mut self, table: TableId, key: &[u8]) -> Result<(), TxnError> {
+        let Some(load) = self.loads.holder(table, key)? else { return Ok(()) };
+        let (position, moment) = (self.writes.len(), self.writes.moment());
+        let written = self.loads.of(load).for_each(|table, key, value| {
+            self.check_size(key, value.len())?;
+            self.push(table, key, Op::Put(value.to_vec()));
+            Ok::<_, TxnError>(())
+        });
+        match written {
+            Ok(()) => self.loads.set_written(load, position, moment),
+            Err(_) => self.writes.truncate(position),
+        }
+        written
     }
 
     /// Marks the present position.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
             operations: self.writes.len(),
+            loads: self.loads.len(),
             hooks: self.hooks.len(),
             rows: self.held.len(),
             relations: self.relations.len(),
@@ -479,6 +541,7 @@ impl Transaction {
     /// savepoint can be used again; later ones are gone.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.writes.truncate(savepoint.operations);
+        self.loads.truncate(savepoint.loads, savepoint.operations);
         self.hooks.truncate(savepoint.hooks);
         self.unlock(savepoint.rows, savepoint.relations);
     }
@@ -524,7 +587,7 @@ impl Transaction {
         let prepared = Prepared {
             writes: std::mem::take(&mut self.writes).into_writes(),
             note: Note { author: &author, message: &message, authored_us },
-            loaded: self.loaded.take(),
+            loaded: self.loads.take(),
             durability,
             hooks,
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
@@ -537,9 +600,6 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.unlock(0, 0);
-        if let Some(loaded) = self.loaded.take() {
-            self.engine.store.discard(&loaded);
-        }
     }
 }
 

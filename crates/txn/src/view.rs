@@ -14,8 +14,9 @@
 //! A view is two references and a moment, and is copied. Under SERIALIZABLE what is read through a view of a
 //! transaction counts as read by it, whichever the snapshot.
 
-use store::{Csn, TableId};
+use store::{Csn, Scan, TableId};
 
+use crate::cursor::KeyRange;
 use crate::error::TxnError;
 use crate::row::Row;
 use crate::snapshot::Snapshot;
@@ -87,7 +88,16 @@ impl<'t> View<'t> {
             if transaction.is_serializable() {
                 transaction.note_read(table, key);
             }
-            Ok(self.snapshot.read(table, key)?)
+            match transaction.loads.read(table, key, self.moment)? {
+                None => Ok(self.snapshot.read(table, key)?),
+                loaded => Ok(loaded),
+            }
         })
+    }
+
+    /// The keys of a range with their states in the snapshot, and what the transaction has loaded.
+    pub(crate) fn scan(&self, table: TableId, range: KeyRange, reverse: bool) -> Scan {
+        let loads = self.transaction.map(|transaction| transaction.loads.staged(self.moment));
+        self.snapshot.scan_over(table, range, reverse, &loads.unwrap_or_default())
     }
 }

@@ -105,6 +105,13 @@ impl WriteSet {
         Moment(self.serial)
     }
 
+    /// The present moment, which is over then: as if there had been an operation.
+    pub(crate) fn step(&mut self) -> Moment {
+        let now = self.moment();
+        self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
+        now
+    }
+
     /// True where a key of `table` has been written.
     pub(crate) fn touches(&self, table: TableId) -> bool {
         self.table(table).is_some_and(|keys| !keys.is_empty())
@@ -138,9 +145,9 @@ impl WriteSet {
             }
         };
         self.bytes += size_of_write(&write);
-        self.operations.push(Operation { write, previous, serial: self.serial });
         // At the very end numbers stay: what is seen then is too much, never wrong.
-        self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
+        let Moment(serial) = self.step();
+        self.operations.push(Operation { write, previous, serial });
     }
 
     /// Takes back every operation from `position` on.
@@ -181,6 +188,8 @@ impl WriteSet {
                     break;
                 }
                 Op::Delta(delta) => deltas.push(delta.as_slice()),
+                // It is about the past alone.
+                Op::Erase { .. } => {}
             }
             position = operation.previous;
         }
@@ -206,7 +215,7 @@ impl WriteSet {
     }
 
     /// The writes as they are committed: of each key its newest put or delete and the deltas after
-    /// it, in the order in which they were made.
+    /// it, in the order in which they were made, and what it has erased.
     pub(crate) fn into_writes(self) -> Vec<Write> {
         let key_count: usize = self.index.iter().map(|(_, keys)| keys.len()).sum();
         if key_count == self.operations.len() {
@@ -217,14 +226,18 @@ impl WriteSet {
             while position != NONE {
                 keep[position as usize] = true;
                 let operation = &self.operations[position as usize];
-                position = if matches!(operation.write.op, Op::Delta(_)) {
-                    operation.previous
-                } else {
-                    NONE
+                position = match operation.write.op {
+                    Op::Delta(_) | Op::Erase { .. } => operation.previous,
+                    Op::Put(_) | Op::Delete => NONE,
                 };
             }
         }
-        let kept = self.operations.into_iter().zip(keep).filter(|(_, keep)| *keep);
+        let is_kept = |operation: &Operation| matches!(operation.write.op, Op::Erase { .. });
+        let kept = self
+            .operations
+            .into_iter()
+            .zip(keep)
+            .filter(|(operation, keep)| *keep || is_kept(operation));
         kept.map(|(operation, _)| operation.write).collect()
     }
 }
@@ -242,6 +255,7 @@ pub(crate) fn is_void(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use store::Csn;
 
     const T: TableId = TableId(4);
 
@@ -329,6 +343,7 @@ mod tests {
                         let op = match kind {
                             2 => Op::Delete,
                             3 | 4 => Op::Put(vec![step]),
+                            5 => Op::Erase { from: Csn(0), to: None },
                             _ => Op::Delta(vec![step]),
                         };
                         let one = write(next(12) as u8, op);
@@ -362,6 +377,7 @@ mod tests {
                 Op::Put(image) => *own = Own { base: OwnBase::Put(image), deltas: Vec::new() },
                 Op::Delete => *own = Own { base: OwnBase::Deleted, deltas: Vec::new() },
                 Op::Delta(delta) => own.deltas.push(delta),
+                Op::Erase { .. } => {}
             }
         }
         own

@@ -1,6 +1,7 @@
 //! The direction of imports: a crate uses only crates of the layers below it.
 //!
 //! ```text
+//!   command ──> anywhen, server
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
@@ -24,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
     ("table", &["vfs", "store", "txn", "types", "scalar"]),
-    ("exec", &["types", "scalar", "numeric", "sql", "store", "txn", "table"]),
+    ("exec", &["vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table"]),
     (
         "session",
         &["vfs", "json", "numeric", "types", "scalar", "sql", "store", "txn", "table", "exec"],
@@ -35,6 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "anywhen",
         &["vfs", "log", "store", "txn", "json", "document", "types", "table", "session", "server"],
     ),
+    ("command", &["anywhen", "json", "server", "store", "txn"]),
 ];
 
 /// Other engines, and clients of other engines: for comparison only. A client is let into the tests

@@ -5,6 +5,9 @@
 //!                           or rows that wait to be sorted (DISTINCT, ORDER BY, WITHIN GROUP)
 //!   at the end: set by set, group by group    keys, aggregates, GROUPING masks
 //! ```
+//!
+//! Where there is no room for more groups, the rows of other ones go to partitions by their keys, and
+//! are taken in when the groups that are there have come out. What a group has come to is never written.
 
 use scalar::aggregate::{Accumulator, Aggregate as Kernel, Kind};
 use scalar::function::Call;
@@ -15,6 +18,7 @@ use super::hash::KeyTable;
 use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
+use crate::spill::{LEVEL_MAX, Partitions, Tape};
 
 /// A call of an aggregate, ready to be computed.
 pub(crate) struct AggregateCall {
@@ -57,7 +61,6 @@ impl AggregateCall {
         env: &Env<'_>,
         state: &mut State,
         row: &Row,
-        held: &mut Held,
     ) -> Result<()> {
         if let Some(filter) = &self.filter
             && !env.test(filter, row)?
@@ -87,8 +90,7 @@ impl AggregateCall {
             State::Waiting(sorter, _) => {
                 let args: Row =
                     self.args.iter().map(|arg| env.value(arg, row)).collect::<Result<_>>()?;
-                held.add_row(env, &args)?;
-                sorter.push(args, |args, out| {
+                sorter.push(env, args, |args, out| {
                     write_keys(env, &self.order, row, out)?;
                     if self.distinct {
                         args.iter()
@@ -102,10 +104,11 @@ impl AggregateCall {
 
     /// The result.
     pub(crate) fn finish(&self, env: &Env<'_>, state: State) -> Result<Datum> {
-        let (sorter, direct) = match state {
+        let (mut sorter, direct) = match state {
             State::Running(accumulator) => return accumulator.finish(&self.call(env)),
             State::Waiting(sorter, direct) => (sorter, direct),
         };
+        sorter.finish(env)?;
         let call = self.call(env);
         // An ordered-set aggregate knows all of its arguments, the direct ones first.
         let types: Vec<Type> = self.direct_types.iter().chain(&self.types).copied().collect();
@@ -113,18 +116,20 @@ impl AggregateCall {
         let direct_refs: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
         accumulator.begin(&direct_refs);
         if self.kernel.kind == Kind::Hypothetical {
-            self.place(env, sorter, &direct, accumulator.as_mut())?;
+            self.place(env, &mut sorter, &direct, accumulator.as_mut())?;
+            sorter.clear(env.shared);
             return accumulator.finish(&call);
         }
-        let mut last: Option<Row> = None;
-        for args in sorter.into_rows() {
+        let (mut args, mut last) = (Row::new(), None);
+        while sorter.next(&mut args, None)? {
             if self.distinct && last.as_ref() == Some(&args) {
                 continue;
             }
             let refs: Vec<DatumRef<'_>> = args.iter().map(Datum::as_ref).collect();
             accumulator.add(&call, &refs)?;
-            last = self.distinct.then_some(args);
+            last = self.distinct.then(|| std::mem::take(&mut args));
         }
+        sorter.clear(env.shared);
         accumulator.finish(&call)
     }
 
@@ -132,7 +137,7 @@ impl AggregateCall {
     fn place(
         &self,
         env: &Env<'_>,
-        sorter: Sorter,
+        sorter: &mut Sorter,
         direct: &Row,
         accumulator: &mut dyn Accumulator,
     ) -> Result<()> {
@@ -144,7 +149,8 @@ impl AggregateCall {
             bytes
         };
         let (wanted, mut before) = (write(direct), None);
-        for args in sorter.into_rows() {
+        let mut args = Row::new();
+        while sorter.next(&mut args, None)? {
             let place = write(&args);
             let order = match place.cmp(&wanted) {
                 std::cmp::Ordering::Less => -1,
@@ -168,6 +174,8 @@ struct Set {
     is_whole: bool,
     groups: KeyTable,
     states: Vec<Vec<State>>,
+    /// Rows of groups that there is no room for.
+    later: Option<Partitions>,
 }
 
 /// One row for each group.
@@ -183,6 +191,8 @@ pub(crate) struct Aggregate {
     /// The set and the group that come out next.
     at: (usize, usize),
     held: Held,
+    /// Rows that wait: of which set, and how often they have been divided.
+    pending: Vec<(usize, Tape, u32)>,
 }
 
 impl Aggregate {
@@ -201,56 +211,116 @@ impl Aggregate {
                 is_whole: (0..keys.len()).all(|key| set.contains(&key)),
                 groups: KeyTable::default(),
                 states: Vec::new(),
+                later: None,
             })
             .collect();
-        let held = Held::default();
-        Self { input, keys, calls, masks, width, sets, filled: false, at: (0, 0), held }
+        let (held, pending) = (Held::default(), Vec::new());
+        Self { input, keys, calls, masks, width, sets, filled: false, at: (0, 0), held, pending }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
-        let Self { input, keys, calls, sets, held, .. } = self;
-        let (mut row, mut values, mut key) = (Row::new(), Row::new(), Row::new());
-        while input.next(env, &mut row)? {
-            values.clear();
-            for program in keys.iter() {
-                values.push(env.value(program, &row)?);
-            }
-            for set in sets.iter_mut() {
-                let key = if set.is_whole {
-                    &values
-                } else {
-                    key.clear();
-                    let own = values.iter().zip(&set.has);
-                    key.extend(own.map(|(value, has)| match has {
-                        true => value.clone(),
-                        false => Datum::Null,
-                    }));
-                    &key
-                };
-                let (group, new) = match keys.is_empty() && set.groups.len() > 0 {
-                    true => (0, false),
-                    false => set.groups.insert(key),
-                };
-                if new {
-                    held.add_row(env, key)?;
-                    held.add(env, calls.len() * STATE_BYTES)?;
-                    set.states.push(start_all(calls, env, &row)?);
-                }
-                for (call, state) in calls.iter().zip(&mut set.states[group]) {
-                    call.add(env, state, &row, held)?;
-                }
-            }
+        let mut row = Row::new();
+        while self.input.next(env, &mut row)? {
+            self.take(env, &row, None, 0)?;
         }
         // A set without keys has one group, rows or not.
-        for set in sets.iter_mut() {
+        for set in &mut self.sets {
             if set.groups.len() == 0 && !set.has.contains(&true) {
-                set.groups.insert(&vec![Datum::Null; keys.len()]);
+                set.groups.insert(&vec![Datum::Null; self.keys.len()]);
                 let nulls = vec![Datum::Null; self.width];
-                set.states.push(start_all(calls, env, &nulls)?);
+                set.states.push(start_all(&self.calls, env, &nulls)?);
             }
         }
+        self.divide(0)?;
         self.filled = true;
         Ok(())
+    }
+
+    /// Takes a row in: into all sets, or into the one that it waited for.
+    fn take(&mut self, env: &Env<'_>, row: &Row, only: Option<usize>, level: u32) -> Result<()> {
+        let Self { keys, calls, sets, held, .. } = self;
+        let mut values = Row::with_capacity(keys.len());
+        for program in keys.iter() {
+            values.push(env.value(program, row)?);
+        }
+        let mut own = Row::new();
+        for (at, set) in sets.iter_mut().enumerate() {
+            if only.is_some_and(|only| only != at) {
+                continue;
+            }
+            let key = if set.is_whole {
+                &values
+            } else {
+                own.clear();
+                own.extend(values.iter().zip(&set.has).map(|(value, has)| match has {
+                    true => value.clone(),
+                    false => Datum::Null,
+                }));
+                &own
+            };
+            let group = if keys.is_empty() && set.groups.len() > 0 {
+                0
+            } else {
+                let hash = set.groups.hash(key);
+                match set.groups.find_hashed(hash, key) {
+                    Some(group) => group,
+                    None => {
+                        if level < LEVEL_MAX
+                            && let Some(folder) = held.is_over(env, true)
+                        {
+                            let new = || Partitions::new(folder, level);
+                            set.later.get_or_insert_with(new).add(hash, row, None)?;
+                            continue;
+                        }
+                        held.add_row(env, key)?;
+                        held.add(env, calls.len() * STATE_BYTES)?;
+                        set.states.push(start_all(calls, env, row)?);
+                        set.groups.insert_hashed(hash, key)
+                    }
+                }
+            };
+            for (call, state) in calls.iter().zip(&mut set.states[group]) {
+                call.add(env, state, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the partitions of rows that were divided so many times before.
+    fn divide(&mut self, level: u32) -> Result<()> {
+        for (at, set) in self.sets.iter_mut().enumerate() {
+            if let Some(later) = set.later.take() {
+                let tapes = later.finish()?.into_iter().filter(|tape| tape.len() > 0);
+                self.pending.extend(tapes.map(|tape| (at, tape, level + 1)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the groups of rows that waited; false where there are none.
+    fn fill_later(&mut self, env: &Env<'_>) -> Result<bool> {
+        let Some((set, tape, level)) = self.pending.pop() else { return Ok(false) };
+        self.forget_groups(env.shared);
+        let (mut reader, mut row) = (tape.read(), Row::new());
+        while reader.row(&mut row)? {
+            env.tick()?;
+            self.take(env, &row, Some(set), level)?;
+        }
+        self.divide(level)?;
+        self.at = (set, 0);
+        Ok(true)
+    }
+
+    fn forget_groups(&mut self, shared: &Shared) {
+        for set in &mut self.sets {
+            set.groups.clear();
+            for state in set.states.drain(..).flatten() {
+                if let State::Waiting(mut sorter, _) = state {
+                    sorter.clear(shared);
+                }
+            }
+        }
+        self.held.clear(shared);
     }
 }
 
@@ -266,12 +336,20 @@ impl Operator for Aggregate {
         if !self.filled {
             self.fill(env)?;
         }
-        let (mut set, mut group) = self.at;
-        while self.sets.get(set).is_some_and(|set| group >= set.groups.len()) {
-            (set, group) = (set + 1, 0);
-        }
-        self.at = (set, group + 1);
-        let Some(set) = self.sets.get_mut(set) else { return Ok(false) };
+        let (set, group) = loop {
+            let (mut set, mut group) = self.at;
+            while self.sets.get(set).is_some_and(|set| group >= set.groups.len()) {
+                (set, group) = (set + 1, 0);
+            }
+            self.at = (set, group + 1);
+            if set < self.sets.len() {
+                break (set, group);
+            }
+            if !self.fill_later(env)? {
+                return Ok(false);
+            }
+        };
+        let set = &mut self.sets[set];
         out.clear();
         out.extend_from_slice(set.groups.key(group));
         let states = std::mem::take(&mut set.states[group]);
@@ -286,13 +364,11 @@ impl Operator for Aggregate {
     }
 
     fn rewind(&mut self, shared: &Shared) {
-        for set in &mut self.sets {
-            set.groups.clear();
-            set.states.clear();
-        }
+        self.forget_groups(shared);
+        self.sets.iter_mut().for_each(|set| set.later = None);
+        self.pending.clear();
         self.filled = false;
         self.at = (0, 0);
-        self.held.clear(shared);
         self.input.rewind(shared);
     }
 }

@@ -3,6 +3,7 @@
 use sql::eval::{Program, Row as EvalRow, SetProgram};
 use types::{Datum, Result};
 
+use super::probe::Report;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
 
@@ -39,11 +40,13 @@ impl Operator for Values {
 pub(crate) struct Filter {
     input: Input,
     condition: Program,
+    /// How many rows it has left out.
+    removed: u64,
 }
 
 impl Filter {
     pub(crate) fn new(input: Input, condition: Program) -> Self {
-        Self { input, condition }
+        Self { input, condition, removed: 0 }
     }
 }
 
@@ -53,8 +56,13 @@ impl Operator for Filter {
             if env.test(&self.condition, &*out)? {
                 return Ok(true);
             }
+            self.removed += 1;
         }
         Ok(false)
+    }
+
+    fn report(&self) -> Report {
+        Report { removed: self.removed, ..Report::default() }
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -2,38 +2,39 @@
 
 use types::Result;
 
-use super::hash::KeyTable;
 use super::sort::{SortKey, write_keys};
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared};
+use crate::ctx::{Env, Shared};
+use crate::spill::Unique;
 
 /// `DISTINCT`
 pub(crate) struct Distinct {
     input: Input,
-    seen: KeyTable,
-    held: Held,
+    unique: Unique,
+    is_read: bool,
 }
 
 impl Distinct {
     pub(crate) fn new(input: Input) -> Self {
-        Self { input, seen: KeyTable::default(), held: Held::default() }
+        Self { input, unique: Unique::default(), is_read: false }
     }
 }
 
 impl Operator for Distinct {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        while self.input.next(env, out)? {
-            if self.seen.insert(out).1 {
-                self.held.add_row(env, out)?;
+        while !self.is_read {
+            if !self.input.next(env, out)? {
+                self.is_read = true;
+            } else if self.unique.offer(env, out)? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        self.unique.next(env, out)
     }
 
     fn rewind(&mut self, shared: &Shared) {
-        self.seen.clear();
-        self.held.clear(shared);
+        self.is_read = false;
+        self.unique.clear(shared);
         self.input.rewind(shared);
     }
 }

@@ -7,6 +7,9 @@
 //!   EXCLUDE                    cuts the current row, its peers, or all peers but itself out of it
 //! ```
 
+use std::borrow::Cow;
+use std::cell::RefCell;
+
 use sql::eval::{Program, Row as EvalRow};
 use sql::plan::{Exclude, FrameUnit};
 use types::{Datum, Error, Result, SqlState};
@@ -14,7 +17,8 @@ use types::{Datum, Error, Result, SqlState};
 use super::Row;
 use super::hash::canonical;
 use super::sort::SortKey;
-use crate::ctx::Env;
+use crate::ctx::{Env, Shared};
+use crate::spill::{Place, RowStore};
 
 /// The frame of a window, ready to be computed.
 pub(crate) struct Frame {
@@ -36,30 +40,50 @@ pub(crate) enum Bound {
 }
 
 /// The rows of a partition in order.
-pub(crate) struct Partition<'a> {
-    rows: &'a [Row],
-    places: &'a [u32],
+#[derive(Default)]
+pub(crate) struct Partition {
+    rows: RowStore,
+    /// Where the row that was looked at last lies.
+    place: RefCell<Place>,
     /// Where each group of peers begins.
     groups: Vec<usize>,
     group_of: Vec<u32>,
 }
 
-impl<'a> Partition<'a> {
-    pub(crate) fn new(rows: &'a [Row], places: &'a [u32], groups: Vec<usize>) -> Self {
-        let mut group_of = vec![0; places.len()];
-        for (group, start) in groups.iter().enumerate() {
-            let end = groups.get(group + 1).copied().unwrap_or(places.len());
-            group_of[*start..end].fill(group as u32);
+impl Partition {
+    /// Adds a row, with which a group of peers begins or goes on.
+    pub(crate) fn push(&mut self, env: &Env<'_>, row: Row, is_new_group: bool) -> Result<()> {
+        if is_new_group {
+            self.groups.push(self.rows.len());
         }
-        Self { rows, places, groups, group_of }
+        self.group_of.push(self.groups.len() as u32 - 1);
+        self.rows.push(env, row)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.rows.len()
     }
 
-    pub(crate) fn row(&self, at: usize) -> &'a Row {
-        &self.rows[self.places[at] as usize]
+    /// The row at a place, which is there.
+    pub(crate) fn row(&self, at: usize) -> Result<Cow<'_, Row>> {
+        if let Some(row) = self.rows.in_memory(at) {
+            return Ok(Cow::Borrowed(row));
+        }
+        let mut place = self.place.borrow_mut();
+        Ok(Cow::Owned(self.rows.get(at, &mut place)?.cloned().unwrap_or_default()))
+    }
+
+    /// Puts the row at a place, which is not looked at again, into `out`.
+    pub(crate) fn put_row(&mut self, at: usize, out: &mut Row) -> Result<()> {
+        match self.rows.take(at) {
+            Some(row) => *out = row,
+            None => *out = self.row(at)?.into_owned(),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self, shared: &Shared) {
+        self.rows.clear(shared);
     }
 
     pub(crate) fn group(&self, at: usize) -> usize {
@@ -97,7 +121,7 @@ enum At {
 /// The frames of the rows of a partition.
 pub(crate) struct Frames<'a> {
     frame: &'a Frame,
-    partition: &'a Partition<'a>,
+    partition: &'a Partition,
     start: At,
     end: At,
     /// The values of the ordering column, where they are counted.
@@ -110,7 +134,7 @@ impl<'a> Frames<'a> {
     pub(crate) fn new(
         env: &Env<'a>,
         frame: &'a Frame,
-        partition: &'a Partition<'a>,
+        partition: &'a Partition,
         order: &[SortKey],
     ) -> Result<Self> {
         let start = at(env, frame, &frame.start, "starting")?;
@@ -120,7 +144,7 @@ impl<'a> Frames<'a> {
         if let ([key], true) = (order, frame.shift.is_some()) {
             descending = key.order.is_descending;
             for at in 0..partition.len() {
-                values.push(comparable(env.value(&key.program, partition.row(at))?));
+                values.push(comparable(env.value(&key.program, &*partition.row(at)?)?));
             }
         }
         Ok(Self { frame, partition, start, end, values, descending, env: *env })

@@ -13,13 +13,16 @@ use crate::ctx::Env;
 /// The distinct keys so far.
 #[derive(Default)]
 pub(crate) struct KeyTable {
-    table: HashTable<u32>,
+    /// The hash of each key, and its number.
+    table: HashTable<(u64, u32)>,
     keys: Vec<Row>,
     state: FixedState,
 }
 
 impl KeyTable {
-    fn hash(&self, key: &[Datum]) -> u64 {
+    /// The hash that keys are found by.
+    #[inline]
+    pub(crate) fn hash(&self, key: &[Datum]) -> u64 {
         let mut hasher = self.state.build_hasher();
         key.iter().for_each(|value| value.hash(&mut hasher));
         hasher.finish()
@@ -27,25 +30,33 @@ impl KeyTable {
 
     /// The number of a key.
     pub(crate) fn find(&self, key: &[Datum]) -> Option<usize> {
-        let found = self.table.find(self.hash(key), |at| self.keys[*at as usize][..] == *key);
-        found.map(|at| *at as usize)
+        self.find_hashed(self.hash(key), key)
+    }
+
+    /// The number of a key with this hash.
+    #[inline]
+    pub(crate) fn find_hashed(&self, hash: u64, key: &[Datum]) -> Option<usize> {
+        let found = self.table.find(hash, |(known, at)| {
+            *known == hash && self.keys[*at as usize][..] == *key
+        });
+        found.map(|(_, at)| *at as usize)
     }
 
     /// The number of a key, and whether it is new. NULLs are equal to each other.
     pub(crate) fn insert(&mut self, key: &[Datum]) -> (usize, bool) {
         let hash = self.hash(key);
-        if let Some(at) = self.table.find(hash, |at| self.keys[*at as usize][..] == *key) {
-            return (*at as usize, false);
+        match self.find_hashed(hash, key) {
+            Some(at) => (at, false),
+            None => (self.insert_hashed(hash, key), true),
         }
+    }
+
+    /// The number of a key with this hash, which is new.
+    pub(crate) fn insert_hashed(&mut self, hash: u64, key: &[Datum]) -> usize {
         let at = self.keys.len();
         self.keys.push(key.to_vec());
-        let (keys, state) = (&self.keys, &self.state);
-        self.table.insert_unique(hash, at as u32, |at| {
-            let mut hasher = state.build_hasher();
-            keys[*at as usize].iter().for_each(|value| value.hash(&mut hasher));
-            hasher.finish()
-        });
-        (at, true)
+        self.table.insert_unique(hash, (hash, at as u32), |(hash, _)| *hash);
+        at
     }
 
     /// The key with this number.

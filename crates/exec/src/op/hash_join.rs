@@ -5,6 +5,9 @@
 //!   probe side   row after row: key -> partners -> condition
 //!   at the end   rows of the build side without a partner, where the kind of join keeps them
 //! ```
+//!
+//! A build side that is too large is divided by the hashes of its keys, and the probe side with it; the
+//! pairs of partitions are joined one after the other, and divided again where that is needed.
 
 use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Result};
@@ -13,6 +16,7 @@ use super::hash::{KeyTable, join_key};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::plan::JoinKind;
+use crate::spill::{LEVEL_MAX, Partitions, Reader, Tape};
 
 /// The end of a chain of rows.
 const NONE: u32 = u32::MAX;
@@ -46,6 +50,10 @@ pub(crate) struct HashJoin {
     /// When the probe side is done, which row of the table is looked at next.
     rest: Option<usize>,
     held: Held,
+    /// Partitions of the build side and of the probe side, and how often they have been divided.
+    pending: Vec<(Tape, Tape, u32)>,
+    /// The probe rows of the partition that is being joined.
+    reader: Option<Reader>,
 }
 
 /// One side of a hash join.
@@ -86,6 +94,8 @@ impl HashJoin {
             matched: false,
             rest: None,
             held: Held::default(),
+            pending: Vec::new(),
+            reader: None,
         }
     }
 
@@ -97,12 +107,44 @@ impl HashJoin {
         if self.build_left { self.kind.keeps_right() } else { self.kind.keeps_left() }
     }
 
+    /// Puts the build side into the table, or, where it is too large, both sides into partitions.
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
+        self.built = true;
+        let Some(build) = self.load(env, None, 0)? else { return Ok(()) };
+        self.divide(env, None, build, 0)?;
+        // Without a partition there is nothing more to come.
+        if !self.next_partition(env)? {
+            self.rest = Some(0);
+        }
+        Ok(())
+    }
+
+    /// Puts rows of the build side, or of a partition of it, into the table; gives them as partitions
+    /// where there are too many.
+    fn load(
+        &mut self,
+        env: &Env<'_>,
+        mut from: Option<Reader>,
+        level: u32,
+    ) -> Result<Option<Partitions>> {
         let keeps = self.keeps_build();
+        let mut later: Option<Partitions> = None;
         let mut row = Row::new();
-        while self.build.next(env, &mut row)? {
+        loop {
+            let more = match &mut from {
+                None => self.build.next(env, &mut row)?,
+                Some(reader) => reader.row(&mut row)?,
+            };
+            if !more {
+                return Ok(later);
+            }
             let keyed = join_key(env, &self.build_keys, &row, &mut self.key)?;
             if !keyed && !keeps {
+                continue;
+            }
+            let hash = if keyed { self.table.hash(&self.key) } else { 0 };
+            if let Some(later) = &mut later {
+                later.add(hash, &row, None)?;
                 continue;
             }
             self.held.add_row(env, &row)?;
@@ -113,19 +155,98 @@ impl HashJoin {
                 self.partners.push(false);
             }
             if keyed {
-                let (chain, new) = self.table.insert(&self.key);
-                if new {
-                    self.held.add_row(env, &self.key)?;
-                    self.chains.push((at, at));
-                } else {
-                    let last = &mut self.chains[chain].1;
-                    self.following[*last as usize] = at;
-                    *last = at;
+                match self.table.find_hashed(hash, &self.key) {
+                    None => {
+                        self.held.add_row(env, &self.key)?;
+                        self.table.insert_hashed(hash, &self.key);
+                        self.chains.push((at, at));
+                    }
+                    Some(chain) => {
+                        let last = &mut self.chains[chain].1;
+                        self.following[*last as usize] = at;
+                        *last = at;
+                    }
+                }
+            }
+            // Rows of one key stay together, however often they are divided.
+            if level < LEVEL_MAX
+                && self.table.len() > 1
+                && let Some(folder) = self.held.is_over(env, true)
+            {
+                let mut partitions = Partitions::new(folder, level);
+                for row in std::mem::take(&mut self.rows) {
+                    let keyed = join_key(env, &self.build_keys, &row, &mut self.key)?;
+                    let hash = if keyed { self.table.hash(&self.key) } else { 0 };
+                    partitions.add(hash, &row, None)?;
+                }
+                self.forget_table(env.shared);
+                later = Some(partitions);
+            }
+        }
+    }
+
+    /// Divides rows of the probe side as those of the build side have been.
+    fn divide(
+        &mut self,
+        env: &Env<'_>,
+        mut from: Option<Reader>,
+        build: Partitions,
+        level: u32,
+    ) -> Result<()> {
+        let Some(spill) = &env.ctx.spill else { return Ok(()) };
+        let keeps = self.keeps_probe() || self.kind == JoinKind::Anti;
+        let (mut probe, mut row) = (Partitions::new(spill.folder, level), Row::new());
+        loop {
+            let more = match &mut from {
+                None => self.probe.next(env, &mut row)?,
+                Some(reader) => reader.row(&mut row)?,
+            };
+            if !more {
+                break;
+            }
+            env.tick()?;
+            let keyed = join_key(env, &self.probe_keys, &row, &mut self.key)?;
+            if keyed || keeps {
+                let hash = if keyed { self.table.hash(&self.key) } else { 0 };
+                probe.add(hash, &row, None)?;
+            }
+        }
+        let keeps_build = self.keeps_build();
+        let is_needed = |(build, probe): &(Tape, Tape)| match (build.len() > 0, probe.len() > 0) {
+            (true, true) => true,
+            (true, false) => keeps_build,
+            (false, true) => keeps,
+            (false, false) => false,
+        };
+        let pairs = build.finish()?.into_iter().zip(probe.finish()?).filter(is_needed);
+        self.pending.extend(pairs.map(|(build, probe)| (build, probe, level + 1)));
+        Ok(())
+    }
+
+    /// Goes to the next partition; false where there is none.
+    fn next_partition(&mut self, env: &Env<'_>) -> Result<bool> {
+        while let Some((build, probe, level)) = self.pending.pop() {
+            self.forget_table(env.shared);
+            match self.load(env, Some(build.read()), level)? {
+                Some(build) => self.divide(env, Some(probe.read()), build, level)?,
+                None => {
+                    self.reader = Some(probe.read());
+                    self.rest = None;
+                    self.at = None;
+                    return Ok(true);
                 }
             }
         }
-        self.built = true;
-        Ok(())
+        Ok(false)
+    }
+
+    fn forget_table(&mut self, shared: &Shared) {
+        self.table.clear();
+        self.chains.clear();
+        self.following.clear();
+        self.rows.clear();
+        self.partners.clear();
+        self.held.clear(shared);
     }
 
     fn pair(&self, at: u32) -> EvalRow<'_> {
@@ -186,10 +307,23 @@ impl Operator for HashJoin {
         }
         loop {
             if let Some(at) = self.rest {
-                return Ok(self.next_rest(out, at));
+                if self.next_rest(out, at) {
+                    return Ok(true);
+                }
+                if self.pending.is_empty() || !self.next_partition(env)? {
+                    return Ok(false);
+                }
+                continue;
             }
             if self.at.is_none() {
-                if !self.probe.next(env, &mut self.probe_row)? {
+                let more = match &mut self.reader {
+                    None => self.probe.next(env, &mut self.probe_row)?,
+                    Some(reader) => {
+                        env.tick()?;
+                        reader.row(&mut self.probe_row)?
+                    }
+                };
+                if !more {
                     self.rest = Some(0);
                     continue;
                 }
@@ -228,14 +362,11 @@ impl Operator for HashJoin {
 
     fn rewind(&mut self, shared: &Shared) {
         self.built = false;
-        self.table.clear();
-        self.chains.clear();
-        self.following.clear();
-        self.rows.clear();
-        self.partners.clear();
+        self.forget_table(shared);
+        self.pending.clear();
+        self.reader = None;
         self.at = None;
         self.rest = None;
-        self.held.clear(shared);
         self.probe.rewind(shared);
         self.build.rewind(shared);
     }

@@ -8,8 +8,9 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Result};
 
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared};
+use crate::ctx::{Env, Shared};
 use crate::plan::JoinKind;
+use crate::spill::{Place, RowStore};
 
 /// A join by nested loops.
 pub(crate) struct LoopJoin {
@@ -26,13 +27,13 @@ pub(crate) struct LoopJoin {
     inside: bool,
     matched: bool,
     /// The rows of a right side that is the same for all.
-    kept: Option<Vec<Row>>,
+    kept: Option<RowStore>,
+    place: Place,
     /// Which of them had a partner, where that matters.
     partners: Vec<bool>,
     at: usize,
     /// True when the left side has no more rows.
     left_done: bool,
-    held: Held,
 }
 
 impl LoopJoin {
@@ -56,10 +57,10 @@ impl LoopJoin {
             inside: false,
             matched: false,
             kept: None,
+            place: Place::default(),
             partners: Vec::new(),
             at: 0,
             left_done: false,
-            held: Held::default(),
         }
     }
 
@@ -89,11 +90,10 @@ impl LoopJoin {
     }
 
     fn keep_right(&mut self, env: &Env<'_>) -> Result<()> {
-        let mut rows = Vec::new();
+        let mut rows = RowStore::default();
         let mut row = Row::new();
         while self.right.next(env, &mut row)? {
-            self.held.add_row(env, &row)?;
-            rows.push(std::mem::take(&mut row));
+            rows.push(env, std::mem::take(&mut row))?;
         }
         if self.kind.keeps_right() {
             self.partners = vec![false; rows.len()];
@@ -114,7 +114,7 @@ impl LoopJoin {
                     &self.right_row
                 }
                 Some(rows) => {
-                    let Some(row) = rows.get(self.at) else { return Ok(false) };
+                    let Some(row) = rows.get(self.at, &mut self.place)? else { return Ok(false) };
                     self.at += 1;
                     row
                 }
@@ -147,8 +147,8 @@ impl LoopJoin {
             self.keep_right(env)?;
             self.at = 0;
         }
-        let rows = self.kept.as_deref().unwrap_or_default();
-        while let Some(row) = rows.get(self.at) {
+        let Some(rows) = &self.kept else { return Ok(false) };
+        while let Some(row) = rows.get(self.at, &mut self.place)? {
             self.at += 1;
             if !self.partners[self.at - 1] {
                 out.clear();
@@ -198,10 +198,12 @@ impl Operator for LoopJoin {
     fn rewind(&mut self, shared: &Shared) {
         self.inside = false;
         self.left_done = false;
-        self.kept = None;
+        if let Some(mut kept) = self.kept.take() {
+            kept.clear(shared);
+        }
+        self.place = Place::default();
         self.partners.clear();
         self.at = 0;
-        self.held.clear(shared);
         self.left.rewind(shared);
         self.right.rewind(shared);
     }

@@ -76,7 +76,17 @@ impl Merge {
                 "Ensure that not more than one source row matches any one target row.",
             ));
         }
-        let Some(key) = target.take(env, row, strength)? else { return Ok(None) };
+        let before = row.clone();
+        let Some(key) = target.take(env, row, strength)? else {
+            // Another transaction has deleted it, or made it another that does not match: what is left
+            // is a row of the source without a partner.
+            *row = before;
+            row[..=target.width].fill(Datum::Null);
+            if !matches!(row[self.matched], Datum::Bool(true)) {
+                return Ok(None);
+            }
+            return self.change(env, target, row);
+        };
         // The row may have been changed by another transaction, and another clause may fit now.
         let Some(clause) = self.clause(env, target, row)? else { return Ok(None) };
         match &clause.action {

@@ -21,6 +21,8 @@ pub(crate) mod lock;
 pub(crate) mod loop_join;
 pub(crate) mod merge;
 pub(crate) mod modify;
+pub(crate) mod path;
+pub(crate) mod probe;
 pub(crate) mod rank;
 pub(crate) mod recheck;
 pub(crate) mod scan;
@@ -45,6 +47,11 @@ pub(crate) trait Operator: Send {
 
     /// Starts again from the beginning.
     fn rewind(&mut self, shared: &Shared);
+
+    /// What it says of itself, all runs together.
+    fn report(&self) -> probe::Report {
+        probe::Report::default()
+    }
 }
 
 /// An operator below another.

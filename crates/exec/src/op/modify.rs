@@ -8,7 +8,7 @@
 //!
 //! The input is read to its end before anything is changed, so that a statement never sees its own
 //! changes; unless it reads no tables, as most insertions do. A row is changed once by a statement,
-//! however often it comes.
+//! however often it comes. The rows that are erased come in all their versions, and go all at once.
 
 use sql::eval::{Program, Row as EvalRow};
 use sql::plan::{LockStrength, LockWait};
@@ -102,6 +102,9 @@ impl Modify {
             self.held.add_row(env, &row)?;
             rows.push(std::mem::take(&mut row));
         }
+        if let Action::Erase = self.action {
+            return self.erase(env, rows);
+        }
         for mut row in rows {
             env.tick()?;
             self.change(env, &mut row, &mut given)?;
@@ -125,13 +128,42 @@ impl Modify {
                 Some(key) => Some(target.delete(env, &key, row)?),
                 None => None,
             },
-            Action::Erase => match target.take(env, row, LockStrength::Update)? {
-                Some(key) => Some(target.erase(env, &key, row)?),
-                None => None,
-            },
+            Action::Erase => None,
             Action::Merge(merge) => merge.change(env, target, row)?,
         };
         let Some(change) = change else { return Ok(()) };
+        self.give(env, change, row, given)
+    }
+
+    /// Erases the rows that the input has versions of. `RETURNING` sees the first of each.
+    fn erase(&mut self, env: &Env<'_>, versions: Vec<Row>) -> Result<Vec<Row>> {
+        let mut rows: Vec<(Vec<u8>, Row)> = Vec::new();
+        for row in versions {
+            env.tick()?;
+            if let Datum::Bytea(key) = &row[self.target.width]
+                && self.target.touch(env, key)
+            {
+                rows.push((key.to_vec(), row));
+            }
+        }
+        let keys: Vec<Vec<u8>> = rows.iter().map(|(key, _)| key.clone()).collect();
+        env.ctx.tables.erase(self.target.relation, &keys)?;
+        let mut given = Vec::new();
+        for (_, row) in rows {
+            let version = row[..self.target.width].to_vec();
+            self.give(env, version, &row, &mut given)?;
+        }
+        Ok(given)
+    }
+
+    /// Counts a row that was changed, and computes what `RETURNING` says of it.
+    fn give(
+        &mut self,
+        env: &Env<'_>,
+        change: Row,
+        row: &Row,
+        given: &mut Vec<Row>,
+    ) -> Result<()> {
         if self.is_main {
             env.shared.rows_changed.set(env.shared.rows_changed.get() + 1);
         }
@@ -270,12 +302,6 @@ impl Target {
     pub(crate) fn delete(&self, env: &Env<'_>, key: &[u8], row: &Row) -> Result<Row> {
         let old = &row[..self.width];
         env.ctx.tables.delete(self.relation, key, old)?;
-        Ok(old.to_vec())
-    }
-
-    fn erase(&self, env: &Env<'_>, key: &[u8], row: &Row) -> Result<Row> {
-        let old = &row[..self.width];
-        env.ctx.tables.erase(self.relation, key, old)?;
         Ok(old.to_vec())
     }
 }

@@ -46,7 +46,7 @@ impl Rank {
     pub(crate) fn compute<'a>(
         self,
         env: &Env<'_>,
-        partition: &Partition<'_>,
+        partition: &Partition,
         args: &[Program],
         frames: impl FnOnce() -> Result<Frames<'a>>,
     ) -> Result<Vec<Datum>> {
@@ -78,7 +78,7 @@ impl Rank {
                         _ => nth(env, partition, args, at, &ranges)?,
                     };
                     values.push(match wanted {
-                        Some(wanted) => env.value(&args[0], partition.row(wanted))?,
+                        Some(wanted) => env.value(&args[0], &*partition.row(wanted)?)?,
                         None => Datum::Null,
                     });
                 }
@@ -88,9 +88,9 @@ impl Rank {
     }
 }
 
-fn ntile(env: &Env<'_>, partition: &Partition<'_>, args: &[Program]) -> Result<Vec<Datum>> {
+fn ntile(env: &Env<'_>, partition: &Partition, args: &[Program]) -> Result<Vec<Datum>> {
     let rows = partition.len();
-    let buckets = match env.value(&args[0], partition.row(0))? {
+    let buckets = match env.value(&args[0], &*partition.row(0)?)? {
         Datum::Int4(buckets) if buckets > 0 => buckets as usize,
         Datum::Null => return Ok(vec![Datum::Null; rows]),
         _ => {
@@ -112,11 +112,11 @@ fn ntile(env: &Env<'_>, partition: &Partition<'_>, args: &[Program]) -> Result<V
 fn neighbour(
     rank: Rank,
     env: &Env<'_>,
-    partition: &Partition<'_>,
+    partition: &Partition,
     args: &[Program],
     at: usize,
 ) -> Result<Datum> {
-    let row = partition.row(at);
+    let row = &*partition.row(at)?;
     let offset = match args.get(1) {
         None => 1,
         Some(offset) => match env.value(offset, row)? {
@@ -126,19 +126,19 @@ fn neighbour(
     };
     let place = if rank == Rank::Lag { at as i64 - offset } else { at as i64 + offset };
     match usize::try_from(place).ok().filter(|place| *place < partition.len()) {
-        Some(place) => env.value(&args[0], partition.row(place)),
+        Some(place) => env.value(&args[0], &*partition.row(place)?),
         None => args.get(2).map_or(Ok(Datum::Null), |default| env.value(default, row)),
     }
 }
 
 fn nth(
     env: &Env<'_>,
-    partition: &Partition<'_>,
+    partition: &Partition,
     args: &[Program],
     at: usize,
     ranges: &[Range],
 ) -> Result<Option<usize>> {
-    let mut left = match env.value(&args[1], partition.row(at))? {
+    let mut left = match env.value(&args[1], &*partition.row(at)?)? {
         Datum::Int4(number) if number > 0 => number as usize - 1,
         Datum::Null => return Ok(None),
         _ => {

@@ -1,23 +1,21 @@
-//! Scans of tables: a range of a key, computed when the scan starts.
+//! Scans of tables: the rows of some ranges of a key, or those that an index of items finds.
 //!
 //! ```text
-//!   key columns    a ASC   b DESC
-//!   a = 3, b > 5   prefix  01 (3)      then b: everything before the key form of 5
-//!   a = any (..)   one range for each different element, in the order of the key
+//!   path      ranges one after the other ──> rows ──condition──> out
+//!   chance    another path, taken where its provisos hold when the scan starts
 //! ```
-//!
-//! A range is made of key forms. NULL is equal to nothing, so a range with a NULL is empty; and what
-//! is greater than a value does not include NULL, though NULL lies behind it.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
 
 use sql::eval::{Program, Row as EvalRow};
-use types::{Datum, Error, KeyOrder, Oid, Repr, Result, SqlState, key};
+use types::{Datum, Error, Oid, Result, SqlState, key};
 
+use super::path::{Path, Range};
+use super::probe::Report;
 use super::{Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::tables::{Moment, Reach, Scanning};
+use crate::tables::{Asked, Moment, Reach, Scanning};
 
 /// Which states are read, ready to be computed.
 pub(crate) enum When {
@@ -28,32 +26,30 @@ pub(crate) enum When {
     Between(Program, Program),
     ContainedIn(Program, Program),
     All,
-}
-
-/// What a column of the key is equal to.
-pub(crate) enum Equal {
-    One(Program),
-    AnyOf(Program),
-    Null,
-}
-
-/// How the rows are found, ready to be computed.
-pub(crate) struct Path {
-    pub(crate) index: Option<Oid>,
-    pub(crate) is_backward: bool,
-    /// The columns of the key that are bound, in order, and how they are held.
-    pub(crate) columns: Vec<(Repr, KeyOrder)>,
-    pub(crate) equal: Vec<Equal>,
-    /// True where at most one row is in the range, which has the key that it begins with.
-    pub(crate) is_single: bool,
-    pub(crate) low: Option<(Program, bool)>,
-    pub(crate) high: Option<(Program, bool)>,
+    Ever,
 }
 
 /// `TABLESAMPLE`
 pub(crate) struct Sample {
     pub(crate) percent: Program,
     pub(crate) seed: Option<Program>,
+}
+
+/// A path, and the conditions under which it finds all rows that are wanted.
+pub(crate) struct Chance {
+    pub(crate) provisos: Vec<Program>,
+    pub(crate) path: Path,
+}
+
+impl Chance {
+    fn is_taken(&self, env: &Env<'_>) -> Result<bool> {
+        for proviso in &self.provisos {
+            if !env.test(proviso, EvalRow::NONE)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// The rows of a table.
@@ -63,19 +59,24 @@ pub(crate) struct Scan {
     attnums: Vec<i16>,
     when: When,
     path: Path,
+    chance: Option<Chance>,
     sample: Option<Sample>,
     condition: Option<Program>,
+    /// True where the chance is taken.
+    by_chance: bool,
+    /// What an index of items is asked.
+    asked: Vec<Asked>,
     /// The ranges that are still ahead.
     ranges: Option<VecDeque<Range>>,
     open: Option<Scanning>,
     /// The key of the one row that is looked up, and whether that was done.
     key: Vec<u8>,
     is_done: bool,
+    /// How many rows the condition has left out.
+    removed: u64,
     /// The state of the random numbers of a sample, and below what a row is in it.
-    chance: Option<(u64, u64)>,
+    chance_of_row: Option<(u64, u64)>,
 }
-
-type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 impl Scan {
     pub(crate) fn new(
@@ -83,7 +84,7 @@ impl Scan {
         is_computed: bool,
         attnums: Vec<i16>,
         when: When,
-        path: Path,
+        (path, chance): (Path, Option<Chance>),
         sample: Option<Sample>,
         condition: Option<Program>,
     ) -> Self {
@@ -93,14 +94,44 @@ impl Scan {
             attnums,
             when,
             path,
+            chance,
             sample,
             condition,
+            by_chance: false,
+            asked: Vec::new(),
             ranges: None,
             open: None,
             key: Vec::new(),
             is_done: false,
-            chance: None,
+            removed: 0,
+            chance_of_row: None,
         }
+    }
+
+    /// The path that is taken.
+    fn chosen(&self) -> &Path {
+        match &self.chance {
+            Some(chance) if self.by_chance => &chance.path,
+            _ => &self.path,
+        }
+    }
+
+    /// Chooses the path, and computes what is read by it.
+    fn choose(&mut self, env: &Env<'_>) -> Result<()> {
+        self.by_chance = match &self.chance {
+            Some(chance) => chance.is_taken(env)?,
+            None => false,
+        };
+        if let Some(sample) = &self.sample {
+            self.chance_of_row = Some(sample.start(env)?);
+        }
+        let Some(asked) = self.chosen().asked(env)? else {
+            self.ranges = Some(VecDeque::new());
+            return Ok(());
+        };
+        self.ranges = Some(self.chosen().ranges(env)?);
+        self.asked = asked;
+        Ok(())
     }
 
     fn start(
@@ -114,11 +145,12 @@ impl Scan {
             is_computed: self.is_computed,
             attnums: &self.attnums,
             moment: moment(env, &self.when)?,
-            index: self.path.index,
+            index: self.chosen().index,
             lower,
             upper,
-            is_backward: self.path.is_backward,
-            is_single: self.path.is_single,
+            asked: self.asked.clone(),
+            is_backward: self.chosen().is_backward,
+            is_single: self.chosen().is_single,
         })
     }
 
@@ -134,7 +166,12 @@ impl Scan {
             key::write(value.as_ref(), *order, &mut self.key);
         }
         let tables = env.ctx.tables;
-        Ok(tables.get(self.relation, &self.key, &self.attnums, out)? && self.is_wanted(env, out)?)
+        if !tables.get(self.relation, &self.key, &self.attnums, out)? {
+            return Ok(false);
+        }
+        let is_wanted = self.is_wanted(env, out)?;
+        self.removed += u64::from(!is_wanted);
+        Ok(is_wanted)
     }
 
     /// True where a row fits the condition.
@@ -144,7 +181,7 @@ impl Scan {
 
     /// True where a row is in the sample.
     fn is_sampled(&mut self) -> bool {
-        let Some((state, below)) = &mut self.chance else { return true };
+        let Some((state, below)) = &mut self.chance_of_row else { return true };
         // The generator of splitmix64.
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = *state;
@@ -156,14 +193,11 @@ impl Scan {
 
 impl Operator for Scan {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        if self.path.is_single && matches!(self.when, When::Now) {
+        if self.path.is_single && matches!(self.when, When::Now) && self.chance.is_none() {
             return self.look_up(env, out);
         }
         if self.ranges.is_none() {
-            self.ranges = Some(self.path.ranges(env)?);
-            if let Some(sample) = &self.sample {
-                self.chance = Some(sample.start(env)?);
-            }
+            self.choose(env)?;
         }
         loop {
             env.tick()?;
@@ -179,10 +213,18 @@ impl Operator for Scan {
                 self.open = None;
                 continue;
             }
-            if self.is_sampled() && self.is_wanted(env, out)? {
+            if !self.is_sampled() {
+                continue;
+            }
+            if self.is_wanted(env, out)? {
                 return Ok(true);
             }
+            self.removed += 1;
         }
+    }
+
+    fn report(&self) -> Report {
+        Report { removed: self.removed, ..Report::default() }
     }
 
     fn rewind(&mut self, _: &Shared) {
@@ -238,6 +280,7 @@ fn moment(env: &Env<'_>, when: &When) -> Result<Moment> {
     Ok(match when {
         When::Now => Moment::Now,
         When::All => Moment::All,
+        When::Ever => Moment::Ever,
         When::AsOf(at) => Moment::AsOf(time(at)?),
         When::AtVersion(version) => match env.value(version, EvalRow::NONE)? {
             Datum::Int8(version) => Moment::AtVersion(version),
@@ -252,157 +295,4 @@ fn moment(env: &Env<'_>, when: &When) -> Result<Moment> {
         When::Between(from, to) => Moment::Between(time(from)?, time(to)?),
         When::ContainedIn(from, to) => Moment::ContainedIn(time(from)?, time(to)?),
     })
-}
-
-/// How a value stands to those that a column can hold.
-enum Fit {
-    Value(Datum),
-    Null,
-    /// Below or above all of them.
-    Below,
-    Above,
-}
-
-/// A value as the column holds it.
-fn fit(value: Datum, repr: Repr) -> Fit {
-    let number = match &value {
-        Datum::Null => return Fit::Null,
-        Datum::Int2(value) => i64::from(*value),
-        Datum::Int4(value) => i64::from(*value),
-        Datum::Int8(value) => *value,
-        _ => return Fit::Value(value),
-    };
-    let outside = || if number < 0 { Fit::Below } else { Fit::Above };
-    match repr {
-        Repr::Int2 => i16::try_from(number).map_or_else(|_| outside(), |n| Fit::Value(n.into())),
-        Repr::Int4 => i32::try_from(number).map_or_else(|_| outside(), |n| Fit::Value(n.into())),
-        _ => Fit::Value(number.into()),
-    }
-}
-
-impl Path {
-    /// The ranges of keys, in the order in which they are read.
-    fn ranges(&self, env: &Env<'_>) -> Result<VecDeque<Range>> {
-        // The values of the first columns: one prefix for each combination of elements.
-        let mut prefixes: Vec<Vec<u8>> = vec![Vec::with_capacity(16)];
-        for (equal, (repr, order)) in self.equal.iter().zip(&self.columns) {
-            if let Equal::AnyOf(program) = equal {
-                let mut forms: Vec<Vec<u8>> = elements(env.value(program, EvalRow::NONE)?, *repr)
-                    .iter()
-                    .map(|value| {
-                        let mut form = Vec::new();
-                        key::write(value.as_ref(), *order, &mut form);
-                        form
-                    })
-                    .collect();
-                forms.sort();
-                forms.dedup();
-                let with = |prefix: &Vec<u8>| -> Vec<Vec<u8>> {
-                    forms.iter().map(|form| [&prefix[..], form].concat()).collect()
-                };
-                prefixes = prefixes.iter().flat_map(with).collect();
-                continue;
-            }
-            let Some(value) = equal.value(env, *repr)? else { return Ok(VecDeque::new()) };
-            for prefix in &mut prefixes {
-                key::write(value.as_ref(), *order, prefix);
-            }
-        }
-        let mut ranges = VecDeque::with_capacity(prefixes.len());
-        for prefix in prefixes {
-            ranges.extend(self.range(env, prefix)?);
-        }
-        if self.is_backward {
-            ranges.make_contiguous().reverse();
-        }
-        Ok(ranges)
-    }
-
-    /// The keys that begin with a prefix and whose next column is between the ends.
-    fn range(&self, env: &Env<'_>, prefix: Vec<u8>) -> Result<Option<Range>> {
-        let all = |prefix: Vec<u8>| {
-            let end = successor(&prefix);
-            (if prefix.is_empty() { Bound::Unbounded } else { Bound::Included(prefix) }, end)
-        };
-        if self.low.is_none() && self.high.is_none() {
-            return Ok(Some(all(prefix)));
-        }
-        let (repr, order) = self.columns[self.equal.len()];
-        // The values of the column without NULL: what begins with the prefix and VALUE.
-        let mut values = prefix.clone();
-        key::write(Datum::Null.as_ref(), order, &mut values);
-        let is_null_last = !order.has_nulls_first;
-        let (mut lower, mut upper) = if is_null_last {
-            (all(prefix.clone()).0, Bound::Excluded(values))
-        } else {
-            (successor(&values), successor(&prefix))
-        };
-        for (end, is_low) in [(&self.low, true), (&self.high, false)] {
-            let Some((program, inclusive)) = end else { continue };
-            let value = match fit(env.value(program, EvalRow::NONE)?, repr) {
-                Fit::Null => return Ok(None),
-                // Everything is above what lies below all.
-                Fit::Below if is_low => continue,
-                Fit::Above if !is_low => continue,
-                Fit::Below | Fit::Above => return Ok(None),
-                Fit::Value(value) => value,
-            };
-            let mut form = prefix.clone();
-            key::write(value.as_ref(), order, &mut form);
-            // In a descending column the smallest values come last.
-            if is_low != order.is_descending {
-                lower = if *inclusive { Bound::Included(form) } else { successor_bound(&form) };
-            } else {
-                upper = if *inclusive { successor(&form) } else { Bound::Excluded(form) };
-            }
-        }
-        Ok(Some((as_lower(lower), upper)))
-    }
-}
-
-impl Equal {
-    /// The one value that a column is equal to; none where no row can have it.
-    fn value(&self, env: &Env<'_>, repr: Repr) -> Result<Option<Datum>> {
-        match self {
-            Equal::Null => Ok(Some(Datum::Null)),
-            Equal::One(program) => match fit(env.value(program, EvalRow::NONE)?, repr) {
-                Fit::Value(value) => Ok(Some(value)),
-                _ => Ok(None),
-            },
-            Equal::AnyOf(_) => Ok(None),
-        }
-    }
-}
-
-/// The elements of an array that a column can be equal to.
-fn elements(array: Datum, repr: Repr) -> Vec<Datum> {
-    let Datum::Array(array) = array else { return Vec::new() };
-    let fitting = array.as_ref().iter().filter_map(|element| match fit(element.to_owned(), repr) {
-        Fit::Value(value) => Some(value),
-        _ => None,
-    });
-    fitting.collect()
-}
-
-/// The end of the keys that begin with a prefix.
-fn successor(prefix: &[u8]) -> Bound<Vec<u8>> {
-    let Some(last) = prefix.iter().rposition(|byte| *byte != u8::MAX) else {
-        return Bound::Unbounded;
-    };
-    let mut end = prefix[..=last].to_vec();
-    end[last] += 1;
-    Bound::Excluded(end)
-}
-
-/// The beginning of the keys behind those that begin with a prefix.
-fn successor_bound(prefix: &[u8]) -> Bound<Vec<u8>> {
-    as_lower(successor(prefix))
-}
-
-/// The end of a range as the beginning of the one behind it.
-fn as_lower(bound: Bound<Vec<u8>>) -> Bound<Vec<u8>> {
-    match bound {
-        Bound::Excluded(end) => Bound::Included(end),
-        other => other,
-    }
 }

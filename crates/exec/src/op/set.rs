@@ -7,13 +7,17 @@
 //!   except         once, where n = 0
 //!   except all     as often as it comes, but for the first n times
 //! ```
+//!
+//! Where the right side is too large, both sides are divided by the hashes of their rows, and looked at
+//! one partition after the other.
 
 use sql::plan::SetOp;
-use types::Result;
+use types::{Datum, Result};
 
 use super::hash::KeyTable;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
+use crate::spill::{LEVEL_MAX, Partitions, Reader, Tape, Unique};
 
 /// The rows of two inputs.
 pub(crate) struct SetOperation {
@@ -29,6 +33,14 @@ pub(crate) struct SetOperation {
     /// How often each row of the table may still be used.
     counts: Vec<u64>,
     held: Held,
+    /// What has come out, where that comes only once.
+    unique: Unique,
+    /// True when only what is in `unique` may still come.
+    is_read: bool,
+    /// Partitions of both sides, and how often they have been divided.
+    pending: Vec<(Tape, Tape, u32)>,
+    /// The left rows of the partition that is looked at.
+    reader: Option<Reader>,
 }
 
 impl SetOperation {
@@ -43,61 +55,140 @@ impl SetOperation {
             table: KeyTable::default(),
             counts: Vec::new(),
             held: Held::default(),
+            unique: Unique::default(),
+            is_read: false,
+            pending: Vec::new(),
+            reader: None,
         }
-    }
-
-    fn insert(&mut self, env: &Env<'_>, row: &Row) -> Result<(usize, bool)> {
-        let (at, new) = self.table.insert(row);
-        if new {
-            self.held.add_row(env, row)?;
-            self.counts.push(0);
-        }
-        Ok((at, new))
     }
 
     fn union(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        loop {
+        while !self.is_read {
             let more =
                 if self.second { self.right.next(env, out)? } else { self.left.next(env, out)? };
             if !more {
-                if self.second {
-                    return Ok(false);
-                }
-                self.second = true;
-                continue;
-            }
-            if self.all || self.insert(env, out)?.1 {
+                (self.second, self.is_read) = (true, self.second);
+            } else if self.all || self.unique.offer(env, out)? {
                 return Ok(true);
             }
         }
+        self.unique.next(env, out)
     }
 
-    fn build(&mut self, env: &Env<'_>, out: &mut Row) -> Result<()> {
-        while self.right.next(env, out)? {
-            let (at, _) = self.insert(env, out)?;
-            self.counts[at] += 1;
+    /// Counts right rows. Gives them as partitions from where there are too many.
+    fn build(
+        &mut self,
+        env: &Env<'_>,
+        level: u32,
+        next: &mut dyn FnMut(&mut Input, &mut Row) -> Result<Option<u64>>,
+    ) -> Result<Option<Partitions>> {
+        self.table.clear();
+        self.counts.clear();
+        self.held.clear(env.shared);
+        let (mut row, mut later) = (Row::new(), None);
+        while let Some(times) = next(&mut self.right, &mut row)? {
+            let hash = self.table.hash(&row);
+            match (self.table.find_hashed(hash, &row), &mut later) {
+                (Some(at), _) => self.counts[at] += times,
+                (None, Some(later)) => {
+                    Partitions::add(later, hash, &row, Some(Datum::Int8(times as i64)))?;
+                }
+                (None, None) => {
+                    self.held.add_row(env, &row)?;
+                    self.table.insert_hashed(hash, &row);
+                    self.counts.push(times);
+                    if level < LEVEL_MAX {
+                        let over = self.held.is_over(env, true);
+                        later = over.map(|folder| Partitions::new(folder, level));
+                    }
+                }
+            }
+        }
+        let Some(mut partitions) = later else { return Ok(None) };
+        for (at, times) in self.counts.drain(..).enumerate() {
+            let row = self.table.key(at);
+            let hash = self.table.hash(row);
+            partitions.add(hash, row, Some(Datum::Int8(times as i64)))?;
+        }
+        self.table.clear();
+        self.held.clear(env.shared);
+        Ok(Some(partitions))
+    }
+
+    /// Divides the left rows as the right ones have been.
+    fn divide(
+        &mut self,
+        env: &Env<'_>,
+        level: u32,
+        right: Partitions,
+        next: &mut dyn FnMut(&mut Input, &mut Row) -> Result<bool>,
+    ) -> Result<()> {
+        let Some(spill) = &env.ctx.spill else { return Ok(()) };
+        let (mut partitions, mut row) = (Partitions::new(spill.folder, level), Row::new());
+        while next(&mut self.left, &mut row)? {
+            partitions.add(self.table.hash(&row), &row, None)?;
+        }
+        let pairs = right.finish()?.into_iter().zip(partitions.finish()?);
+        let pairs = pairs.filter(|(_, left)| left.len() > 0);
+        self.pending.extend(pairs.map(|(right, left)| (right, left, level + 1)));
+        Ok(())
+    }
+
+    /// Reads the right side; it is divided, and the left one too, where it is too large.
+    fn start(&mut self, env: &Env<'_>) -> Result<()> {
+        let once = &mut |input: &mut Input, row: &mut Row| Ok(input.next(env, row)?.then_some(1));
+        if let Some(right) = self.build(env, 0, once)? {
+            self.divide(env, 0, right, &mut |input, row| input.next(env, row))?;
+            self.is_read = !self.next_partition(env)?;
         }
         self.built = true;
         Ok(())
     }
 
+    /// Goes to the next partition; false where there is none.
+    fn next_partition(&mut self, env: &Env<'_>) -> Result<bool> {
+        while let Some((right, left, level)) = self.pending.pop() {
+            let mut reader = right.read();
+            let counted = &mut |_: &mut Input, row: &mut Row| {
+                env.tick()?;
+                if !reader.row(row)? {
+                    return Ok(None);
+                }
+                match row.pop() {
+                    Some(Datum::Int8(times)) => Ok(Some(times as u64)),
+                    _ => Ok(Some(1)),
+                }
+            };
+            let mut rows = left.read();
+            match self.build(env, level, counted)? {
+                Some(right) => self.divide(env, level, right, &mut |_, row| rows.row(row))?,
+                None => {
+                    self.reader = Some(rows);
+                    return Ok(true);
+                }
+            }
+        }
+        self.reader = None;
+        Ok(false)
+    }
+
     /// Whether a row of the left side comes out.
     fn takes(&mut self, env: &Env<'_>, row: &Row) -> Result<bool> {
-        match (self.op, self.all) {
-            (SetOp::Intersect, all) => Ok(self.table.find(row).is_some_and(|at| {
-                let left = &mut self.counts[at];
+        let found = self.table.find(row).map(|at| &mut self.counts[at]);
+        match (self.op, self.all, found) {
+            (SetOp::Intersect, _, None) => Ok(false),
+            (SetOp::Intersect, all, Some(left)) => {
                 let takes = *left > 0;
                 *left = if all { left.saturating_sub(1) } else { 0 };
-                takes
-            })),
-            (_, false) => Ok(self.insert(env, row)?.1),
-            (_, true) => Ok(match self.table.find(row) {
-                Some(at) if self.counts[at] > 0 => {
-                    self.counts[at] -= 1;
-                    false
-                }
-                _ => true,
-            }),
+                Ok(takes)
+            }
+            (_, false, Some(_)) => Ok(false),
+            (_, false, None) => self.unique.offer(env, row),
+            (_, true, Some(left)) if *left > 0 => {
+                *left -= 1;
+                Ok(false)
+            }
+            (_, true, _) => Ok(true),
         }
     }
 }
@@ -108,22 +199,35 @@ impl Operator for SetOperation {
             return self.union(env, out);
         }
         if !self.built {
-            self.build(env, out)?;
+            self.start(env)?;
         }
-        while self.left.next(env, out)? {
-            if self.takes(env, out)? {
+        while !self.is_read {
+            let more = match &mut self.reader {
+                None => self.left.next(env, out)?,
+                Some(reader) => {
+                    env.tick()?;
+                    reader.row(out)?
+                }
+            };
+            if !more {
+                self.is_read = self.reader.is_none() || !self.next_partition(env)?;
+            } else if self.takes(env, out)? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        self.unique.next(env, out)
     }
 
     fn rewind(&mut self, shared: &Shared) {
         self.second = false;
         self.built = false;
+        self.is_read = false;
+        self.pending.clear();
+        self.reader = None;
         self.table.clear();
         self.counts.clear();
         self.held.clear(shared);
+        self.unique.clear(shared);
         self.left.rewind(shared);
         self.right.rewind(shared);
     }

@@ -3,14 +3,24 @@
 //! Rows are compared by the key form of their keys, bytes that lie one behind the other; the first
 //! eight of them stand beside the place of the row, and most comparisons end there. Where a limit
 //! stands above, only as many rows are kept as it lets through.
+//!
+//! ```text
+//!   rows ──> in memory, sorted when all are there
+//!              └─ too many: a run in order, in a file; again and again; then all runs are merged
+//! ```
+//!
+//! Rows with equal keys stay as they came: of runs that begin with equal keys the older one goes first.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 use sql::eval::{Program, Row as EvalRow};
-use types::{KeyOrder, Result, key};
+use types::{Error, KeyOrder, Result, SqlState, key};
 
+use super::probe::{Report, Sorted};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
+use crate::spill::{Reader, Tape, Writer, read_row, write_row};
 
 /// A key of an order, ready to be computed.
 pub(crate) struct SortKey {
@@ -51,23 +61,36 @@ struct Entry {
     row: u32,
 }
 
-/// Rows with their keys.
+/// How many runs are merged at once.
+const RUNS_MAX: usize = 64;
+
+/// Rows with their keys, some of them in files.
 #[derive(Default)]
 pub(crate) struct Sorter {
     keys: Vec<u8>,
     entries: Vec<Entry>,
     rows: Vec<Row>,
+    held: Held,
+    /// The runs so far, the oldest first, and how often each was merged.
+    runs: Vec<(Tape, u32)>,
+    writer: Option<Writer>,
+    merge: Option<Merge>,
+    /// What comes out next of those in memory.
+    at: usize,
 }
 
 impl Sorter {
     /// Takes a row with the key that `write` appends.
     pub(crate) fn push(
         &mut self,
+        env: &Env<'_>,
         row: Row,
         write: impl FnOnce(&Row, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let start = self.keys.len();
         write(&row, &mut self.keys)?;
+        self.held.add_row(env, &row)?;
+        self.held.add(env, self.keys.len() - start + size_of::<Entry>())?;
         let key = &self.keys[start..];
         let mut head = [0; 8];
         let known = key.len().min(8);
@@ -79,7 +102,7 @@ impl Sorter {
             row: self.rows.len() as u32,
         });
         self.rows.push(row);
-        Ok(())
+        if self.held.is_over(env, false).is_some() { self.write_run(env) } else { Ok(()) }
     }
 
     fn compare(keys: &[u8], a: &Entry, b: &Entry) -> Ordering {
@@ -87,49 +110,185 @@ impl Sorter {
         a.head.cmp(&b.head).then_with(|| key(a).cmp(key(b))).then(a.row.cmp(&b.row))
     }
 
-    /// Puts the rows in order; rows with equal keys stay as they came.
-    pub(crate) fn sort(&mut self) {
+    /// Puts the rows in memory in order; rows with equal keys stay as they came.
+    fn sort(&mut self) {
         let keys = &self.keys;
         self.entries.sort_unstable_by(|a, b| Self::compare(keys, a, b));
     }
 
-    /// Keeps only the first `count` rows of the order.
-    fn keep(&mut self, count: usize) {
-        if count == 0 {
-            *self = Self::default();
-            return;
+    /// Writes the rows in memory as a run.
+    fn write_run(&mut self, env: &Env<'_>) -> Result<()> {
+        let Some(spill) = &env.ctx.spill else { return Ok(()) };
+        self.sort();
+        let writer = self.writer.get_or_insert_with(|| Writer::new(spill.folder));
+        for entry in &self.entries {
+            env.tick()?;
+            let key = &self.keys[entry.start..entry.start + entry.len as usize];
+            let row = &self.rows[entry.row as usize];
+            writer.push(|out| write_record(key, row, out))?;
         }
+        self.runs.push((writer.tape()?, 0));
+        self.forget_rows(env.shared);
+        // Neighbours become one run before there are too many.
+        while let Some(at) = self.runs.len().checked_sub(RUNS_MAX)
+            && self.runs[at].1 == self.runs[self.runs.len() - 1].1
+        {
+            let (mut merge, mut writer) = (Merge::start(&self.runs[at..])?, Writer::new(spill.folder));
+            while let Some(record) = merge.next()? {
+                env.tick()?;
+                writer.push(|out| out.extend_from_slice(record))?;
+            }
+            let level = self.runs[at].1 + 1;
+            self.runs.truncate(at);
+            self.runs.push((writer.tape()?, level));
+            // The file of the runs that were merged goes with the last of them.
+            self.writer = None;
+        }
+        Ok(())
+    }
+
+    fn forget_rows(&mut self, shared: &Shared) {
+        self.keys.clear();
+        self.entries.clear();
+        self.rows.clear();
+        self.held.clear(shared);
+    }
+
+    /// Keeps only the first `count` rows of the order of those in memory.
+    fn keep(&mut self, env: &Env<'_>, count: usize) -> Result<()> {
         let keys = &self.keys;
         self.entries.select_nth_unstable_by(count - 1, |a, b| Self::compare(keys, a, b));
         self.entries.truncate(count);
         // What is kept moves together, in the order in which it came.
         self.entries.sort_unstable_by_key(|entry| entry.row);
-        let mut kept = Self::default();
-        for entry in std::mem::take(&mut self.entries) {
-            let start = kept.keys.len();
-            kept.keys.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
-            let row = kept.rows.len() as u32;
-            kept.rows.push(std::mem::take(&mut self.rows[entry.row as usize]));
-            kept.entries.push(Entry { start, row, ..entry });
+        let (mut keys, mut rows) = (Vec::new(), Vec::with_capacity(count));
+        self.held.clear(env.shared);
+        for entry in &mut self.entries {
+            let start = keys.len();
+            keys.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
+            let row = std::mem::take(&mut self.rows[entry.row as usize]);
+            self.held.add_row(env, &row)?;
+            self.held.add(env, entry.len as usize + size_of::<Entry>())?;
+            (entry.start, entry.row) = (start, rows.len() as u32);
+            rows.push(row);
         }
-        *self = kept;
+        (self.keys, self.rows) = (keys, rows);
+        Ok(())
     }
 
-    /// The row at a place of the order, which is taken out.
-    pub(crate) fn take(&mut self, at: usize) -> Option<Row> {
-        let entry = self.entries.get(at)?;
-        Some(std::mem::take(&mut self.rows[entry.row as usize]))
+    /// To be called when all rows are there.
+    pub(crate) fn finish(&mut self, env: &Env<'_>) -> Result<()> {
+        if self.runs.is_empty() {
+            self.sort();
+            return Ok(());
+        }
+        if !self.entries.is_empty() {
+            self.write_run(env)?;
+        }
+        self.merge = Some(Merge::start(&self.runs)?);
+        Ok(())
     }
 
-    /// The rows in order.
-    pub(crate) fn into_rows(mut self) -> impl Iterator<Item = Row> {
-        self.sort();
-        let Self { entries, mut rows, .. } = self;
-        entries.into_iter().map(move |entry| std::mem::take(&mut rows[entry.row as usize]))
+    /// Puts the next row of the order into `out`, and its key into `key` where that is wanted; false at
+    /// the end.
+    pub(crate) fn next(&mut self, out: &mut Row, key: Option<&mut Vec<u8>>) -> Result<bool> {
+        if let Some(merge) = &mut self.merge {
+            let Some(mut record) = merge.next()? else { return Ok(false) };
+            let own = take_key(&mut record)?;
+            if let Some(key) = key {
+                key.clear();
+                key.extend_from_slice(own);
+            }
+            return read_row(&mut record, out).map(|()| true);
+        }
+        let Some(entry) = self.entries.get(self.at) else { return Ok(false) };
+        self.at += 1;
+        if let Some(key) = key {
+            key.clear();
+            key.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
+        }
+        *out = std::mem::take(&mut self.rows[entry.row as usize]);
+        Ok(true)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many rows are in memory.
+    fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How the rows were sorted.
+    fn sorted(&self) -> Sorted {
+        let written = self.runs.iter().map(|(run, _)| run.bytes()).sum();
+        let is_external = !self.runs.is_empty();
+        let bytes = if is_external { written } else { self.held.bytes() };
+        Sorted { is_top: false, is_external, bytes }
+    }
+
+    /// Forgets all rows.
+    pub(crate) fn clear(&mut self, shared: &Shared) {
+        self.held.clear(shared);
+        *self = Self::default();
+    }
+}
+
+fn write_record(key: &[u8], row: &Row, out: &mut Vec<u8>) {
+    out.extend_from_slice(&(key.len() as u32).to_le_bytes());
+    out.extend_from_slice(key);
+    write_row(row, out);
+}
+
+/// The key at the front of a record, which is taken away from it.
+fn take_key<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
+    let damaged = || Error::new(SqlState::DATA_CORRUPTED, "a temporary file is damaged");
+    let (length, rest) = record.split_first_chunk::<4>().ok_or_else(damaged)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let (key, rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
+    *record = rest;
+    Ok(key)
+}
+
+/// Runs that are being merged.
+struct Merge {
+    readers: Vec<Reader>,
+    /// The record that each run gives next.
+    records: Vec<Vec<u8>>,
+    /// The keys of these, and which run they are of: the least first.
+    heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+    /// The run whose record came out last.
+    last: Option<usize>,
+}
+
+impl Merge {
+    fn start(runs: &[(Tape, u32)]) -> Result<Self> {
+        let readers: Vec<Reader> = runs.iter().map(|(run, _)| run.read()).collect();
+        let records = vec![Vec::new(); readers.len()];
+        let mut merge = Self { readers, records, heads: BinaryHeap::new(), last: None };
+        for run in 0..runs.len() {
+            merge.advance(run, Vec::new())?;
+        }
+        Ok(merge)
+    }
+
+    /// Reads the next record of a run. `key` is a buffer.
+    fn advance(&mut self, run: usize, mut key: Vec<u8>) -> Result<()> {
+        if let Some(record) = self.readers[run].next()? {
+            let own = &mut self.records[run];
+            own.clear();
+            own.extend_from_slice(record);
+            key.clear();
+            key.extend_from_slice(take_key(&mut &own[..])?);
+            self.heads.push(Reverse((key, run)));
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Option<&[u8]>> {
+        if let Some(run) = self.last.take() {
+            self.advance(run, Vec::new())?;
+        }
+        let Some(Reverse((_, run))) = self.heads.pop() else { return Ok(None) };
+        self.last = Some(run);
+        Ok(Some(&self.records[run]))
     }
 }
 
@@ -138,67 +297,56 @@ pub(crate) struct Sort {
     input: Input,
     keys: Vec<SortKey>,
     bound: Option<Bound>,
-    sorted: Option<Sorter>,
-    at: usize,
-    held: Held,
+    sorter: Sorter,
+    is_filled: bool,
 }
 
 impl Sort {
     pub(crate) fn new(input: Input, keys: Vec<SortKey>, bound: Option<Bound>) -> Self {
-        Self { input, keys, bound, sorted: None, at: 0, held: Held::default() }
+        Self { input, keys, bound, sorter: Sorter::default(), is_filled: false }
     }
 
-    fn fill(&mut self, env: &Env<'_>) -> Result<Sorter> {
+    fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let count = match &self.bound {
             Some(bound) => super::limit::first(env, &bound.limit, bound.offset.as_ref())?,
             None => None,
         };
-        let mut sorter = Sorter::default();
         if count == Some(0) {
-            return Ok(sorter);
+            return Ok(());
         }
         let mut row = Row::new();
         while self.input.next(env, &mut row)? {
-            self.held.add_row(env, &row)?;
             let width = row.len();
             let keys = &self.keys;
             let taken = std::mem::replace(&mut row, Row::with_capacity(width));
-            sorter.push(taken, |row, out| write_keys(env, keys, row, out))?;
+            self.sorter.push(env, taken, |row, out| write_keys(env, keys, row, out))?;
             if let Some(count) = count
-                && sorter.len() >= count.saturating_mul(2).max(64)
+                && self.sorter.len() >= count.saturating_mul(2).max(64)
             {
-                sorter.keep(count);
-                self.held.clear(env.shared);
-                for row in &sorter.rows {
-                    self.held.add_row(env, row)?;
-                }
+                self.sorter.keep(env, count)?;
             }
         }
-        sorter.sort();
-        Ok(sorter)
+        self.sorter.finish(env)
     }
 }
 
 impl Operator for Sort {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        if self.sorted.is_none() {
-            self.sorted = Some(self.fill(env)?);
+        if !self.is_filled {
+            self.fill(env)?;
+            self.is_filled = true;
         }
-        let row = self.sorted.as_mut().and_then(|sorted| sorted.take(self.at));
-        self.at += 1;
-        Ok(match row {
-            Some(row) => {
-                *out = row;
-                true
-            }
-            None => false,
-        })
+        self.sorter.next(out, None)
+    }
+
+    fn report(&self) -> Report {
+        let sorted = Sorted { is_top: self.bound.is_some(), ..self.sorter.sorted() };
+        Report { sort: self.is_filled.then_some(sorted), ..Report::default() }
     }
 
     fn rewind(&mut self, shared: &Shared) {
-        self.sorted = None;
-        self.at = 0;
-        self.held.clear(shared);
+        self.is_filled = false;
+        self.sorter.clear(shared);
         self.input.rewind(shared);
     }
 }

@@ -1,5 +1,6 @@
-//! Window functions: the rows are kept, put in order once for each window, and looked at partition
-//! by partition.
+//! Window functions: the rows are put in order once for each window, and looked at partition by
+//! partition. Rows that are too many for memory go to files, those of a large partition too; the values
+//! of the calls over one partition are held.
 //!
 //! ```text
 //!   partition   | a a a b b b b | c c |     rows with equal PARTITION BY
@@ -18,9 +19,9 @@ use types::{Datum, DatumRef, Result};
 use super::aggregate::AggregateCall;
 use super::frame::{Frame, Frames, Partition, Range};
 use super::rank::Rank;
-use super::sort::{SortKey, write_keys};
+use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared};
+use crate::ctx::{Env, Shared};
 
 /// What is computed over a window.
 #[expect(
@@ -54,79 +55,130 @@ pub(crate) struct Window {
     /// How many columns the input has, and how many are added.
     width: usize,
     added: usize,
-    rows: Option<std::vec::IntoIter<Row>>,
-    held: Held,
+    /// The rows in the order of the window that is computed next, or of the last one.
+    sorter: Sorter,
+    is_filled: bool,
+    /// The partition whose rows come out, and which of them is next.
+    partition: Option<(Partition, Vec<(usize, Vec<Datum>)>)>,
+    at: usize,
+    /// The first row of the next partition, and its key.
+    ahead: Option<(Row, Vec<u8>)>,
+    key: Vec<u8>,
 }
 
 impl Window {
     pub(crate) fn new(input: Input, orderings: Vec<Ordering>, width: usize, added: usize) -> Self {
-        Self { input, orderings, width, added, rows: None, held: Held::default() }
+        Self {
+            input,
+            orderings,
+            width,
+            added,
+            sorter: Sorter::default(),
+            is_filled: false,
+            partition: None,
+            at: 0,
+            ahead: None,
+            key: Vec::new(),
+        }
     }
 
-    fn compute(&mut self, env: &Env<'_>) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
+    /// Reads the input, and computes all windows but the last.
+    fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let mut row = Row::new();
         while self.input.next(env, &mut row)? {
             row.resize(self.width + self.added, Datum::Null);
-            self.held.add_row(env, &row)?;
-            rows.push(std::mem::take(&mut row));
+            let row = std::mem::take(&mut row);
+            self.orderings[0].push(env, &mut self.sorter, row)?;
         }
-        let mut places: Vec<u32> = Vec::new();
-        for ordering in &self.orderings {
-            places = ordering.compute(env, &mut rows, self.width, &mut self.held)?;
+        self.sorter.finish(env)?;
+        for ordering in 0..self.orderings.len() - 1 {
+            let mut next = Sorter::default();
+            while self.next_row(env, ordering, &mut row)? {
+                let row = std::mem::take(&mut row);
+                self.orderings[ordering + 1].push(env, &mut next, row)?;
+            }
+            next.finish(env)?;
+            self.sorter.clear(env.shared);
+            self.sorter = next;
         }
-        Ok(places.into_iter().map(|place| std::mem::take(&mut rows[place as usize])).collect())
+        self.is_filled = true;
+        Ok(())
+    }
+
+    /// The next row with the values of the calls of an ordering; false at the end, when the next
+    /// ordering can begin.
+    fn next_row(&mut self, env: &Env<'_>, ordering: usize, out: &mut Row) -> Result<bool> {
+        loop {
+            if let Some((partition, values)) = &mut self.partition {
+                if self.at < partition.len() {
+                    partition.put_row(self.at, out)?;
+                    for (place, values) in values {
+                        out[self.width + *place] = std::mem::take(&mut values[self.at]);
+                    }
+                    self.at += 1;
+                    return Ok(true);
+                }
+                partition.clear(env.shared);
+                self.partition = None;
+            }
+            let Some(partition) = self.read_partition(env)? else { return Ok(false) };
+            let ordering = &self.orderings[ordering];
+            let mut values = Vec::with_capacity(ordering.calls.len());
+            for call in &ordering.calls {
+                values.push((call.place, call.compute(env, &partition, &ordering.order)?));
+            }
+            self.partition = Some((partition, values));
+            self.at = 0;
+        }
+    }
+
+    /// The rows of the next partition; none at the end.
+    fn read_partition(&mut self, env: &Env<'_>) -> Result<Option<Partition>> {
+        let (row, key) = match self.ahead.take() {
+            Some(first) => first,
+            None => {
+                let (mut row, mut key) = (Row::new(), Vec::new());
+                if !self.sorter.next(&mut row, Some(&mut key))? {
+                    return Ok(None);
+                }
+                (row, key)
+            }
+        };
+        // Behind the key of the row stands how much of it is that of the partition.
+        let length = |key: &[u8]| match key.last_chunk::<4>() {
+            Some(length) => u32::from_le_bytes(*length) as usize,
+            None => 0,
+        };
+        let mut partition = Partition::default();
+        let mut last = key;
+        partition.push(env, row, true)?;
+        let mut row = Row::new();
+        while self.sorter.next(&mut row, Some(&mut self.key))? {
+            env.tick()?;
+            let own = std::mem::take(&mut row);
+            if self.key[..length(&self.key)] != last[..length(&last)] {
+                self.ahead = Some((own, std::mem::take(&mut self.key)));
+                break;
+            }
+            let is_new_group = self.key != last;
+            partition.push(env, own, is_new_group)?;
+            std::mem::swap(&mut last, &mut self.key);
+        }
+        Ok(Some(partition))
     }
 }
 
 impl Ordering {
-    /// Computes the calls for all rows; gives the order of the rows.
-    fn compute(
-        &self,
-        env: &Env<'_>,
-        rows: &mut [Row],
-        width: usize,
-        held: &mut Held,
-    ) -> Result<Vec<u32>> {
-        // For each row the key of its partition and the length of that, then the key of its peers.
-        let mut keys: Vec<(Vec<u8>, usize)> = Vec::with_capacity(rows.len());
-        for row in rows.iter() {
-            let mut key = Vec::new();
-            write_keys(env, &self.partition, row, &mut key)?;
-            let partition = key.len();
-            write_keys(env, &self.order, row, &mut key)?;
-            held.add(env, key.len() + size_of::<(Vec<u8>, usize)>())?;
-            keys.push((key, partition));
-        }
-        let mut places: Vec<u32> = (0..rows.len() as u32).collect();
-        places.sort_by(|a, b| keys[*a as usize].0.cmp(&keys[*b as usize].0));
-        let key = |at: usize| {
-            let (key, partition) = &keys[places[at] as usize];
-            (&key[..*partition], &key[..])
-        };
-        let mut start = 0;
-        while start < places.len() {
-            let mut groups = vec![0];
-            let mut end = start + 1;
-            while end < places.len() && key(end).0 == key(start).0 {
-                if key(end).1 != key(end - 1).1 {
-                    groups.push(end - start);
-                }
-                end += 1;
-            }
-            let partition = Partition::new(rows, &places[start..end], groups);
-            let mut values = Vec::with_capacity(self.calls.len());
-            for call in &self.calls {
-                values.push(call.compute(env, &partition, &self.order)?);
-            }
-            for (call, values) in self.calls.iter().zip(values) {
-                for (place, value) in places[start..end].iter().zip(values) {
-                    rows[*place as usize][width + call.place] = value;
-                }
-            }
-            start = end;
-        }
-        Ok(places)
+    /// Adds a row under the key of its partition and, behind it, that of its peers.
+    fn push(&self, env: &Env<'_>, sorter: &mut Sorter, row: Row) -> Result<()> {
+        sorter.push(env, row, |row, out| {
+            let start = out.len();
+            write_keys(env, &self.partition, row, out)?;
+            let partition = (out.len() - start) as u32;
+            write_keys(env, &self.order, row, out)?;
+            out.extend_from_slice(&partition.to_le_bytes());
+            Ok(())
+        })
     }
 }
 
@@ -135,7 +187,7 @@ impl WindowCall {
     fn compute(
         &self,
         env: &Env<'_>,
-        partition: &Partition<'_>,
+        partition: &Partition,
         order: &[SortKey],
     ) -> Result<Vec<Datum>> {
         match &self.function {
@@ -153,7 +205,7 @@ impl WindowCall {
 fn aggregate(
     env: &Env<'_>,
     aggregate: &AggregateCall,
-    partition: &Partition<'_>,
+    partition: &Partition,
     mut frames: Frames<'_>,
 ) -> Result<Vec<Datum>> {
     let call = Call {
@@ -166,14 +218,14 @@ fn aggregate(
     let add = |accumulator: &mut dyn Accumulator, range: Range| -> Result<()> {
         for at in range.start..range.end {
             env.tick()?;
-            let row = partition.row(at);
+            let row = partition.row(at)?;
             if let Some(filter) = &aggregate.filter
-                && !env.test(filter, row)?
+                && !env.test(filter, &*row)?
             {
                 continue;
             }
             let values: Row =
-                aggregate.args.iter().map(|arg| env.value(arg, row)).collect::<Result<_>>()?;
+                aggregate.args.iter().map(|arg| env.value(arg, &*row)).collect::<Result<_>>()?;
             let refs: Vec<DatumRef<'_>> = values.iter().map(Datum::as_ref).collect();
             accumulator.add(&call, &refs)?;
         }
@@ -208,21 +260,19 @@ fn aggregate(
 
 impl Operator for Window {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        if self.rows.is_none() {
-            self.rows = Some(self.compute(env)?.into_iter());
+        if !self.is_filled {
+            self.fill(env)?;
         }
-        match self.rows.as_mut().and_then(Iterator::next) {
-            Some(row) => {
-                *out = row;
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+        self.next_row(env, self.orderings.len() - 1, out)
     }
 
     fn rewind(&mut self, shared: &Shared) {
-        self.rows = None;
-        self.held.clear(shared);
+        self.is_filled = false;
+        self.sorter.clear(shared);
+        if let Some((mut partition, _)) = self.partition.take() {
+            partition.clear(shared);
+        }
+        self.ahead = None;
         self.input.rewind(shared);
     }
 }

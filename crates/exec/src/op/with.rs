@@ -12,6 +12,7 @@ use types::Result;
 use super::hash::KeyTable;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
+use crate::spill::{Place, RowStore};
 
 /// What a table is made of.
 pub(crate) enum Source {
@@ -28,14 +29,8 @@ pub(crate) struct Recursive {
     seen: Option<KeyTable>,
     started: bool,
     /// What the step that runs has found.
-    found: Vec<Row>,
+    found: RowStore,
     held: Held,
-}
-
-/// The work table of a recursive table.
-#[derive(Default)]
-pub(crate) struct Queue {
-    pub(crate) rows: Vec<Row>,
 }
 
 impl Recursive {
@@ -46,7 +41,7 @@ impl Recursive {
             step,
             seen: (!all).then(KeyTable::default),
             started: false,
-            found: Vec::new(),
+            found: RowStore::default(),
             held: Held::default(),
         }
     }
@@ -59,26 +54,30 @@ impl Recursive {
                 true => self.step.next(env, out)?,
             };
             if more {
-                if self.seen.as_mut().is_some_and(|seen| !seen.insert(out).1) {
-                    continue;
+                if let Some(seen) = &mut self.seen {
+                    if !seen.insert(out).1 {
+                        continue;
+                    }
+                    self.held.add_row(env, out)?;
                 }
-                self.held.add_row(env, out)?;
-                self.found.push(out.clone());
+                self.found.push(env, out.clone())?;
                 return Ok(true);
             }
-            if self.found.is_empty() {
+            if self.found.len() == 0 {
                 return Ok(false);
             }
             self.started = true;
-            env.shared.work[self.table as usize].borrow_mut().rows =
-                std::mem::take(&mut self.found);
+            let mut work = env.shared.work[self.table as usize].borrow_mut();
+            work.clear(env.shared);
+            *work = std::mem::take(&mut self.found);
+            drop(work);
             self.step.rewind(env.shared);
         }
     }
 
     fn rewind(&mut self, shared: &Shared) {
         self.started = false;
-        self.found.clear();
+        self.found.clear(shared);
         self.seen.iter_mut().for_each(KeyTable::clear);
         self.held.clear(shared);
         self.start.rewind(shared);
@@ -106,9 +105,8 @@ impl Source {
 #[derive(Default)]
 pub(crate) struct CteState {
     source: Option<Source>,
-    rows: Vec<Row>,
+    rows: RowStore,
     done: bool,
-    held: Held,
 }
 
 impl CteState {
@@ -118,19 +116,24 @@ impl CteState {
     }
 
     pub(crate) fn rewind(&mut self, shared: &Shared) {
-        self.rows.clear();
+        self.rows.clear(shared);
         self.done = false;
-        self.held.clear(shared);
         self.source.iter_mut().for_each(|source| source.rewind(shared));
     }
 }
 
 /// Puts the row at a place of a table into `out`, computing it where that was not done before.
-fn read(env: &Env<'_>, table: u32, at: usize, out: &mut Row) -> Result<bool> {
+fn read(
+    env: &Env<'_>,
+    table: u32,
+    at: usize,
+    place: &mut Place,
+    out: &mut Row,
+) -> Result<bool> {
     let cell = &env.shared.ctes[table as usize];
     {
         let state = cell.borrow();
-        if let Some(row) = state.rows.get(at) {
+        if let Some(row) = state.rows.get(at, place)? {
             out.clone_from(row);
             return Ok(true);
         }
@@ -147,8 +150,7 @@ fn read(env: &Env<'_>, table: u32, at: usize, out: &mut Row) -> Result<bool> {
         state.done = true;
         return Ok(false);
     }
-    state.held.add_row(env, out)?;
-    state.rows.push(out.clone());
+    state.rows.push(env, out.clone())?;
     Ok(true)
 }
 
@@ -179,8 +181,8 @@ impl Operator for With {
         if !self.started {
             self.started = true;
             for (table, run) in &self.tables {
-                let mut at = 0;
-                while *run == Run::Whole && read(env, *table, at, out)? {
+                let (mut at, mut place) = (0, Place::default());
+                while *run == Run::Whole && read(env, *table, at, &mut place, out)? {
                     at += 1;
                 }
             }
@@ -201,24 +203,27 @@ impl Operator for With {
 pub(crate) struct CteScan {
     table: u32,
     at: usize,
+    place: Place,
 }
 
 impl CteScan {
     pub(crate) fn new(table: u32) -> Self {
-        Self { table, at: 0 }
+        Self { table, at: 0, place: Place::default() }
     }
 }
 
 impl Operator for CteScan {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         env.tick()?;
-        let more = read(env, self.table, self.at, out)?;
+        let more = read(env, self.table, self.at, &mut self.place, out)?;
         self.at += 1;
         Ok(more)
     }
 
     fn rewind(&mut self, _: &Shared) {
         self.at = 0;
+        // The table may be another one the next time.
+        self.place = Place::default();
     }
 }
 
@@ -226,19 +231,20 @@ impl Operator for CteScan {
 pub(crate) struct WorkTable {
     table: u32,
     at: usize,
+    place: Place,
 }
 
 impl WorkTable {
     pub(crate) fn new(table: u32) -> Self {
-        Self { table, at: 0 }
+        Self { table, at: 0, place: Place::default() }
     }
 }
 
 impl Operator for WorkTable {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         env.tick()?;
-        let queue = env.shared.work[self.table as usize].borrow();
-        let Some(row) = queue.rows.get(self.at) else { return Ok(false) };
+        let rows = env.shared.work[self.table as usize].borrow();
+        let Some(row) = rows.get(self.at, &mut self.place)? else { return Ok(false) };
         out.clone_from(row);
         self.at += 1;
         Ok(true)
@@ -246,5 +252,7 @@ impl Operator for WorkTable {
 
     fn rewind(&mut self, _: &Shared) {
         self.at = 0;
+        // The table may be another one the next time.
+        self.place = Place::default();
     }
 }

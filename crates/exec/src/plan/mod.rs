@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use types::{KeyOrder, Oid, Repr, Type};
 
-use crate::tables::TableFacts;
+use crate::tables::{Ask, TableFacts};
 
 /// A plan that can be run.
 #[derive(Clone, Debug)]
@@ -62,6 +62,8 @@ pub enum Kind {
         functions: Vec<(Expr, usize)>,
         /// True where the last column numbers the rows.
         ordinality: bool,
+        /// The names of the columns.
+        columns: Arc<[String]>,
     },
     /// The rows of which the condition is true.
     Filter {
@@ -148,6 +150,8 @@ pub enum Kind {
         table: u32,
         /// Its name.
         name: String,
+        /// The names of its columns, where they are known.
+        columns: Arc<[String]>,
     },
     /// One row that is put in the place of a scan, to see whether it still fits.
     Given,
@@ -157,6 +161,8 @@ pub enum Kind {
         table: u32,
         /// Its name.
         name: String,
+        /// The names of its columns, where they are known.
+        columns: Arc<[String]>,
     },
     /// Rows of tables are changed.
     Modify(Box<Modify>),
@@ -182,16 +188,29 @@ pub struct Scan {
     pub computed: bool,
     /// The number of each column in the table; those below 0 are system columns.
     pub attnums: Vec<i16>,
+    /// The names of all columns of the table, by number.
+    pub names: Arc<[(i16, String)]>,
     /// Which states are read.
     pub moment: Moment,
     /// `TABLESAMPLE`
     pub sample: Option<Sample>,
     /// How the rows are found.
     pub path: Path,
+    /// How they are found where that turns out to be possible when the scan starts.
+    pub chance: Option<Box<Chance>>,
     /// Which of them are wanted.
     pub condition: Option<Expr>,
     /// What the path makes sure of, for a row that was changed and is looked at again.
     pub sure: Option<Expr>,
+}
+
+/// A path by an index that has only some of the rows.
+#[derive(Clone, Debug)]
+pub struct Chance {
+    /// Where all of these are true the index has all the rows that are wanted. They see no row.
+    pub provisos: Vec<Expr>,
+    /// The path. It makes sure of nothing.
+    pub path: Path,
 }
 
 /// How a scan finds its rows.
@@ -207,12 +226,29 @@ pub struct Path {
     pub is_single: bool,
     /// How the columns that are bound below are held, and their order.
     pub columns: Vec<(Repr, KeyOrder)>,
+    /// What these columns are, as SQL.
+    pub shown: Vec<String>,
     /// Values of the first columns of the key; they see no row.
     pub equal: Vec<Equal>,
     /// Where the column after those begins.
     pub low: Option<End>,
     /// Where it ends.
     pub high: Option<End>,
+    /// What an index of items is asked.
+    pub asked: Vec<Asked>,
+}
+
+/// What an index of items is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Which part of the key, from 0.
+    pub part: usize,
+    /// How it stands to the value.
+    pub ask: Ask,
+    /// The value; it sees no row.
+    pub value: Expr,
+    /// The operator that it stands for.
+    pub symbol: String,
 }
 
 /// What a column of a key is equal to.
@@ -238,7 +274,10 @@ pub struct End {
 impl Path {
     /// True where all rows are read.
     pub fn is_full(&self) -> bool {
-        self.equal.is_empty() && self.low.is_none() && self.high.is_none()
+        self.equal.is_empty()
+            && self.low.is_none()
+            && self.high.is_none()
+            && self.asked.is_empty()
     }
 }
 

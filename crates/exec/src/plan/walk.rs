@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use scalar::{Volatility, registry};
 use sql::bind::walk;
-use sql::plan::{Call, Expr, ExprKind, Moment, SortKey};
+use sql::plan::{AggregateCall, Call, Expr, ExprKind, Moment, SortKey};
 use types::Oid;
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
@@ -43,7 +43,7 @@ impl Node {
             }
             Kind::Scan(scan) => {
                 match &mut scan.moment {
-                    Moment::Now | Moment::All => {}
+                    Moment::Now | Moment::All | Moment::Ever => {}
                     Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
                     Moment::FromTo(from, to)
                     | Moment::Between(from, to)
@@ -57,6 +57,10 @@ impl Node {
                     sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
                 }
                 path(&mut scan.path, f);
+                if let Some(chance) = &mut scan.chance {
+                    chance.provisos.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+                    path(&mut chance.path, f);
+                }
                 scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
                 scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
             }
@@ -153,6 +157,7 @@ fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, Sees)) {
     }
     path.low.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
     path.high.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
+    path.asked.iter_mut().for_each(|asked| f(&mut asked.value, Sees::Nothing));
 }
 
 /// Calls `f` for an expression and each part of it, from the outside in; parts of those for which
@@ -209,6 +214,27 @@ impl Plan {
         let mut locks = false;
         self.each(&mut |node| locks |= matches!(node.kind, Kind::LockRows { .. }));
         locks
+    }
+
+    /// True where an operator holds rows of those below it.
+    pub fn holds_rows(&mut self) -> bool {
+        let mut holds = !self.subplans.is_empty();
+        self.each(&mut |node| {
+            holds |= match &node.kind {
+                Kind::Join(join) => join.lateral.is_none(),
+                Kind::Aggregate(aggregate) => {
+                    let sorts = |call: &AggregateCall| call.distinct || !call.order.is_empty();
+                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(sorts)
+                }
+                Kind::Window { .. }
+                | Kind::Distinct(_)
+                | Kind::Sort { .. }
+                | Kind::SetOperation { .. }
+                | Kind::With { .. } => true,
+                _ => false,
+            };
+        });
+        holds
     }
 
     /// The tables whose rows are changed; and where rows are locked, the tables that are read.

@@ -1,31 +1,37 @@
-//! Conditions on the columns of a key become ranges of that key.
+//! Conditions on the parts of a key become ranges of that key.
 //!
 //! ```text
 //!   Scan item where order_id = $1 and line > 2 and qty > 1
 //!     ──> Scan item by item_pkey at ($1) > 2 where qty > 1
 //! ```
 //!
-//! Of several keys the one is taken that more columns are bound of. Values are computed when the scan
-//! starts, so parameters and slots are as good as constants. A condition that the range makes sure of
-//! is not tested again, but kept for a row that was changed by somebody else.
+//! A part is a column, or what an index computes of columns. Of several keys that one is taken that
+//! leaves most out, as far as the conditions tell: all of a unique key; more equal parts; items that an
+//! index of items is asked for; ranges; an index that has only the rows that are wanted (its predicate
+//! follows from the conditions: [`sql::imply`]). Values are computed when the scan starts, so parameters
+//! and slots are as good as constants. A condition that the range makes sure of is not tested again, but
+//! kept for a row that was changed by somebody else.
+//!
+//! Where it depends on the value of a parameter whether an index has the rows, the path by it is a
+//! *chance*: taken or left when the scan starts. No condition is left out then, and no order expected.
 //!
 //! The past is narrowed down too, as far as the table had the same keys then. Whether it had is known
 //! when the scan starts, and where it had not, all rows are read; so conditions on the past are always
 //! tested, and no order is expected of it.
 
 use sql::plan::{Expr, ExprKind, Moment};
-use types::{Repr, Type, TypeSource};
+use types::{Datum, Repr, Type, TypeSource};
 
-use super::expr::{all_of, column_of, comparison, conjuncts, has_subplan, sees_nothing};
-use crate::plan::{End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
-use crate::tables::{KeyFacts, Schema};
+use super::expr::{all_of, comparison, conjuncts, has_subplan, sees_nothing};
+use super::keys::{self, Part};
+use crate::plan::{Asked, Chance, End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
+use crate::tables::{Ask, GinClass, KeyFacts, Schema, TableFacts};
 
 /// Chooses a key for each scan.
 pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
     node.inputs(&mut |input| access(input, types, schema));
-    let columns = node.types.clone();
     if let Kind::Scan(scan) = &mut node.kind {
-        choose(scan, &columns, types, schema);
+        choose(scan, types, schema);
     }
 }
 
@@ -50,10 +56,15 @@ pub(super) fn forget_sure(plan: &mut Plan) {
 /// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
 /// in the past, when the table may have had other keys.
 pub(super) fn can_range(scan: &Scan) -> bool {
+    can_look_up(scan) && scan.chance.is_none()
+}
+
+/// Whether the rows of a scan can be looked up by the keys that the table has now.
+pub(super) fn can_look_up(scan: &Scan) -> bool {
     !scan.computed && matches!(scan.moment, Moment::Now) && scan.sample.is_none()
 }
 
-fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dyn Schema) {
+fn choose(scan: &mut Scan, types: &dyn TypeSource, schema: &dyn Schema) {
     if scan.computed || scan.sample.is_some() {
         return;
     }
@@ -63,18 +74,26 @@ fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dy
     let Some(facts) = schema.table(scan.relation) else { return };
     let Some(condition) = scan.condition.take() else { return };
     let list = conjuncts(condition);
-    let best = facts
-        .keys
-        .iter()
-        .filter(|key| is_one_state || key.index.is_none())
-        .filter_map(|key| Match::of(key, scan, columns, &list, types))
-        .max_by_key(|found| found.score);
+    let (mut best, mut chance): (Option<Match>, Option<Match>) = (None, None);
+    for key in facts.keys.iter().filter(|key| is_one_state || key.index.is_none()) {
+        let Some(found) = Match::of(key, &facts, scan, &list, types) else { continue };
+        let place = if found.provisos.is_empty() { &mut best } else { &mut chance };
+        // Of equals the first is taken.
+        if place.as_ref().is_none_or(|known| known.score < found.score) {
+            *place = Some(found);
+        }
+    }
+    if let Some(found) = chance
+        && best.as_ref().is_none_or(|known| known.score < found.score)
+    {
+        scan.chance = Some(Box::new(Chance { provisos: found.provisos, path: found.path }));
+    }
     let Some(best) = best else {
         scan.condition = all_of(list);
         return;
     };
     scan.path = best.path;
-    if !is_now {
+    if !is_now || scan.chance.is_some() {
         scan.condition = all_of(list);
         return;
     }
@@ -86,58 +105,92 @@ fn choose(scan: &mut Scan, columns: &[Type], types: &dyn TypeSource, schema: &dy
     scan.condition = all_of(rest);
 }
 
-/// A key that conditions bind columns of.
+/// How much a path leaves out, by what is known before it is run: the first that differs decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Score {
+    /// It finds one row at most.
+    is_one_row: bool,
+    /// Parts that are equal to something; one of several values counts a little less.
+    equal: usize,
+    is_asked: bool,
+    ranges: usize,
+    is_partial: bool,
+    /// It is the order in which the rows lie.
+    is_own: bool,
+}
+
+/// A key that conditions bind parts of, or that has only the rows that are wanted.
 struct Match {
     path: Path,
     /// The conditions that the path makes sure of.
     used: Vec<usize>,
-    /// How much it leaves out; of equals the first key is taken.
-    score: (usize, bool, std::cmp::Reverse<usize>),
+    /// When it has all of the rows.
+    provisos: Vec<Expr>,
+    score: Score,
 }
 
 impl Match {
     fn of(
         key: &KeyFacts,
+        facts: &TableFacts,
         scan: &Scan,
-        columns: &[Type],
         list: &[Expr],
         types: &dyn TypeSource,
     ) -> Option<Match> {
+        let provisos = keys::covers(key, facts, scan, list)?;
         let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
         let mut used = Vec::new();
-        for (attnum, order) in &key.columns {
-            let Some(column) = scan.attnums.iter().position(|known| known == attnum) else { break };
-            let repr = types.repr_of(columns[column]).ok()?;
-            path.columns.push((repr, *order));
-            let bound = list
-                .iter()
-                .enumerate()
-                .find_map(|(at, conjunct)| Some((at, equality(conjunct, column, repr, types)?)));
-            if let Some((at, equal)) = bound {
-                path.equal.push(equal);
-                used.push(at);
-                continue;
-            }
-            for (at, conjunct) in list.iter().enumerate() {
-                let Some((is_low, end)) = range(conjunct, column, repr, types) else { continue };
-                let place = if is_low { &mut path.low } else { &mut path.high };
-                if place.is_none() {
-                    *place = Some(end);
-                    used.push(at);
-                }
-            }
-            break;
+        let parts = keys::parts(key, facts, scan, types);
+        match &key.classes {
+            Some(classes) => ask(&mut path, &parts, classes, list, types),
+            None => bind(&mut path, &mut used, &parts, list, types),
         }
-        if used.is_empty() {
+        let is_partial = key.predicate.is_some();
+        if path.is_full() && (!is_partial || key.classes.is_some()) {
             return None;
         }
-        let whole = key.is_unique && path.equal.len() == key.columns.len();
-        let single = path.equal.iter().all(|equal| !matches!(equal, Equal::AnyOf(_)));
-        path.is_single = whole && single && key.index.is_none();
-        let ranges = usize::from(path.low.is_some()) + usize::from(path.high.is_some());
-        let score = path.equal.len() * 3 + ranges;
-        let order = std::cmp::Reverse(usize::from(key.index.is_some()));
-        Some(Match { path, used, score: (score, whole, order) })
+        let several = path.equal.iter().filter(|equal| matches!(equal, Equal::AnyOf(_))).count();
+        let whole = key.is_unique && path.equal.len() == key.parts.len();
+        path.is_single = whole && several == 0 && key.index.is_none();
+        let score = Score {
+            is_one_row: whole && several == 0,
+            equal: path.equal.len() * 2 - several,
+            is_asked: !path.asked.is_empty(),
+            ranges: usize::from(path.low.is_some()) + usize::from(path.high.is_some()),
+            is_partial,
+            is_own: key.index.is_none(),
+        };
+        Some(Match { path, used, provisos, score })
+    }
+}
+
+/// Binds the first parts of a key that has an order.
+fn bind(
+    path: &mut Path,
+    used: &mut Vec<usize>,
+    parts: &[Part],
+    list: &[Expr],
+    types: &dyn TypeSource,
+) {
+    for part in parts {
+        part.bind(path);
+        let mut bound = list.iter().enumerate();
+        if let Some((at, equal)) =
+            bound.find_map(|(at, conjunct)| Some((at, equality(conjunct, part, types)?)))
+        {
+            path.equal.push(equal);
+            used.push(at);
+            continue;
+        }
+        for (at, conjunct) in list.iter().enumerate() {
+            let Some((is_low, end)) = range(conjunct, part, types) else { continue };
+            let place = if is_low { &mut path.low } else { &mut path.high };
+            if place.is_none() {
+                *place = Some(end);
+                used.push(at);
+            }
+        }
+        return;
     }
 }
 
@@ -155,47 +208,45 @@ fn is_value(expr: &Expr) -> bool {
     sees_nothing(expr) && !is_volatile(expr) && !has_subplan(expr)
 }
 
-fn equality(conjunct: &Expr, column: usize, repr: Repr, types: &dyn TypeSource) -> Option<Equal> {
+fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equal> {
+    let truth = |value: bool| {
+        let kind = ExprKind::Const(Datum::Bool(value));
+        Equal::One(Expr::of(kind, Type::BOOL, sql::At::NONE))
+    };
     match &conjunct.kind {
-        ExprKind::IsNull { expr, negated: false } if column_of(expr) == Some(column) => {
-            Some(Equal::Null)
+        ExprKind::IsNull { expr, negated: false } if part.is(expr) => Some(Equal::Null),
+        ExprKind::Not(expr) if part.is_bool && part.is(expr) => Some(truth(false)),
+        ExprKind::IsBool { expr, value: Some(value), negated: false }
+            if part.is_bool && part.is(expr) =>
+        {
+            Some(truth(*value))
         }
         ExprKind::AnyAll { call, all: false } if call.name == "=" && call.operator => {
             let [left, array] = &call.args[..] else { return None };
             let element = scalar::facts::Facts(types).element(array.ty)?;
-            let fitting =
-                column_of(left) == Some(column) && is_value(array) && fits(element, repr, types);
+            let fitting = part.is(left) && is_value(array) && fits(element, part.repr, types);
             fitting.then(|| Equal::AnyOf(array.clone()))
         }
+        _ if part.is_bool && part.is(conjunct) => Some(truth(true)),
         _ => {
             let (symbol, left, right) = comparison(conjunct)?;
             if symbol != "=" {
                 return None;
             }
-            let value = match (column_of(left), column_of(right)) {
-                (Some(found), _) if found == column => right,
-                (_, Some(found)) if found == column => left,
+            let value = match (part.is(left), part.is(right)) {
+                (true, _) => right,
+                (_, true) => left,
                 _ => return None,
             };
-            let fitting = is_value(value) && fits(value.ty, repr, types);
+            let fitting = is_value(value) && fits(value.ty, part.repr, types);
             fitting.then(|| Equal::One(value.clone()))
         }
     }
 }
 
 /// The end of a range that a condition is, and whether it is the lower one.
-fn range(
-    conjunct: &Expr,
-    column: usize,
-    repr: Repr,
-    types: &dyn TypeSource,
-) -> Option<(bool, End)> {
+fn range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(bool, End)> {
     let (symbol, left, right) = comparison(conjunct)?;
-    let (value, turned) = match (column_of(left), column_of(right)) {
-        (Some(found), _) if found == column => (right, false),
-        (_, Some(found)) if found == column => (left, true),
-        _ => return None,
-    };
     let (is_low, inclusive) = match symbol {
         ">" => (true, false),
         ">=" => (true, true),
@@ -203,8 +254,76 @@ fn range(
         "<=" => (false, true),
         _ => return None,
     };
-    if !is_value(value) || !fits(value.ty, repr, types) {
+    let (value, turned) = match (part.is(left), part.is(right)) {
+        (true, _) => (right, false),
+        (_, true) => (left, true),
+        _ => return None,
+    };
+    if !is_value(value) || !fits(value.ty, part.repr, types) {
         return None;
     }
     Some((is_low != turned, End { value: value.clone(), inclusive }))
+}
+
+/// Asks an index of items for whatever conditions imply.
+fn ask(
+    path: &mut Path,
+    parts: &[Part],
+    classes: &[GinClass],
+    list: &[Expr],
+    types: &dyn TypeSource,
+) {
+    for (at, (part, class)) in parts.iter().zip(classes).enumerate() {
+        part.bind(path);
+        for conjunct in list {
+            let Some((ask, symbol, value)) = asked(conjunct, part, types) else { continue };
+            if ask.is_for(*class) && is_value(value) {
+                let (symbol, value) = (symbol.to_owned(), value.clone());
+                path.asked.push(Asked { part: at, ask, value, symbol });
+            }
+        }
+    }
+}
+
+/// What a condition asks of a part that is taken apart.
+fn asked<'e>(
+    conjunct: &'e Expr,
+    part: &Part,
+    types: &dyn TypeSource,
+) -> Option<(Ask, &'e str, &'e Expr)> {
+    if let ExprKind::AnyAll { call, all: false } = &conjunct.kind {
+        let [value, array] = &call.args[..] else { return None };
+        let element = scalar::facts::Facts(types).element(array.ty);
+        // The element must be held as those of the array are.
+        let alike = element.is_some_and(|element| element == value.ty);
+        let is_it = call.name == "=" && call.operator && part.is(array) && alike;
+        return is_it.then_some((Ask::Element, "=", value));
+    }
+    let (symbol, left, right) = comparison(conjunct)?;
+    let is_array = part.repr == Repr::Array;
+    if part.is(left) {
+        let ask = match symbol {
+            "@>" => Ask::Contains,
+            "=" | "&&" if is_array => match symbol {
+                "=" => Ask::Contains,
+                _ => Ask::Overlaps,
+            },
+            "?" => Ask::Name,
+            "?|" => Ask::AnyName,
+            "?&" => Ask::AllNames,
+            "@?" => Ask::PathFinds,
+            "@@" => Ask::PathHolds,
+            _ => return None,
+        };
+        return Some((ask, symbol, right));
+    }
+    if part.is(right) {
+        return match symbol {
+            "<@" => Some((Ask::Contains, "@>", left)),
+            "&&" if is_array => Some((Ask::Overlaps, "&&", left)),
+            "=" if is_array => Some((Ask::Contains, "=", left)),
+            _ => None,
+        };
+    }
+    None
 }

@@ -35,13 +35,17 @@ pub(super) fn freeze(plan: &mut Plan) {
             let mut slots = BTreeSet::new();
             node.exprs(&mut |expr, _| slots_of(expr, &whole, &mut slots));
             let types = node.types.clone();
-            let table = Kind::CteScan { table: next, name: "start".to_owned() };
+            let table = Kind::CteScan {
+                table: next,
+                name: "start".to_owned(),
+                columns: [].into(),
+            };
             let mut body = Node { kind: table, types: types.clone() };
             std::mem::swap(node, &mut body);
             if !slots.is_empty()
                 && let Kind::Scan(scan) = &mut body.kind
             {
-                scan.path = Default::default();
+                (scan.path, scan.chance) = Default::default();
                 for condition in [scan.sure.take(), scan.condition.take()].into_iter().flatten() {
                     let nothing = Node { kind: Kind::Given, types: Vec::new() };
                     let input = Box::new(std::mem::replace(node, nothing));

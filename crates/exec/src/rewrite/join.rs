@@ -13,13 +13,12 @@ use sql::At;
 use sql::plan::{Expr, ExprKind};
 use types::TypeSource;
 
-use super::access::{can_range, fits};
-use super::expr::{
-    all_of, and, column_of, comparison, conjuncts, has_subplan, move_columns, sees_only,
-};
+use super::access::{can_look_up, fits};
+use super::expr::{all_of, and, comparison, conjuncts, has_subplan, move_columns, sees_only};
+use super::keys::{self, Part};
 use crate::lower::is_hashed;
 use crate::plan::{Equal, Join, JoinKind, Kind, Node, Path, Plan, is_volatile};
-use crate::tables::Schema;
+use crate::tables::{KeyFacts, Schema};
 
 /// Rows that a table is thought to have of which nothing is known.
 const ROWS_UNKNOWN: f64 = 1000.0;
@@ -93,50 +92,61 @@ fn key_of(
 fn by_index(
     plan: &mut Plan,
     join: &mut Join,
-    keys: &[((Expr, Expr), Expr)],
+    keys_of_join: &[((Expr, Expr), Expr)],
     types: &dyn TypeSource,
     schema: &dyn Schema,
 ) -> bool {
     if join.kind.keeps_right() {
         return false;
     }
-    let column_types = join.right.types.clone();
     let Kind::Scan(scan) = &mut join.right.kind else { return false };
-    if !can_range(scan) || !scan.path.is_full() {
+    if !can_look_up(scan) || !scan.path.is_full() {
         return false;
     }
     let Some(facts) = schema.table(scan.relation) else { return false };
-    // For each key the equalities that bind its first columns.
-    let bound = facts.keys.iter().map(|key| {
-        let columns = key.columns.iter().map_while(|(attnum, order)| {
-            let column = scan.attnums.iter().position(|known| known == attnum)?;
-            let repr = types.repr_of(column_types[column]).ok()?;
-            let at = keys.iter().position(|((left, right), _)| {
-                column_of(right) == Some(column) && fits(left.ty, repr, types)
+    let mut conditions = scan.condition.clone().map(conjuncts).unwrap_or_default();
+    // What is equal to something is not NULL.
+    conditions.extend(keys_of_join.iter().map(|((_, right), _)| {
+        let kind = ExprKind::IsNull { expr: Box::new(right.clone()), negated: true };
+        Expr::of(kind, types::Type::BOOL, At::NONE)
+    }));
+    // For each key the equalities that bind its first parts.
+    let mut best: Option<(&KeyFacts, Vec<(usize, Part)>)> = None;
+    for key in facts.keys.iter().filter(|key| key.classes.is_none()) {
+        let covers = keys::covers(key, &facts, scan, &conditions);
+        if !covers.is_some_and(|provisos| provisos.is_empty()) {
+            continue;
+        }
+        let parts = keys::parts(key, &facts, scan, types).into_iter();
+        let bound = parts.map_while(|part| {
+            let at = keys_of_join.iter().position(|((left, right), _)| {
+                part.is(right) && fits(left.ty, part.repr, types)
             })?;
-            Some((at, repr, *order))
+            Some((at, part))
         });
-        (key, columns.collect::<Vec<_>>())
-    });
-    let best =
-        bound.filter(|(_, columns)| !columns.is_empty()).max_by_key(|(_, columns)| columns.len());
+        let bound: Vec<_> = bound.collect();
+        if bound.len() > best.as_ref().map_or(0, |(_, known)| known.len()) {
+            best = Some((key, bound));
+        }
+    }
     let Some((key, columns)) = best else { return false };
     let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
     let (mut args, mut sure) = (Vec::new(), Vec::new());
-    for (at, repr, order) in &columns {
-        let ((left, right), _) = &keys[*at];
+    for (at, part) in &columns {
+        let ((left, right), _) = &keys_of_join[*at];
         let slot = plan.slots;
         plan.slots += 1;
         let value = Expr { kind: ExprKind::Slot(slot), ..left.clone() };
         args.push((left.clone(), slot));
-        path.columns.push((*repr, *order));
+        part.bind(&mut path);
         path.equal.push(Equal::One(value.clone()));
-        sure.push(equality(keys, *at, value, right.clone()));
+        sure.push(equality(keys_of_join, *at, value, right.clone()));
     }
-    path.is_single = key.index.is_none() && key.is_unique && columns.len() == key.columns.len();
+    path.is_single = key.index.is_none() && key.is_unique && columns.len() == key.parts.len();
     scan.path = path;
+    scan.chance = None;
     scan.sure = all_of(sure);
-    for (at, (_, conjunct)) in keys.iter().enumerate() {
+    for (at, (_, conjunct)) in keys_of_join.iter().enumerate() {
         if !columns.iter().any(|(used, ..)| *used == at) {
             and(&mut join.condition, conjunct.clone());
         }
@@ -159,7 +169,7 @@ fn equality(keys: &[((Expr, Expr), Expr)], at: usize, value: Expr, right: Expr) 
 }
 
 /// About how many rows an operator gives.
-fn rows(node: &Node, schema: &dyn Schema) -> f64 {
+pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
     match &node.kind {
         Kind::Values(rows) => rows.len() as f64,
         Kind::Scan(scan) => {
@@ -170,10 +180,12 @@ fn rows(node: &Node, schema: &dyn Schema) -> f64 {
             });
             let bound = scan.path.equal.len();
             let by_key = match key {
-                Some(key) if key.is_unique && bound == key.columns.len() => 1.0,
+                Some(key) if key.is_unique && bound == key.parts.len() => 1.0,
                 _ => all * 0.05f64.powi(bound as i32),
             };
             let ranges = scan.path.low.iter().chain(&scan.path.high).count();
+            // What an index of items finds, and what only some rows are in, is little.
+            let by_key = by_key * 0.02f64.powi(scan.path.asked.len() as i32);
             let conditions = scan.condition.clone().map_or(0, |expr| conjuncts(expr).len());
             (by_key * 0.5f64.powi(ranges as i32) * 0.3f64.powi(conditions as i32)).max(1.0)
         }

@@ -22,12 +22,14 @@ mod expr;
 mod freeze;
 mod inline;
 mod join;
+mod keys;
 mod late;
 mod order;
 mod prune;
 mod push;
 mod semi;
 
+pub(crate) use join::rows as estimate;
 use types::TypeSource;
 
 use crate::plan::{Node, Plan};
@@ -47,7 +49,7 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |plan, node| join::methods(plan, node, types, schema));
-    each_root(plan, &mut |_, node| order::orders(node, schema));
+    each_root(plan, &mut |_, node| order::orders(node, types, schema));
     freeze::freeze(plan);
 }
 

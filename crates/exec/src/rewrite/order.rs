@@ -7,21 +7,23 @@
 //!       Scan item at ($1)
 //! ```
 //!
+//! An index that has only some of the rows gives the order of those, where they are all that is wanted.
 //! The least and the greatest value of a column are the first row of such an order.
 
 use sql::At;
 use sql::plan::{Expr, ExprKind, SortKey};
-use types::{KeyOrder, Type};
+use types::{KeyOrder, Type, TypeSource};
 
 use super::access::can_range;
-use super::expr::column_of;
+use super::expr::{column_of, conjuncts};
+use super::keys;
 use crate::plan::{Aggregate, Equal, Kind, Node, Path, Scan};
 use crate::tables::{KeyFacts, Schema};
 
 /// Leaves out sorts that keys make needless, and marks those below limits.
-pub(super) fn orders(node: &mut Node, schema: &dyn Schema) {
+pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
     if let Kind::Aggregate(aggregate) = &mut node.kind {
-        extreme(aggregate, schema);
+        extreme(aggregate, types, schema);
     }
     if let Kind::Limit { input, limit: Some(_), ties, .. } = &mut node.kind {
         let with_ties = ties.is_some();
@@ -29,11 +31,11 @@ pub(super) fn orders(node: &mut Node, schema: &dyn Schema) {
         if let Kind::Sort { top, .. } = &mut below.kind {
             *top = !with_ties;
         }
-        sort(below, schema, true);
+        sort(below, types, schema, true);
     } else {
-        sort(node, schema, false);
+        sort(node, types, schema, false);
     }
-    node.inputs(&mut |input| orders(input, schema));
+    node.inputs(&mut |input| orders(input, types, schema));
 }
 
 /// The first operator that is no projection.
@@ -46,52 +48,58 @@ fn below_projections(node: &mut Node) -> &mut Node {
 }
 
 /// Leaves out a sort where the rows come in its order anyway.
-fn sort(node: &mut Node, schema: &dyn Schema, is_limited: bool) {
+fn sort(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema, is_limited: bool) {
     let Kind::Sort { input, keys, .. } = &mut node.kind else { return };
-    if !serve(input, keys, schema, is_limited) {
+    if !serve(input, keys, (types, schema), is_limited) {
         return;
     }
     let nothing = Node { kind: Kind::Given, types: Vec::new() };
     *node = std::mem::replace(&mut **input, nothing);
 }
 
+/// What is known of types and tables.
+type Known<'a> = (&'a dyn TypeSource, &'a dyn Schema);
+
 /// Has the scan below give its rows in an order; false where it cannot.
-fn serve(node: &mut Node, keys: &[SortKey], schema: &dyn Schema, is_limited: bool) -> bool {
+fn serve(node: &mut Node, keys: &[SortKey], known: Known<'_>, is_limited: bool) -> bool {
     match &mut node.kind {
-        Kind::Filter { input, .. } => serve(input, keys, schema, is_limited),
+        Kind::Filter { input, .. } => serve(input, keys, known, is_limited),
         Kind::Project { input, exprs } => {
             let below = keys.iter().map(|key| {
                 let expr = exprs[column_of(&key.expr)?].clone();
                 Some(SortKey { expr, ..key.clone() })
             });
             match below.collect::<Option<Vec<_>>>() {
-                Some(keys) => serve(input, &keys, schema, is_limited),
+                Some(keys) => serve(input, &keys, known, is_limited),
                 None => false,
             }
         }
-        Kind::Scan(scan) => serve_by_key(scan, keys, schema, is_limited),
+        Kind::Scan(scan) => serve_by_key(scan, keys, known, is_limited),
         _ => false,
     }
 }
 
-fn serve_by_key(scan: &mut Scan, keys: &[SortKey], schema: &dyn Schema, is_limited: bool) -> bool {
+fn serve_by_key(
+    scan: &mut Scan,
+    sort: &[SortKey],
+    (types, schema): Known<'_>,
+    is_limited: bool,
+) -> bool {
     if !can_range(scan) {
         return false;
     }
     let Some(facts) = schema.table(scan.relation) else { return false };
-    let attnums: Option<Vec<i16>> =
-        keys.iter().map(|key| column_of(&key.expr).map(|column| scan.attnums[column])).collect();
-    let Some(attnums) = attnums else { return false };
-    let not_null = |attnum: i16| {
-        let columns = &facts.relation.columns;
-        columns.iter().any(|column| column.attnum == attnum && column.not_null)
-    };
+    // Whether a key is to be read backwards for the order; none where it does not have it.
     let serves = |key: &KeyFacts, equal: usize| -> Option<bool> {
+        if key.classes.is_some() {
+            return None;
+        }
+        let parts = keys::parts(key, &facts, scan, types);
         let mut backward = None;
-        for (at, (attnum, sort)) in attnums.iter().zip(keys).enumerate() {
-            let (of, order) = key.columns.get(equal + at)?;
-            let turned = direction(sort, *order, not_null(*attnum))?;
-            if of != attnum || *backward.get_or_insert(turned) != turned {
+        for (at, sort) in sort.iter().enumerate() {
+            let part = parts.get(equal + at)?;
+            let turned = direction(sort, part.order, part.is_never_null(scan, &facts))?;
+            if !part.is(&sort.expr) || *backward.get_or_insert(turned) != turned {
                 return None;
             }
         }
@@ -110,8 +118,12 @@ fn serve_by_key(scan: &mut Scan, keys: &[SortKey], schema: &dyn Schema, is_limit
         return true;
     }
     // All rows are read: by another index only where few of them will be looked at.
+    let list = scan.condition.clone().map(conjuncts).unwrap_or_default();
+    let has_all = |key: &KeyFacts| {
+        keys::covers(key, &facts, scan, &list).is_some_and(|provisos| provisos.is_empty())
+    };
     let fitting = facts.keys.iter().filter(|key| is_limited || key.index.is_none());
-    let found = fitting.filter_map(|key| Some((key, serves(key, 0)?))).next();
+    let found = fitting.filter_map(|key| Some((key, serves(key, 0)?))).find(|(key, _)| has_all(key));
     let Some((key, backward)) = found else { return false };
     let (index, name) = (key.index, key.name.clone());
     scan.path = Path { index, name, backward, ..Path::default() };
@@ -126,7 +138,7 @@ fn direction(sort: &SortKey, order: KeyOrder, not_null: bool) -> Option<bool> {
 }
 
 /// `min` and `max` of a column that a key begins with: the first row that has a value.
-fn extreme(aggregate: &mut Aggregate, schema: &dyn Schema) {
+fn extreme(aggregate: &mut Aggregate, types: &dyn TypeSource, schema: &dyn Schema) {
     let [call] = &aggregate.calls[..] else { return };
     let descending = match call.name {
         "min" => false,
@@ -138,24 +150,22 @@ fn extreme(aggregate: &mut Aggregate, schema: &dyn Schema) {
         return;
     }
     let Kind::Scan(scan) = &aggregate.input.kind else { return };
-    if column_of(arg).is_none() {
-        return;
-    }
+    let columns = aggregate.input.types.clone();
+    let known = (types, schema);
     // A NULL must not be the first: it comes last in both directions.
     let sort = SortKey { expr: arg.clone(), descending, nulls_first: false };
     let mut served = (**scan).clone();
-    if !serve_by_key(&mut served, std::slice::from_ref(&sort), schema, true) {
+    if !serve_by_key(&mut served, std::slice::from_ref(&sort), known, true) {
         let sort = SortKey { nulls_first: descending, ..sort };
-        if !serve_by_key(&mut served, std::slice::from_ref(&sort), schema, true) {
+        if !serve_by_key(&mut served, std::slice::from_ref(&sort), known, true) {
             return;
         }
     }
-    let types = aggregate.input.types.clone();
     let kind = ExprKind::IsNull { expr: Box::new(arg.clone()), negated: true };
     super::expr::and(&mut served.condition, Expr::of(kind, Type::BOOL, At::NONE));
-    let scan = Node { kind: Kind::Scan(Box::new(served)), types: types.clone() };
+    let scan = Node { kind: Kind::Scan(Box::new(served)), types: columns.clone() };
     let one = ExprKind::Const(types::Datum::Int8(1));
     let limit = Some(Expr::of(one, Type::INT8, At::NONE));
     let kind = Kind::Limit { input: Box::new(scan), limit, offset: None, ties: None };
-    aggregate.input = Node { kind, types };
+    aggregate.input = Node { kind, types: columns };
 }

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use sql::bind::Relation;
-use table::catalog::{Catalog, ConstraintKind, IndexMethod, IndexPart};
+use sql::bind::{Names, Relation};
+use sql::plan::Expr;
+use table::catalog::{self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, SqlText};
+use table::index::GinClass;
 use table::rows::Handles;
-use types::{KeyOrder, Oid};
+use types::{Context, KeyOrder, Oid, Style};
 
-use crate::tables::{KeyFacts, TableFacts};
+use crate::tables::{KeyFacts, KeyPart, TableFacts};
 
 /// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
-/// table with rows.
+/// table with rows. `names` binds the expressions of its indexes.
 pub fn facts(
     catalog: &Catalog,
     handles: &Handles,
     oid: Oid,
     relation: Arc<Relation>,
+    names: &dyn Names,
 ) -> Option<TableFacts> {
     let def = catalog.table(oid)?;
     let data = def.relation.table()?;
@@ -25,39 +28,18 @@ pub fn facts(
             .indexes
             .iter()
             .find(|relation| relation.index().is_some_and(|index| index.storage.is_none()));
+        let part = |attnum: &i16| (KeyPart::Column(*attnum), KeyOrder::ASCENDING);
         keys.push(KeyFacts {
             index: None,
             name: primary.map(|relation| relation.name.to_string()).unwrap_or_default(),
-            columns: data.keyed_by.iter().map(|attnum| (*attnum, KeyOrder::ASCENDING)).collect(),
+            parts: data.keyed_by.iter().map(part).collect(),
             is_unique: true,
+            predicate: None,
+            classes: None,
         });
     }
-    for relation in &def.indexes {
-        let Some(index) = relation.index() else { continue };
-        let searched = matches!(index.method, IndexMethod::Btree | IndexMethod::Hash);
-        if !searched || !index.is_valid || index.storage.is_none() || index.predicate.is_some() {
-            continue;
-        }
-        // The columns up to the first expression.
-        let columns = index.keys.iter().map_while(|key| match &key.part {
-            IndexPart::Column(attnum) => {
-                let order =
-                    KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
-                Some((*attnum, order))
-            }
-            IndexPart::Expr(_) => None,
-        });
-        let columns: Vec<(i16, KeyOrder)> = columns.collect();
-        if columns.is_empty() {
-            continue;
-        }
-        keys.push(KeyFacts {
-            index: Some(relation.oid),
-            name: relation.name.to_string(),
-            is_unique: index.is_unique && index.is_immediate && columns.len() == index.keys.len(),
-            columns,
-        });
-    }
+    let of_index = |index: &Arc<catalog::Relation>| key(index, &relation, names);
+    keys.extend(def.indexes.iter().filter_map(of_index));
     // PostgreSQL looks at checks in the order of their names.
     let mut checks: Vec<(String, String)> = def
         .constraints
@@ -71,4 +53,43 @@ pub fn facts(
         .collect();
     checks.sort();
     Some(TableFacts { relation, keys, checks, rows: handles.row_count(data.storage) })
+}
+
+/// What is known of an index of a table; none where it cannot be read.
+fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Option<KeyFacts> {
+    let index: &Index = relation.index()?;
+    if !index.is_valid || index.storage.is_none() {
+        return None;
+    }
+    let style = Style::default();
+    let context = Context { types: names, ..Context::new(&style) };
+    let bound = |text: &SqlText| -> Option<Expr> {
+        sql::bind::expression(&text.text, Some(table), names, context).ok()
+    };
+    let predicate = match &index.predicate {
+        Some(text) => Some(bound(text)?),
+        None => None,
+    };
+    let is_gin = index.method == IndexMethod::Gin;
+    let part = |key: &catalog::IndexKey| {
+        let order = KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
+        let part = match &key.part {
+            IndexPart::Column(attnum) => KeyPart::Column(*attnum),
+            IndexPart::Expr(text) => KeyPart::Expr(bound(text)?),
+        };
+        Some((part, order))
+    };
+    let parts: Vec<_> = index.keys.iter().map_while(part).collect();
+    if parts.is_empty() || (is_gin && parts.len() < index.keys.len()) {
+        return None;
+    }
+    let class = |key: &catalog::IndexKey| GinClass::of(key.repr, key.class.as_deref());
+    Some(KeyFacts {
+        index: Some(relation.oid),
+        name: relation.name.to_string(),
+        is_unique: index.is_unique && index.is_immediate && parts.len() == index.keys.len(),
+        parts,
+        predicate,
+        classes: is_gin.then(|| index.keys.iter().map(class).collect()),
+    })
 }

@@ -22,8 +22,8 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
-use table::rows::{Change, Handles, Row, RowValues, Table};
-use txn::{RowLock, Transaction, TxnError, Wait};
+use table::rows::{Change, Era, Handles, Row, RowAt, RowValues, RowVersion, Table};
+use txn::{Isolation, RowLock, Transaction, TxnError, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
 
@@ -187,6 +187,31 @@ impl<'a> Stored<'a> {
         self.version_column(version.from, version.to, attnum)
     }
 
+    /// A column of a version of a row, as the type says that the column has now. NULL where the column
+    /// was not there yet, or had a value that the type does not have.
+    fn column_then(
+        &self,
+        then: &Table,
+        now: &Table,
+        version: &RowVersion,
+        attnum: i16,
+    ) -> Result<Datum> {
+        let at = position(attnum);
+        let columns = (then.relation().columns.get(at), now.relation().columns.get(at));
+        let (Some(before), Some(after)) = columns else { return Ok(Datum::Null) };
+        let value = version.row.column(at).map_err(error)?;
+        if before.repr == after.repr || value.is_null() {
+            return Ok(value.to_owned());
+        }
+        let values = self.values.borrow();
+        let context = values.context();
+        let Some(text) = types::text::to_string(value, before.ty, before.modifier, &context) else {
+            return Ok(Datum::Null);
+        };
+        let as_now = types::text::parse(&text, after.ty, after.modifier, &context);
+        Ok(as_now.unwrap_or(Datum::Null))
+    }
+
     fn version_column(&self, from: Csn, to: Option<Csn>, attnum: i16) -> Result<Datum> {
         Ok(match attnum {
             system::FROM => Datum::TimestampTz(self.time_of(from)?),
@@ -211,6 +236,11 @@ fn time(us: u64) -> TimestampTz {
 /// The place of a column among all that ever were.
 fn position(attnum: i16) -> usize {
     usize::try_from(attnum - 1).unwrap_or_default()
+}
+
+/// 40001 where what decides is a row that the snapshot does not see.
+fn unseen(newest: Csn) -> table::Error {
+    TxnError::Serialization { why: txn::SerializationFailure::Updated(newest) }.into()
 }
 
 /// A row of the executor as `table` has it.
@@ -300,7 +330,13 @@ impl Tables for Stored<'_> {
                 });
                 let deciding: Vec<usize> = deciding.map(|(at, _)| at).collect();
                 if let Some(key) = table.conflict(change, &row, &deciding)? {
-                    return Ok(Inserted::Conflict(key));
+                    let txn = &*change.txn;
+                    let is_seen = txn.isolation() == Isolation::ReadCommitted
+                        || table.get(txn.view(), &key)?.is_some();
+                    return match is_seen {
+                        true => Ok(Inserted::Conflict(key)),
+                        false => Err(unseen(txn.latest().csn())),
+                    };
                 }
             }
             Ok(Inserted::Done(table.insert(change, &row)?))
@@ -325,12 +361,19 @@ impl Tables for Stored<'_> {
         Ok(())
     }
 
-    fn erase(&self, relation: Oid, _: &[u8], _: &[Datum]) -> Result<()> {
+    fn erase(&self, relation: Oid, keys: &[Vec<u8>]) -> Result<()> {
         let table = self.table(relation)?;
-        Err(Error::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("ERASE FROM \"{}\" is not supported", table.relation().name),
-        ))
+        let latest = self.txn.borrow().latest();
+        let eras = Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
+        let split = |key: &Vec<u8>| {
+            let (number, key) = key.split_first_chunk::<4>()?;
+            Some((store::TableId(u32::from_be_bytes(*number)), key.to_vec()))
+        };
+        let rows: Vec<RowAt> = keys.iter().filter_map(split).collect();
+        let tables = self.cache.tables();
+        let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
+        self.grow(&table, -gone);
+        Ok(())
     }
 
     fn lock(

@@ -1,4 +1,5 @@
-//! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them.
+//! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them,
+//! through every table of the store that the relation ever had.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -6,12 +7,13 @@ use std::sync::Arc;
 
 use sql::plan::system;
 use store::Csn;
-use table::rows::{Batch, Cursor, PastCursor, RowVersion, Table};
+use table::index::Query;
+use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, Error, Result, SqlState};
 
 use super::{Stored, error, position};
-use crate::tables::{Moment, Reach};
+use crate::tables::{Asked, Moment, Reach};
 
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
@@ -24,15 +26,32 @@ const ROWS_MAX: usize = 256;
 )]
 enum Source {
     /// The present, or the past at a snapshot. Without a cursor all rows have been read.
+    /// Then those with these keys are looked up.
     Rows {
         cursor: Option<Cursor>,
+        keys: std::vec::IntoIter<Vec<u8>>,
         past: Option<Snapshot>,
         batch: Batch,
         at: usize,
         rows_next: usize,
     },
-    /// Versions that were current between two commits.
-    Versions { cursor: PastCursor, now: Snapshot, from: Csn, to: Csn, found: VecDeque<RowVersion> },
+    /// Versions that were current between two commits, era by era; then, perhaps, the rows of now that
+    /// the transaction itself has written.
+    Versions { eras: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
+}
+
+/// A walk over the versions of an era.
+struct Walk {
+    era: Era,
+    cursor: PastCursor,
+    found: VecDeque<RowVersion>,
+}
+
+/// A walk over the rows of now, of which those count that the transaction itself has written.
+struct Own {
+    cursor: Cursor,
+    batch: Batch,
+    at: usize,
 }
 
 /// A scan of a stored table.
@@ -59,7 +78,11 @@ impl Scan {
         let (from, to) = match reach.moment {
             Moment::Now => {
                 let backward = reach.is_backward;
-                return Ok(Self::over(table, reach.attnums, reach.index, range, backward, None));
+                let (index, attnums) = (reach.index, reach.attnums);
+                return match &reach.asked[..] {
+                    [] => Ok(Self::over(table, attnums, index, range, backward, None)),
+                    asked => Self::with_items(stored, table, attnums, (index, asked), None),
+                };
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
@@ -67,7 +90,7 @@ impl Scan {
                     stored,
                     reach.attnums,
                     &table,
-                    (reach.index, range, reach.is_single),
+                    (reach.index, range, reach.is_single, &reach.asked),
                     csn,
                 );
             }
@@ -83,7 +106,7 @@ impl Scan {
                     stored,
                     reach.attnums,
                     &table,
-                    (reach.index, range, reach.is_single),
+                    (reach.index, range, reach.is_single, &reach.asked),
                     csn,
                 );
             }
@@ -96,10 +119,27 @@ impl Scan {
                 within = Some((from, to));
                 (from, to)
             }
-            Moment::All => (Csn(0), newest),
+            Moment::All | Moment::Ever => (Csn(0), newest),
         };
-        let cursor = PastCursor::over(&table, range);
-        let source = Source::Versions { cursor, now: now(), from, to, found: VecDeque::new() };
+        let now = now();
+        // What begins or ends later changes the answer.
+        if to >= newest {
+            stored.txn.borrow().note_scan(table.storage(), range.clone());
+        }
+        let own = (reach.moment == Moment::Ever).then(|| Own {
+            cursor: Cursor::over(&table, range.clone(), false),
+            batch: Batch::new(),
+            at: 0,
+        });
+        let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
+        let walk = |era: Era| {
+            let is_same = era.ended.is_none() || has_key(&era.table, &table, None);
+            let range = if is_same { range.clone() } else { KeyRange::ALL };
+            let cursor = PastCursor::over(&era.table, range);
+            Walk { era, cursor, found: VecDeque::new() }
+        };
+        let eras = eras.into_iter().map(walk).collect();
+        let source = Source::Versions { eras, now, from, to, own };
         Ok(Self { attnums: reach.attnums.to_vec(), plain: None, table, source, within })
     }
 
@@ -109,7 +149,7 @@ impl Scan {
         stored: &Stored<'_>,
         attnums: &[i16],
         now: &Arc<Table>,
-        (index, range, is_single): (Option<types::Oid>, KeyRange, bool),
+        (index, range, is_single, asked): (Option<types::Oid>, KeyRange, bool, &[Asked]),
         csn: Csn,
     ) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
@@ -127,6 +167,10 @@ impl Scan {
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
         };
         let (index, range) = match has_key(&table, now, index) {
+            true if !asked.is_empty() => {
+                let asked = (index, asked);
+                return Self::with_items(stored, table, attnums, asked, Some(snapshot));
+            }
             true => (index, range),
             false => (None, KeyRange::ALL),
         };
@@ -136,6 +180,45 @@ impl Scan {
         };
         let mut scan = Self::over(table, attnums, index, range, false, Some(snapshot));
         key.map_or(Ok(()), |key| scan.look_up(&key))?;
+        Ok(scan)
+    }
+
+    /// The rows that an index of items finds; all where it would find most of them, or cannot tell.
+    fn with_items(
+        stored: &Stored<'_>,
+        table: Arc<Table>,
+        attnums: &[i16],
+        (oid, asked): (Option<types::Oid>, &[Asked]),
+        past: Option<Snapshot>,
+    ) -> Result<Self> {
+        let all = KeyRange::ALL;
+        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == oid);
+        let Some(index) = index else {
+            return Ok(Self::over(table, attnums, None, all, false, past));
+        };
+        let mut queries = Vec::with_capacity(asked.len());
+        for asked in asked {
+            // What no row can have.
+            let nothing = Query::Any(Vec::new());
+            let query = index.query(asked.part, asked.ask, &asked.value).map_err(error)?;
+            queries.push(query.unwrap_or(nothing));
+        }
+        let query = Query::All(queries);
+        if query.is_all() {
+            return Ok(Self::over(table, attnums, None, all, false, past));
+        }
+        let txn = stored.txn.borrow();
+        let view = match &past {
+            Some(snapshot) => View::past(snapshot),
+            None => txn.view(),
+        };
+        let keys = index.rows_with(&table, view, &query).map_err(error)?;
+        drop(txn);
+        let mut scan = Self::over(table, attnums, None, all, false, past);
+        if let Source::Rows { cursor, keys: wanted, .. } = &mut scan.source {
+            *cursor = None;
+            *wanted = keys.into_iter();
+        }
         Ok(scan)
     }
 
@@ -171,7 +254,8 @@ impl Scan {
             .then(|| attnums.iter().map(|attnum| position(*attnum)).collect());
         let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
         let cursor = Some(cursor);
-        let source = Source::Rows { cursor, past, batch, at, rows_next };
+        let keys = Vec::new().into_iter();
+        let source = Source::Rows { cursor, keys, past, batch, at, rows_next };
         Self { attnums: attnums.to_vec(), plain, table, source, within: None }
     }
 
@@ -179,9 +263,11 @@ impl Scan {
     pub(super) fn next(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         let Self { table, attnums, plain, source, within } = self;
         match source {
-            Source::Rows { cursor, past, batch, at, rows_next } => {
+            Source::Rows { cursor, keys, past, batch, at, rows_next } => {
                 if *at == batch.len() {
-                    let Some(cursor) = cursor else { return Ok(false) };
+                    if cursor.is_none() && keys.as_slice().is_empty() {
+                        return Ok(false);
+                    }
                     batch.clear();
                     *at = 0;
                     let txn = stored.txn.borrow();
@@ -189,7 +275,14 @@ impl Scan {
                         Some(snapshot) => View::past(snapshot),
                         None => txn.view(),
                     };
-                    cursor.fill(view, batch, *rows_next).map_err(error)?;
+                    match cursor {
+                        Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
+                        None => {
+                            for key in keys.by_ref().take(*rows_next) {
+                                table.get_into(view, &key, batch).map_err(error)?;
+                            }
+                        }
+                    }
                     *rows_next = (*rows_next * 4).min(ROWS_MAX);
                     if batch.is_empty() {
                         return Ok(false);
@@ -226,35 +319,114 @@ impl Scan {
                 }
                 Ok(true)
             }
-            Source::Versions { cursor, now, from, to, found } => loop {
-                if found.is_empty() {
-                    if from > to || cursor.is_at_end() {
-                        return Ok(false);
+            Source::Versions { eras, now, from, to, own } => {
+                let has_own = own.is_some();
+                loop {
+                    let Some(walk) = eras.front_mut() else { break };
+                    let Some((version, ended)) = walk.next(now, *from, *to)? else {
+                        eras.pop_front();
+                        continue;
+                    };
+                    if let Some((first, last)) = within
+                        && (version.from < *first || ended.is_none_or(|to| to > *last))
+                    {
+                        continue;
                     }
-                    let mut more = Vec::new();
-                    cursor.versions(now, *from, *to, &mut more, ROWS_MAX).map_err(error)?;
-                    found.extend(more);
-                    continue;
+                    out.clear();
+                    for attnum in attnums.iter() {
+                        out.push(match *attnum {
+                            1.. => stored.column_then(&walk.era.table, table, &version, *attnum)?,
+                            system::KEY if has_own => key_within(&walk.era.table, version.row.key()),
+                            system::KEY => Datum::bytea(version.row.key()),
+                            system::TABLE => Datum::Oid(table.relation().oid),
+                            other => stored.version_column(version.from, ended, other)?,
+                        });
+                    }
+                    return Ok(true);
                 }
-                let Some(version) = found.pop_front() else { return Ok(false) };
-                if let Some((first, last)) = within
-                    && (version.from < *first || version.to.is_none_or(|to| to > *last))
-                {
-                    continue;
+                match own {
+                    Some(own) => own.next(stored, table, attnums, out),
+                    None => Ok(false),
                 }
-                out.clear();
-                for attnum in attnums.iter() {
-                    out.push(match *attnum {
-                        1.. => version.row.column(position(*attnum)).map_err(error)?.to_owned(),
-                        system::KEY => Datum::bytea(version.row.key()),
-                        system::TABLE => Datum::Oid(table.relation().oid),
-                        other => stored.version_column(version.from, version.to, other)?,
-                    });
-                }
-                return Ok(true);
-            },
+            }
         }
     }
+}
+
+impl Walk {
+    /// The next version that was current between two commits, and the commit that ended it.
+    fn next(
+        &mut self,
+        now: &Snapshot,
+        from: Csn,
+        to: Csn,
+    ) -> Result<Option<(RowVersion, Option<Csn>)>> {
+        let last = self.era.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
+        while self.found.is_empty() {
+            if from > last || self.cursor.is_at_end() {
+                return Ok(None);
+            }
+            let mut more = Vec::new();
+            self.cursor.versions(now, from, last, &mut more, ROWS_MAX).map_err(error)?;
+            self.found.extend(more);
+        }
+        let version = self.found.pop_front();
+        Ok(version.map(|version| {
+            let ended = version.to.or(self.era.ended);
+            (version, ended)
+        }))
+    }
+}
+
+impl Own {
+    /// Puts the next row that the transaction has written into `out`.
+    fn next(
+        &mut self,
+        stored: &Stored<'_>,
+        table: &Table,
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        loop {
+            if self.at == self.batch.len() {
+                self.batch.clear();
+                self.at = 0;
+                let txn = stored.txn.borrow();
+                if !txn.has_written(table.storage()) {
+                    return Ok(false);
+                }
+                self.cursor.fill(txn.view(), &mut self.batch, ROWS_MAX).map_err(error)?;
+                if self.batch.is_empty() {
+                    return Ok(false);
+                }
+            }
+            let row = self.batch.row(self.at);
+            self.at += 1;
+            let is_own = {
+                let txn = stored.txn.borrow();
+                let found = txn.read(table.storage(), row.key());
+                found.map_err(|source| error(source.into()))?.is_some_and(|r| r.csn() == Csn::MAX)
+            };
+            if !is_own {
+                continue;
+            }
+            out.clear();
+            for attnum in attnums {
+                out.push(match *attnum {
+                    1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
+                    system::KEY => key_within(table, row.key()),
+                    system::TABLE => Datum::Oid(table.relation().oid),
+                    _ => Datum::Null,
+                });
+            }
+            return Ok(true);
+        }
+    }
+}
+
+/// A key, and before it the number of the table of the store that it is of.
+fn key_within(table: &Table, key: &[u8]) -> Datum {
+    Datum::bytea([&table.storage().0.to_be_bytes()[..], key].concat())
 }
 
 /// True where a table had the same key then as it has now: an index, or its own key.

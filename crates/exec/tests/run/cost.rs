@@ -22,6 +22,7 @@ fn cost() {
     for statement in [
         "create table t (id int primary key, v int, c text)".to_owned(),
         "create index t_v on t (v)".to_owned(),
+        "create table copy (id int primary key, v int, c text)".to_owned(),
         format!("insert into t select n, n % 1000, 'row ' || n from generate_series(1, {rows}) n"),
     ] {
         session.run(&statement, &[]).expect("the statement runs");
@@ -36,6 +37,11 @@ fn cost() {
         ("select $1 + 1", 100_000),
         ("select count(*) from t where $1 > 0", 3),
         ("select v, count(*) from t where $1 > 0 group by v", 3),
+        ("select count(*) from t a join t b on a.id = b.id + 0 where $1 > 0", 3),
+        ("select count(a.c), sum(b.v) from t a join t b on a.id = b.v where $1 > 0", 3),
+        ("select count(*) from (select * from t where $1 > 0 order by c desc, v) x", 3),
+        ("select count(*) from (select distinct c from t where $1 > 0) x", 3),
+        ("insert into copy select id + $1 * 0, v, c from t on conflict do nothing", 1),
     ] {
         let count = if is_measured { count } else { 3 };
         let best = (0..3)

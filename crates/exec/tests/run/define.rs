@@ -159,12 +159,16 @@ pub fn table(statement: &str, names: &View) -> Result<NewTable> {
     })
 }
 
-/// The table and the index of `create [unique] index name on table (...) [where ...]`.
+/// The table and the index of `create [unique] index name on table [using gin] (...) [where ...]`.
 pub fn index(statement: &str, names: &View) -> Result<(types::Oid, NewIndex)> {
     let is_unique = statement.starts_with("create unique");
     let (_, rest) = statement.split_once("index ").expect("an index");
     let (name, rest) = rest.split_once(" on ").expect("a table");
     let (table, rest) = rest.split_once(' ').expect("keys");
+    let (method, rest) = match rest.strip_prefix("using gin ") {
+        Some(rest) => (IndexMethod::Gin, rest),
+        None => (IndexMethod::Btree, rest),
+    };
     let (list, rest) = inside(rest);
     let relation = names.find(table).expect("the table is there");
     let mut keys = Vec::new();
@@ -180,6 +184,7 @@ pub fn index(statement: &str, names: &View) -> Result<(types::Oid, NewIndex)> {
         let nulls_first =
             if take("nulls first") { Some(true) } else { take("nulls last").then_some(false) };
         let is_descending = take(" desc");
+        let class = take(" jsonb_path_ops").then(|| "jsonb_path_ops".into());
         let key = match relation.column_named(text) {
             Some(column) => NewIndexKey::column(column.attnum),
             None => {
@@ -187,11 +192,11 @@ pub fn index(statement: &str, names: &View) -> Result<(types::Oid, NewIndex)> {
                 NewIndexKey { part, ty: type_of(text, relation, names)?, ..NewIndexKey::column(0) }
             }
         };
-        keys.push(NewIndexKey { is_descending, nulls_first, ..key });
+        keys.push(NewIndexKey { is_descending, nulls_first, class, ..key });
     }
     let index = NewIndex {
         name: Some(name.into()),
-        method: IndexMethod::Btree,
+        method,
         keys,
         include: Vec::new(),
         predicate: rest.strip_prefix("where ").map(SqlText::plain),

@@ -20,9 +20,11 @@
 
 mod cost;
 mod define;
+mod indexes;
 mod script;
 mod session;
 mod sessions;
+mod spilling;
 mod world;
 
 use std::fs;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use exec::stored::{Base, Computed, Programs, Stored, Values};
-use exec::{Ctx, Prepared};
+use exec::{Ctx, Prepared, Spill};
 use scalar::context::{Clock, Random};
 use scalar::function::Call;
 use sql::eval::{Frame, Host};
@@ -99,6 +99,8 @@ pub struct Session {
     txn: Option<Transaction>,
     /// The most bytes that a statement may hold.
     pub memory_bytes_max: usize,
+    /// How many bytes an operator may hold before it writes to files; none where it holds everything.
+    pub work_bytes: Option<usize>,
     /// True where statements are to be canceled.
     pub cancel: AtomicBool,
 }
@@ -106,7 +108,12 @@ pub struct Session {
 impl Session {
     pub fn new(world: &Arc<World>) -> Self {
         let (world, cancel) = (Arc::clone(world), AtomicBool::new(false));
-        Self { world, txn: None, memory_bytes_max: 64 << 20, cancel }
+        Self { world, txn: None, memory_bytes_max: 64 << 20, work_bytes: None, cancel }
+    }
+
+    fn spill(&self) -> Option<Spill<'_>> {
+        let folder = &self.world.temporary;
+        self.work_bytes.map(|bytes| Spill { folder, work_bytes: bytes, hash_bytes: bytes })
     }
 
     /// What a statement comes to, as text.
@@ -205,7 +212,11 @@ impl Session {
             let mut own = values;
             let tables = Stored::new(txn, &mut checks, &mut own, base);
             let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
-            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max, rows_max: None };
+            let spill = self.spill();
+            let rows_max = None;
+            let clock = None;
+            let mut ctx =
+                Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max, clock };
             let mut run = prepared.start();
             let mut row = Vec::new();
             while run.next(&mut ctx, &mut row)? {
@@ -257,7 +268,11 @@ impl Session {
             };
             let tables = Stored::new(&mut txn, &mut checks, &mut values, base);
             let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
-            let mut ctx = Ctx { frame, cancel, tables: &tables, memory_bytes_max, rows_max: None };
+            let spill = self.spill();
+            let rows_max = None;
+            let clock = None;
+            let mut ctx =
+                Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max, clock };
             let mut run = prepared.start();
             while run.next(&mut ctx, &mut row).expect("the statement runs") {}
         }

@@ -26,7 +26,13 @@ pub struct World {
     pub cache: Arc<CatalogCache>,
     pub handles: Arc<Handles>,
     pub sequences: Sequences,
+    /// Where rows go that do not fit into memory, and the disk that it is on.
+    pub temporary: Arc<exec::TempFolder>,
+    pub disk: Arc<dyn vfs::Vfs>,
 }
+
+/// The folder of temporary files.
+pub const TEMPORARY: &str = "/db/temporary";
 
 impl World {
     pub fn new() -> Arc<Self> {
@@ -39,7 +45,10 @@ impl World {
             Engine::open(&env, Path::new("/db"), options, resolver).expect("a database opens");
         let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
         let sequences = Sequences::new(Arc::clone(&engine));
-        Arc::new(World { engine, cache, handles: Arc::new(Handles::new()), sequences })
+        let disk = Arc::clone(&env.fs);
+        let temporary = exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");
+        let handles = Arc::new(Handles::new());
+        Arc::new(World { engine, cache, handles, sequences, temporary, disk })
     }
 
     /// Runs a statement that defines something.
@@ -178,7 +187,7 @@ impl Schema for View {
             return Some(Arc::clone(known));
         }
         let relation = Arc::new(self.make(self.catalog.relation(oid)?));
-        let facts = exec::stored::facts(&self.catalog, &self.handles, oid, relation)?;
+        let facts = exec::stored::facts(&self.catalog, &self.handles, oid, relation, self)?;
         let facts = Arc::new(facts);
         self.facts.lock().expect("not poisoned").insert(oid, Arc::clone(&facts));
         Some(facts)

@@ -17,6 +17,7 @@ pub(crate) mod make;
 pub(crate) mod path;
 pub(crate) mod populate;
 
+pub use path::{Needs, path_needs};
 use ::json::jsonb::Jsonb;
 use ::json::written::{self, Path, Written};
 use types::{ArrayRef, Context, Datum, DatumRef, Record, Repr, Result, Type};

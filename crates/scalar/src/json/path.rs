@@ -10,6 +10,7 @@
 //! Those that end in `_tz` may ask for the time zone of the session; the others refuse to, because
 //! their result would not be the same everywhere.
 
+pub use ::json::jsonb::pathlang::Needs;
 use ::json::jsonb::pathlang::{Options, Path};
 use ::json::jsonb::{Jsonb, JsonbRef};
 use types::{Datum, Error, Result};
@@ -28,6 +29,14 @@ fn run<T>(
     let calendar = Calendar { context: &call.context.types, use_zone };
     let path = Path::parse(path)?;
     run(&path, Options { vars, silent, datetimes: &calendar }).map_err(Error::from)
+}
+
+/// What a value must have in it for `@?` to be true of it and a path; with `matches`, for `@@`.
+///
+/// # Errors
+/// Where the text is no path.
+pub fn path_needs(path: &str, matches: bool) -> Result<Needs> {
+    Ok(Path::parse(path)?.needs(matches))
 }
 
 type Given<'a> = (Option<JsonbRef<'a>>, bool);

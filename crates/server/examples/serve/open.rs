@@ -18,6 +18,7 @@ pub fn instance(env: &Env, folder: &Path) -> Result<Arc<Instance>, Box<dyn Error
         env: env.clone(),
         settings: Vec::new(),
         memory_bytes_max: MEMORY_BYTES_MAX,
+        temporary: Some(folder.join("temporary")),
         tables: Tables::new(),
     };
     Ok(Instance::open_at(folder, EngineOptions::default(), options)?)

@@ -7,50 +7,59 @@
 //!
 //! Bytes go in as they come, cut anywhere; rows come out when their line is whole.
 
+use std::ops::Range;
+
 use types::SqlState;
 use types::text::utf8;
 
 use super::options::{CopyOptions, Style};
 
-/// A value as it was written, `None` for NULL; and whether it stood in quotes.
-pub(crate) type Field = Option<String>;
+/// A value of a row that is written.
+pub(crate) struct Value<'a> {
+    /// `None` for NULL.
+    pub text: Option<&'a str>,
+    /// It stands in quotes, whatever it is.
+    pub is_quoted: bool,
+    pub is_first: bool,
+    /// The row has no other.
+    pub is_only: bool,
+}
 
-/// Appends a row to `out`, with the end of its line.
-pub(crate) fn write(fields: &[(Option<&str>, bool)], options: &CopyOptions, out: &mut Vec<u8>) {
-    for (at, (value, force)) in fields.iter().enumerate() {
-        if at > 0 {
-            out.push(options.delimiter);
-        }
-        match (value, options.style) {
-            (None, _) => out.extend_from_slice(options.null.as_bytes()),
-            (Some(value), Style::Csv) => {
-                let single = fields.len() == 1 && *value == "\\.";
-                write_csv(value, *force || single, options, out);
-            }
-            (Some(value), _) => write_text(value, options, out),
-        }
+/// Appends a value to `out`, and what parts it from the one before.
+pub(crate) fn write(value: Value<'_>, options: &CopyOptions, out: &mut Vec<u8>) {
+    if !value.is_first {
+        out.push(options.delimiter);
     }
-    out.push(b'\n');
+    match (value.text, options.style) {
+        (None, _) => out.extend_from_slice(options.null.as_bytes()),
+        (Some(text), Style::Csv) => {
+            let single = value.is_only && text == "\\.";
+            write_csv(text, value.is_quoted || single, options, out);
+        }
+        (Some(text), _) => write_text(text, options, out),
+    }
 }
 
 fn write_text(value: &str, options: &CopyOptions, out: &mut Vec<u8>) {
-    for byte in value.bytes() {
-        let letter = match byte {
-            b'\\' => b'\\',
+    let mut rest = value.as_bytes();
+    let is_special = |byte: &u8| {
+        *byte == b'\\' || *byte == options.delimiter || matches!(*byte, 0x08 | 0x09..=0x0d)
+    };
+    while let Some(at) = rest.iter().position(is_special) {
+        out.extend_from_slice(&rest[..at]);
+        let letter = match rest[at] {
             0x08 => b'b',
             0x0c => b'f',
             b'\n' => b'n',
             b'\r' => b'r',
             b'\t' => b't',
             0x0b => b'v',
-            byte if byte == options.delimiter => byte,
-            byte => {
-                out.push(byte);
-                continue;
-            }
+            byte => byte,
         };
         out.extend_from_slice(&[b'\\', letter]);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
 }
 
 fn write_csv(value: &str, force: bool, options: &CopyOptions, out: &mut Vec<u8>) {
@@ -76,15 +85,43 @@ pub(crate) struct Reader {
     buffer: Vec<u8>,
     /// Where the next row begins in the buffer.
     start: usize,
-    /// The line of the row that was given last.
-    line: String,
+    /// Where the line of the row that was given last lies in the buffer.
+    line: Range<usize>,
+    /// Its values, one behind the other.
+    values: Vec<u8>,
+    /// Where each of them lies; `None` for NULL.
+    fields: Vec<Option<Range<usize>>>,
     /// True after the mark that ends the data.
     ended: bool,
 }
 
+/// The values of a row as they were written, `None` for NULL.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    values: &'a str,
+    fields: &'a [Option<Range<usize>>],
+}
+
+impl<'a> Fields<'a> {
+    pub fn len(self) -> usize {
+        self.fields.len()
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Option<&'a str>> {
+        self.fields.iter().map(move |field| field.clone().map(|field| &self.values[field]))
+    }
+}
+
 impl Reader {
     pub fn new() -> Self {
-        Reader { buffer: Vec::new(), start: 0, line: String::new(), ended: false }
+        Reader {
+            buffer: Vec::new(),
+            start: 0,
+            line: 0..0,
+            values: Vec::new(),
+            fields: Vec::new(),
+            ended: false,
+        }
     }
 
     /// Takes bytes.
@@ -94,129 +131,166 @@ impl Reader {
         self.buffer.extend_from_slice(data);
     }
 
-    /// Takes the line that is whole next, without its end; at the end of the data also one without an
+    /// Finds the line that is whole next, without its end; at the end of the data also one without an
     /// end. False where there is none.
-    fn take_line(&mut self, options: &CopyOptions, last: bool) -> types::Result<bool> {
+    fn find_line(&mut self, options: &CopyOptions, last: bool) -> bool {
         let bytes = &self.buffer[self.start..];
-        let mut end = None;
-        let mut quoted = false;
-        let mut skip = false;
-        for (at, byte) in bytes.iter().enumerate() {
-            if skip {
-                skip = false;
-                continue;
-            }
-            match *byte {
-                b'\n' if !quoted => {
-                    end = Some(at);
-                    break;
-                }
-                b'\\' if options.style == Style::Text => skip = true,
-                byte if options.style == Style::Csv => {
-                    if quoted && byte == options.escape && options.escape != options.quote {
-                        skip = true;
-                    } else if byte == options.quote {
-                        quoted = !quoted;
-                    }
-                }
-                _ => {}
-            }
-        }
+        let end = match options.style {
+            Style::Csv => csv_line(bytes, options),
+            _ => text_line(bytes),
+        };
         let end = match end {
             Some(end) => end,
             None if last && !bytes.is_empty() => bytes.len(),
-            None => return Ok(false),
+            None => return false,
         };
-        let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
-        let text = utf8(line)?;
-        self.line.clear();
-        self.line.push_str(text);
+        let length = bytes[..end].strip_suffix(b"\r").map_or(end, <[u8]>::len);
+        self.line = self.start..self.start + length;
         self.start = (self.start + end + 1).min(self.buffer.len());
-        Ok(true)
+        true
     }
 
     /// The line of the row that was given last.
     pub fn line(&self) -> &str {
-        &self.line
+        std::str::from_utf8(&self.buffer[self.line.clone()]).unwrap_or_default()
     }
 
     /// The next row; `None` where more bytes are needed, or there are no more.
     ///
     /// # Errors
     /// `22P04` for a line that is none, `22021` for what is no text.
-    pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Vec<Field>>> {
-        if self.ended || !self.take_line(options, last)? {
+    pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Fields<'_>>> {
+        if self.ended || !self.find_line(options, last) {
             return Ok(None);
         }
-        if self.line == "\\." {
+        let line = utf8(&self.buffer[self.line.clone()])?;
+        if line == "\\." {
             self.ended = true;
             return Ok(None);
         }
-        Ok(Some(match options.style {
-            Style::Csv => csv_fields(&self.line, options)?,
-            _ => text_fields(&self.line, options)?,
-        }))
+        self.values.clear();
+        self.fields.clear();
+        match options.style {
+            Style::Csv => csv_fields(line, options, &mut self.values, &mut self.fields)?,
+            _ => text_fields(line, options, &mut self.values, &mut self.fields),
+        }
+        // A value may have been put together of escaped bytes, and each value must be text by itself.
+        let values = utf8(&self.values)?;
+        let broken = self.fields.iter().flatten().find(|field| values.get((*field).clone()).is_none());
+        if let Some(field) = broken {
+            utf8(&self.values[field.clone()])?;
+        }
+        Ok(Some(Fields { values, fields: &self.fields }))
     }
 }
 
-fn text_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
-    let bytes = line.as_bytes();
-    let mut fields = Vec::new();
+/// Where the line ends that `bytes` begin with: at the first line feed without a backslash before it.
+fn text_line(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
-        let start = at;
-        let special = |byte: &u8| *byte == options.delimiter || *byte == b'\\';
-        at = bytes[at..].iter().position(special).map_or(bytes.len(), |plain| at + plain);
-        let mut value = bytes[start..at].to_vec();
-        while at < bytes.len() && bytes[at] != options.delimiter {
-            if bytes[at] != b'\\' || at + 1 == bytes.len() {
-                value.push(bytes[at]);
-                at += 1;
-                continue;
-            }
-            at += 1;
-            let letter = bytes[at];
-            at += 1;
-            let digits = |from: usize, radix: u32, most: usize| {
-                let of = bytes[from..].iter().take(most);
-                of.take_while(|byte| char::from(**byte).is_digit(radix)).count()
-            };
-            match letter {
-                b'b' => value.push(0x08),
-                b'f' => value.push(0x0c),
-                b'n' => value.push(b'\n'),
-                b'r' => value.push(b'\r'),
-                b't' => value.push(b'\t'),
-                b'v' => value.push(0x0b),
-                b'0'..=b'7' => {
-                    let count = 1 + digits(at, 8, 2);
-                    let text = &line[at - 1..at - 1 + count];
-                    value.push(u32::from_str_radix(text, 8).unwrap_or(0) as u8);
-                    at += count - 1;
-                }
-                b'x' if digits(at, 16, 2) > 0 => {
-                    let count = digits(at, 16, 2);
-                    value.push(u8::from_str_radix(&line[at..at + count], 16).unwrap_or(0));
-                    at += count;
-                }
-                other => value.push(other),
-            }
+        let found = at + memchr::memchr2(b'\n', b'\\', &bytes[at..])?;
+        if bytes[found] == b'\n' {
+            return Some(found);
         }
-        let raw = &line[start..at];
-        fields.push(if raw == options.null { None } else { Some(utf8(&value)?.to_owned()) });
+        at = found + 2;
+        if at > bytes.len() {
+            return None;
+        }
+    }
+}
+
+/// The same: at the first line feed outside quotes.
+fn csv_line(bytes: &[u8], options: &CopyOptions) -> Option<usize> {
+    let (mut quoted, mut skip) = (false, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        if std::mem::take(&mut skip) {
+            continue;
+        }
+        match *byte {
+            b'\n' if !quoted => return Some(at),
+            byte if quoted && byte == options.escape && options.escape != options.quote => {
+                skip = true;
+            }
+            byte if byte == options.quote => quoted = !quoted,
+            _ => {}
+        }
+    }
+    None
+}
+
+type Places = Vec<Option<Range<usize>>>;
+
+fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: &mut Places) {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    loop {
+        let (start, from) = (at, values.len());
+        loop {
+            let rest = &bytes[at..];
+            let plain = memchr::memchr2(options.delimiter, b'\\', rest).unwrap_or(rest.len());
+            values.extend_from_slice(&rest[..plain]);
+            at += plain;
+            if at >= bytes.len() || bytes[at] == options.delimiter {
+                break;
+            }
+            if at + 1 == bytes.len() {
+                values.push(b'\\');
+                at += 1;
+                break;
+            }
+            at = unescape(line, at + 1, values);
+        }
+        let is_null = line[start..at] == *options.null;
+        fields.push(if is_null { None } else { Some(from..values.len()) });
         if at >= bytes.len() {
-            return Ok(fields);
+            return;
         }
         at += 1;
     }
 }
 
-fn csv_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
+/// Reads what stands behind a backslash at `at`; returns where it ends.
+fn unescape(line: &str, at: usize, values: &mut Vec<u8>) -> usize {
     let bytes = line.as_bytes();
-    let mut fields = Vec::new();
+    let digits = |from: usize, radix: u32, most: usize| {
+        let of = bytes[from..].iter().take(most);
+        of.take_while(|byte| char::from(**byte).is_digit(radix)).count()
+    };
+    let next = at + 1;
+    let byte = match bytes[at] {
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'v' => 0x0b,
+        b'0'..=b'7' => {
+            let end = at + 1 + digits(next, 8, 2);
+            values.push(u32::from_str_radix(&line[at..end], 8).unwrap_or(0) as u8);
+            return end;
+        }
+        b'x' if digits(next, 16, 2) > 0 => {
+            let end = next + digits(next, 16, 2);
+            values.push(u8::from_str_radix(&line[next..end], 16).unwrap_or(0));
+            return end;
+        }
+        other => other,
+    };
+    values.push(byte);
+    next
+}
+
+fn csv_fields(
+    line: &str,
+    options: &CopyOptions,
+    values: &mut Vec<u8>,
+    fields: &mut Places,
+) -> types::Result<()> {
+    let bytes = line.as_bytes();
     let mut at = 0;
     loop {
-        let (mut value, mut quoted, mut inside) = (Vec::new(), false, false);
+        let from = values.len();
+        let (mut quoted, mut inside) = (false, false);
         while at < bytes.len() {
             let byte = bytes[at];
             if inside {
@@ -226,7 +300,7 @@ fn csv_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
                     && escapes
                     && (byte != options.quote || next == Some(options.quote))
                 {
-                    value.push(bytes[at + 1]);
+                    values.push(bytes[at + 1]);
                     at += 2;
                     continue;
                 }
@@ -242,18 +316,17 @@ fn csv_fields(line: &str, options: &CopyOptions) -> types::Result<Vec<Field>> {
                 at += 1;
                 continue;
             }
-            value.push(byte);
+            values.push(byte);
             at += 1;
         }
         if inside {
             let message = "unterminated CSV quoted field";
             return Err(types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
-        let text = utf8(&value)?.to_owned();
-        let is_null = !quoted && text == options.null;
-        fields.push(if is_null { None } else { Some(text) });
+        let is_null = !quoted && values[from..] == *options.null.as_bytes();
+        fields.push(if is_null { None } else { Some(from..values.len()) });
         if at >= bytes.len() {
-            return Ok(fields);
+            return Ok(());
         }
         at += 1;
     }

@@ -18,7 +18,8 @@ use sql::bind::Use;
 use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
 use table::catalog::Relation;
-use table::rows::{Change, RowValues, Table};
+use table::rows::{Change, Load, RowValues, Table};
+use txn::{RelationLock, TxnError, Wait};
 use types::{Context, Datum, Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
@@ -55,7 +56,24 @@ pub(crate) struct In {
     /// Which rows are wanted, over the columns that are there.
     filter: Option<Program>,
     alone: bool,
+    way: Way,
+    /// The row that is being read, and which of its values were given.
+    row: Vec<Datum>,
+    given: Vec<bool>,
 }
+
+/// How rows get into the table.
+enum Way {
+    /// There is too little yet to tell: the data so far.
+    Open(Vec<u8>),
+    /// One by one.
+    Rows,
+    /// All at once, at the end.
+    Load(Load),
+}
+
+/// From so many bytes of data on, a table that never had rows is loaded.
+const LOAD_BYTES_MIN: usize = 256 << 10;
 
 impl Session {
     /// Begins a `COPY`.
@@ -130,14 +148,22 @@ impl Session {
                 // row by row counts on it.
                 binary::header(&mut head);
             } else if copy.options.header {
-                let names: Vec<_> =
-                    columns.iter().map(|column| (Some(column.name.as_str()), false)).collect();
                 let mut line = Vec::new();
-                lines::write(&names, &copy.options, &mut line);
+                for (at, column) in columns.iter().enumerate() {
+                    let field = lines::Value {
+                        text: Some(&column.name),
+                        is_quoted: false,
+                        is_first: at == 0,
+                        is_only: columns.len() == 1,
+                    };
+                    lines::write(field, &copy.options, &mut line);
+                }
+                line.push(b'\n');
                 let _ = out.copy_data(&line);
             }
         }
-        let mut writer = Writer { out, options: &copy.options, head, line: Vec::new() };
+        let (line, text) = (Vec::new(), String::new());
+        let mut writer = Writer { out, options: &copy.options, head, line, text };
         match self.run_plan(&mut copy.plan, 0, &mut writer)? {
             Done::Complete(tag) => {
                 if binary {
@@ -235,6 +261,9 @@ impl Session {
             line: 0,
             filter,
             alone,
+            way: Way::Open(Vec::new()),
+            row: Vec::new(),
+            given: Vec::new(),
         });
         Ok(Work::CopyIn(announced))
     }
@@ -262,9 +291,40 @@ impl Session {
         if let Some(stopped) = self.client.slot.stopped() {
             return Err(stopped);
         }
-        self.insert_copied(&mut copy, data, last)?;
+        if let Way::Open(held) = &mut copy.way {
+            held.extend_from_slice(data);
+            if last || held.len() >= LOAD_BYTES_MIN {
+                let held = std::mem::take(held);
+                copy.way = self.way_of(&copy, !last)?;
+                self.insert_copied(&mut copy, &held, last)?;
+            }
+        } else {
+            self.insert_copied(&mut copy, data, last)?;
+        }
         self.copying = Some(copy);
         Ok(())
+    }
+
+    /// How the rows get into the table: it is loaded where there is much to come and nobody else is
+    /// about to change it.
+    fn way_of(&mut self, copy: &In, is_large: bool) -> Result<Way> {
+        let names = Arc::clone(&self.names);
+        let instance = Arc::clone(&self.client.instance);
+        let Some(handle) = instance.handles.table(&names.catalog, copy.table) else {
+            return Ok(Way::Rows);
+        };
+        let open = self.transaction.as_mut().ok_or_else(no_copy)?;
+        let txn = open.inner.as_mut().ok_or_else(no_copy)?;
+        if !is_large || handle.load(txn)?.is_none() {
+            return Ok(Way::Rows);
+        }
+        match txn.lock_relation(copy.table.0, RelationLock::Share, Wait::Never) {
+            Ok(()) => {}
+            Err(TxnError::LockNotAvailable) => return Ok(Way::Rows),
+            Err(error) => return Err(error.into()),
+        }
+        // Somebody may have been there just before.
+        Ok(handle.load(txn)?.map_or(Way::Rows, Way::Load))
     }
 
     fn insert_copied(&mut self, copy: &mut In, data: &[u8], last: bool) -> Result<()> {
@@ -283,18 +343,14 @@ impl Session {
         copy.lines.push(if copy.options.style == Style::Binary { &[] } else { data });
         copy.binary.push(if copy.options.style == Style::Binary { data } else { &[] });
         let before = copy.rows;
-        loop {
-            let row = match copy.next_row(&handle, &mut values, &around.types(), last) {
-                Ok(Some(row)) => row,
-                Ok(None) => break,
-                Err(error) => return Err(error),
+        while copy.next_row(&handle, &mut values, &around.types(), last)? {
+            let In { row, filter, way, rows, name, line, .. } = copy;
+            let context = |error: table::Error| {
+                let error = Error::from(error);
+                let cause = error.cause.with_context(format!("COPY {name}, line {line}"));
+                Error { cause, ..error }
             };
-            let (name, line) = (&copy.name, copy.line);
-            let context = |error: Error| Error {
-                cause: error.cause.with_context(format!("COPY {name}, line {line}")),
-                ..error
-            };
-            if let Some(filter) = &copy.filter {
+            if let Some(filter) = filter {
                 let live = handle.relation().live_columns();
                 let live: Vec<Datum> =
                     live.map(|column| row[column.attnum as usize - 1].clone()).collect();
@@ -302,13 +358,20 @@ impl Session {
                     continue;
                 }
             }
-            let mut row = row;
-            values.complete(handle.relation(), &mut row).map_err(|error| context(error.into()))?;
+            values.complete(handle.relation(), row).map_err(context)?;
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
-            handle.insert(&mut change, &row).map_err(|error| context(error.into()))?;
-            copy.rows += 1;
+            match way {
+                Way::Load(load) => load.insert(&mut change, row),
+                _ => handle.insert(&mut change, row).map(drop),
+            }
+            .map_err(context)?;
+            *rows += 1;
         }
         if last {
+            let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
+            if let Way::Load(load) = std::mem::replace(&mut copy.way, Way::Rows) {
+                load.finish(&mut change)?;
+            }
             open.checks.end_statement(txn, &mut values)?;
         }
         instance.handles.count(txn, handle.storage(), (copy.rows - before) as i64);
@@ -333,18 +396,21 @@ pub(crate) fn no_copy() -> Error {
 }
 
 impl In {
-    /// The next row of the table.
+    /// Reads the next row of the table; false where more data is needed, or there is no more.
     fn next_row(
         &mut self,
         handle: &Table,
         values: &mut exec::stored::Values<'_>,
         context: &Context<'_>,
         last: bool,
-    ) -> Result<Option<Vec<Datum>>> {
+    ) -> Result<bool> {
         let width = handle.relation().columns.len();
-        let mut given: Vec<Option<Datum>> = vec![None; width];
+        self.row.clear();
+        self.row.resize(width, Datum::Null);
+        self.given.clear();
+        self.given.resize(width, false);
         if self.options.style == Style::Binary {
-            let Some(fields) = self.binary.next(self.columns.len())? else { return Ok(None) };
+            let Some(fields) = self.binary.next(self.columns.len())? else { return Ok(false) };
             self.line += 1;
             for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
                 let value = match field {
@@ -352,100 +418,93 @@ impl In {
                     Some(bytes) => types::binary::read(&bytes, *ty, *modifier, context),
                 };
                 let place = || format!("COPY {}, line {}, column {name}", self.name, self.line);
-                given[*at] = Some(value.map_err(|error| error.with_context(place()))?);
+                self.row[*at] = value.map_err(|error| error.with_context(place()))?;
+                self.given[*at] = true;
             }
-        } else {
-            let fields = loop {
-                let next = self.lines.next(&self.options, last).map_err(|error| {
-                    error.with_context(format!("COPY {}, line {}", self.name, self.line + 1))
-                })?;
-                let Some(fields) = next else { return Ok(None) };
-                self.line += 1;
-                if !std::mem::take(&mut self.header) {
-                    break fields;
-                }
-                self.check_header(&fields)?;
-            };
-            self.read_fields(fields, context, &mut given)?;
+        } else if !self.next_line(context, last)? {
+            return Ok(false);
         }
-        let mut row = Vec::with_capacity(width);
-        for (at, value) in given.into_iter().enumerate() {
-            row.push(match value {
-                Some(value) => value,
-                None if handle.relation().columns[at].is_dropped => Datum::Null,
-                None => values.default(handle.relation(), at)?,
-            });
+        for (at, given) in self.given.iter().enumerate() {
+            if !given && !handle.relation().columns[at].is_dropped {
+                self.row[at] = values.default(handle.relation(), at)?;
+            }
         }
-        Ok(Some(row))
+        Ok(true)
     }
 
-    /// Reads the values of a line.
-    fn read_fields(
-        &self,
-        fields: Vec<lines::Field>,
-        context: &Context<'_>,
-        given: &mut [Option<Datum>],
-    ) -> types::Result<()> {
-        let bad = |message: String| types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
-        let place = || format!("COPY {}, line {}", self.name, self.line);
-        if fields.len() > self.columns.len() {
-            let error = bad("extra data after last expected column".to_owned());
-            return Err(error.with_context(format!("{}: \"{}\"", place(), self.lines.line())));
-        }
-        if let Some((_, name, ..)) = self.columns.get(fields.len()) {
-            let error = bad(format!("missing data for column \"{name}\""));
-            return Err(error.with_context(format!("{}: \"{}\"", place(), self.lines.line())));
-        }
-        for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
-            let field = match field {
-                None if self.options.force_not_null.has(name) => Some(self.options.null.clone()),
-                Some(text) if text == self.options.null && self.options.force_null.has(name) => {
-                    None
-                }
-                field => field,
+    /// Reads the values of the next line that has any; false where none is whole.
+    fn next_line(&mut self, context: &Context<'_>, last: bool) -> types::Result<bool> {
+        let In { lines, options, columns, name, line, header, row, given, .. } = self;
+        loop {
+            let number = *line + 1;
+            let place = || format!("COPY {name}, line {number}");
+            let next = lines.next(options, last);
+            let Some(fields) = next.map_err(|error| error.with_context(place()))? else {
+                return Ok(false);
             };
-            let Some(text) = field else {
-                given[*at] = Some(Datum::Null);
-                continue;
-            };
-            if self.options.default.as_ref() == Some(&text) {
+            *line = number;
+            if std::mem::take(header) {
+                check_header(fields, columns, options).map_err(|e| e.with_context(place()))?;
                 continue;
             }
-            let value = types::text::parse(&text, *ty, *modifier, context).map_err(|error| {
-                error.with_context(format!("{}, column {name}: \"{text}\"", place()))
-            })?;
-            given[*at] = Some(value);
+            let wrong = if fields.len() > columns.len() {
+                Some("extra data after last expected column".to_owned())
+            } else {
+                let missing = columns.get(fields.len());
+                missing.map(|(_, column, ..)| format!("missing data for column \"{column}\""))
+            };
+            if let Some(message) = wrong {
+                let error = types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
+                return Err(error.with_context(format!("{}: \"{}\"", place(), lines.line())));
+            }
+            for ((at, column, ty, modifier), field) in columns.iter().zip(fields.iter()) {
+                let field = match field {
+                    None if options.force_not_null.has(column) => Some(&*options.null),
+                    Some(text) if text == options.null && options.force_null.has(column) => None,
+                    field => field,
+                };
+                if field.is_some() && field == options.default.as_deref() {
+                    continue;
+                }
+                given[*at] = true;
+                if let Some(text) = field {
+                    row[*at] = types::text::parse(text, *ty, *modifier, context).map_err(|e| {
+                        e.with_context(format!("{}, column {column}: \"{text}\"", place()))
+                    })?;
+                }
+            }
+            return Ok(true);
         }
-        Ok(())
     }
+}
 
-    /// Checks that the first line has the names of the columns, where that was asked for.
-    fn check_header(&self, fields: &[lines::Field]) -> types::Result<()> {
-        if !self.options.header_match {
-            return Ok(());
-        }
-        let bad = |message: String| {
-            let error = types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
-            Err(error.with_context(format!("COPY {}, line 1", self.name)))
-        };
-        if fields.len() != self.columns.len() {
+/// Checks that the first line has the names of the columns, where that was asked for.
+fn check_header(
+    fields: lines::Fields<'_>,
+    columns: &[(usize, String, Type, Modifier)],
+    options: &CopyOptions,
+) -> types::Result<()> {
+    if !options.header_match {
+        return Ok(());
+    }
+    let bad = |message: String| Err(types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+    if fields.len() != columns.len() {
+        return bad(format!(
+            "wrong number of fields in header line: got {}, expected {}",
+            fields.len(),
+            columns.len()
+        ));
+    }
+    for (number, (field, (_, name, ..))) in (1..).zip(fields.iter().zip(columns)) {
+        let field = field.unwrap_or_default();
+        if field != name {
             return bad(format!(
-                "wrong number of fields in header line: got {}, expected {}",
-                fields.len(),
-                self.columns.len()
+                "column name mismatch in header line field {number}: \
+                 got \"{field}\", expected \"{name}\""
             ));
         }
-        for (number, (field, (_, name, ..))) in (1..).zip(fields.iter().zip(&self.columns)) {
-            let field = field.as_deref().unwrap_or_default();
-            if field != name {
-                return bad(format!(
-                    "column name mismatch in header line field {number}: \
-                     got \"{field}\", expected \"{name}\""
-                ));
-            }
-        }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Writes rows as they come.
@@ -455,6 +514,7 @@ struct Writer<'a> {
     /// What goes out before the next row, and with it.
     head: Vec<u8>,
     line: Vec<u8>,
+    text: String,
 }
 
 impl Output for Writer<'_> {
@@ -482,17 +542,19 @@ impl Output for Writer<'_> {
                 self.line[head..head + 4].copy_from_slice(&length.to_be_bytes());
             }
         } else {
-            let texts: Vec<Option<String>> = pairs
-                .map(|(value, column)| {
-                    types::text::to_string(value.as_ref(), column.ty, column.modifier, context)
-                })
-                .collect();
-            let fields: Vec<(Option<&str>, bool)> = texts
-                .iter()
-                .zip(columns)
-                .map(|(text, column)| (text.as_deref(), self.options.force_quote.has(&column.name)))
-                .collect();
-            lines::write(&fields, self.options, &mut self.line);
+            for (at, (value, column)) in pairs.enumerate() {
+                self.text.clear();
+                let value = value.as_ref();
+                types::text::write(value, column.ty, column.modifier, context, &mut self.text);
+                let field = lines::Value {
+                    text: (!value.is_null()).then_some(&self.text),
+                    is_quoted: self.options.force_quote.has(&column.name),
+                    is_first: at == 0,
+                    is_only: row.len() == 1,
+                };
+                lines::write(field, self.options, &mut self.line);
+            }
+            self.line.push(b'\n');
         }
         Ok(self.out.copy_data(&self.line))
     }

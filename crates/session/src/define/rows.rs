@@ -70,7 +70,7 @@ impl Maker<'_, '_> {
         self.checks.set_catalog(catalog);
         let mut change =
             Change { txn: self.ddl.transaction(), values: &mut values, checks: self.checks };
-        Ok(table.build_index(&mut change, at, false)?)
+        Ok(table.build_index(&mut change, at)?)
     }
 
     /// Checks that no row has NULL in a column.

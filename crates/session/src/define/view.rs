@@ -47,6 +47,11 @@ impl Session {
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
             }
             let columns = columns(&bound.plan, names, "CREATE VIEW")?;
+            if let (Some(_), Some(why)) = (check, sql::bind::why_not_updatable(shown)) {
+                let message =
+                    "WITH CHECK OPTION is supported only on automatically updatable views";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint(why));
+            }
             // Places in the text that is kept count from its own beginning.
             let parsed =
                 sql::parse::statements(text_of).map_err(|error| Error::in_text(error, text_of))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use table::catalog::{Address, Privileges, Relation};
+use table::catalog::{Address, Persistence, Privileges, Relation};
 use table::sequence::SequenceState;
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
@@ -33,6 +33,14 @@ fn may_use(
     }
 }
 
+/// Fails where the transaction only reads, unless the sequence is the session's own.
+fn must_write(around: &Surroundings<'_>, sequence: &Relation, what: &str) -> Result<()> {
+    if sequence.persistence == Persistence::Temporary {
+        return Ok(());
+    }
+    around.client.must_write_now(what).map_err(|error| error.cause)
+}
+
 /// The next value of a sequence.
 ///
 /// # Errors
@@ -58,6 +66,7 @@ pub(super) fn call(
     Ok(Some(match name {
         "nextval" => {
             may_use(around, oid(args, 0), Privileges::USAGE, Privileges::UPDATE)?;
+            must_write(around, &*relation(around, oid(args, 0))?, "nextval()")?;
             Datum::Int8(next(around, oid(args, 0))?)
         }
         "currval" => {
@@ -73,6 +82,7 @@ pub(super) fn call(
         "setval" => {
             let relation = relation(around, oid(args, 0))?;
             may_use(around, relation.oid, Privileges::UPDATE, Privileges::UPDATE)?;
+            must_write(around, &relation, "setval()")?;
             let last = integer(args, 1);
             let is_called = args.len() < 3 || bool(args, 2);
             let state = SequenceState { last, is_called };

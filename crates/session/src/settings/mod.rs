@@ -273,6 +273,14 @@ impl Settings {
         }
     }
 
+    /// The value of a known setting that is a number; 0 for any other.
+    pub fn real(&self, name: &str) -> f64 {
+        match self.known(name) {
+            Value::Real(value) => *value,
+            _ => 0.0,
+        }
+    }
+
     /// The value of a known setting that is a switch; false for any other.
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.known(name), Value::Bool(true))

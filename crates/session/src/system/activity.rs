@@ -136,6 +136,31 @@ pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     Ok(())
 }
 
+/// What was erased of tables, oldest first, and whether its bytes are gone.
+pub(super) fn erasures(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
+    let engine = &scene.client.instance.engine;
+    let failed = |error| crate::error::Error::from(error).cause;
+    for erasure in table::rows::erasures(engine).map_err(failed)? {
+        let commit = engine.commit_info(erasure.csn).map_err(|e| crate::error::Error::from(e).cause)?;
+        let name = scene.names.relation_name(erasure.relation).map(|(_, name)| name);
+        let state = match (erasure.pending, erasure.is_clean) {
+            (_, true) => "done",
+            (0, false) => "in log",
+            (_, false) => "in files",
+        };
+        rows.row(&[
+            ("version", Datum::Int8(i64::try_from(erasure.csn.0).unwrap_or(i64::MAX))),
+            ("erased_at", Datum::TimestampTz(time_of(commit.time_us))),
+            ("relation", oid(erasure.relation)),
+            ("name", name.map_or(Datum::Null, |name| text(&name))),
+            ("rows", Datum::Int8(i64::try_from(erasure.rows).unwrap_or(i64::MAX))),
+            ("pending", Datum::Int8(erasure.pending as i64)),
+            ("state", text(state)),
+        ]);
+    }
+    Ok(())
+}
+
 pub(super) fn zones(scene: Scene<'_>, rows: &mut Rows) {
     let at = now(&scene.client.instance.env);
     for name in TimeZone::names() {

@@ -14,6 +14,7 @@
 
 mod activity;
 pub mod forms;
+mod grants;
 mod kinds;
 mod objects;
 mod relations;
@@ -36,8 +37,8 @@ pub const INFORMATION_SCHEMA: Oid = Oid(13_212);
 /// Who owns all of it: the role that every database has.
 pub const OWNER: Oid = Oid(10);
 
-/// `commits`, which PostgreSQL does not have.
-const COMMITS: Oid = Oid(9_500);
+/// `commits` and `erasures`, which PostgreSQL does not have.
+const OWN: [Oid; 2] = [Oid(9_500), Oid(9_502)];
 
 /// A relation of the system.
 #[derive(Debug)]
@@ -93,7 +94,7 @@ fn known() -> &'static Known {
 impl System {
     /// True for what PostgreSQL does not have, whose names are users' to take.
     pub fn is_own(&self) -> bool {
-        self.oid == COMMITS
+        OWN.contains(&self.oid)
     }
 }
 
@@ -200,6 +201,15 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_timezone_names" => activity::zones(scene, &mut rows),
             "pg_locks" => activity::locks(scene, &mut rows),
             "commits" => activity::commits(scene, &mut rows)?,
+            "erasures" => activity::erasures(scene, &mut rows)?,
+            _ => {}
+        }
+    } else {
+        match system.name {
+            "table_privileges" => grants::of_tables(scene, true, &mut rows),
+            "role_table_grants" => grants::of_tables(scene, false, &mut rows),
+            "column_privileges" => grants::of_columns(scene, true, &mut rows),
+            "role_column_grants" => grants::of_columns(scene, false, &mut rows),
             _ => {}
         }
     }

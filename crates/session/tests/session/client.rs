@@ -15,7 +15,9 @@ pub fn instance() -> Arc<Instance> {
     let disk = SimVfs::new(7);
     let env = Env::sim(&disk, 7);
     let tables = table::Tables::new();
-    let options = Options { env, settings: Vec::new(), memory_bytes_max: 256 << 20, tables };
+    let temporary = Some(Path::new("db").join("temporary"));
+    let settings = Vec::new();
+    let options = Options { env, settings, memory_bytes_max: 256 << 20, temporary, tables };
     Instance::open_at(Path::new("db"), EngineOptions::default(), options).expect("it opens")
 }
 

@@ -18,6 +18,7 @@ mod failing_disk;
 mod fuzz;
 mod generate;
 mod histories;
+mod loads;
 mod oracles;
 mod protocol;
 mod schedules;

@@ -68,14 +68,20 @@ impl Binder<'_> {
     fn delete_in_scope(&mut self, delete: &Delete, erase: bool) -> Result<Plan> {
         let tables = self.with(delete.with.as_ref())?;
         let shown = self.shown(&delete.table, "delete from")?;
+        if let (true, Some(shown)) = (erase, &shown) {
+            let message = format!("\"{}\" is not a table", shown.relation.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         let relation = match &shown {
             Some(shown) => shown.relation.clone(),
             None => self.changed(&delete.table, "delete from")?,
         };
-        let (plan, target, used) =
+        let (mut plan, target, used) =
             self.target_and_sources(&delete.table, shown.as_ref(), &delete.using)?;
         self.uses.relations[used].deletes = true;
-        self.uses.relations[used].owns = erase;
+        if erase {
+            look_at_all_versions(&mut plan);
+        }
         let filter = self.where_clause(delete.filter.as_ref(), Clause::WHERE)?;
         let plan = match filter {
             Some(condition) => filtered(plan, condition),
@@ -422,6 +428,15 @@ fn may_be_set(column: &RelationColumn) -> Result<()> {
     )
     .detail(format!("Column \"{}\" is {detail}", column.name))
     .at(At::NONE))
+}
+
+/// Has the table that rows are erased of, which is the first of a join, be read in all its versions.
+fn look_at_all_versions(plan: &mut Plan) {
+    match &mut plan.node {
+        Node::Scan(scan) => scan.moment = Moment::Ever,
+        Node::Join { left, .. } => look_at_all_versions(left),
+        _ => {}
+    }
 }
 
 /// The item of the table that is changed, by the name it goes by.

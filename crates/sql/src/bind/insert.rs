@@ -9,6 +9,7 @@ use super::names::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKi
 use super::scope::{Clause, Item, reference};
 use super::{Binder, query};
 use crate::error::{At, Error, Result};
+use crate::imply;
 use crate::parse::ast::{self, Arbiter, Body, Insert, Step, Target};
 use crate::plan::{Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan};
 
@@ -496,7 +497,7 @@ impl Binder<'_> {
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let filter = self.where_clause(filter, Clause::WHERE)?.map(|filter| filter.to_string());
+        let filter = self.where_clause(filter, Clause::WHERE)?;
         let mut found = Vec::new();
         for index in relation.unique.iter().filter(|index| !index.deferrable) {
             if self.index_keys(index, relation, row)? != wanted {
@@ -506,7 +507,12 @@ impl Binder<'_> {
                 None => true,
                 Some(predicate) => {
                     let predicate = self.stored(predicate, Some((relation, row)))?;
-                    filter.as_deref() == Some(&predicate.to_string())
+                    // What is only known when the statement runs is not known here.
+                    let follows = |filter: &Expr| {
+                        let provisos = imply::implied(std::slice::from_ref(filter), &predicate);
+                        provisos.is_some_and(|provisos| provisos.is_empty())
+                    };
+                    filter.as_ref().is_some_and(follows)
                 }
             };
             if covered {

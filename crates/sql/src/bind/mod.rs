@@ -42,6 +42,7 @@ pub use names::{
     CheckOption, ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind,
     UniqueIndex,
 };
+pub use updatable::why_not_updatable;
 pub use uses::{Use, Uses};
 
 use std::collections::HashMap;

@@ -57,6 +57,20 @@ impl Layer {
     }
 }
 
+/// Why rows cannot be written through a view of this query, in PostgreSQL's words; `None` where they can.
+pub fn why_not_updatable(query: &ast::Query) -> Option<&'static str> {
+    let has_column = |select: &ast::Select| {
+        let mut outputs = select.outputs.iter();
+        outputs.any(|output| matches!(output.expr.kind, Ast::Star(_) | Ast::Column(_)))
+    };
+    obstacle(query).or(match &query.body {
+        Body::Select(select) if !has_column(select) => {
+            Some("Views that have no updatable columns are not automatically updatable.")
+        }
+        _ => None,
+    })
+}
+
 /// What a view that cannot be changed has.
 fn obstacle(query: &ast::Query) -> Option<&'static str> {
     let Body::Select(select) = &query.body else {

@@ -46,8 +46,6 @@ pub struct Use {
     pub updates: Option<Vec<i16>>,
     /// True where rows are deleted.
     pub deletes: bool,
-    /// True where only the owner may do it: history is taken away.
-    pub owns: bool,
 }
 
 impl Binder<'_> {

@@ -146,7 +146,7 @@ pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
         }
         Node::Scan(scan) => {
             match &mut scan.moment {
-                Moment::Now | Moment::All => {}
+                Moment::Now | Moment::All | Moment::Ever => {}
                 Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
                 Moment::FromTo(from, to)
                 | Moment::Between(from, to)

@@ -34,12 +34,37 @@ pub fn any_writes(dice: &SimRandom, model: &Model) -> Vec<Write> {
             continue;
         }
         let live = model.is_live(table, &key);
+        if dice.chance(6, 100) {
+            writes.extend(any_erasure(dice, model, table, &key));
+            continue;
+        }
         let bytes: Vec<u8> = (0..dice.below(12)).map(|_| b'a' + dice.below(26) as u8).collect();
         writes.push(match dice.below(10) {
             0 if live => delete(table, &key),
             1..7 if live => delta(table, &key, &bytes),
             _ => put(table, &key, &bytes),
         });
+    }
+    writes
+}
+
+/// Erases all of a key, or a stretch of it that begins with a whole value and ends before another or
+/// before a deletion.
+fn any_erasure(dice: &SimRandom, model: &Model, table: TableId, key: &[u8]) -> Vec<Write> {
+    let anchors: Vec<u64> = match model.0.get(&(table, key.to_vec())) {
+        Some(events) => events.iter().filter(|e| e.kind != Kind::Delta).map(|e| e.csn).collect(),
+        None => Vec::new(),
+    };
+    if anchors.len() > 2 && dice.chance(50, 100) {
+        let first = dice.below(anchors.len() as u64 - 1) as usize;
+        let last = first + 1 + dice.below((anchors.len() - first) as u64 - 1) as usize;
+        return vec![erase(table, key, anchors[first], Some(anchors[last]))];
+    }
+    let mut writes = vec![erase(table, key, 0, None)];
+    match dice.below(3) {
+        0 => writes.push(put(table, key, b"afterwards")),
+        _ if model.is_live(table, key) => writes.push(delete(table, key)),
+        _ => {}
     }
     writes
 }
@@ -96,7 +121,8 @@ fn step(world: &mut World, dice: &SimRandom, holds: &mut Vec<Hold>) {
         80..88 => world.store.flush().expect("a flush succeeds"),
         88..91 => world.store.maintain().expect("maintenance succeeds"),
         91..93 => world.store.compact().expect("a compaction succeeds"),
-        93..96 => holds.push(world.store.hold(Csn(at.min(world.last())))),
+        93..94 => world.store.scrub().expect("scrubbing succeeds"),
+        94..96 => holds.push(world.store.hold(Csn(at.min(world.last())))),
         96..98 => holds.clear(),
         _ => {
             world.store.shared.freeze();

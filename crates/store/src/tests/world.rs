@@ -77,8 +77,9 @@ pub struct Event {
     pub csn: u64,
     pub kind: Kind,
     pub bytes: Vec<u8>,
-    /// The value after it.
+    /// The value after it; none where it was erased.
     pub image: Option<Vec<u8>>,
+    pub is_erased: bool,
 }
 
 /// Everything committed, by key.
@@ -89,6 +90,13 @@ impl Model {
     pub fn apply(&mut self, csn: u64, writes: &[Write]) {
         for write in writes {
             let events = self.0.entry((write.table, write.key.clone())).or_default();
+            if let Op::Erase { from, to } = write.op {
+                let span = from.0..to.map_or(csn, |to| to.0);
+                for event in events.iter_mut().filter(|e| span.contains(&e.csn)) {
+                    (event.image, event.is_erased) = (None, true);
+                }
+                continue;
+            }
             let before = events.last().and_then(|e| e.image.clone());
             let (kind, bytes, image) = match &write.op {
                 Op::Put(value) => (Kind::Put, value.clone(), Some(value.clone())),
@@ -98,8 +106,9 @@ impl Model {
                     merge_text(&mut image, csn, delta);
                     (Kind::Delta, delta.clone(), Some(image))
                 }
+                Op::Erase { .. } => continue,
             };
-            events.push(Event { csn, kind, bytes, image });
+            events.push(Event { csn, kind, bytes, image, is_erased: false });
         }
     }
 
@@ -293,7 +302,17 @@ impl World {
         });
         visited.expect("versions are visited");
         let events = self.model.0.get(&(table, key.to_vec())).map_or(&[][..], Vec::as_slice);
-        let events = events.iter().filter(|e| (from..=to).contains(&e.csn));
+        // Where something was erased a deletion may stand for it, or be missing behind it.
+        let erased = |csn: u64| events.iter().any(|e| e.csn == csn && e.is_erased);
+        let after_erased = |csn: u64| {
+            let before = events.iter().take_while(|e| e.csn < csn);
+            before.last().is_some_and(|e| e.is_erased)
+        };
+        let is_sure = |csn, kind| kind != Kind::Delete || !erased(csn) && !after_erased(csn);
+        got.retain(|v| is_sure(v.0, v.1));
+        let events = events
+            .iter()
+            .filter(|e| (from..=to).contains(&e.csn) && !e.is_erased && is_sure(e.csn, e.kind));
         if !Texts(table).keeps_history(key) {
             return;
         }
@@ -325,9 +344,11 @@ impl World {
     pub fn check_latest(&self, table: TableId, key: &[u8]) {
         let got = self.store.latest(table, key).expect("latest succeeds").map(|c| c.0);
         let event = self.model.at(table, key, u64::MAX);
+        let events = self.model.0.get(&(table, key.to_vec()));
         let forgotten = event.is_some_and(|e| {
             e.image.is_none()
-                && (e.csn <= self.store.horizon(table).0 || !Texts(table).keeps_history(key))
+                && (events.is_some_and(|events| events.iter().any(|e| e.is_erased))
+                    || e.csn <= self.store.horizon(table).0 || !Texts(table).keeps_history(key))
         });
         assert!(
             got == event.map(|e| e.csn) || forgotten && got.is_none(),
@@ -373,6 +394,11 @@ pub fn put(table: TableId, key: &[u8], value: &[u8]) -> Write {
 
 pub fn delta(table: TableId, key: &[u8], value: &[u8]) -> Write {
     Write { table, key: key.to_vec(), op: Op::Delta(value.to_vec()) }
+}
+
+pub fn erase(table: TableId, key: &[u8], from: u64, to: Option<u64>) -> Write {
+    let op = Op::Erase { from: Csn(from), to: to.map(Csn) };
+    Write { table, key: key.to_vec(), op }
 }
 
 pub fn delete(table: TableId, key: &[u8]) -> Write {

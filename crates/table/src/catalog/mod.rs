@@ -63,7 +63,7 @@ pub use entry::{
     UserTypeKind,
 };
 pub use object::{Address, Class, NamePlace, SqlText};
-pub(crate) use record::CATALOG;
+pub(crate) use record::{CATALOG, Record, decode, key_of};
 pub use relation::{
     CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart, OwnedBy,
     Persistence, Relation, RelationKind, RowType, Sequence, TableData, View,

@@ -33,12 +33,7 @@ pub(super) fn follow(
         if action == Action::NoAction && change.checks.is_back(change.txn, key, old)? {
             return Ok(());
         }
-        let left = change.checks.referring(change.txn, constraint, key, old, 1)?;
-        return if left.is_empty() {
-            Ok(())
-        } else {
-            Err(still_referenced(change, constraint, key, old))
-        };
+        return refuse(change, constraint, key, old);
     }
     let checks = &change.checks;
     let table = constraint.table().and_then(|oid| checks.handles.table(&checks.catalog, oid));
@@ -84,6 +79,20 @@ pub(super) fn follow(
         }
     }
     Ok(())
+}
+
+/// 23503 where rows refer to one with key `old`.
+pub(super) fn refuse(
+    change: &mut Change<'_>,
+    constraint: &Constraint,
+    key: &ForeignKey,
+    old: &[Datum],
+) -> Result<()> {
+    let left = change.checks.referring(change.txn, constraint, key, old, 1)?;
+    match left.is_empty() {
+        true => Ok(()),
+        false => Err(still_referenced(change, constraint, key, old)),
+    }
 }
 
 fn refers(table: &Table, key: &ForeignKey, row: &[Datum], old: &[Datum]) -> bool {

@@ -51,6 +51,8 @@ enum What {
     Refers { values: Vec<Datum> },
     /// A row with this key is gone, or has another key now.
     Gone { old: Vec<Datum>, new: Option<Vec<Datum>> },
+    /// A row with this key was erased: nobody may refer to it, whatever the foreign key does else.
+    Erased { old: Vec<Datum> },
 }
 
 /// How far the lists had come.
@@ -306,6 +308,18 @@ impl Checks {
         }
     }
 
+    /// A row was erased.
+    pub(crate) fn erased(&mut self, table: &Table, old: &[Datum]) {
+        for constraint in &table.def().referenced_by {
+            if let Some(key) = constraint.foreign_key() {
+                let old = pick(old, &key.referenced);
+                if !old.iter().any(Datum::is_null) {
+                    self.push(constraint, What::Erased { old });
+                }
+            }
+        }
+    }
+
     fn refers(
         &mut self,
         table: &Table,
@@ -368,6 +382,10 @@ impl Checks {
             (What::Gone { old, new }, Some(key)) => {
                 let mut change = Change { txn, values, checks: self };
                 action::follow(&mut change, constraint, key, old, new.as_deref())
+            }
+            (What::Erased { old }, Some(key)) => {
+                let mut change = Change { txn, values, checks: self };
+                action::refuse(&mut change, constraint, key, old)
             }
             (_, None) => Ok(()),
         }

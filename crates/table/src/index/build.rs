@@ -2,17 +2,17 @@
 //!
 //! ```text
 //!   SHARE lock on the table (the caller's): nobody writes
-//!   rows of the transaction's view ──> entries ──sort──> a bulk load, where all is fresh and large
-//!                                                  └──> writes of the transaction otherwise
+//!   rows of the transaction's view ──> entries ──few──> sorted, writes of the transaction
+//!                                          └─────many─> store::Sorter, a load of the transaction
 //! ```
 //!
 //! The entries become part of the commit that makes the index. Of a large table they go to the store's
-//! files at once and the log only names them. Keys that must be unique are seen to here, where all
+//! files, in bounded memory, and the log only names them. Keys that must be unique are seen to where the
 //! entries lie sorted: equal ones are neighbours.
 
 use std::sync::Arc;
 
-use store::Op;
+use store::{Op, Sorted, Sorter, Twice};
 use txn::View;
 use types::{Datum, Object, SqlState};
 
@@ -26,23 +26,22 @@ const ROWS_AT_ONCE: usize = 1_000;
 
 impl Table {
     /// Fills the index at a position of [`Table::indexes`], which has no entries. The caller keeps
-    /// others from writing to the table, and sees all that is committed. With `bulk` a large index is
-    /// loaded, which a transaction can do once, and only for a table of entries that it has itself made
-    /// and not written to.
+    /// others from writing to the table, and sees all that is committed.
     ///
     /// # Errors
     /// 23505 where two rows have equal keys.
-    pub fn build_index(
-        self: &Arc<Self>,
-        change: &mut Change<'_>,
-        at: usize,
-        bulk: bool,
-    ) -> Result<()> {
+    pub fn build_index(self: &Arc<Self>, change: &mut Change<'_>, at: usize) -> Result<()> {
         let index = &self.indexes()[at];
         let Some(storage) = index.storage() else { return Ok(()) };
+        let engine = Arc::clone(change.txn.engine());
+        let can_load = !index.is_checked_late()
+            && !change.txn.touches(storage)
+            && engine.store().is_fresh(storage)?;
         let latest = change.txn.latest();
         let view = View::of(change.txn, &latest);
         let mut entries: Vec<Entry> = Vec::new();
+        let mut sorter = Sorter::new(storage);
+        let mut is_loaded = false;
         let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
         let mut batch = Batch::new();
         while !cursor.is_at_end() {
@@ -51,19 +50,26 @@ impl Table {
             for row in batch.iter() {
                 entries.extend(index.entries(&row.to_datums()?, row.key(), change.values)?);
             }
+            is_loaded |= can_load && entries.len() > WRITTEN_MAX;
+            if is_loaded {
+                for Entry { key, value, .. } in entries.drain(..) {
+                    sorter.put(engine.store(), &key, |out| out.extend_from_slice(&value))?;
+                }
+            }
+        }
+        if is_loaded {
+            return match sorter.finish(engine.store())? {
+                Sorted::Loaded(loaded) => Ok(change.txn.attach(loaded)?),
+                Sorted::Twice(Twice { key, value }) => {
+                    let row = Entry::row_key(&key, &value)?;
+                    Err(self.not_unique(view, index, row, change.values))
+                }
+            };
         }
         entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
         if let Some(twice) = first_twice(index, &entries) {
-            return Err(self.not_unique(view, index, twice, change.values));
-        }
-        if bulk && entries.len() > WRITTEN_MAX {
-            let engine = Arc::clone(change.txn.engine());
-            let mut load = engine.store().bulk();
-            for entry in &entries {
-                load.put(storage, &entry.key, &entry.value)?;
-            }
-            change.txn.attach(load.finish()?);
-            return Ok(());
+            let row = Entry::row_key(&twice.key, &twice.value)?;
+            return Err(self.not_unique(view, index, row, change.values));
         }
         for entry in entries {
             change.txn.write(storage, entry.key, Op::Put(entry.value))?;
@@ -71,16 +77,15 @@ impl Table {
         Ok(())
     }
 
-    /// 23505 of an index that cannot be made.
+    /// 23505 of an index that cannot be made: the row at `key` is one of two with equal keys.
     fn not_unique(
         self: &Arc<Self>,
         view: View<'_>,
         index: &Index,
-        entry: &Entry,
+        key: &[u8],
         values: &mut dyn RowValues,
     ) -> Error {
         let mut describe = || -> Result<String> {
-            let key = Entry::row_key(&entry.key, &entry.value)?;
             let row = self.get(view, key)?.ok_or(Error::Damaged { what: "an index entry" })?;
             let row: Vec<Datum> = row.to_datums()?;
             index.describe(self.relation(), &row, values)

@@ -12,15 +12,7 @@
 //! finds may be too much (items are there, but not where they should be, or hashes agree): whoever
 //! searches looks at the rows again. It never finds too little, for questions that imply items.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use txn::{KeyRange, View};
 use types::{DatumRef, JsonbRef, KeyOrder, Repr, key};
-
-use super::{Entry, Index};
-use crate::rows::Table;
-use crate::{Error, Result};
 
 /// How values are taken apart: the operator class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +27,7 @@ pub enum GinClass {
 
 impl GinClass {
     /// The class with this name, or the usual one of such values.
-    pub(super) fn of(repr: Repr, class: Option<&str>) -> GinClass {
+    pub fn of(repr: Repr, class: Option<&str>) -> GinClass {
         match (repr, class) {
             (Repr::Jsonb, Some("jsonb_path_ops")) => GinClass::JsonbPath,
             (Repr::Jsonb, _) => GinClass::Jsonb,
@@ -49,15 +41,28 @@ const NAME: u8 = 1;
 const SCALAR: u8 = 2;
 const HASH: u8 = 3;
 
+/// The item of a scalar of a `jsonb` that is the value of a field.
+pub(super) fn scalar(column: usize, value: JsonbRef<'_>) -> Vec<u8> {
+    item(column, SCALAR, DatumRef::Jsonb(value))
+}
+
+/// The item of a scalar of a `jsonb` at the end of a way of names.
+pub(super) fn hashed(column: usize, way: &[String], value: JsonbRef<'_>) -> Vec<u8> {
+    let way = way.iter().fold(HASH_START, |way, name| hash(hash(way, name.as_bytes()), &[0]));
+    let mut found = Vec::with_capacity(1);
+    hashes(column, value, way, &mut found);
+    found.pop().unwrap_or_default()
+}
+
 /// The item that a name of a `jsonb`, or an element of an array, is: for `?`, and for `&&`.
-pub fn item_of(class: GinClass, column: usize, value: DatumRef<'_>) -> Vec<u8> {
+pub(super) fn item_of(class: GinClass, column: usize, value: DatumRef<'_>) -> Vec<u8> {
     let kind = if class == GinClass::Array { ELEMENT } else { NAME };
     item(column, kind, value)
 }
 
 /// Appends the items of a value: of one that is stored, and of one that stored values shall contain
 /// (`@>`), which then have all of them.
-pub fn items(class: GinClass, column: usize, value: DatumRef<'_>, out: &mut Vec<Vec<u8>>) {
+pub(super) fn items(class: GinClass, column: usize, value: DatumRef<'_>, out: &mut Vec<Vec<u8>>) {
     match (class, value) {
         (_, DatumRef::Array(array)) => {
             let elements = array.iter().filter(|element| !element.is_null());
@@ -111,40 +116,4 @@ const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 /// FNV-1a: it is stored, so it stays what it is.
 fn hash(start: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-impl Index {
-    /// The keys of the rows that have all of these items, or any of them, in the order of the rows.
-    pub fn rows_with(
-        &self,
-        table: &Arc<Table>,
-        view: View<'_>,
-        items: &[Vec<u8>],
-        all: bool,
-    ) -> Result<Vec<Vec<u8>>> {
-        let mut found: Option<Vec<Vec<u8>>> = None;
-        for item in items {
-            let mut with = Vec::new();
-            let storage = self.storage().unwrap_or(table.storage());
-            let mut cursor = txn::Cursor::new(storage, KeyRange::prefix(item.clone()), false);
-            cursor.fill::<Error>(view, |key, row| {
-                with.push(Entry::row_key(key, row.base())?.to_vec());
-                Ok(ControlFlow::Continue(()))
-            })?;
-            found = Some(match found {
-                None => with,
-                Some(mut known) if all => {
-                    known.retain(|key| with.binary_search(key).is_ok());
-                    known
-                }
-                Some(mut known) => {
-                    known.extend(with);
-                    known.sort_unstable();
-                    known.dedup();
-                    known
-                }
-            });
-        }
-        Ok(found.unwrap_or_default())
-    }
 }

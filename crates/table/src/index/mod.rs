@@ -22,6 +22,7 @@
 
 mod build;
 mod gin;
+mod search;
 mod shape;
 
 use std::sync::Arc;
@@ -29,7 +30,8 @@ use std::sync::Arc;
 use store::TableId;
 use types::{Datum, DatumRef, KeyOrder, key, row, text};
 
-pub use gin::{GinClass, item_of, items};
+pub use gin::GinClass;
+pub use search::{Ask, Query};
 pub use shape::KeyShape;
 
 use crate::catalog::{IndexKey, IndexMethod, IndexPart, Relation};
@@ -134,6 +136,11 @@ impl Index {
     /// What the catalog says of it.
     pub fn relation(&self) -> &Arc<Relation> {
         &self.relation
+    }
+
+    /// True where entries with equal keys may stand beside each other for a while.
+    pub(crate) fn is_checked_late(&self) -> bool {
+        matches!(self.kind, Kind::Deferrable { .. })
     }
 
     /// Where its entries lie; none where it is the rows themselves.

@@ -56,11 +56,26 @@ impl Table {
         from: Csn,
         to: Csn,
     ) -> Result<Vec<RowVersion>> {
+        let forgotten = now.engine().table(self.storage()).forgotten();
+        self.kept_versions(now, key, from.max(forgotten), to)
+    }
+
+    /// The versions that the store still has, those included of which the past is to be forgotten.
+    pub(super) fn every_version(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<RowVersion>> {
+        self.kept_versions(now, key, Csn::ZERO, Csn::MAX)
+    }
+
+    fn kept_versions(
+        &self,
+        now: &Snapshot,
+        key: &[u8],
+        from: Csn,
+        to: Csn,
+    ) -> Result<Vec<RowVersion>> {
         let store = now.engine().store();
         let storage = self.storage();
         let to = to.min(now.csn());
-        let kept = now.engine().table(storage).forgotten().max(store.horizon(storage));
-        let from = from.max(kept);
+        let from = from.max(store.horizon(storage));
         if from > to {
             return Ok(Vec::new());
         }

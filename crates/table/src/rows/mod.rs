@@ -23,7 +23,10 @@
 //! | `change` | [`Change`], [`RowValues`]: what a change needs |
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
+//! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
+//! | `eras` | [`Era`]: where the rows of a relation are, and were |
+//! | `erase` | [`erase`](erase()): rows that never were |
 //! | `patch` | small changes of large rows |
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
@@ -32,10 +35,13 @@
 mod change;
 mod count;
 mod cursor;
+mod eras;
+mod erase;
 mod handles;
 mod history;
 mod ids;
 mod layout;
+mod load;
 mod moves;
 pub(crate) mod patch;
 mod table;
@@ -45,8 +51,12 @@ mod tests;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
+pub(crate) use erase::ERASURES;
+pub use erase::{Erasure, RowAt, clean, erase, erasures};
+pub use eras::Era;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};
+pub use load::Load;
 pub use table::Table;
 pub(crate) use table::position;

@@ -237,15 +237,11 @@ impl Table {
 
     /// Writes a new row and its entries.
     fn add(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
-        let key = if self.keyed_by.is_empty() {
-            self.ids.next(change.txn.engine(), self.storage)?.to_vec()
-        } else {
-            let key = self.key_of(self.keyed_by.iter().map(|at| &row[*at]));
-            if is_taken(change.txn, self.storage, &key)? {
-                return Err(self.duplicate(change.values, None, row));
-            }
-            key
-        };
+        let key = self.new_key(change.txn.engine(), row)?;
+        if !self.keyed_by.is_empty() && is_taken(change.txn, self.storage, &key)? {
+            change.txn.check_reads()?;
+            return Err(self.duplicate(change.values, None, row));
+        }
         change.txn.write(self.storage, key.clone(), Op::Put(self.encode(row)))?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(row, &key, change.values)? {
@@ -253,6 +249,14 @@ impl Table {
             }
         }
         Ok(key)
+    }
+
+    /// The key of a new row: of its values, or an id that no other row has.
+    pub(super) fn new_key(&self, engine: &txn::Engine, row: &[Datum]) -> Result<Vec<u8>> {
+        if self.keyed_by.is_empty() {
+            return Ok(self.ids.next(engine, self.storage)?.to_vec());
+        }
+        Ok(self.key_of(self.keyed_by.iter().map(|at| &row[*at])))
     }
 
     fn do_update(
@@ -317,7 +321,7 @@ impl Table {
     }
 
     /// Ends a row and its entries.
-    fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
+    pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
         change.txn.write(self.storage, key.to_vec(), Op::Delete)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
@@ -337,6 +341,7 @@ impl Table {
     ) -> Result<()> {
         let Some(storage) = index.storage() else { return Ok(()) };
         if entry.is_exclusive && is_taken(change.txn, storage, &entry.key)? {
+            change.txn.check_reads()?;
             return Err(self.duplicate(change.values, Some(index), row));
         }
         if let Some(prefix) = index.deferred_prefix(&entry) {
@@ -355,7 +360,7 @@ impl Table {
     // --- what a row must be ----------------------------------------------------------------------
 
     /// Refuses a row that the columns do not take.
-    fn check(&self, row: &[Datum], values: &dyn RowValues) -> Result<()> {
+    pub(super) fn check(&self, row: &[Datum], values: &dyn RowValues) -> Result<()> {
         let columns = &self.relation().columns;
         if row.len() != columns.len() {
             return Err(wrong_row("a value for each column"));

@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let mut txn = self.engine.begin(Isolation::Serializable);
-        txn.attach(loaded);
+        txn.attach(loaded).unwrap();
         let mut state = self.state();
         state.extend(rows);
         if self.random.below(3) > 0 {
@@ -218,7 +218,7 @@ fn power_loss_around_bulk_loads() {
             let mut bulk = reopened.store().bulk();
             fill(&mut bulk, &rows, rows.len()).unwrap();
             let mut next = reopened.begin(Isolation::ReadCommitted);
-            next.attach(bulk.finish().unwrap());
+            next.attach(bulk.finish().unwrap()).unwrap();
             let commit = next.commit(meta(&format!("commit {}", found + 1))).unwrap();
             assert_eq!(commit.csn.0 as usize, found + 1, "{what}");
             let mut expected = told.states[found].clone();
@@ -336,7 +336,7 @@ fn a_load_alone_is_a_commit() {
     let mut bulk = engine.store().bulk();
     bulk.put(T, b"k", b"v").unwrap();
     let mut txn = engine.begin(Isolation::ReadCommitted);
-    txn.attach(bulk.finish().unwrap());
+    txn.attach(bulk.finish().unwrap()).unwrap();
     assert!(!txn.is_read_only());
     let commit = txn.commit(meta("load")).unwrap();
     assert_eq!(state_of(&engine, commit.csn), State::from([(b"k".to_vec(), b"v".to_vec())]));
@@ -356,7 +356,7 @@ fn every_sync_of_a_load_is_needed() {
         let mut bulk = engine.store().bulk();
         fill(&mut bulk, &rows, rows.len()).unwrap();
         let mut txn = engine.begin(Isolation::ReadCommitted);
-        txn.attach(bulk.finish().unwrap());
+        txn.attach(bulk.finish().unwrap()).unwrap();
         assert_eq!(disk.faults_hit(), usize::from(lie.is_some()), "{lie:?} happens in the load");
         txn.commit(meta("load")).unwrap();
         let image = disk.image(disk.op_count(), &CrashPolicy::SyncedOnly, 1);

@@ -21,6 +21,7 @@ mod error;
 mod item;
 mod lexer;
 mod method;
+mod needs;
 mod parser;
 mod predicate;
 mod print;
@@ -33,6 +34,7 @@ use std::str::FromStr;
 pub use datetime::{Datetime, DatetimeKind, DatetimeMethod, Datetimes, NoDatetimes};
 pub use error::PathError;
 pub use item::Item;
+pub use needs::Needs;
 
 use run::{Found, Run};
 

@@ -1,0 +1,833 @@
+//! What can be said on the command line, and the help that teaches it.
+//!
+//! The texts here are the manual: each subcommand says in a sentence what it
+//! does and shows it on examples that work as printed.
+
+mod names;
+
+use std::path::PathBuf;
+
+use anywhen::Retention;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use names::{At, Place, Target};
+
+const ABOUT: &str = "\
+Anywhen keeps every version of everything.
+
+Documents (JSON) live in collections. Every write makes a new revision; any
+revision can be read, compared and explained, for ever: what changed, when,
+by whom, and why.";
+
+const FIRST_STEPS: &str = "\
+First steps:
+  anywhen put articles/a1 '{\"title\": \"Anywhen\", \"counter\": 0}'
+  anywhen edit articles/a1 set counter 1 --message 'first edit'
+  anywhen get articles/a1                 the document now
+  anywhen get articles/a1 --at 1          as it was in revision 1
+  anywhen history articles/a1             who, when, why
+  anywhen diff articles/a1 1 2            what changed
+  anywhen blame articles/a1               who last changed each line
+  anywhen import git . package.json       the whole history of a file out of git
+
+Exit codes: 0 done; 1 not found or not possible; 2 wrong usage; 3 disk or damaged data.
+'anywhen help COMMAND' shows examples of each command.";
+
+/// The whole command line.
+#[derive(Parser, Debug)]
+#[command(name = "anywhen", version, about = "Anywhen keeps every version of everything", long_about = ABOUT,
+    after_help = FIRST_STEPS, max_term_width = 100, disable_help_subcommand = false)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Global {
+    /// The folder that holds the data
+    #[arg(
+        long,
+        global = true,
+        env = "ANYWHEN_DATA",
+        value_name = "DIR",
+        default_value = "anywhen-data",
+        hide_env_values = true
+    )]
+    pub data: PathBuf,
+    /// Answer in JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Who writes, and why: kept with the revision.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Signed {
+    /// Who writes (default: the user of this system)
+    #[arg(long, env = "ANYWHEN_AUTHOR", value_name = "NAME", hide_env_values = true)]
+    pub author: Option<String>,
+    /// Why: kept with the revision
+    #[arg(long, short, value_name = "TEXT")]
+    pub message: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Make an empty data folder
+    #[command(after_help = "\
+Examples:
+  anywhen init                        makes ./anywhen-data
+  anywhen init --data /srv/contracts
+
+Writing commands make the folder themselves; init is for when you want it empty.")]
+    Init,
+    /// Write a whole document: a new one, or a new revision
+    #[command(after_help = "\
+Only what differs from the revision before is stored, and the parts that stayed
+keep their identity: history, blame and diff follow them through a put.
+
+Examples:
+  anywhen put articles/a1 article.json
+  anywhen put articles/a1 '{\"title\": \"Anywhen\", \"counter\": 0}'
+  curl -s https://example.org/a.json | anywhen put articles/a1 - --message 'nightly copy'")]
+    Put(PutArgs),
+    /// Read a document, now or at any moment of its past
+    #[command(after_help = "\
+A moment is one of
+  3                          a revision of this document
+  2026-11-21                 an instant: date, or date and time, UTC unless it says otherwise
+  '2026-11-21 10:30:00'      (also 2026-11-21T10:30:00+02:00, and @1795000000 in unix seconds)
+  authored:2024-05-01        the same, by the time that an import brought along
+  csn:17                     a commit of the whole database
+
+Examples:
+  anywhen get articles/a1
+  anywhen get articles/a1 --at 1
+  anywhen get articles/a1 --at '2026-11-21 10:30' --path title
+  anywhen get articles/a1 --max-level 2 --pretty
+  anywhen get articles/a1 --path items --top 100 --after 'items[99]'")]
+    Get(GetArgs),
+    /// Change parts of a document: each call is one revision
+    #[command(
+        subcommand_value_name = "CHANGE",
+        subcommand_help_heading = "Changes",
+        after_help = "\
+A path is `title`, `items[3].qty`, `$.items[3].qty` or `/items/3/qty`; `#12` is the node with
+that key.
+A value is JSON; with --text it is taken as a string.
+
+Examples:
+  anywhen edit articles/a1 set counter 1
+  anywhen edit articles/a1 set counter 2 author.name '\"Ada\"'     two changes, one revision
+  anywhen edit articles/a1 insert tags '\"new\"'                   at the end of an array
+  anywhen edit articles/a1 insert '$' '\"draft\"' --field state    a new field
+  anywhen edit articles/a1 rename title headline
+  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'
+  anywhen edit articles/a1 copy author '$' --field editor
+  anywhen edit articles/a1 remove 'tags[0]'"
+    )]
+    Edit(EditArgs),
+    /// Remove a document; its history stays
+    #[command(after_help = "\
+The past is not touched: history, and get --at a revision before, go on working.
+To have it back: anywhen revert COLLECTION/DOC REVISION.
+
+Examples:
+  anywhen rm articles/a1 --message 'withdrawn'")]
+    Rm(RmArgs),
+    /// Ask in SQL: from the command line, a file, a pipe, or line by line
+    #[command(after_help = "\
+Without -c and -f statements are read from standard input; at a terminal with line editing,
+history, completion and commands such as \\d (\\? lists them).
+The folder is opened by this command: where `anywhen serve` has it, use psql.
+
+Examples:
+  anywhen sql
+  anywhen sql -c 'CREATE TABLE person (id int PRIMARY KEY, name text)'
+  anywhen sql -c 'SELECT * FROM person FOR SYSTEM_TIME ALL' --format csv
+  anywhen sql -f schema.sql -f data.sql
+  anywhen sql -c 'COPY person FROM STDIN CSV' < person.csv")]
+    Sql(SqlArgs),
+    /// Serve the data to clients that speak PostgreSQL's protocol
+    #[command(after_help = "\
+Clients connect as they do to PostgreSQL: psql, drivers, tools. A data folder that has no
+passwords lets in clients of this machine alone; give a role a password (ALTER ROLE ...
+PASSWORD '...') before you listen on other addresses.
+
+A configuration file (TOML) can say the same as the flags:
+  pg-listen = [\"127.0.0.1:5433\"]
+  unix-socket-dir = \"/run/anywhen\"
+  hba = \"/etc/anywhen/pg_hba.conf\"
+  tls-certificate = \"server.crt\"
+  tls-key = \"server.key\"
+  tls-required = true
+  max-connections = 1000
+  threads = 4
+  slow-statement-ms = 500
+
+Examples:
+  anywhen serve
+  psql -h 127.0.0.1 -p 5433 -U postgres
+  anywhen serve --pg-listen 0.0.0.0:5432 --tls-certificate server.crt --tls-key server.key
+  anywhen serve --config /etc/anywhen.toml --check        looks, and does not serve")]
+    Serve(ServeArgs),
+    /// Make a collection, and say what it keeps
+    #[command(after_help = "\
+Writing commands make collections themselves, with every revision kept for ever; create is for
+when you want another.
+
+How much of the past a collection keeps (--history):
+  forever    every revision (the default)
+  90d        what was the newest at some time in the last 90 days; also s, m, h, w, y
+  none       the newest alone
+What lies before is taken away by compaction; who wrote when and why stays in the history.
+
+Examples:
+  anywhen create articles
+  anywhen create sessions --history 30d
+  anywhen create contracts --hashes --path-summary")]
+    Create(CreateArgs),
+    /// Change how much of the past a collection keeps
+    #[command(after_help = "\
+What is to be forgotten goes with a compaction, in the background or by `anywhen compact`; what
+was forgotten does not come back.
+
+Examples:
+  anywhen alter sessions --history 7d
+  anywhen alter sessions --history forever")]
+    Alter(AlterArgs),
+    /// Drop a collection; its past stays, unless it is purged
+    #[command(after_help = "\
+It takes the same time however large the collection is, and the name is free at once. What was in
+it can still be read at a moment before, as far as the collection's history is kept.
+
+With --purge the past of all that was ever dropped under this name is let go of; `anywhen compact`
+takes it away.
+
+Examples:
+  anywhen drop sessions
+  anywhen get sessions/s1 --at '2026-11-21 10:30'    as it was before
+  anywhen ls --dropped                               what was dropped, and when
+  anywhen drop sessions --purge")]
+    Drop(DropArgs),
+    /// List the collections, or the documents of one
+    #[command(after_help = "\
+Examples:
+  anywhen ls
+  anywhen ls --long                    with what each collection keeps
+  anywhen ls --dropped                 collections that were dropped, and when
+  anywhen ls articles
+  anywhen ls articles/2026-            only keys that begin so
+  anywhen ls articles --at 2026-01-01  what was there then")]
+    Ls(LsArgs),
+    /// The revisions of a document, newest first
+    #[command(after_help = "\
+Examples:
+  anywhen history articles/a1
+  anywhen history articles/a1 -n 5
+  anywhen history articles/a1 --json")]
+    History(HistoryArgs),
+    /// What changed between two revisions
+    #[command(after_help = "\
+Moves are shown as moves, renames as renames, and every change with its old value.
+
+Formats:
+  text      for reading (the default)
+  anywhen   JSON with node keys, paths, old and new values
+  rfc6902   a JSON Patch, which other tools can apply
+
+Examples:
+  anywhen diff articles/a1               the last change
+  anywhen diff articles/a1 1 3
+  anywhen diff articles/a1 1 3 --format rfc6902")]
+    Diff(DiffArgs),
+    /// Which revision last changed each line of a document, and who
+    #[command(after_help = "\
+Examples:
+  anywhen blame articles/a1
+  anywhen blame articles/a1 --at 5")]
+    Blame(BlameArgs),
+    /// Every value that one part of a document ever had
+    #[command(after_help = "\
+The time this takes grows with the changes of that part, not with the document's history.
+
+Examples:
+  anywhen node-history articles/a1 counter
+  anywhen node-history articles/a1 'items[0].qty'
+  anywhen node-history articles/a1 '#12'          by node key, also for what is gone")]
+    NodeHistory(NodeHistoryArgs),
+    /// Which paths a document has, and how many nodes stand at each
+    #[command(after_help = "\
+The elements of an array share a path: `/items/[]/sku`. A collection made with --path-summary
+keeps this with every version; of any other it is computed.
+
+Examples:
+  anywhen paths articles/a1
+  anywhen paths articles/a1 --at 1")]
+    Paths(PathsArgs),
+    /// Write a past revision again, as the newest
+    #[command(after_help = "\
+Nothing is lost: the revisions in between stay, and can be reverted to in turn.
+
+Examples:
+  anywhen revert articles/a1 2 --message 'the numbers were right before'")]
+    Revert(RevertArgs),
+    /// Bring in JSON files, folders, exports, or whole histories
+    #[command(
+        args_conflicts_with_subcommands = true,
+        subcommand_negates_reqs = true,
+        after_help = "\
+Examples:
+  anywhen import settings.json                    documents/settings
+  anywhen import settings.json --as conf/main     conf/main
+  anywhen import events.ndjson                    one document a line, keys 1, 2, 3 ...
+  anywhen import events.ndjson --as events --key id
+  anywhen import data/                            every .json file below, collection `data`
+  anywhen import git ~/code/app package.json      every version of a file in git
+  anywhen import history versions.ndjson.gz --as conf/main"
+    )]
+    Import(ImportArgs),
+    /// Write documents out: as lines, as files, or with all their history
+    #[command(after_help = "\
+Lines are {\"key\": ..., \"doc\": ...}; `anywhen import FILE.ndjson --as COLLECTION` reads them back.
+
+Examples:
+  anywhen export articles > articles.ndjson
+  anywhen export articles --to folder/            one file a document
+  anywhen export articles --at 2026-01-01
+  anywhen export articles/a1 --history > a1.ndjson    every revision; `import history` reads it back")]
+    Export(ExportArgs),
+    /// Check every checksum and every invariant of the data folder
+    #[command(after_help = "\
+Reads everything; changes nothing. Exit code 3 where something is damaged.
+
+Examples:
+  anywhen verify && echo all is well")]
+    Verify,
+    /// Rewrite the data folder in its smallest form
+    #[command(after_help = "\
+This happens in the background as the database grows; call it before an archive
+or a measurement. No version is lost, but those that a collection's history does not reach back
+to (`anywhen help create`).
+
+Examples:
+  anywhen compact")]
+    Compact,
+    /// Copy the database, whole and consistent, to a new folder
+    #[command(after_help = "\
+Examples:
+  anywhen backup /backup/anywhen-2026-11-21")]
+    Backup(BackupArgs),
+    /// Make a data folder out of a backup
+    #[command(after_help = "\
+The data folder (--data) must not exist yet: nothing is overwritten.
+
+Examples:
+  anywhen restore /backup/anywhen-2026-11-21
+  anywhen restore /backup/anywhen-2026-11-21 --data /srv/articles")]
+    Restore(RestoreArgs),
+    /// What the data folder holds, and how large it is
+    #[command(after_help = "\
+Examples:
+  anywhen stats
+  anywhen stats --json")]
+    Stats,
+    /// Read commands from standard input, one a line, on one open database
+    #[command(after_help = "\
+Lines are commands as above, without `anywhen`; words are split and quoted as in
+a shell, but {...} and [...] are taken as they stand; `#` begins a comment. Each line is answered before the next is read, and
+a write is durable when its answer appears. A failed line does not end the shell,
+but the exit code tells.
+
+Examples:
+  anywhen shell
+  printf '%s\\n' 'put a/1 {\"n\":1}' 'edit a/1 set n 2' 'history a/1' | anywhen shell")]
+    Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PutArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A file, `-` for standard input, or the JSON itself
+    #[arg(value_name = "FILE|-|JSON", default_value = "-")]
+    pub source: String,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GetArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+    /// Only this part
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<Place>,
+    /// Levels to show, counted from 1
+    #[arg(long, value_name = "N")]
+    pub max_level: Option<u32>,
+    /// Children to show in each array or object
+    #[arg(long, value_name = "N")]
+    pub max_children: Option<u32>,
+    /// Only the first N fields or elements of the document (or of --path), each whole
+    #[arg(long, value_name = "N")]
+    pub top: Option<u32>,
+    /// Of these, only those after this one: with --top, page by page
+    #[arg(long, value_name = "PATH")]
+    pub after: Option<Place>,
+    /// Nodes to show in all, the document itself counted as one
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u64>,
+    /// Show the node keys, kinds and counts as well
+    #[arg(long)]
+    pub metadata: bool,
+    /// Over several lines, indented
+    #[arg(long, short)]
+    pub pretty: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EditArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    #[command(subcommand)]
+    pub change: Change,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Change {
+    /// Give parts new values; a missing last field is made
+    #[command(
+        after_help = "Examples:\n  anywhen edit articles/a1 set counter 1\n  anywhen edit articles/a1 set title Anywhen --text"
+    )]
+    Set {
+        /// PATH VALUE, as often as needed
+        #[arg(num_args = 2.., required = true, value_names = ["PATH", "VALUE"], allow_negative_numbers = true)]
+        pairs: Vec<String>,
+        /// The values are plain text
+        #[arg(long)]
+        text: bool,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Put something new in
+    #[command(
+        after_help = "Examples:\n  anywhen edit articles/a1 insert tags '\"new\"'\n  anywhen edit articles/a1 insert 'tags[0]' '\"first\"' --before\n  anywhen edit articles/a1 insert '$' 0 --field counter"
+    )]
+    Insert {
+        /// The array or object to put it in, or the neighbour for --before and --after
+        place: Place,
+        /// JSON
+        #[arg(allow_negative_numbers = true)]
+        value: String,
+        /// The value is plain text
+        #[arg(long)]
+        text: bool,
+        #[command(flatten)]
+        where_: Where,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Give a field another name
+    #[command(after_help = "Examples:\n  anywhen edit articles/a1 rename author.name full_name")]
+    Rename {
+        /// The field
+        place: Place,
+        /// Its new name
+        name: String,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Take a part to another place; it keeps its identity and its history
+    #[command(
+        after_help = "Examples:\n  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'\n  anywhen edit articles/a1 move draft.title '$' --field title"
+    )]
+    Move {
+        /// What
+        place: Place,
+        /// Where to: an array or object, or the neighbour for --before and --after
+        to: Place,
+        #[command(flatten)]
+        where_: Where,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Put a copy of a part in another place
+    #[command(after_help = "Examples:\n  anywhen edit articles/a1 copy author '$' --field editor")]
+    Copy {
+        /// What
+        place: Place,
+        /// Where to: an array or object, or the neighbour for --before and --after
+        to: Place,
+        #[command(flatten)]
+        where_: Where,
+        #[command(flatten)]
+        signed: Signed,
+    },
+    /// Take parts out
+    #[command(after_help = "Examples:\n  anywhen edit articles/a1 remove 'tags[0]' state")]
+    Remove {
+        /// What
+        #[arg(required = true)]
+        places: Vec<Place>,
+        #[command(flatten)]
+        signed: Signed,
+    },
+}
+
+/// Where something new stands, seen from the place named.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub(crate) struct Where {
+    /// As the last child (the default)
+    #[arg(long)]
+    pub last: bool,
+    /// As the first child
+    #[arg(long)]
+    pub first: bool,
+    /// Just before it
+    #[arg(long)]
+    pub before: bool,
+    /// Just after it
+    #[arg(long)]
+    pub after: bool,
+    /// As the field of this name of the object
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RmArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LsArgs {
+    /// A collection, or COLLECTION/PREFIX
+    pub collection: Option<String>,
+    /// An instant or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+    /// What each collection keeps
+    #[arg(long, short, conflicts_with_all = ["collection", "at"])]
+    pub long: bool,
+    /// The collections that were dropped, and when
+    #[arg(long, conflicts_with_all = ["collection", "at", "long"])]
+    pub dropped: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreateArgs {
+    /// Its name
+    #[arg(value_name = "COLLECTION")]
+    pub name: String,
+    /// How much of the past is kept: forever, none, or a time such as 90d
+    #[arg(long, value_name = "TIME", default_value = "forever")]
+    pub history: Retention,
+    /// Keep a rolling hash of every document, which `verify` computes again
+    #[arg(long)]
+    pub hashes: bool,
+    /// Keep the path summary of every document, so that `paths` reads it and need not compute it
+    #[arg(long)]
+    pub path_summary: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AlterArgs {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub name: String,
+    /// How much of the past is kept: forever, none, or a time such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub history: Retention,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DropArgs {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub name: String,
+    /// Let go of its past, and of all that was dropped under this name
+    #[arg(long)]
+    pub purge: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HistoryArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// Only the newest N
+    #[arg(short = 'n', long = "limit", value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// From this revision (default: the one before the last)
+    pub from: Option<u64>,
+    /// To this one (default: the last)
+    pub to: Option<u64>,
+    /// How to write it
+    #[arg(long, value_enum)]
+    pub format: Option<DiffFormat>,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DiffFormat {
+    /// For reading
+    Text,
+    /// JSON with node keys, paths, old and new values
+    Anywhen,
+    /// A JSON Patch
+    Rfc6902,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BlameArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NodeHistoryArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// The part, for example items[3].qty
+    pub place: Place,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PathsArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// A revision, an instant, authored:INSTANT or csn:N
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<At>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RevertArgs {
+    /// The document
+    #[arg(value_name = "COLLECTION/DOC")]
+    pub target: Target,
+    /// The revision to write again
+    pub revision: u64,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub from: Option<ImportFrom>,
+    /// A .json file, a .ndjson file (.gz too), or a folder
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub path: Option<PathBuf>,
+    /// Where it goes: COLLECTION, or COLLECTION/DOC for a .json file
+    #[arg(long = "as", value_name = "COLLECTION[/DOC]")]
+    pub target: Option<String>,
+    /// For .ndjson: the field of each line that becomes the key
+    #[arg(long, value_name = "FIELD")]
+    pub key: Option<String>,
+    #[command(flatten)]
+    pub signed: Signed,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum ImportFrom {
+    /// Every version of a JSON file in a git repository, renames included
+    #[command(after_help = "\
+Each version becomes a revision with its author, its time (as authored time) and
+its message. Versions that are not valid JSON are skipped, and counted.
+
+Examples:
+  anywhen import git . package.json
+  anywhen import git ~/code/app config/schema.json --as schemas/app")]
+    Git {
+        /// The repository
+        repository: PathBuf,
+        /// The file, as named in the newest commit
+        path: String,
+        /// Where it goes (default: git/PATH)
+        #[arg(long = "as", value_name = "COLLECTION/DOC")]
+        target: Option<Target>,
+        /// Only the main line: what a merge brought counts as the merge's
+        #[arg(long)]
+        first_parent: bool,
+    },
+    /// The versions of a document, one a line
+    #[command(after_help = "\
+Each line is {\"doc\": ..., \"time\": unix seconds, \"author\": ..., \"message\": ...}; only
+`doc` is needed, and without it the line says that the document was removed.
+Oldest first. `anywhen export COLLECTION/DOC --history` writes such lines.
+
+Examples:
+  anywhen import history versions.ndjson.gz --as conf/main")]
+    History {
+        /// A .ndjson file (.gz too), or - for standard input
+        file: PathBuf,
+        /// Where it goes
+        #[arg(long = "as", value_name = "COLLECTION/DOC")]
+        target: Target,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// COLLECTION or COLLECTION/DOC
+    #[arg(value_name = "COLLECTION[/DOC]")]
+    pub target: String,
+    /// As things were at this moment
+    #[arg(long, value_name = "MOMENT", conflicts_with = "history")]
+    pub at: Option<At>,
+    /// Every revision of a document, oldest first
+    #[arg(long, conflicts_with = "to")]
+    pub history: bool,
+    /// Write one file a document into this folder
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BackupArgs {
+    /// A folder that does not exist yet
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RestoreArgs {
+    /// The backup
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_shows_examples() {
+        Arguments::command().debug_assert();
+        for command in Arguments::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            let shown = help.is_some_and(|help| help.contains("Examples:\n  "));
+            assert!(shown, "`{}` shows no example", command.get_name());
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SqlArgs {
+    /// Ask a server instead of opening the data here: postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "URL", env = "ANYWHEN_URL", hide_env_values = true)]
+    pub url: Option<String>,
+    /// Run these statements, and end; may be given again
+    #[arg(long, short, value_name = "SQL")]
+    pub command: Vec<String>,
+    /// Run the statements in a file, and end; may be given again
+    #[arg(long, short, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
+    /// How rows are written [default: table]
+    #[arg(long, value_enum)]
+    pub format: Option<SqlFormat>,
+    /// Go on after a statement that failed
+    #[arg(long)]
+    pub keep_going: bool,
+}
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SqlFormat {
+    /// A table; one value a line where it would be wider than the terminal
+    Table,
+    /// Comma-separated, with the names of the columns in front
+    Csv,
+    /// An array of objects for each statement
+    Json,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Listen here for PostgreSQL's protocol; may be given again [default: 127.0.0.1:5433]
+    #[arg(long, env = "ANYWHEN_PG_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
+    pub pg_listen: Vec<std::net::SocketAddr>,
+    /// A folder for a socket, for clients of this machine
+    #[arg(long, env = "ANYWHEN_UNIX_SOCKET_DIR", value_name = "DIR")]
+    pub unix_socket_dir: Option<PathBuf>,
+    /// A file that says the same as these flags, in TOML
+    #[arg(long, env = "ANYWHEN_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Who may come in, and how: lines as in pg_hba.conf
+    #[arg(long, env = "ANYWHEN_HBA", value_name = "FILE")]
+    pub hba: Option<PathBuf>,
+    /// The certificate of this server, PEM
+    #[arg(long, env = "ANYWHEN_TLS_CERTIFICATE", value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, PEM
+    #[arg(long, env = "ANYWHEN_TLS_KEY", value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// Let nobody in from other machines without TLS
+    #[arg(long)]
+    pub tls_required: bool,
+    /// Clients at the same time [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub max_connections: Option<usize>,
+    /// Threads that serve clients [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Log statements that take so many milliseconds or more
+    #[arg(long, value_name = "MS")]
+    pub slow_statement_ms: Option<u64>,
+    /// The least weighty events that are logged
+    #[arg(long, env = "ANYWHEN_LOG", value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
+    pub log_level: LogLevel,
+    /// How it is logged
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// Look at configuration and data, say what would be done, and end
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// How weighty an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}

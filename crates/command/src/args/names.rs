@@ -1,0 +1,112 @@
+//! Words that name something: a document, a part of one, a moment of the past.
+
+use std::str::FromStr;
+
+use crate::time;
+
+/// `COLLECTION/DOC`. A document's key may hold more slashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub collection: String,
+    pub key: String,
+}
+
+impl FromStr for Target {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('/') {
+            Some((collection, key)) if !collection.is_empty() && !key.is_empty() => {
+                Ok(Self { collection: collection.to_owned(), key: key.to_owned() })
+            }
+            _ => Err("a document is named COLLECTION/DOC, for example articles/a1".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.collection, self.key)
+    }
+}
+
+/// A part of a document, by path or by node key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// From `$` on, or a JSON pointer from `/` on.
+    Path(String),
+    Key(u64),
+}
+
+impl FromStr for Place {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(key) = text.strip_prefix('#') {
+            return match key.parse() {
+                Ok(key) => Ok(Self::Key(key)),
+                Err(_) => Err("a node key is `#` and a number, for example #12".to_owned()),
+            };
+        }
+        Ok(Self::Path(match text.as_bytes().first() {
+            None => return Err("a path is needed; `$` is the whole document".to_owned()),
+            // Whole already, or a JSON pointer.
+            Some(b'$' | b'/') => text.to_owned(),
+            Some(b'[' | b'.') => format!("${text}"),
+            Some(_) => format!("$.{text}"),
+        }))
+    }
+}
+
+/// A moment of the past, as the user named it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    Revision(u64),
+    /// Microseconds since 1970.
+    Time(u64),
+    /// Microseconds since 1970, by the time that an import brought along.
+    Authored(u64),
+    Csn(u64),
+}
+
+impl FromStr for At {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(number) = text.strip_prefix("csn:") {
+            return number
+                .parse()
+                .map(Self::Csn)
+                .map_err(|_| "after csn: comes a number".to_owned());
+        }
+        if let Some(instant) = text.strip_prefix("authored:") {
+            return time::parse(instant).map(Self::Authored);
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return match text.parse() {
+                Ok(0) | Err(_) => Err("revisions are counted from 1".to_owned()),
+                Ok(revision) => Ok(Self::Revision(revision)),
+            };
+        }
+        time::parse(text).map(Self::Time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_completed_and_moments_told_apart() {
+        assert_eq!("a.b[1]".parse(), Ok(Place::Path("$.a.b[1]".to_owned())));
+        assert_eq!("[1].a".parse(), Ok(Place::Path("$[1].a".to_owned())));
+        assert_eq!("$".parse(), Ok(Place::Path("$".to_owned())));
+        assert_eq!("#12".parse(), Ok(Place::Key(12)));
+        assert!("".parse::<Place>().is_err() && "#x".parse::<Place>().is_err());
+        assert_eq!("3".parse(), Ok(At::Revision(3)));
+        assert_eq!("csn:17".parse(), Ok(At::Csn(17)));
+        assert_eq!("1970-01-02".parse(), Ok(At::Time(86_400_000_000)));
+        assert_eq!("authored:1970-01-02".parse(), Ok(At::Authored(86_400_000_000)));
+        assert!("0".parse::<At>().is_err() && "soon".parse::<At>().is_err());
+        assert!("a".parse::<Target>().is_err() && "/a".parse::<Target>().is_err());
+        let target: Target = "a/b/c".parse().unwrap();
+        assert_eq!((target.collection.as_str(), target.key.as_str()), ("a", "b/c"));
+    }
+}

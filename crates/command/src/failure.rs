@@ -1,0 +1,210 @@
+//! What went wrong, told so that the reader knows what to do next.
+//!
+//! ```text
+//!   error: no document "a2" in the collection "articles"
+//!   hint:  see what is there with `anywhen ls articles`
+//! ```
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anywhen::{DocumentError, Error};
+use owo_colors::OwoColorize;
+use store::StoreError;
+use txn::{EngineError, TxnError};
+
+use crate::json_out::Object;
+
+/// What a command returns.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// Why a command failed, and with which exit code the process ends.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    hint: Option<String>,
+}
+
+/// The exit code, by its meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Not found, or asked for what cannot be: 1.
+    Refused,
+    /// The command line is wrong: 2.
+    Usage,
+    /// The disk failed, or the data are damaged: 3.
+    Broken,
+    /// Nobody reads the output any more: 0, and nothing is said.
+    Unread,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    /// The caller asked for what is not there or cannot be.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, message)
+    }
+
+    /// Reading or writing `path` failed.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        // A file that was named and is not there is the caller's to put right.
+        let kind = match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory => Kind::Refused,
+            _ => Kind::Broken,
+        };
+        Self::new(kind, format!("{}: {error}", path.display()))
+    }
+
+    /// The same, with what to do about it; a hint that is there already stays.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// The same, with where it happened in front.
+    pub(crate) fn at(mut self, place: impl Display) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
+    /// True where going on makes no sense: a failed disk, or nobody reading.
+    pub(crate) fn ends_everything(&self) -> bool {
+        matches!(self.kind, Kind::Broken | Kind::Unread)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self.kind {
+            Kind::Unread => 0,
+            Kind::Refused => 1,
+            Kind::Usage => 2,
+            Kind::Broken => 3,
+        })
+    }
+
+    /// Says what went wrong on standard error.
+    pub(crate) fn report(&self, json: bool) {
+        if self.kind == Kind::Unread {
+            return;
+        }
+        if json {
+            let mut object = Object::new().text("error", &self.message);
+            if let Some(hint) = &self.hint {
+                object = object.text("hint", hint);
+            }
+            anstream::eprintln!("{}", object.end());
+            return;
+        }
+        anstream::eprintln!("{} {}", "error:".red().bold(), self.message);
+        if let Some(hint) = &self.hint {
+            anstream::eprintln!("{}  {hint}", "hint:".cyan());
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let failure = Self::new(kind_of(&error), chain(&error));
+        match error {
+            Error::Engine(EngineError::InUse { .. }) => {
+                failure.hint("another process has this folder open: end it, or use its shell")
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<DocumentError> for Failure {
+    fn from(error: DocumentError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+/// What the caller can put right is refused; everything else is the disk's or
+/// the data's.
+fn kind_of(error: &Error) -> Kind {
+    let refused = match error {
+        Error::NoDatabase(_)
+        | Error::Exists(_)
+        | Error::NotADatabase(_)
+        | Error::BadName { .. }
+        | Error::NoCollection { .. }
+        | Error::OptionsDiffer { .. } => true,
+        Error::Io { path, source } => return Failure::file(path, source).kind,
+        Error::Document(error) => document_refused(error),
+        Error::Engine(error) => engine_refused(error),
+        Error::Txn(error) => txn_refused(error),
+        Error::Store(error) => store_refused(error),
+        _ => false,
+    };
+    if refused { Kind::Refused } else { Kind::Broken }
+}
+
+fn document_refused(error: &DocumentError) -> bool {
+    match error {
+        DocumentError::Damaged(_) => false,
+        DocumentError::Store(error) => store_refused(error),
+        DocumentError::Txn(error) => txn_refused(error),
+        DocumentError::Engine(error) => engine_refused(error),
+        _ => true,
+    }
+}
+
+fn engine_refused(error: &EngineError) -> bool {
+    match error {
+        EngineError::InUse { .. } => true,
+        EngineError::Txn(error) => txn_refused(error),
+        EngineError::Store(error) => store_refused(error),
+        _ => false,
+    }
+}
+
+fn txn_refused(error: &TxnError) -> bool {
+    match error {
+        TxnError::Serialization { .. }
+        | TxnError::Deadlock
+        | TxnError::LockTimeout
+        | TxnError::TooLarge { .. }
+        | TxnError::NoSuchCommit { .. } => true,
+        TxnError::Store(error) => store_refused(error),
+        _ => false,
+    }
+}
+
+fn store_refused(error: &StoreError) -> bool {
+    matches!(error, StoreError::TooLarge { .. } | StoreError::Forgotten { .. })
+}
+
+/// Writing the answer failed: a closed pipe is no error of ours.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(Kind::Unread, ""),
+            _ => Self::new(Kind::Broken, format!("the answer cannot be written: {error}")),
+        }
+    }
+}
+
+/// The error and its sources, each once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,94 @@
+//! The command `anywhen`: all that the embeddable database does, from a shell.
+//!
+//! Nothing is decided here: the command line is read, the public interface of the library called, as
+//! any program could, and the answer printed.
+//!
+//! ```text
+//!   words ──args──> Command ──run──> read · write · collections · import · export · care · serve · sql
+//!                                       |         (each: Session -> Outcome)
+//!                                       v
+//!                            Database (the library)     render, screen ──> stdout
+//!                                                       failure ─────────> stderr, exit code
+//! ```
+//!
+//! Invariants:
+//! - Answers go to standard output, everything else (progress, notes, errors)
+//!   to standard error: output can always be piped.
+//! - Exit codes: 0 done; 1 not found, or asked for what cannot be; 2 the
+//!   command line is wrong; 3 the disk failed or the data are damaged.
+//! - With `--json` every answer is JSON, and so is every error.
+//! - Colours appear on terminals only, and never where `NO_COLOR` is set.
+
+mod args;
+mod care;
+mod collections;
+mod export;
+mod failure;
+mod git;
+mod import;
+mod json_out;
+mod progress;
+mod read;
+mod render;
+mod screen;
+mod serve;
+mod session;
+mod shell;
+mod sql;
+mod time;
+mod write;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use failure::Outcome;
+use session::Session;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut session = Session::new(&arguments.global);
+    let outcome = run(&mut session, &arguments.command);
+    // Closed in any case; what went wrong first is what is told.
+    let closed = session.close();
+    let outcome = outcome.and(closed);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report(arguments.global.json);
+            failure.exit_code()
+        }
+    }
+}
+
+/// Carries out one command. The shell calls this once for each line it reads.
+fn run(session: &mut Session, command: &Command) -> Outcome {
+    match command {
+        Command::Init => care::init(session),
+        Command::Put(a) => write::put(session, a),
+        Command::Get(a) => read::get(session, a),
+        Command::Edit(a) => write::edit(session, a),
+        Command::Rm(a) => write::rm(session, a),
+        Command::Sql(a) => sql::sql(session, a),
+        Command::Serve(a) => serve::serve(session, a),
+        Command::Create(a) => collections::create(session, a),
+        Command::Alter(a) => collections::alter(session, a),
+        Command::Drop(a) => collections::drop(session, a),
+        Command::Ls(a) => collections::ls(session, a),
+        Command::History(a) => read::history(session, a),
+        Command::Diff(a) => read::diff(session, a),
+        Command::Blame(a) => read::blame(session, a),
+        Command::NodeHistory(a) => read::node_history(session, a),
+        Command::Paths(a) => read::paths(session, a),
+        Command::Revert(a) => write::revert(session, a),
+        Command::Import(a) => import::import(session, a),
+        Command::Export(a) => export::export(session, a),
+        Command::Verify => care::verify(session),
+        Command::Compact => care::compact(session),
+        Command::Backup(a) => care::backup(session, a),
+        Command::Restore(a) => care::restore(session, a),
+        Command::Stats => care::stats(session),
+        Command::Shell => shell::shell(session),
+    }
+}

@@ -1,0 +1,91 @@
+//! Standard output: text that may carry colours, and bytes that never do.
+
+use std::io::{self, Write};
+
+use crate::failure::Outcome;
+
+/// Writes text and a line break. Colours are taken out where the output is no
+/// terminal, or where `NO_COLOR` is set.
+pub(crate) fn text(text: &str) -> Outcome {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes lines that each end in a line break already.
+pub(crate) fn lines(lines: &str) -> Outcome {
+    let mut out = anstream::stdout().lock();
+    out.write_all(lines.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes bytes as they are, and a line break.
+pub(crate) fn raw(bytes: &[u8]) -> Outcome {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.write_all(b"\n")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Says something beside the answer, on standard error.
+pub(crate) fn note(text: &str) {
+    anstream::eprintln!("{text}");
+}
+
+/// A count with its noun: `1 version`, `2 versions`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    match (number, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{} {stem}ies", grouped(number)),
+        _ => format!("{} {noun}s", grouped(number)),
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `17 B`, `1.5 KB`, `2.0 MB`: units of a thousand.
+pub(crate) fn bytes(number: u64) -> String {
+    let mut value = number as f64;
+    for unit in ["B", "KB", "MB", "GB"] {
+        if value < 1000.0 {
+            return match unit {
+                "B" => format!("{number} B"),
+                _ => format!("{value:.1} {unit}"),
+            };
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.1} TB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_nouns_agree() {
+        assert_eq!(count(1, "version"), "1 version");
+        assert_eq!(count(1_234_567, "entry"), "1,234,567 entries");
+        assert_eq!(count(0, "commit"), "0 commits");
+        assert_eq!((grouped(999), grouped(1000)), ("999".into(), "1,000".into()));
+        assert_eq!(
+            (bytes(999), bytes(1500), bytes(2_000_000)),
+            ("999 B".into(), "1.5 KB".into(), "2.0 MB".into())
+        );
+    }
+}

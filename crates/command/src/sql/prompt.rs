@@ -1,0 +1,120 @@
+//! A person at a terminal: line editing, history, completion.
+
+use std::path::PathBuf;
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Context, Editor, Helper, Highlighter, Hinter, Validator};
+
+use crate::failure::{Failure, Kind, Outcome};
+use crate::screen;
+use super::split::Splitter;
+use super::{Next, Shell};
+
+/// Words that are offered beside the names of the database.
+const WORDS: &str = "\
+ALTER ANALYZE AND AS ASC BEGIN BETWEEN BY CASE COMMIT COPY CREATE DELETE DESC DISTINCT DROP ELSE END \
+ERASE EXISTS EXPLAIN FOR FROM FULL GROUP HAVING HISTORY ILIKE IN INDEX INNER INSERT INTO IS JOIN LEFT \
+LIKE LIMIT MERGE NOT NULL OFFSET ON OR ORDER PRIMARY KEY REFERENCES RETURNING RIGHT ROLLBACK \
+SAVEPOINT SELECT SET SHOW SYSTEM_TIME SYSTEM_VERSION TABLE THEN TRUNCATE UNION UNIQUE UPDATE USING \
+VALUES VIEW WHEN WHERE WITH";
+
+#[derive(Helper, Hinter, Highlighter, Validator)]
+struct Names {
+    words: Vec<String>,
+}
+
+impl Completer for Names {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        position: usize,
+        _context: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let before = &line[..position];
+        let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        let start = before
+            .rfind(|c| !part_of_name(c))
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let begun = before[start..].to_lowercase();
+        let fits = |word: &&String| !begun.is_empty() && word.to_lowercase().starts_with(&begun);
+        Ok((start, self.words.iter().filter(fits).cloned().collect()))
+    }
+}
+
+/// Reads statements until the person leaves.
+pub(super) fn talk(shell: &mut Shell) -> Outcome {
+    screen::note("SQL as in PostgreSQL, and the past of every table: \\? for help, \\q to leave");
+    let broken = |error: ReadlineError| Failure::new(Kind::Broken, format!("terminal: {error}"));
+    let config = Config::builder()
+        .completion_type(CompletionType::List)
+        .auto_add_history(false)
+        .history_ignore_space(true)
+        .build();
+    let mut editor: Editor<Names, FileHistory> = Editor::with_config(config).map_err(broken)?;
+    let remembered = history_file();
+    if let Some(path) = &remembered {
+        // There is none the first time.
+        let _ = editor.load_history(path);
+    }
+    let mut splitter = Splitter::default();
+    loop {
+        editor.set_helper(Some(Names { words: words(shell) }));
+        let prompt = match (splitter.is_empty(), shell.source.is_in_transaction()) {
+            (true, false) => "anywhen=# ",
+            (true, true) => "anywhen=*# ",
+            (false, _) => "anywhen-# ",
+        };
+        let line = match editor.readline(prompt) {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => {
+                splitter = Splitter::default();
+                continue;
+            }
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(broken(error)),
+        };
+        if !line.trim().is_empty() {
+            let _ = editor.add_history_entry(&line);
+        }
+        let mut quits = false;
+        for piece in splitter.feed(&line) {
+            quits |= matches!(shell.piece(piece)?, Next::Quit);
+        }
+        if quits {
+            break;
+        }
+    }
+    if let Some(path) = &remembered {
+        // A history that cannot be kept is no reason to complain.
+        let _ = editor.save_history(path);
+    }
+    Ok(())
+}
+
+/// Where lines are remembered.
+fn history_file() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".anywhen_history"))
+}
+
+/// What can be completed now; inside a transaction nothing is asked, since asking could fail it.
+fn words(shell: &mut Shell) -> Vec<String> {
+    let mut words: Vec<String> = WORDS.split_whitespace().map(str::to_owned).collect();
+    if shell.source.is_in_transaction() {
+        return words;
+    }
+    let names = "SELECT c.relname::text FROM pg_catalog.pg_class c
+                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
+                 UNION SELECT a.attname::text FROM pg_catalog.pg_attribute a
+                 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND a.attnum > 0 LIMIT 5000";
+    if let Ok(answer) = shell.source.query(names, &[]) {
+        words.extend(answer.rows.into_iter().flatten().flatten());
+    }
+    words
+}

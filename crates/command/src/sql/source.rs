@@ -1,0 +1,139 @@
+//! Where answers come from: the database in this process, or a server.
+
+use std::io::{Read, Write};
+
+use anywhen::sql::{Connection, Error, Oid, Rows, ToSql};
+
+use super::wire::Client;
+
+/// Something that runs statements.
+pub(super) enum Source {
+    Embedded(Box<Connection>),
+    Server(Box<Client>),
+}
+
+/// A column of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub(super) name: String,
+    pub(super) ty: Oid,
+}
+
+/// What a statement gives, as it is shown; `None` for NULL.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) heads: Vec<Head>,
+    pub(super) rows: Vec<Vec<Option<String>>>,
+    /// `INSERT 0 1`; empty where nothing was run.
+    pub(super) tag: String,
+}
+
+/// Why a statement was refused; a notice has the same parts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) severity: String,
+    /// The SQLSTATE; empty where it is not a server that speaks.
+    pub(super) state: String,
+    pub(super) message: String,
+    pub(super) detail: Option<String>,
+    pub(super) hint: Option<String>,
+    /// Where in the text, in characters from 1.
+    pub(super) position: Option<u32>,
+    /// There is nobody to ask any more.
+    pub(super) is_end: bool,
+}
+
+impl Refusal {
+    pub(super) fn of(state: &str, message: String) -> Refusal {
+        Refusal { state: state.to_owned(), message, ..Refusal::default() }
+    }
+
+    /// The server is gone, or never was.
+    pub(super) fn lost(message: String) -> Refusal {
+        Refusal { message, is_end: true, ..Refusal::default() }
+    }
+
+    pub(super) fn hint(self, hint: &str) -> Refusal {
+        Refusal { hint: Some(hint.to_owned()), ..self }
+    }
+
+    pub(super) fn ending(self) -> Refusal {
+        Refusal { is_end: true, ..self }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal {
+            severity: error.severity.name().to_owned(),
+            state: error.state().code().to_owned(),
+            message: error.message().to_owned(),
+            detail: error.cause.detail().map(str::to_owned),
+            hint: error.cause.hint().map(str::to_owned),
+            position: error.position,
+            is_end: false,
+        }
+    }
+}
+
+fn answer(connection: &Connection, rows: &Rows) -> Answer {
+    let head = |column: &anywhen::sql::Column| Head { name: column.name.clone(), ty: column.ty.oid() };
+    let texts = |row: &Vec<anywhen::sql::Datum>| {
+        let pairs = row.iter().zip(&rows.columns);
+        pairs.map(|(value, column)| connection.text(value, column)).collect()
+    };
+    Answer {
+        heads: rows.columns.iter().map(head).collect(),
+        rows: rows.rows.iter().map(texts).collect(),
+        tag: rows.tag.to_string(),
+    }
+}
+
+impl Source {
+    /// Runs one statement; parameters are texts.
+    pub(super) fn query(&mut self, text: &str, parameters: &[&str]) -> Result<Answer, Refusal> {
+        match self {
+            Source::Embedded(connection) => {
+                let values: Vec<&dyn ToSql> =
+                    parameters.iter().map(|value| value as &dyn ToSql).collect();
+                let rows = connection.query(text, &values)?;
+                Ok(answer(connection, &rows))
+            }
+            Source::Server(client) => client.query(text, parameters),
+        }
+    }
+
+    /// Runs `COPY ... FROM STDIN`; returns the number of rows.
+    pub(super) fn copy_in(&mut self, text: &str, from: &mut dyn Read) -> Result<u64, Refusal> {
+        match self {
+            Source::Embedded(connection) => Ok(connection.copy_in(text, from)?),
+            Source::Server(client) => client.copy_in(text, from),
+        }
+    }
+
+    /// Runs `COPY ... TO STDOUT`; returns the number of rows.
+    pub(super) fn copy_out(&mut self, text: &str, to: &mut dyn Write) -> Result<u64, Refusal> {
+        match self {
+            Source::Embedded(connection) => Ok(connection.copy_out(text, to)?),
+            Source::Server(client) => client.copy_out(text, to),
+        }
+    }
+
+    /// The notices since the last call.
+    pub(super) fn notices(&mut self) -> Vec<Refusal> {
+        match self {
+            Source::Embedded(connection) => {
+                connection.notices().into_iter().map(Refusal::from).collect()
+            }
+            Source::Server(client) => client.notices(),
+        }
+    }
+
+    /// True inside a transaction block.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        match self {
+            Source::Embedded(connection) => connection.is_in_transaction(),
+            Source::Server(client) => client.is_in_transaction(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Instants as people write them, in microseconds since 1970, UTC.
+//!
+//! The arithmetic of the calendar (days of a date, date of a day) follows the
+//! well-known scheme of eras of 400 years that begin on the first of March:
+//! the leap day is then the last day of a year and needs no case of its own.
+
+const DAY_SECONDS: i64 = 86_400;
+const MICROS: i64 = 1_000_000;
+
+/// Reads `2026-11-21`, `2026-11-21 10:30[:00[.5]]`, the same with a `T`, with
+/// `Z` or an offset such as `+02:00` at the end, or `@` and unix seconds.
+/// Without an offset the time is UTC.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let wrong = || {
+        format!(
+            "{text:?} is no moment: give a revision number, a time such as '2026-11-21 10:30:00', \
+             authored:TIME or csn:N"
+        )
+    };
+    instant(text.trim()).and_then(|micros| u64::try_from(micros).ok()).ok_or_else(wrong)
+}
+
+fn instant(text: &str) -> Option<i64> {
+    if let Some(seconds) = text.strip_prefix('@') {
+        return seconds_to_micros(seconds);
+    }
+    let (date, rest) = match text.find(['T', 't', ' ']) {
+        Some(at) => (&text[..at], text[at + 1..].trim()),
+        None => (text, ""),
+    };
+    let mut parts = date.split('-');
+    let year = digits(parts.next()?, 4, 4)?;
+    let month = digits(parts.next()?, 2, 2).filter(|month| (1..=12).contains(month))?;
+    let day = digits(parts.next()?, 2, 2)?;
+    if parts.next().is_some() || day < 1 || day > days_in_month(year, month) {
+        return None;
+    }
+    let midnight = days_from_date(year, month, day) * DAY_SECONDS * MICROS;
+    if rest.is_empty() {
+        return Some(midnight);
+    }
+    let (clock, offset_seconds) = offset(rest)?;
+    Some(midnight + time_of_day(clock)? - offset_seconds * MICROS)
+}
+
+/// Splits `10:30:00+02:00` into the time of day and the offset in seconds.
+fn offset(text: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = text.strip_suffix(['Z', 'z']) {
+        return Some((clock.trim(), 0));
+    }
+    let Some(at) = text.find(['+', '-']) else {
+        return Some((text, 0));
+    };
+    let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
+    let zone = &text[at + 1..];
+    let (hours, minutes) = match zone.split_once(':') {
+        Some((hours, minutes)) => (digits(hours, 2, 2)?, digits(minutes, 2, 2)?),
+        None if zone.len() == 4 => (digits(zone.get(..2)?, 2, 2)?, digits(zone.get(2..)?, 2, 2)?),
+        None => (digits(zone, 2, 2)?, 0),
+    };
+    (hours <= 18 && minutes < 60)
+        .then_some((text[..at].trim(), sign * (hours * 3600 + minutes * 60)))
+}
+
+/// `10:30`, `10:30:00` or `10:30:00.25` in microseconds since midnight.
+fn time_of_day(text: &str) -> Option<i64> {
+    let mut parts = text.split(':');
+    let hours = digits(parts.next()?, 2, 2)?;
+    let minutes = digits(parts.next()?, 2, 2)?;
+    let seconds = match parts.next() {
+        Some(seconds) => seconds_to_micros(seconds)?,
+        None => 0,
+    };
+    let sane = hours < 24 && minutes < 60 && (0..60 * MICROS).contains(&seconds);
+    (sane && parts.next().is_none()).then_some((hours * 3600 + minutes * 60) * MICROS + seconds)
+}
+
+/// `12` or `12.25` seconds in microseconds; what is finer is cut off.
+fn seconds_to_micros(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let whole = digits(whole, 1, 12)?;
+    digits(fraction, 1, 18)?;
+    let fraction = format!("{fraction:0<6}");
+    Some(whole * MICROS + digits(&fraction[..6], 6, 6)?)
+}
+
+/// A number of `min` to `max` digits and nothing else.
+fn digits(text: &str, min: usize, max: usize) -> Option<i64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    if !plain || text.len() < min || text.len() > max {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// `2026-11-21 09:31:55`, UTC; what is finer than a second is not shown.
+pub(crate) fn show(micros: u64) -> String {
+    let (year, month, day, seconds) = split(micros);
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
+/// `2026-11-21T09:31:55.123456Z`, for programs.
+pub(crate) fn rfc3339(micros: u64) -> String {
+    let show = show(micros).replace(' ', "T");
+    format!("{show}.{:06}Z", micros % MICROS as u64)
+}
+
+/// `2026-11-21`.
+pub(crate) fn date(micros: u64) -> String {
+    let (year, month, day, _) = split(micros);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Year, month, day, and seconds since midnight.
+fn split(micros: u64) -> (i64, i64, i64, i64) {
+    let seconds = (micros / MICROS as u64) as i64;
+    let (year, month, day) = date_from_days(seconds.div_euclid(DAY_SECONDS));
+    (year, month, day, seconds.rem_euclid(DAY_SECONDS))
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01 to the date.
+fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// The date that lies `days` after 1970-01-01.
+fn date_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_read_in_every_form_that_the_help_names() {
+        let noon = 1_795_262_400 * 1_000_000; // 2026-11-21 12:00 UTC
+        for text in [
+            "2026-11-21 12:00",
+            "2026-11-21T12:00:00Z",
+            "2026-11-21t12:00:00.000z",
+            "2026-11-21 14:00:00+02:00",
+            "2026-11-21 07:00-0500",
+            "@1795262400",
+        ] {
+            assert_eq!(parse(text), Ok(noon), "{text}");
+        }
+        assert_eq!(parse("2026-11-21"), Ok(noon - 43_200_000_000));
+        assert_eq!(parse("@1.25"), Ok(1_250_000));
+        assert_eq!(parse("1970-01-01 00:00:00.000001999"), Ok(1));
+    }
+
+    #[test]
+    fn what_is_no_instant_is_refused() {
+        for text in [
+            "",
+            "now",
+            "2026-13-01",
+            "2026-02-29",
+            "2026-1-1",
+            "2026-11-21 25:00",
+            "1969-12-31",
+            "2026-11-21 10",
+            "2026-11-21 10:00:60",
+            "2026-11-21 10:00 +2",
+            "@",
+            "@x",
+            "@1.",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_400_years_comes_back() {
+        for day in 0..146_097u64 {
+            let text = date(day * 86_400_000_000);
+            assert_eq!(parse(&text), Ok(day * 86_400_000_000), "{text}");
+        }
+        assert_eq!(show(1_795_262_400_000_000), "2026-11-21 12:00:00");
+        assert_eq!(rfc3339(1_795_262_400_000_001), "2026-11-21T12:00:00.000001Z");
+    }
+}

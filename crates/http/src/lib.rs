@@ -1,0 +1,1 @@
+//! Documents over HTTP: every version of each, what changed between them, and changes as they come.

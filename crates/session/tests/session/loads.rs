@@ -1,0 +1,122 @@
+//! `COPY` into a table that never had rows: too much to be written row by row, and so loaded.
+
+use std::sync::Arc;
+
+use session::{Instance, Session};
+
+use crate::client::{connect, instance, query};
+
+const ROWS: usize = 30_000;
+
+/// The rows `id, name, half`, in an order of their own.
+fn rows() -> Vec<String> {
+    let shuffled = (0..ROWS).map(|at| at * 7919 % ROWS);
+    shuffled.map(|id| format!("{id}\tname {id}\t{}", id / 2)).collect()
+}
+
+/// What comes back of a statement, `data` being what a COPY is given.
+fn answer(session: &mut Session, text: &str, data: &[String]) -> String {
+    let mut shown = String::new();
+    let mut data = data.iter().map(String::as_str).chain(["\\."]);
+    query(session, text, &mut data, &mut shown);
+    let shown = shown.trim_end();
+    match shown.rsplit_once("\n(") {
+        // Rows without what is written above and below them.
+        Some((rows, _)) => rows.split_once('\n').map_or("", |(_, rows)| rows).to_owned(),
+        None => shown.to_owned(),
+    }
+}
+
+fn prepared() -> (Arc<Instance>, Session) {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let table = "create table t (id int primary key, name text unique, half int not null);
+        create index on t (half);
+        create table other (id int)";
+    assert_eq!(answer(&mut session, table, &[]).lines().last(), Some("CREATE TABLE"));
+    (instance, session)
+}
+
+const COUNTS: &str = "select count(*), sum(id), min(name), max(half) from t";
+const ALL: &str = "30000|449985000|name 0|14999";
+const NONE: &str = "0|NULL|NULL|NULL";
+
+/// The transaction sees what it has copied, by key and by index, changes it and goes back to savepoints;
+/// others see it once it has committed, and the past does not know it.
+#[test]
+fn the_transaction_sees_what_it_has_copied() {
+    let (instance, mut one) = prepared();
+    let mut other = connect(&instance);
+    answer(&mut one, "begin", &[]);
+    assert_eq!(answer(&mut one, "copy t from stdin", &rows()), "COPY 30000");
+    assert_eq!(answer(&mut one, COUNTS, &[]), ALL);
+    assert_eq!(answer(&mut other, COUNTS, &[]), NONE);
+    let by_index = "select id from t where half = 77 union all select id from t where name = 'name 5'";
+    assert_eq!(answer(&mut one, by_index, &[]), "154\n155\n5");
+    answer(&mut one, "savepoint s", &[]);
+    assert_eq!(answer(&mut one, "update t set half = -1 where id < 10", &[]), "UPDATE 10");
+    assert_eq!(answer(&mut one, "delete from t where id >= 20000", &[]), "DELETE 10000");
+    assert_eq!(answer(&mut one, "select count(*) from t where half = -1", &[]), "10");
+    answer(&mut one, "rollback to s", &[]);
+    assert_eq!(answer(&mut one, COUNTS, &[]), ALL);
+    let again = answer(&mut one, "insert into t values (30000, 'name 30000', 15000)", &[]);
+    assert_eq!(again, "INSERT 0 1");
+    assert_eq!(answer(&mut one, "delete from t where id = 30000", &[]), "DELETE 1");
+    assert_eq!(answer(&mut one, "commit", &[]), "COMMIT");
+    assert_eq!(answer(&mut other, COUNTS, &[]), ALL);
+    let versions = "select count(*), count(distinct _version) from t for system_time all";
+    assert_eq!(answer(&mut other, versions, &[]), "30000|1");
+    assert_eq!(answer(&mut other, "update t set half = 0 where id = 3", &[]), "UPDATE 1");
+    assert_eq!(answer(&mut other, versions, &[]), "30001|2");
+}
+
+/// Keys that come twice are told as an insertion tells them, whichever index knows, and nothing is there
+/// afterwards.
+#[test]
+fn keys_that_come_twice_are_refused() {
+    let (_instance, mut session) = prepared();
+    for (last, constraint, key) in [
+        ("7\tname x\t3", "t_pkey", "(id)=(7)"),
+        ("30001\tname 7\t3", "t_name_key", "(name)=(name 7)"),
+    ] {
+        let mut rows = rows();
+        rows.push(last.to_owned());
+        let refused = answer(&mut session, "copy t from stdin", &rows);
+        let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+        assert!(refused.contains(&message), "{refused}");
+        assert!(refused.contains(&format!("Key {key} already exists.")), "{refused}");
+        assert_eq!(answer(&mut session, COUNTS, &[]), NONE);
+    }
+    let mut rows = rows();
+    rows.push("30001\tname y\t\\N".to_owned());
+    let refused = answer(&mut session, "copy t from stdin", &rows);
+    assert!(refused.contains("null value in column \"half\""), "{refused}");
+    assert!(refused.contains("COPY t, line 30001"), "{refused}");
+    assert_eq!(answer(&mut session, COUNTS, &[]), NONE);
+    rows.pop();
+    assert_eq!(answer(&mut session, "copy t from stdin", &rows), "COPY 30000");
+    assert_eq!(answer(&mut session, COUNTS, &[]), ALL);
+}
+
+/// Beside another writer rows are written one by one, and nobody waits; foreign keys are checked either
+/// way, those that point into the table itself as well.
+#[test]
+fn nobody_waits_for_a_copy() {
+    let (instance, mut one) = prepared();
+    let mut other = connect(&instance);
+    answer(&mut other, "begin", &[]);
+    answer(&mut other, "insert into t values (-1, 'other', 0)", &[]);
+    assert_eq!(answer(&mut one, "copy t from stdin", &rows()), "COPY 30000");
+    answer(&mut other, "commit", &[]);
+    assert_eq!(answer(&mut one, "select count(*) from t", &[]), "30001");
+
+    answer(&mut one, "create table tree (id int primary key, up int references tree)", &[]);
+    let tree = |last: usize| -> Vec<String> {
+        (0..ROWS * 2).map(|id| format!("{id}\t{}", (id + 1) % last)).collect()
+    };
+    let refused = answer(&mut one, "copy tree from stdin", &tree(ROWS * 2 + 1));
+    assert!(refused.contains("Key (up)=(60000) is not present in table \"tree\""), "{refused}");
+    assert_eq!(answer(&mut one, "copy tree from stdin", &tree(ROWS * 2)), "COPY 60000");
+    let joined = "select count(*) from tree a join tree b on a.up = b.id";
+    assert_eq!(answer(&mut one, joined, &[]), "60000");
+}

@@ -1,0 +1,76 @@
+-- Rows are erased from the present and from all of the past.
+create table people (id int primary key, name text, email text unique, note text);
+create index on people (name);
+insert into people values (1, 'ada', 'a@x', null), (2, 'grace', 'g@x', null), (3, 'edsger', 'e@x', null);
+update people set name = 'ada l.' where id = 1;
+update people set email = 'a@y' where id = 1;
+update people set email = 'a@x' where id = 2;
+delete from people where id = 3;
+select version from commits order by version desc limit 1;
+select id, name, email, _version from people for system_time all order by id, _version;
+-- A row that was so once goes whole, and so does one that is gone.
+erase from people where name = 'ada' or email = 'e@x';
+select id, name, email from people order by id;
+select id, name, email, _version from people for system_time all order by id, _version;
+select id, name from people for system_version as of 5 order by id;
+select id from people for system_version as of 5 where email = 'a@x';
+select id from people for system_version as of 7 where email = 'a@x';
+select id from people for system_version as of 5 where name = 'ada';
+select _version, _op, old, new from table_changes('people', 0, 100);
+select version, name, rows, state <> 'done' as not_done from erasures;
+vacuum;
+select version, name, rows, pending, state from erasures;
+select id, name, email, _version from people for system_time all order by id, _version;
+select id from people for system_version as of 7 where email = 'a@x';
+-- Within a transaction it happens with the commit.
+begin;
+insert into people values (4, 'alan', 'al@x', null);
+erase from people where id in (2, 4) returning id, name;
+select count(*) from people;
+rollback;
+select id from people;
+begin;
+insert into people values (4, 'alan', 'al@x', null);
+erase from people where id = 4;
+insert into people values (1, 'ada again', 'a@y', 'new');
+commit;
+select id, name, _version from people for system_time all order by id, _version;
+-- Who is referred to is not erased, whatever the foreign key would do.
+create table pets (id int primary key, owner int references people on delete cascade);
+insert into pets values (1, 2);
+erase from people where id = 2;
+delete from pets;
+erase from people where id = 2;
+select id from people for system_time all;
+-- Rows without a key of their own; a table that was written anew.
+create table log (at int, what text);
+insert into log values (1, 'a'), (2, 'b'), (3, 'c');
+create index log_what on log (what);
+drop index log_what;
+alter table log alter at type text using at::text;
+update log set what = 'bb' where what = 'b';
+select at, what, _version, _system_to = 'infinity' as now from log for system_time all order by 1, 3;
+erase from log where what = 'b';
+select at, what, _version from log for system_time all order by 1, 3;
+truncate log;
+select count(*) from log for system_time all;
+erase from log;
+select count(*) from log for system_time all;
+select _op, old, new from table_changes('log', 0, 100);
+-- Rights and refusals.
+create view v as select * from people;
+erase from v;
+erase from nothing;
+create role bob;
+grant select on people to bob;
+set role bob;
+erase from people;
+reset role;
+grant delete on people to bob;
+set role bob;
+erase from people where id = 99;
+reset role;
+begin read only;
+erase from people;
+rollback;
+erase from pg_class;

@@ -1,0 +1,73 @@
+//! Sorting the entries of a new table into a bulk load.
+
+use crate::tests::corners::segments;
+use crate::tests::world::{PLAIN, SimRandom, World, seeds, small_options};
+use crate::{Csn, Sorted, Sorter};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use vfs::SimVfs;
+
+fn world(seed: u64) -> World {
+    World::new(seed, SimVfs::unrecorded(), small_options())
+}
+
+/// Entries in any order, with buffers that hold all of them, some, or one, become one sorted load, whether
+/// the runs have to be merged or not; and nothing else is left on the disk.
+#[test]
+fn whatever_the_order_it_is_one_load() {
+    seeds(600, 60, |seed| {
+        let dice = SimRandom::new(seed);
+        let world = world(seed);
+        let count = dice.below(300);
+        let mut rows: Vec<(Vec<u8>, Vec<u8>)> = (0..count)
+            .map(|i| (format!("{i:05}").into_bytes(), vec![i as u8; dice.below(40) as usize]))
+            .collect();
+        if dice.below(3) > 0 {
+            (1..rows.len()).for_each(|i| rows.swap(i, dice.below(i as u64 + 1) as usize));
+        }
+        let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer);
+        assert!(world.store.is_fresh(PLAIN).unwrap());
+        for (key, value) in &rows {
+            sorter.put(&world.store, key, |out| out.extend_from_slice(value)).unwrap();
+        }
+        let Sorted::Loaded(loaded) = sorter.finish(&world.store).unwrap() else {
+            panic!("no key comes twice")
+        };
+        assert_eq!(loaded.keys(), count);
+        world.store.ingest(Csn(1), &loaded).unwrap();
+        assert_eq!(world.store.is_fresh(PLAIN).unwrap(), count == 0);
+        let scan = world.store.scan(PLAIN, Bound::Unbounded, Bound::Unbounded, Csn(1), false);
+        let found: BTreeMap<_, _> =
+            scan.map(|item| item.map(|(key, value)| (key, value.base().to_vec())).unwrap()).collect();
+        assert_eq!(found, rows.into_iter().collect());
+        let files = world.store.verify(&mut |_, _| {}).unwrap();
+        assert!(files.problems.is_empty());
+        let named = loaded.spans().count();
+        assert_eq!(segments(&world.disk).len(), named, "{buffer} bytes");
+    });
+}
+
+/// A key that comes twice is found in one buffer as in two, and no file is left then; nor is one left of
+/// a sorter that is dropped.
+#[test]
+fn a_key_that_comes_twice_is_found() {
+    for buffer in [1, 60, 1 << 20] {
+        let world = world(1);
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer);
+        for (at, key) in ["d", "a", "c", "b", "e", "c", "f"].iter().enumerate() {
+            let value = |out: &mut Vec<u8>| out.extend_from_slice(format!("value {at}").as_bytes());
+            sorter.put(&world.store, key.as_bytes(), value).unwrap();
+        }
+        let Sorted::Twice(twice) = sorter.finish(&world.store).unwrap() else {
+            panic!("c comes twice")
+        };
+        assert_eq!((twice.key, twice.value), (b"c".to_vec(), b"value 5".to_vec()), "{buffer}");
+        let mut dropped = Sorter::with_buffer(PLAIN, buffer);
+        for key in 0..50u8 {
+            dropped.put(&world.store, &[key], |out| out.push(key)).unwrap();
+        }
+        drop(dropped);
+        assert!(segments(&world.disk).is_empty());
+    }
+}

@@ -1,0 +1,59 @@
+//! [`Era`]s: the tables of the store that have rows of a relation, or had.
+//!
+//! ```text
+//!   csn         10 ──────────── 30 ───────────────── 50 ─────────── now
+//!   storage 7   rows 1, 2, 3    TRUNCATE
+//!   storage 9                   rows 4, 5            ALTER ... TYPE
+//!   storage 12                                       rows 4, 5      the last era has no end
+//! ```
+//!
+//! Each has a handle by the catalog of its last commit: its columns are those that it had then.
+
+use std::sync::Arc;
+
+use store::Csn;
+use txn::Snapshot;
+
+use super::{Handles, Table};
+use crate::catalog::CatalogCache;
+use crate::{Error, Result};
+
+/// A table of the store that has rows of a relation, or had.
+#[derive(Clone, Debug)]
+pub struct Era {
+    /// The relation as it was at the end.
+    pub table: Arc<Table>,
+    /// The commit that gave the table up; `None` where rows are written there.
+    pub ended: Option<Csn>,
+}
+
+impl Era {
+    /// Those that `now` is the last of, and that were not over at commit `from`, oldest first.
+    pub fn of(
+        now: &Arc<Table>,
+        snapshot: &Snapshot,
+        from: Csn,
+        (cache, handles): (&CatalogCache, &Handles),
+    ) -> Result<Vec<Era>> {
+        let mut eras = Vec::new();
+        for past in cache.tables().past_of(now.relation().oid) {
+            if past.ended <= from || past.ended > snapshot.csn() {
+                continue;
+            }
+            let last = Csn(past.ended.0 - 1);
+            let then = snapshot.engine().snapshot_at(last).map_err(Error::from)?;
+            let table = handles.table(&*cache.at(&then)?, now.relation().oid);
+            eras.extend(table.map(|table| Era { table, ended: Some(past.ended) }));
+        }
+        eras.push(Era { table: Arc::clone(now), ended: None });
+        Ok(eras)
+    }
+
+    /// True where rows have the same keys as in another: by the values of the same columns.
+    pub fn has_keys_of(&self, other: &Era) -> bool {
+        let (one, other) = (&self.table, &other.table);
+        !one.keyed_by().is_empty()
+            && one.keyed_by() == other.keyed_by()
+            && one.shape() == other.shape()
+    }
+}

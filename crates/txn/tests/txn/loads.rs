@@ -1,0 +1,161 @@
+//! Bulk loads within a transaction: what it sees of them, and what becomes of them when it writes to
+//! their keys and goes back to savepoints.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+use store::{Op, TableId};
+use txn::{Cursor, Isolation, KeyRange, SerializationFailure, Transaction, TxnError};
+
+use vfs::seeds;
+
+use crate::common::{SimRandom, T, contents, engine, get, meta};
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Loads some keys that were never there.
+fn load(txn: &mut Transaction, rows: &Rows) {
+    let engine = txn.engine().clone();
+    let mut bulk = engine.store().bulk();
+    rows.iter().try_for_each(|(key, value)| bulk.put(T, key, value)).unwrap();
+    txn.attach(bulk.finish().unwrap()).unwrap();
+}
+
+fn seen(txn: &Transaction, reverse: bool) -> Rows {
+    let scan = txn.scan(T, Bound::Unbounded, Bound::Unbounded, reverse);
+    scan.map(|item| item.map(|(key, row)| (key, [row.base(), &deltas(&row)].concat())).unwrap())
+        .collect()
+}
+
+fn deltas(row: &txn::Row<'_>) -> Vec<u8> {
+    row.deltas().flat_map(|(_, delta)| delta.to_vec()).collect()
+}
+
+fn seen_by_cursor(txn: &Transaction, cursor: &mut Cursor, most: usize) -> Rows {
+    let mut rows = Rows::new();
+    let take = |key: &[u8], row: &txn::Row<'_>| {
+        rows.insert(key.to_vec(), [row.base(), &deltas(row)].concat());
+        Ok::<_, TxnError>(match rows.len() >= most {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    };
+    cursor.fill(txn.view(), take).unwrap();
+    rows
+}
+
+/// Random transactions of loads, writes to loaded and other keys, savepoints and ways back, beside a map:
+/// reads, scans and cursors agree with it at each step, and the commit is what they saw.
+#[test]
+fn loads_are_seen_as_writes_are() {
+    seeds(60, 60, |seed| {
+        let random = SimRandom::new(seed);
+        let engine = engine(seed);
+        let mut next = 0;
+        let mut committed = Rows::new();
+        for _ in 0..6 {
+            let mut txn = engine.begin(Isolation::ReadCommitted);
+            let mut now = committed.clone();
+            let mut saved = Vec::new();
+            for step in 0..25 {
+                match random.below(8) {
+                    0 | 1 => {
+                        let rows: Rows = (0..1 + random.below(30))
+                            .map(|i| (format!("k{next:03}/{i:02}").into(), vec![random.next() as u8]))
+                            .collect();
+                        next += 1;
+                        load(&mut txn, &rows);
+                        now.extend(rows);
+                    }
+                    2 => saved.push((txn.savepoint(), now.clone())),
+                    3 if !saved.is_empty() => {
+                        saved.truncate(1 + random.below(saved.len() as u64) as usize);
+                        let (savepoint, then) = saved.last().cloned().expect("there is one");
+                        txn.rollback_to(savepoint);
+                        now = then;
+                    }
+                    _ if now.is_empty() => {}
+                    kind => {
+                        let at = random.below(now.len() as u64) as usize;
+                        let key = now.keys().nth(at).cloned().expect("there is one");
+                        match kind {
+                            4 => {
+                                txn.delete(T, &key).unwrap();
+                                now.remove(&key);
+                            }
+                            5 => {
+                                txn.delta(T, &key, b"+".to_vec()).unwrap();
+                                now.entry(key).or_default().push(b'+');
+                            }
+                            _ => {
+                                txn.write(T, key.clone(), Op::Put(b"new".to_vec())).unwrap();
+                                now.insert(key, b"new".to_vec());
+                            }
+                        }
+                    }
+                }
+                let at = format!("seed {seed}, step {step}");
+                assert_eq!(seen(&txn, step % 2 == 0), now, "{at}");
+                let mut cursor = Cursor::new(T, KeyRange::ALL, step % 3 == 0);
+                assert_eq!(seen_by_cursor(&txn, &mut cursor, usize::MAX), now, "{at}");
+                if let Some((key, value)) = now.iter().nth(step) {
+                    assert_eq!(get(&txn, key).unwrap().as_ref(), Some(value), "{at}");
+                }
+            }
+            if random.below(4) > 0 {
+                txn.commit(meta("loads")).unwrap();
+                committed = now;
+            }
+            if random.below(2) == 0 {
+                engine.checkpoint().unwrap();
+            }
+            assert_eq!(contents(&engine.snapshot()).into_iter().collect::<Rows>(), committed);
+        }
+        assert!(engine.store().verify(&mut |_, _| {}).unwrap().problems.is_empty());
+    });
+}
+
+/// A cursor that was opened before a load does not meet it, also where the load has become writes.
+#[test]
+fn a_cursor_does_not_meet_what_is_loaded_later() {
+    let engine = engine(1);
+    let mut txn = engine.begin(Isolation::ReadCommitted);
+    for key in [b"a", b"c", b"e"] {
+        txn.put(T, key, b"old".to_vec()).unwrap();
+    }
+    let mut cursor = Cursor::new(T, KeyRange::ALL, false);
+    let first = seen_by_cursor(&txn, &mut cursor, 1);
+    load(&mut txn, &Rows::from([(b"b".to_vec(), b"1".to_vec()), (b"d".to_vec(), b"2".to_vec())]));
+    let second = seen_by_cursor(&txn, &mut cursor, 1);
+    txn.put(T, b"d", b"3".to_vec()).unwrap();
+    let rest = seen_by_cursor(&txn, &mut cursor, 9);
+    let keys: Vec<u8> = [first, second, rest].iter().flatten().flat_map(|(key, _)| key.clone()).collect();
+    assert_eq!(keys, b"ace");
+    assert_eq!(seen(&txn, false).len(), 5);
+}
+
+/// Whoever has read, at SERIALIZABLE, that there was nothing where a load puts keys has missed it, and so
+/// has whoever read a single key; who has read another table has not.
+#[test]
+fn a_load_is_a_write_to_serializable_readers() {
+    let reads: [(&str, fn(&Transaction), bool); 3] = [
+        ("a range", |txn| drop(seen(txn, false)), true),
+        ("a key", |txn| drop(get(txn, b"b").unwrap()), true),
+        ("another table", |txn| drop(txn.read(TableId(T.0 + 1), b"b").unwrap()), false),
+    ];
+    for (what, read, is_refused) in reads {
+        let engine = engine(2);
+        let mut reader = engine.begin(Isolation::Serializable);
+        read(&reader);
+        let mut loader = engine.begin(Isolation::ReadCommitted);
+        load(&mut loader, &Rows::from([(b"a".to_vec(), vec![1]), (b"c".to_vec(), vec![2])]));
+        loader.commit(meta("load")).unwrap();
+        reader.put(TableId(T.0 + 2), b"x", vec![]).unwrap();
+        let refused = match reader.commit(meta("after")) {
+            Ok(_) => false,
+            Err(TxnError::Serialization { why: SerializationFailure::Read(_) }) => true,
+            Err(error) => panic!("{what}: {error}"),
+        };
+        assert_eq!(refused, is_refused, "{what}");
+    }
+}
