@@ -430,6 +430,13 @@ impl Binder<'_> {
             )
             .at(at));
         }
+        if level.is_step {
+            return Err(Error::new(
+                SqlState::INVALID_RECURSION,
+                "aggregate functions are not allowed in a recursive query's recursive term",
+            )
+            .at(at));
+        }
         level.aggregated = true;
         Ok(level.serial)
     }

@@ -1,1 +1,0 @@
-ALTER TABLE book ADD COLUMN stock int NOT NULL DEFAULT 0 CHECK (stock >= 0);
