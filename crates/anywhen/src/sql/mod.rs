@@ -41,6 +41,12 @@ use crate::Database;
 /// The result of SQL.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// The name of a type as SQL writes it, such as `integer`; the number of one that is not built in.
+pub fn type_name(ty: Type) -> String {
+    let facts = types::builtin::facts(ty);
+    facts.map_or_else(|| ty.0.0.to_string(), |facts| facts.sql_name())
+}
+
 /// The role of a program that has the folder: it may do everything.
 const USER: &str = "postgres";
 /// Memory that one statement may take, in bytes.
@@ -167,6 +173,22 @@ impl Connection {
         self.settle(done)
     }
 
+    /// Runs one statement and shows each of its rows as it comes, as the texts that PostgreSQL shows,
+    /// `None` for NULL; it ends early where `each` says so. Parameters are texts as well. Returns the
+    /// columns and what was done.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn each(
+        &mut self,
+        text: &str,
+        parameters: &[Option<String>],
+        each: &mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    ) -> Result<(Vec<Column>, Tag)> {
+        let done = self.show(text, parameters, each);
+        self.settle(done)
+    }
+
     /// Runs `COPY ... FROM STDIN` with the data that `from` gives; returns the number of rows.
     ///
     /// # Errors
@@ -267,6 +289,29 @@ impl Connection {
         }
     }
 
+    fn show(
+        &mut self,
+        text: &str,
+        parameters: &[Option<String>],
+        each: &mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    ) -> Result<(Vec<Column>, Tag)> {
+        self.session.parse("", text, &[])?;
+        let values: Vec<Option<&[u8]>> =
+            parameters.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
+        self.session.bind("", "", &Params { formats: &[], values: &values }, &[])?;
+        let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
+        let mut shown = Shown { each, texts: Vec::new(), is_over: false };
+        loop {
+            match self.session.execute_named("", 0, &mut shown)? {
+                Done::Complete(tag) => return Ok((columns, tag)),
+                _ if shown.is_over => return Ok((columns, Tag::plain(""))),
+                Done::More | Done::Blocked => {}
+                Done::Suspended | Done::Empty => return Ok((columns, Tag::plain(""))),
+                Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
+            }
+        }
+    }
+
     fn run_all(&mut self, text: &str) -> Result<Vec<Rows>> {
         let statements = self.session.read(text)?;
         let alone = statements.len() == 1;
@@ -344,6 +389,40 @@ impl Connection {
 fn no_copy() -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY wants a stream")
         .hint("Connection::copy_in and copy_out take one.")
+}
+
+/// Shows rows as texts.
+struct Shown<'a> {
+    each: &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    /// The texts of one row, used again for the next.
+    texts: Vec<Option<String>>,
+    is_over: bool,
+}
+
+impl Output for Shown<'_> {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        columns: &[Column],
+        context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        self.texts.clear();
+        for (value, column) in row.iter().zip(columns) {
+            let text = (!value.is_null()).then(|| {
+                let mut text = String::new();
+                types::text::write(value.as_ref(), column.ty, column.modifier, context, &mut text);
+                text
+            });
+            self.texts.push(text);
+        }
+        let goes_on = (self.each)(columns, &self.texts);
+        self.is_over = goes_on.is_break();
+        Ok(goes_on)
+    }
+
+    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
 }
 
 /// Where the data of `COPY` go.

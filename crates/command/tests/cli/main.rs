@@ -8,6 +8,7 @@ mod crowds;
 mod documents;
 mod errors;
 mod formats;
+mod http;
 mod imports;
 mod kill;
 mod serve_killed;
