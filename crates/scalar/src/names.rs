@@ -102,12 +102,14 @@ arguments! {
     9500 "relation" "after" "upto";
     9501 "relation" "after" "upto";
     9502 "relation" "after" "upto";
+    9503 "sequence";
 }
 
 columns! {
     1371 "locktype" TEXT, "database" OID, "relation" OID, "page" INT4, "tuple" INT2, "virtualxid" TEXT, "transactionid" XID, "classid" OID, "objid" OID, "objsubid" INT2, "virtualtransaction" TEXT, "pid" INT4, "mode" TEXT, "granted" BOOL, "fastpath" BOOL, "waitstart" TIMESTAMPTZ;
     1686 "word" TEXT, "catcode" CHAR, "barelabel" BOOL, "catdesc" TEXT, "baredesc" TEXT;
     1689 "grantor" OID, "grantee" OID, "privilege_type" TEXT, "is_grantable" BOOL;
+    2289 "option_name" TEXT, "option_value" TEXT;
     2510 "name" TEXT, "statement" TEXT, "prepare_time" TIMESTAMPTZ, "parameter_types" REGTYPE_ARRAY, "result_types" REGTYPE_ARRAY, "from_sql" BOOL, "generic_plans" INT8, "custom_plans" INT8;
     2599 "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
     2856 "name" TEXT, "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
@@ -126,4 +128,5 @@ columns! {
     9500 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
     9501 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
     9502 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
+    9503 "last_value" INT8, "log_cnt" INT8, "is_called" BOOL;
 }

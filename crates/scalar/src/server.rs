@@ -5,15 +5,19 @@
 
 use crate::function::{Default, Function, signatures};
 
-/// Functions that PostgreSQL does not have: those about the past. Its numbers end below 8000, and
+/// Functions that PostgreSQL does not have: those about the past, and the row that a sequence is to who
+/// selects from it. Its numbers end below 8000, and
 /// those of users begin at 16384.
 pub(crate) const PAST: &[Function] = signatures! { Server
     9500 table_changes(REGCLASS, INT8, INT8) -> RECORD [set, stable];
     9501 table_changes(REGCLASS, TIMESTAMPTZ, TIMESTAMPTZ) -> RECORD [set, stable];
     9502 table_changes(REGCLASS, TEXT, TEXT) -> RECORD [set, stable];
+    9503 sequence_state(REGCLASS) -> RECORD [volatile];
 };
 
 pub(crate) const TABLE: &[Function] = signatures! { Server
+    3943 acldefault(CHAR, OID) -> ACLITEM_ARRAY;
+    1689 aclexplode(ACLITEM_ARRAY) -> RECORD [set, stable];
     1216 col_description(OID, INT4) -> TEXT [stable];
     817 current_query() -> TEXT [volatile, nullable];
     1402 current_schema() -> NAME [stable];
@@ -194,6 +198,7 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     2082 pg_operator_is_visible(OID) -> BOOL [stable];
     3829 pg_opfamily_is_visible(OID) -> BOOL [stable];
     2560 pg_postmaster_start_time() -> TIMESTAMPTZ [stable];
+    2289 pg_options_to_table(TEXT_ARRAY) -> RECORD [set, stable];
     2510 pg_prepared_statement() -> RECORD [set, stable];
     3034 pg_relation_filepath(REGCLASS) -> TEXT [stable];
     6121 pg_relation_is_publishable(REGCLASS) -> BOOL [stable];

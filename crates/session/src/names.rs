@@ -24,7 +24,7 @@ use table::catalog::{
 };
 use table::rows::Handles;
 use types::time::TimestampTz;
-use types::{Oid, Shape, SqlState, Type, TypeSource};
+use types::{Modifier, Oid, Shape, SqlState, Type, TypeSource};
 
 use crate::error::{Error, Result};
 use crate::rights::Rights;
@@ -311,9 +311,12 @@ impl Names {
             oid: relation.oid,
             schema: self.schema_name(relation.schema).to_owned(),
             name: relation.name.to_string(),
-            kind,
             row_type: relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty),
-            columns: columns.collect(),
+            columns: match kind {
+                RelationKind::Sequence => sequence_columns(),
+                _ => columns.collect(),
+            },
+            kind,
             unique: unique.filter_map(|index| self.unique(index)).collect(),
             owner: relation.owner,
             versioned: relation.table().is_some(),
@@ -485,4 +488,18 @@ impl sql::bind::Names for Names {
     fn moment(&self) -> Option<TimestampTz> {
         self.moment
     }
+}
+
+/// The columns of a sequence to who selects from it.
+fn sequence_columns() -> Vec<RelationColumn> {
+    let columns = [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
+    let column = |(attnum, (name, ty)): (i16, (&str, Type))| RelationColumn {
+        attnum,
+        name: name.to_owned(),
+        ty,
+        modifier: Modifier::NONE,
+        not_null: true,
+        default: ColumnDefault::None,
+    };
+    (1..).zip(columns).map(column).collect()
 }

@@ -51,6 +51,13 @@ impl Hub {
         });
     }
 
+    /// The channels that a session listens to, by name.
+    pub fn of(&self, process: i32) -> Vec<String> {
+        let channels = self.channels.lock();
+        let own = channels.iter().filter(|(_, listeners)| listeners.contains(&process));
+        own.map(|(channel, _)| channel.clone()).collect()
+    }
+
     fn apply(&self, instance: &Instance, process: i32, note: Note) {
         match note {
             Note::Listen(channel) => {

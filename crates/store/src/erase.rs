@@ -100,7 +100,9 @@ impl Erasures {
 
     /// Every span with its key.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Span)> {
-        self.0.iter().flat_map(|(full, spans)| spans.iter().map(move |span| (full.as_slice(), *span)))
+        self.0
+            .iter()
+            .flat_map(|(full, spans)| spans.iter().map(move |span| (full.as_slice(), *span)))
     }
 
     /// Adds a span. Each stays as its commit made it: a manifest tells of some of them.
@@ -328,14 +330,16 @@ fn apart(half: Half, segment: &Arc<Segment>) -> Run {
 /// True where a segment holds an entry that would not stay.
 fn is_stained(half: Half, segment: &Arc<Segment>, due: &Erasures) -> Result<bool, StoreError> {
     let meta = &segment.meta;
-    let keys = (Bound::Included(meta.first.0.as_slice()), Bound::Included(meta.last_key.as_slice()));
+    let keys =
+        (Bound::Included(meta.first.0.as_slice()), Bound::Included(meta.last_key.as_slice()));
     let run = apart(half, segment);
     for full in due.0.range::<[u8], _>(keys).map(|(full, _)| full) {
-        let mut visit = |group: crate::group::GroupRef<'_>| {
-            match group.entries().any(|e| !matches!(due.verdict(full, e), Verdict::Stays)) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
+        let mut visit = |group: crate::group::GroupRef<'_>| match group
+            .entries()
+            .any(|e| !matches!(due.verdict(full, e), Verdict::Stays))
+        {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         };
         if run.groups(full, filter::hash(full), 0, u64::MAX, &mut visit)?.is_break() {
             return Ok(true);

@@ -120,8 +120,7 @@ impl Default for Tables {
         let catalog = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
         let counts = StoredTable::new(Oid::NONE, Kept::all(Retention::None), None);
         let erasures = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
-        let known =
-            HashMap::from([(CATALOG, catalog), (COUNTS, counts), (ERASURES, erasures)]);
+        let known = HashMap::from([(CATALOG, catalog), (COUNTS, counts), (ERASURES, erasures)]);
         let known = RwLock::new(known);
         Tables { known: Arc::new(known), unknown, shortened: Arc::default() }
     }

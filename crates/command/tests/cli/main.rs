@@ -4,6 +4,7 @@
 
 mod collections;
 mod commands;
+mod crowds;
 mod documents;
 mod errors;
 mod formats;

@@ -157,13 +157,7 @@ impl Modify {
     }
 
     /// Counts a row that was changed, and computes what `RETURNING` says of it.
-    fn give(
-        &mut self,
-        env: &Env<'_>,
-        change: Row,
-        row: &Row,
-        given: &mut Vec<Row>,
-    ) -> Result<()> {
+    fn give(&mut self, env: &Env<'_>, change: Row, row: &Row, given: &mut Vec<Row>) -> Result<()> {
         if self.is_main {
             env.shared.rows_changed.set(env.shared.rows_changed.get() + 1);
         }

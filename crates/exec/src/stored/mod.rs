@@ -364,7 +364,8 @@ impl Tables for Stored<'_> {
     fn erase(&self, relation: Oid, keys: &[Vec<u8>]) -> Result<()> {
         let table = self.table(relation)?;
         let latest = self.txn.borrow().latest();
-        let eras = Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
+        let eras =
+            Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
         let split = |key: &Vec<u8>| {
             let (number, key) = key.split_first_chunk::<4>()?;
             Some((store::TableId(u32::from_be_bytes(*number)), key.to_vec()))

@@ -165,6 +165,41 @@ fn a_log_that_is_released_regularly_needs_no_new_files() {
     assert!(moved(OpKind::Rename) > 40, "{}", moved(OpKind::Rename));
 }
 
+/// A log that turns lets go of all that was appended before, however full its segment was, and once it is
+/// wiped no file of it has a byte of that, those included that wait for their next use. What is appended
+/// afterwards is replayed.
+#[test]
+fn a_log_that_turns_and_is_wiped_has_nothing_of_what_was_before() {
+    let (disk, env, log) = fresh();
+    let secret = |bytes: &[u8]| bytes.windows(6).any(|w| w == b"secret");
+    let is_anywhere = || {
+        disk.files().iter().any(|(path, len)| {
+            let mut bytes = vec![0; *len as usize];
+            disk.open(path, OpenMode::Read).unwrap().read_exact_at(&mut bytes, 0).unwrap();
+            secret(&bytes)
+        })
+    };
+    for round in 0..40u32 {
+        let last = put(&log, format!("secret {round} {}", "x".repeat(150)).as_bytes());
+        if round == 20 {
+            log.release(last).unwrap();
+        }
+    }
+    let first = log.turn().unwrap();
+    let last = put(&log, b"after");
+    assert!(is_anywhere(), "else it proves nothing");
+    log.release(first).unwrap();
+    log.wipe().unwrap();
+    assert!(!is_anywhere());
+    assert_eq!(log.oldest(), first.0);
+    assert_eq!(log.turn().unwrap().0 % 8, 0, "a segment can be turned away from at any place");
+    put(&log, b"and on");
+    drop(log);
+    let shown = open(&env, &options(), first).unwrap().1;
+    assert_eq!(shown.iter().map(|e| &e.payload[..]).collect::<Vec<_>>(), [&b"after"[..], b"and on"]);
+    assert_eq!(shown[0].lsn, last);
+}
+
 #[test]
 fn a_fenced_log_refuses_appends_and_keeps_what_it_has() {
     let (_, env, log) = fresh();

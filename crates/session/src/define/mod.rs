@@ -274,6 +274,7 @@ fn tag(define: &Define) -> &'static str {
         Define::Drop { kind, .. } => by_kind(kind, DROP),
         Define::DropOwned { .. } => "DROP OWNED",
         Define::Truncate { .. } => "TRUNCATE TABLE",
+        Define::DefaultPrivileges(_) => "ALTER DEFAULT PRIVILEGES",
         Define::Privileges(privileges) => {
             if privileges.grant {
                 "GRANT"
@@ -351,6 +352,7 @@ impl Session {
                 drop::truncate(maker, tables, *restart, *cascade)
             }
             Define::Privileges(privileges) => role::privileges(maker, privileges),
+            Define::DefaultPrivileges(said) => role::default_privileges(maker, said),
             Define::Membership { grant, roles, members, options } => {
                 role::membership(maker, *grant, roles, members, options)
             }

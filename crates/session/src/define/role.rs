@@ -215,6 +215,52 @@ pub fn privileges(maker: &mut Maker<'_, '_>, said: &ast::Privileges) -> Result<(
     Ok(())
 }
 
+/// `ALTER DEFAULT PRIVILEGES`
+pub fn default_privileges(maker: &mut Maker<'_, '_>, said: &ast::DefaultPrivileges) -> Result<()> {
+    let (all, what) = match said.kind {
+        'r' => (Privileges::ALL_TABLE, "relation"),
+        'S' => (Privileges::ALL_SEQUENCE, "sequence"),
+        'T' => (Privileges::USAGE, "type"),
+        'n' => (Privileges::ALL_SCHEMA, "schema"),
+        _ => (Privileges::EXECUTE, "function"),
+    };
+    if said.kind == 'n' && !said.schemas.is_empty() {
+        let message = "cannot use IN SCHEMA clause when using GRANT/REVOKE ON SCHEMAS";
+        return Err(Error::new(SqlState::INVALID_GRANT_OPERATION, message));
+    }
+    let given = &said.privileges;
+    let privileges = named(&given.privileges, all, what)?;
+    let mut grantees = Vec::new();
+    for role in &given.roles {
+        grantees.push(role.as_ref().map_or(Ok(Oid::NONE), |role| maker.role(role))?);
+    }
+    let mut roles = Vec::new();
+    for role in &said.roles {
+        roles.push(maker.role(role)?);
+    }
+    if roles.is_empty() {
+        roles.push(maker.names.role);
+    }
+    let mut schemas = Vec::new();
+    for schema in &said.schemas {
+        schemas.push(maker.schema(schema)?);
+    }
+    if schemas.is_empty() {
+        schemas.push(Oid::NONE);
+    }
+    let grant = Grant { privileges, grantees, grant_option: given.grant_option };
+    for role in roles {
+        for schema in &schemas {
+            let behavior = behavior(given.cascade);
+            let is_revoke = !given.grant;
+            maker
+                .ddl
+                .change_default_privileges(role, *schema, said.kind, &grant, is_revoke, behavior)?;
+        }
+    }
+    Ok(())
+}
+
 fn give(
     maker: &mut Maker<'_, '_>,
     object: Address,

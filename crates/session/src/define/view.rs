@@ -47,7 +47,8 @@ impl Session {
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, message));
             }
             let columns = columns(&bound.plan, names, "CREATE VIEW")?;
-            if let (Some(_), Some(why)) = (check, sql::bind::why_not_updatable(shown)) {
+            if let (Some(_), Some(why)) = (check, sql::bind::why_not_updatable(shown, &bound.plan))
+            {
                 let message =
                     "WITH CHECK OPTION is supported only on automatically updatable views";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint(why));

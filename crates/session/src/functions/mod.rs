@@ -5,9 +5,11 @@
 //!   catalog    definitions as SQL, names, visibility, comments
 //!   privilege  has_table_privilege and its kin
 //!   changes    table_changes
+//!   acl        privileges as values
 //!   advisory   locks on numbers
 //! ```
 
+mod acl;
 mod advisory;
 mod catalog;
 mod changes;
@@ -32,7 +34,7 @@ pub fn call(
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
     let mut done = session::call(around, function.name, args)?;
-    for other in [sequence::call, catalog::call, privilege::call, advisory::call] {
+    for other in [sequence::call, catalog::call, privilege::call, advisory::call, acl::call] {
         if done.is_none() {
             done = other(around, function.name, args)?;
         }
@@ -54,6 +56,9 @@ pub fn rows(
 ) -> Result<scalar::Rows> {
     match function.name {
         "table_changes" => changes::rows(around, args),
+        "aclexplode" => acl::explode(around, args),
+        "pg_options_to_table" => Ok(acl::options(args)),
+        "pg_listening_channels" => Ok(session::channels(around)),
         name => {
             let message = format!("function {name}() is not supported");
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))

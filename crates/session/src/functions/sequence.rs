@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use table::catalog::{Address, Persistence, Privileges, Relation};
 use table::sequence::SequenceState;
-use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
+use types::{Datum, DatumRef, Error, Oid, Record, Repr, Result, SqlState, Type};
 
 use super::{bool, integer, oid};
 use crate::client::Surroundings;
@@ -99,6 +99,15 @@ pub(super) fn call(
             }
             let state = client.instance.sequences.state(&relation).map_err(error)?;
             if state.is_called { Datum::Int8(state.last) } else { Datum::Null }
+        }
+        "sequence_state" => {
+            let relation = relation(around, oid(args, 0))?;
+            let state = client.instance.sequences.state(&relation).map_err(error)?;
+            Datum::from(Record::new([
+                (Type::INT8, Repr::Int8, DatumRef::Int8(state.last)),
+                (Type::INT8, Repr::Int8, DatumRef::Int8(0)),
+                (Type::BOOL, Repr::Bool, DatumRef::Bool(state.is_called)),
+            ]))
         }
         _ => return Ok(None),
     }))

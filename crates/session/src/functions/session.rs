@@ -131,3 +131,10 @@ fn sleep(around: &Surroundings<'_>, us: u64) -> Result<()> {
     }
     Ok(())
 }
+
+/// The rows of `pg_listening_channels`.
+pub(super) fn channels(around: &Surroundings<'_>) -> scalar::Rows {
+    let client = around.client;
+    let channels = client.instance.hub.of(client.slot.process);
+    Box::new(channels.into_iter().map(|channel| Ok(Datum::text(channel))))
+}

@@ -17,6 +17,18 @@ pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
     texts(Type::ACLITEM, items.iter().map(String::as_str))
 }
 
+pub(super) fn default_acls(scene: Scene<'_>, rows: &mut Rows) {
+    for known in scene.names.catalog.default_acls() {
+        rows.row(&[
+            ("oid", oid(known.oid)),
+            ("defaclrole", oid(known.role)),
+            ("defaclnamespace", oid(known.schema)),
+            ("defaclobjtype", letter(known.kind)),
+            ("defaclacl", acl(scene, Some(&known.acl))),
+        ]);
+    }
+}
+
 pub(super) fn schemas(scene: Scene<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.schemas().collect();
     found.sort_by_key(|schema| schema.oid);

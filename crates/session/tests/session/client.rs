@@ -12,8 +12,12 @@ use vfs::{Env, SimVfs};
 
 /// A database on a disk that is not there.
 pub fn instance() -> Arc<Instance> {
-    let disk = SimVfs::new(7);
-    let env = Env::sim(&disk, 7);
+    instance_on(&SimVfs::new(7))
+}
+
+/// A database on such a disk.
+pub fn instance_on(disk: &SimVfs) -> Arc<Instance> {
+    let env = Env::sim(disk, 7);
     let tables = table::Tables::new();
     let temporary = Some(Path::new("db").join("temporary"));
     let settings = Vec::new();

@@ -138,7 +138,15 @@ impl Binder<'_> {
         }
         let relation = self.relation(&table.name)?;
         let moment = self.moment(table.moment.as_ref(), &relation, table.name.at())?;
-        match &relation.kind {
+        // A sequence is a row of its state.
+        let kind = match &relation.kind {
+            RelationKind::Sequence => RelationKind::View(format!(
+                "select * from pg_catalog.sequence_state({}::pg_catalog.oid::pg_catalog.regclass)",
+                relation.oid.0
+            )),
+            kind => kind.clone(),
+        };
+        match &kind {
             RelationKind::View(text) => {
                 let name = alias_name(table);
                 let locks = self.locks_of(Some(&name));
@@ -445,6 +453,14 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(known.len());
         for (column, ty, modifier) in known {
             columns.push(self.column(column, ty, modifier, None));
+        }
+        if working {
+            self.scope().is_step = true;
+            let tables = self.scopes.iter_mut().flat_map(|scope| &mut scope.tables);
+            for known in tables.filter(|known| known.table == number) {
+                known.refused =
+                    Some("recursive reference to query \"%\" must not appear more than once");
+            }
         }
         let node = match working {
             true => Node::WorkTable { table: number, name: own.clone() },

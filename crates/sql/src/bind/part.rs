@@ -162,10 +162,24 @@ impl Binder<'_> {
 
     /// Subscripts that stand together.
     pub(super) fn subscripts(&mut self, expr: Expr, steps: &[&Step]) -> Result<Expr> {
+        if let (true, [Step::Index(index)]) = (self.facts().base(expr.ty) == Type::NAME, steps) {
+            return self.letter_of_name(expr, index);
+        }
         let (bound, ty) = self.subscript_steps(&expr, steps)?;
         let (modifier, at) = (expr.modifier, expr.at);
         let kind = ExprKind::Subscript { expr: Box::new(expr), steps: bound };
         Ok(Expr { kind, ty, modifier, at })
+    }
+
+    /// A `name` is an array of `"char"` that begins with 0.
+    fn letter_of_name(&mut self, name: Expr, index: &ast::Expr) -> Result<Expr> {
+        let at = name.at;
+        let number = |value| Expr::of(ExprKind::Const(Datum::Int4(value)), Type::INT4, at);
+        let index = self.subscript(index, false)?;
+        let place = self.operate("+", Some(index), number(1), at)?;
+        let text = self.cast(name, Type::TEXT, Modifier::NONE, at)?;
+        let letter = self.call_of("substr", vec![text, place, number(1)], at)?;
+        self.cast(letter, Type::CHAR, Modifier::NONE, at)
     }
 
     /// The subscripts and the type that they lead to.

@@ -37,7 +37,7 @@ impl Binder<'_> {
     /// A `SELECT` with the clauses that follow it. Outputs that are literals without a type become
     /// text, if `settle` is true; else they are left to whoever knows what they are for.
     pub(super) fn select(&mut self, select: &Select, query: &Query, settle: bool) -> Result<Plan> {
-        if let Some(into) = &select.into {
+        if let Some((into, _)) = &select.into {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here")
                 .at(into.at()));
         }

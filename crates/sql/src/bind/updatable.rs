@@ -24,7 +24,7 @@ use super::scope::{Clause, Item};
 use super::select::filtered;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Body, Distinct, ExprKind as Ast, Source};
-use crate::plan::{Column, Expr, Plan};
+use crate::plan::{Column, Expr, Node, Plan};
 
 /// A table as the views over it show it.
 pub(super) struct Shown {
@@ -58,16 +58,33 @@ impl Layer {
 }
 
 /// Why rows cannot be written through a view of this query, in PostgreSQL's words; `None` where they can.
-pub fn why_not_updatable(query: &ast::Query) -> Option<&'static str> {
+pub fn why_not_updatable(query: &ast::Query, plan: &Plan) -> Option<&'static str> {
     let has_column = |select: &ast::Select| {
         let mut outputs = select.outputs.iter();
         outputs.any(|output| matches!(output.expr.kind, Ast::Star(_) | Ast::Column(_)))
     };
-    obstacle(query).or(match &query.body {
+    obstacle(query).or_else(|| returned(plan)).or(match &query.body {
         Body::Select(select) if !has_column(select) => {
             Some("Views that have no updatable columns are not automatically updatable.")
         }
         _ => None,
+    })
+}
+
+/// What a view returns that is no column.
+fn returned(plan: &Plan) -> Option<&'static str> {
+    Some(match &plan.node {
+        Node::Project { input, .. } | Node::Filter { input, .. } => return returned(input),
+        Node::Aggregate(_) => {
+            "Views that return aggregate functions are not automatically updatable."
+        }
+        Node::Window { .. } => {
+            "Views that return window functions are not automatically updatable."
+        }
+        Node::ProjectSet { .. } => {
+            "Views that return set-returning functions are not automatically updatable."
+        }
+        _ => return None,
     })
 }
 

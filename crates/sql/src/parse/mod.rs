@@ -69,6 +69,7 @@ pub fn statements(text: &str) -> Result<Vec<Parsed<'_>>> {
         }
         let start = parser.start();
         let statement = parser.statement()?;
+        let statement = query::made_of_into(statement, &text[start..parser.end()]);
         found.push(Parsed { statement, text: &text[start..parser.end()] });
         if !parser.is_end() && !parser.is_punct(0, ";") {
             return Err(parser.unexpected());

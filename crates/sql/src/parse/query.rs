@@ -9,8 +9,8 @@
 use types::SqlState;
 
 use super::ast::{
-    Body, Cte, Distinct, Expr, ExprKind, Lock, LockStrength, LockWait, Output, Query, Select,
-    SetOp, Source, Statement, TableRef, With,
+    Body, CreateTableAs, Cte, Define, Distinct, Expr, ExprKind, Lock, LockStrength, LockWait,
+    Output, Path, Query, Select, SetOp, Source, Statement, TableRef, With,
 };
 use super::cursor::Parser;
 use super::keywords;
@@ -217,14 +217,14 @@ impl Parser<'_> {
         Ok(Select { distinct, outputs, into, from, filter, group, group_distinct, having, windows })
     }
 
-    fn target_of_into(&mut self) -> Result<super::ast::Path> {
-        for word in ["temporary", "temp", "unlogged"] {
-            if self.eat(&[word]) {
-                break;
-            }
+    /// The table of `INTO`, and whether it is temporary.
+    fn target_of_into(&mut self) -> Result<(Path, bool)> {
+        let temporary = self.eat(&["temporary"]) || self.eat(&["temp"]);
+        if !temporary {
+            self.eat(&["unlogged"]);
         }
         self.eat(&["table"]);
-        self.path()
+        Ok((self.path()?, temporary))
     }
 
     /// The outputs of `SELECT`, which may be none.
@@ -406,5 +406,34 @@ impl Parser<'_> {
             return Err(self.not_supported(clause));
         }
         Ok(Cte { name, columns, materialized, statement: Box::new(statement) })
+    }
+}
+
+/// A query with `INTO` as the `CREATE TABLE ... AS` that it means; any other statement as it is.
+pub(super) fn made_of_into(statement: Statement, text: &str) -> Statement {
+    let Statement::Query(mut query) = statement else { return statement };
+    let Some((name, temporary)) = first_select(&mut query).and_then(|select| select.into.take())
+    else {
+        return Statement::Query(query);
+    };
+    Statement::Define(Box::new(Define::TableAs(Box::new(CreateTableAs {
+        name,
+        if_not_exists: false,
+        temporary,
+        on_commit: None,
+        columns: Vec::new(),
+        options: Vec::new(),
+        query,
+        text: text.to_owned(),
+        data: true,
+    }))))
+}
+
+/// The one `SELECT` of a query that may have `INTO`: the leftmost.
+fn first_select(query: &mut Query) -> Option<&mut Select> {
+    match &mut query.body {
+        Body::Select(select) => Some(select),
+        Body::Set { left, .. } => first_select(left),
+        _ => None,
     }
 }

@@ -348,7 +348,8 @@ impl World {
         let forgotten = event.is_some_and(|e| {
             e.image.is_none()
                 && (events.is_some_and(|events| events.iter().any(|e| e.is_erased))
-                    || e.csn <= self.store.horizon(table).0 || !Texts(table).keeps_history(key))
+                    || e.csn <= self.store.horizon(table).0
+                    || !Texts(table).keeps_history(key))
         });
         assert!(
             got == event.map(|e| e.csn) || forgotten && got.is_none(),

@@ -90,6 +90,19 @@ impl Privileges {
         Some(Privileges(1 << at))
     }
 
+    /// The privilege with this letter.
+    pub fn of_letter(letter: char) -> Option<Privileges> {
+        let at = NAMES.iter().position(|(known, _)| *known == letter)?;
+        Some(Privileges(1 << at))
+    }
+
+    /// Each privilege in the set, with its name.
+    pub fn each(self) -> impl Iterator<Item = (Privileges, &'static str)> {
+        (0..NAMES.len())
+            .map(|at| (Privileges(1 << at), NAMES[at].1))
+            .filter(move |(privilege, _)| self.contains(*privilege))
+    }
+
     /// The names of the privileges in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         (0..NAMES.len()).filter(move |at| self.0 & 1 << at != 0).map(|at| NAMES[at].1)

@@ -239,7 +239,6 @@ impl Table {
     fn add(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
         let key = self.new_key(change.txn.engine(), row)?;
         if !self.keyed_by.is_empty() && is_taken(change.txn, self.storage, &key)? {
-            change.txn.check_reads()?;
             return Err(self.duplicate(change.values, None, row));
         }
         change.txn.write(self.storage, key.clone(), Op::Put(self.encode(row)))?;
@@ -341,7 +340,6 @@ impl Table {
     ) -> Result<()> {
         let Some(storage) = index.storage() else { return Ok(()) };
         if entry.is_exclusive && is_taken(change.txn, storage, &entry.key)? {
-            change.txn.check_reads()?;
             return Err(self.duplicate(change.values, Some(index), row));
         }
         if let Some(prefix) = index.deferred_prefix(&entry) {
@@ -475,13 +473,20 @@ pub(crate) fn image(found: &txn::Row<'_>, out: &mut Vec<u8>) -> Result<()> {
     merged.map_err(|_| Error::Damaged { what: "a patch of a row" })
 }
 
-/// Locks `key` for ever (until the end, that is) and tells whether there is something.
+/// Locks `key` for ever (until the end, that is) and tells whether there is something. Where somebody else
+/// has put it there meanwhile, a serializable transaction that had looked for it fails with 40001.
 fn is_taken(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<bool> {
     match txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)? {
         Locked::Unchanged => Ok(txn.read(table, key)?.is_some()),
         Locked::Changed => {
+            // Asked before this look at the key counts as one.
+            let reads = txn.check_reads();
             let latest = txn.latest();
-            Ok(View::of(txn, &latest).read(table, key)?.is_some())
+            let is_there = View::of(txn, &latest).read(table, key)?.is_some();
+            if is_there {
+                reads?;
+            }
+            Ok(is_there)
         }
     }
 }

@@ -84,7 +84,8 @@ fn power_loss_around_an_erasure() {
             let disk = disk.image(at, &policy, seed);
             let engine = try_open(&Env::sim(&disk, seed), options()).unwrap();
             let seen = seen(&engine);
-            let told = format!("power lost at {at} of {begun} to {end}, acknowledged at {acknowledged}");
+            let told =
+                format!("power lost at {at} of {begun} to {end}, acknowledged at {acknowledged}");
             let is_erased = engine.visible().0 >= erased;
             assert!(is_erased || at < acknowledged, "{told}: the erasure is lost");
             assert_eq!(seen.is_empty(), is_erased, "{told}: {seen:?}");

@@ -12,6 +12,8 @@ pub enum Define {
     Table(Box<CreateTable>),
     /// `CREATE TABLE ... AS`
     TableAs(Box<CreateTableAs>),
+    /// `ALTER DEFAULT PRIVILEGES`
+    DefaultPrivileges(Box<DefaultPrivileges>),
     /// `CREATE INDEX`
     Index(Box<CreateIndex>),
     /// `CREATE SEQUENCE`
@@ -671,6 +673,19 @@ pub struct Privileges {
     pub grant_option: bool,
     /// True for `CASCADE`.
     pub cascade: bool,
+}
+
+/// `ALTER DEFAULT PRIVILEGES`
+#[derive(Clone, PartialEq, Debug)]
+pub struct DefaultPrivileges {
+    /// Whose objects; none for those of the current role.
+    pub roles: Vec<Name>,
+    /// In which schemas; none for all.
+    pub schemas: Vec<Name>,
+    /// The kind of the objects, as `pg_default_acl` has it: `r`, `S`, `f`, `T`, `n`.
+    pub kind: char,
+    /// What is given or taken; of no object.
+    pub privileges: Privileges,
 }
 
 /// What privileges are about.

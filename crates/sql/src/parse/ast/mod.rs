@@ -25,9 +25,9 @@ pub use command::{
 };
 pub use define::{
     Alter, ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
-    CreateTableAs, Define, DomainChange, EnumChange, ForeignAction, GrantOn, IndexElement,
-    ObjectKind, Privileges, References, RoleOption, SequenceOption, SqlExpr, StorageOption,
-    TableConstraint, TableConstraintKind, TableElement, Timing,
+    CreateTableAs, DefaultPrivileges, Define, DomainChange, EnumChange, ForeignAction, GrantOn,
+    IndexElement, ObjectKind, Privileges, References, RoleOption, SequenceOption, SqlExpr,
+    StorageOption, TableConstraint, TableConstraintKind, TableElement, Timing,
 };
 pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,

@@ -62,8 +62,8 @@ pub struct Select {
     pub distinct: Distinct,
     /// The outputs.
     pub outputs: Vec<Output>,
-    /// `INTO`
-    pub into: Option<Path>,
+    /// `INTO`: the table, and whether it is temporary.
+    pub into: Option<(Path, bool)>,
     /// `FROM`
     pub from: Vec<Source>,
     /// `WHERE`

@@ -10,6 +10,9 @@ impl Parser<'_> {
     pub(super) fn alter(&mut self) -> Result<Define> {
         let start = self.start();
         self.skip(1);
+        if self.eat(&["default", "privileges"]) {
+            return self.default_privileges();
+        }
         let kind = match self.object_kind() {
             Some(ObjectKind::Column | ObjectKind::Constraint) | None => {
                 return if self.word(0).is_some() {

@@ -1,7 +1,9 @@
 //! Roles, privileges and memberships.
 
 use crate::error::Result;
-use crate::parse::ast::{Define, GrantOn, Name, ObjectKind, Path, Privileges, RoleOption};
+use crate::parse::ast::{
+    DefaultPrivileges, Define, GrantOn, Name, ObjectKind, Path, Privileges, RoleOption,
+};
 use crate::parse::cursor::Parser;
 
 /// Options of roles that are switched on by a word, and off by the same after `no`.
@@ -139,6 +141,51 @@ impl Parser<'_> {
             grant_option,
             cascade,
         })))
+    }
+
+    /// `ALTER DEFAULT PRIVILEGES`
+    pub(super) fn default_privileges(&mut self) -> Result<Define> {
+        let (mut roles, mut schemas) = (Vec::new(), Vec::new());
+        loop {
+            if self.eat(&["for", "role"]) || self.eat(&["for", "user"]) {
+                roles = self.list(Self::role_name)?;
+            } else if self.eat(&["in", "schema"]) {
+                schemas = self.list(Self::name)?;
+            } else {
+                break;
+            }
+        }
+        let grant = self.eat(&["grant"]);
+        if !grant {
+            self.expect(&["revoke"])?;
+        }
+        let mut grant_option = !grant && self.eat(&["grant", "option", "for"]);
+        let mut privileges = Vec::new();
+        if self.eat(&["all"]) {
+            self.eat(&["privileges"]);
+        } else {
+            privileges = self.list(|parser| Ok((parser.label()?.text, Vec::new())))?;
+        }
+        self.expect(&["on"])?;
+        let (kind, on) = match () {
+            () if self.eat(&["tables"]) => ('r', GrantOn::Table),
+            () if self.eat(&["sequences"]) => ('S', GrantOn::Sequence),
+            () if self.eat(&["functions"]) || self.eat(&["routines"]) => ('f', GrantOn::Table),
+            () if self.eat(&["types"]) => ('T', GrantOn::Type),
+            () if self.eat(&["schemas"]) => ('n', GrantOn::Schema),
+            () => return Err(self.unexpected()),
+        };
+        self.expect(&[if grant { "to" } else { "from" }])?;
+        let grantees = self.list(Self::grantee)?;
+        if grant && self.eat(&["with", "grant", "option"]) {
+            grant_option = true;
+        }
+        let cascade = self.drop_behaviour();
+        let objects = Vec::new();
+        let privileges =
+            Privileges { grant, privileges, on, objects, roles: grantees, grant_option, cascade };
+        let said = DefaultPrivileges { roles, schemas, kind, privileges };
+        Ok(Define::DefaultPrivileges(Box::new(said)))
     }
 
     fn grant_on(&mut self) -> Result<GrantOn> {

@@ -21,6 +21,9 @@
 //! The first use of SQL in a database writes the catalog with which it begins; a database that is used
 //! for documents alone has none.
 
+#[cfg(feature = "arrow")]
+mod arrow;
+
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,6 +31,8 @@ use std::sync::Arc;
 use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
 use types::{Context, SqlState};
 
+#[cfg(feature = "arrow")]
+pub use arrow::Batches;
 pub use session::{Column, Error, Tag};
 pub use types::{Datum, Oid, Type};
 
@@ -78,7 +83,7 @@ impl Database {
     pub fn connect(&self) -> Result<Connection> {
         let start =
             StartUp { user: USER.to_owned(), database: USER.to_owned(), ..StartUp::default() };
-        Ok(Connection { session: self.instance()?.connect(start)? })
+        Ok(Connection { session: self.instance()?.connect(start)?, prepared: 0 })
     }
 
     /// Runs one statement on a connection of its own.
@@ -94,6 +99,18 @@ impl Database {
 /// back.
 pub struct Connection {
     session: Session,
+    /// Statements prepared so far.
+    prepared: u64,
+}
+
+/// A statement that was prepared on a connection.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    name: String,
+    /// The types of its parameters, found from where they stand.
+    pub params: Vec<Type>,
+    /// The columns of its rows; none where it gives no rows.
+    pub columns: Vec<Column>,
 }
 
 impl Connection {
@@ -112,6 +129,39 @@ impl Connection {
     /// As [`Connection::query`].
     pub fn execute(&mut self, text: &str, parameters: &[&dyn ToSql]) -> Result<u64> {
         Ok(self.query(text, parameters)?.tag.rows.unwrap_or(0))
+    }
+
+    /// Reads and plans a statement once, to be run many times with [`Connection::query_prepared`].
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn prepare(&mut self, text: &str) -> Result<Statement> {
+        self.prepared += 1;
+        let name = format!("anywhen {}", self.prepared);
+        let described = self.session.parse(&name, text, &[]).and_then(|()| {
+            let described = self.session.describe_statement(&name)?;
+            let columns = described.columns.unwrap_or_default().to_vec();
+            Ok(Statement { params: described.params.to_vec(), columns, name })
+        });
+        self.settle(described)
+    }
+
+    /// Runs a prepared statement and gives its rows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`], and `26000` for a statement of another connection.
+    pub fn query_prepared(
+        &mut self,
+        statement: &Statement,
+        parameters: &[&dyn ToSql],
+    ) -> Result<Rows> {
+        let done = self.run_bound(&statement.name, parameters);
+        self.settle(done)
+    }
+
+    /// Forgets a prepared statement.
+    pub fn close(&mut self, statement: Statement) {
+        self.session.close_statement(&statement.name);
     }
 
     /// Runs any number of statements; outside of a transaction block they are one transaction together.
@@ -213,10 +263,19 @@ impl Connection {
             };
         }
         self.session.parse("", text, &[])?;
+        self.run_bound("", parameters)
+    }
+
+    /// Gives a prepared statement its parameters.
+    fn bind_texts(&mut self, statement: &str, parameters: &[&dyn ToSql]) -> Result<()> {
         let texts: Vec<Option<String>> = parameters.iter().map(|value| value.to_sql()).collect();
         let values: Vec<Option<&[u8]>> =
             texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
-        self.session.bind("", "", &Params { formats: &[], values: &values }, &[])?;
+        self.session.bind("", statement, &Params { formats: &[], values: &values }, &[])
+    }
+
+    fn run_bound(&mut self, statement: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
+        self.bind_texts(statement, parameters)?;
         let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
         let mut rows = Rows { columns, ..Rows::default() };
         loop {

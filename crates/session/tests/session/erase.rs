@@ -1,0 +1,89 @@
+//! What `ERASE` leaves: nothing, in no table of the store, in no index that is or was, in no file.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use session::{Instance, Session};
+use store::{Csn, TableId};
+use vfs::{OpenMode, SimVfs, Vfs};
+
+use crate::client::{Nothing, connect, instance_on};
+
+const SECRET: &[u8] = b"hush";
+
+fn run(session: &mut Session, text: &str) {
+    for statement in session.read(text).expect("it can be read") {
+        let mut portal = session.start(statement, true).expect("it starts");
+        session.execute(&mut portal, 0, &mut Nothing).expect("it runs");
+        if let Some(commit) = session.take_commit() {
+            commit.wait().expect("it is durable");
+        }
+    }
+}
+
+/// How many keys and versions of SQL's tables have the secret.
+fn told(instance: &Arc<Instance>) -> usize {
+    let store = instance.engine().store();
+    let has = |bytes: &[u8]| bytes.windows(SECRET.len()).any(|w| w == SECRET);
+    let mut found = 0;
+    // The tables of the store that the first definitions of a database get, and more.
+    for table in (0..400).map(|n| TableId(0x4000_0000 + 16_384 + n)) {
+        let mut keys = store.keys(table, Bound::Unbounded, Bound::Unbounded, false);
+        while let Some(key) = keys.advance().expect("it can be read") {
+            found += usize::from(has(key));
+            let visit = |version: store::Version<'_>| {
+                found += usize::from(has(version.bytes));
+                ControlFlow::Continue(())
+            };
+            store.versions(table, key, Csn(0), Csn::MAX, visit).expect("it can be read");
+        }
+    }
+    found
+}
+
+fn is_in_a_file(disk: &SimVfs) -> bool {
+    disk.files().iter().any(|(path, len)| {
+        let mut bytes = vec![0; *len as usize];
+        let file = disk.open(path, OpenMode::Read).expect("it is there");
+        file.read_exact_at(&mut bytes, 0).expect("it can be read");
+        bytes.windows(SECRET.len()).any(|w| w == SECRET)
+    })
+}
+
+/// A row that was changed, moved between unique keys, written anew by an `ALTER TABLE`, indexed by an
+/// index that is gone, and in the end deleted, leaves nothing once it is erased and `VACUUM` was said; the
+/// others keep all they had, the unique key included that they share with it.
+#[test]
+fn a_row_with_a_long_past_leaves_nothing() {
+    let disk = SimVfs::unrecorded();
+    let instance = instance_on(&disk);
+    let mut session = connect(&instance);
+    run(
+        &mut session,
+        "create table t (id text primary key, code text unique, tags text[], note text);
+         create index old_note on t (note);
+         create index t_tags on t using gin (tags);
+         insert into t values ('hush 1', 'hush a', '{hush t}', 'hush n'), ('two', 'b', '{u}', 'n');
+         update t set code = 'shared', note = 'hush m' where id = 'hush 1';
+         drop index old_note;
+         alter table t alter note type varchar(100);
+         alter table t alter tags type varchar[] using tags::varchar[];
+         update t set tags = '{hush v}', code = 'hush c' where id = 'hush 1';
+         update t set code = 'shared' where id = 'two';
+         update t set note = 'hush o', id = 'hush 2' where id = 'hush 1';
+         delete from t where id = 'hush 2'",
+    );
+    assert!(told(&instance) > 10 && is_in_a_file(&disk), "else it proves nothing");
+    run(&mut session, "erase from t where id like 'hush%'");
+    assert_eq!(told(&instance), 0, "nobody reads it");
+    run(&mut session, "vacuum");
+    assert_eq!(instance.engine().store().erasures(), []);
+    assert_eq!(told(&instance), 0, "and it is gone");
+    assert!(!is_in_a_file(&disk));
+    let mut shown = crate::client::Kept::default();
+    let text = "select count(*) > 1 from t for system_time all where id = 'two'";
+    let statement = session.read(text).expect("it can be read").pop().expect("there is one");
+    let mut portal = session.start(statement, true).expect("it starts");
+    session.execute(&mut portal, 0, &mut shown).expect("it runs");
+    assert_eq!(shown.0, ["t"]);
+}
