@@ -93,7 +93,7 @@ fn transaction(sqlstate: &str, error: &dyn std::error::Error) -> Problem {
         "54000" => Problem::too_large(error),
         "22023" => Problem::missing(error),
         // Locked for too long, or no writes any more: what was asked for may be right.
-        "55P03" | "57014" | "58030" | "57P03" => Problem::busy(error),
+        "55P03" | "57014" | "58030" | "53100" | "57P03" => Problem::busy(error),
         _ => Problem::internal(error),
     };
     problem.with("sqlstate", sqlstate)
