@@ -141,7 +141,8 @@ pub(super) fn erasures(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     let engine = &scene.client.instance.engine;
     let failed = |error| crate::error::Error::from(error).cause;
     for erasure in table::rows::erasures(engine).map_err(failed)? {
-        let commit = engine.commit_info(erasure.csn).map_err(|e| crate::error::Error::from(e).cause)?;
+        let commit =
+            engine.commit_info(erasure.csn).map_err(|e| crate::error::Error::from(e).cause)?;
         let name = scene.names.relation_name(erasure.relation).map(|(_, name)| name);
         let state = match (erasure.pending, erasure.is_clean) {
             (_, true) => "done",
