@@ -104,6 +104,8 @@ fn answered(record: Record<Kind>, output: &RecordOutput<Kind>) -> Record<Kind> {
         ExpectedError::SqlState(state)
     };
     match (record, output) {
+        // It was not asked: it is `onlyif anywhen`.
+        (record, RecordOutput::Nothing) => record,
         (Record::Statement { loc, conditions, connection, sql, retry, .. }, output) => {
             let expected = match output {
                 RecordOutput::Statement { error: Some(error), .. } => {

@@ -176,7 +176,8 @@ impl Reader {
         }
         // A value may have been put together of escaped bytes, and each value must be text by itself.
         let values = utf8(&self.values)?;
-        let broken = self.fields.iter().flatten().find(|field| values.get((*field).clone()).is_none());
+        let broken =
+            self.fields.iter().flatten().find(|field| values.get((*field).clone()).is_none());
         if let Some(field) = broken {
             utf8(&self.values[field.clone()])?;
         }

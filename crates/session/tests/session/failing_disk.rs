@@ -73,6 +73,7 @@ fn open(env: &Env) -> Result<Arc<Instance>, Error> {
         env: env.clone(),
         settings: Vec::new(),
         memory_bytes_max: 64 << 20,
+        temporary: None,
         tables: table::Tables::new(),
     };
     Instance::open_at(Path::new("db"), engine, options)

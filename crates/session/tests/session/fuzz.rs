@@ -29,6 +29,7 @@ pub fn world(random: &SimRandom) -> Arc<Instance> {
         env,
         settings: vec![("statement_timeout".to_owned(), "300ms".to_owned())],
         memory_bytes_max: 64 << 20,
+        temporary: Some("spilled".into()),
         tables: table::Tables::new(),
     };
     let instance = Instance::open_at(Path::new("db"), EngineOptions::default(), options)

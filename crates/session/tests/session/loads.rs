@@ -51,7 +51,8 @@ fn the_transaction_sees_what_it_has_copied() {
     assert_eq!(answer(&mut one, "copy t from stdin", &rows()), "COPY 30000");
     assert_eq!(answer(&mut one, COUNTS, &[]), ALL);
     assert_eq!(answer(&mut other, COUNTS, &[]), NONE);
-    let by_index = "select id from t where half = 77 union all select id from t where name = 'name 5'";
+    let by_index =
+        "select id from t where half = 77 union all select id from t where name = 'name 5'";
     assert_eq!(answer(&mut one, by_index, &[]), "154\n155\n5");
     answer(&mut one, "savepoint s", &[]);
     assert_eq!(answer(&mut one, "update t set half = -1 where id < 10", &[]), "UPDATE 10");
