@@ -20,10 +20,6 @@ const ROWS_FIRST: usize = 4;
 const ROWS_MAX: usize = 256;
 
 /// Where the rows come from.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few of them, and they stay where they are"
-)]
 enum Source {
     /// The present, or the past at a snapshot. Without a cursor all rows have been read.
     /// Then those with these keys are looked up.
@@ -321,8 +317,7 @@ impl Scan {
             }
             Source::Versions { eras, now, from, to, own } => {
                 let has_own = own.is_some();
-                loop {
-                    let Some(walk) = eras.front_mut() else { break };
+                while let Some(walk) = eras.front_mut() {
                     let Some((version, ended)) = walk.next(now, *from, *to)? else {
                         eras.pop_front();
                         continue;

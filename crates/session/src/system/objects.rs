@@ -4,8 +4,8 @@ use table::catalog::{Acl, Class, Dependence};
 use types::time::TimestampTz;
 use types::{Datum, Oid, Type};
 
-use super::{INFORMATION_SCHEMA, PG_CATALOG};
 use super::rows::{Rows, Scene, bool, letter, oid, text, text_or_null, texts};
+use super::{INFORMATION_SCHEMA, PG_CATALOG};
 
 /// Privileges as an array of `aclitem`; NULL where nothing was given or taken.
 pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
