@@ -3,7 +3,8 @@
 #
 #     make run
 #
-# Also read: ANYWHEN (the command), RUN_DATA (the folder), ANYWHEN_PG_LISTEN (where it listens).
+# Also read: ANYWHEN (the command), RUN_DATA (the folder), ANYWHEN_PG_LISTEN and ANYWHEN_HTTP_LISTEN
+# (where it listens).
 # The folder is kept: a second run goes on with what is in it.
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,6 +12,7 @@ cd "$(dirname "$0")/.."
 anywhen=${ANYWHEN:-${CARGO_TARGET_DIR:-target}/release/anywhen}
 data=${RUN_DATA:-target/sample}
 listen=${ANYWHEN_PG_LISTEN:-127.0.0.1:5433}
+http=${ANYWHEN_HTTP_LISTEN:-127.0.0.1:8080}
 
 if [ ! -d "$data" ]; then
     echo "Loading the sample into $data"
@@ -30,5 +32,14 @@ Try, in another terminal (Ctrl-C here ends the server):
     SELECT c.name, sum(o.cents) FROM customer c JOIN purchase o ON o.customer = c.id GROUP BY 1;
     EXPLAIN SELECT * FROM purchase WHERE customer = 2;
 
+  curl '$http/?withResources=true'
+  curl '$http/samples/settings?prettyPrint=true'
+  curl '$http/samples/settings?revision=1'
+  curl '$http/samples/settings/diff'
+  curl '$http/v1/collections/samples/documents/settings/blame'
+  curl -N '$http/v1/changes?from=0'
+  curl -X POST $http/v1/sql -H 'content-type: application/json' \\
+       -d '{"sql": "SELECT * FROM product FOR SYSTEM_VERSION AS OF 10"}'
+
 TRY
-exec "$anywhen" serve --data "$data" --pg-listen "$listen"
+exec "$anywhen" serve --data "$data" --pg-listen "$listen" --http-listen "$http"

@@ -34,21 +34,24 @@
 
 mod backup;
 mod catalog;
+mod changes;
 mod error;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod stats;
 #[cfg(test)]
 mod tests;
+pub mod time;
 mod verify;
 
 pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
+pub use changes::{Changes, DocumentChange};
 pub use document::{
     BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions,
     Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History, Keys,
     Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions,
     PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest,
-    limits, subtree_hash, type_name,
+    limits, subtree_hash, type_name, write_part,
 };
 pub use error::{Error, Result};
 pub use json;
@@ -57,7 +60,7 @@ pub use log::Durability;
 pub use server;
 pub use stats::Stats;
 pub use store::Csn;
-pub use txn::CommitInfo;
+pub use txn::{CommitInfo, EngineError};
 pub use verify::VerifyReport;
 
 use catalog::{Catalog, Known, Tables};
@@ -311,6 +314,11 @@ impl Database {
         newest_first: bool,
     ) -> impl Iterator<Item = Result<CommitInfo>> + '_ {
         self.engine().commits(from, to, newest_first).map(|info| Ok(info?))
+    }
+
+    /// Why the database takes no more writes, where a failure of the disk has stopped it.
+    pub fn refusal(&self) -> Option<String> {
+        self.engine().stats().poisoned.map(|cause| cause.to_string())
     }
 
     // --- care ------------------------------------------------------------------------------------

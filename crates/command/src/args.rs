@@ -4,6 +4,7 @@
 //! does and shows it on examples that work as printed.
 
 mod names;
+mod serving;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use anywhen::Retention;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use names::{At, Place, Target};
+pub(crate) use serving::{LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 
 const ABOUT: &str = "\
 Anywhen keeps every version of everything.
@@ -150,7 +152,7 @@ Examples:
   anywhen sql -f schema.sql -f data.sql
   anywhen sql -c 'COPY person FROM STDIN CSV' < person.csv")]
     Sql(SqlArgs),
-    /// Serve the data to clients that speak PostgreSQL's protocol
+    /// Serve the data to clients that speak PostgreSQL's protocol, or HTTP
     #[command(after_help = "\
 Clients connect as they do to PostgreSQL: psql, drivers, tools. A data folder that has no
 passwords lets in clients of this machine alone; give a role a password (ALTER ROLE ...
@@ -166,13 +168,31 @@ A configuration file (TOML) can say the same as the flags:
   max-connections = 1000
   threads = 4
   slow-statement-ms = 500
+  http-listen = [\"127.0.0.1:8080\"]
+  http-auth = true                     also http-tokens, http-jwks, http-jwt-issuer,
+                                       http-jwt-audience, http-cors, http-match-required
 
 Examples:
   anywhen serve
+  anywhen serve --http-listen 127.0.0.1:8080
+  curl -X PUT 127.0.0.1:8080/articles/a1 -H 'content-type: application/json' -d '{\"n\": 1}'
   psql -h 127.0.0.1 -p 5433 -U postgres
   anywhen serve --pg-listen 0.0.0.0:5432 --tls-certificate server.crt --tls-key server.key
   anywhen serve --config /etc/anywhen.toml --check        looks, and does not serve")]
     Serve(ServeArgs),
+    /// Tokens with which clients of the HTTP server say who they are
+    #[command(after_help = "\
+Tokens are kept as hashes in a file beside the data, which backups do not have; a server that runs
+looks at it within a second. Roles allow to view, create, modify or delete, in all collections or in
+one of them.
+
+Examples:
+  anywhen token create ada --role view,create,modify,delete
+  anywhen token create reports --role orders-view --days 30
+  anywhen token list
+  anywhen token revoke 9f2c41d0
+  curl -H \"authorization: Bearer $TOKEN\" 127.0.0.1:8080/orders/o1")]
+    Token(TokenArgs),
     /// Make a collection, and say what it keeps
     #[command(after_help = "\
 Writing commands make collections themselves, with every revision kept for ever; create is for
@@ -767,67 +787,5 @@ pub(crate) enum SqlFormat {
     /// Comma-separated, with the names of the columns in front
     Csv,
     /// An array of objects for each statement
-    Json,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ServeArgs {
-    /// Listen here for PostgreSQL's protocol; may be given again [default: 127.0.0.1:5433]
-    #[arg(long, env = "ANYWHEN_PG_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
-    pub pg_listen: Vec<std::net::SocketAddr>,
-    /// A folder for a socket, for clients of this machine
-    #[arg(long, env = "ANYWHEN_UNIX_SOCKET_DIR", value_name = "DIR")]
-    pub unix_socket_dir: Option<PathBuf>,
-    /// A file that says the same as these flags, in TOML
-    #[arg(long, env = "ANYWHEN_CONFIG", value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Who may come in, and how: lines as in pg_hba.conf
-    #[arg(long, env = "ANYWHEN_HBA", value_name = "FILE")]
-    pub hba: Option<PathBuf>,
-    /// The certificate of this server, PEM
-    #[arg(long, env = "ANYWHEN_TLS_CERTIFICATE", value_name = "FILE")]
-    pub tls_certificate: Option<PathBuf>,
-    /// The key of the certificate, PEM
-    #[arg(long, env = "ANYWHEN_TLS_KEY", value_name = "FILE")]
-    pub tls_key: Option<PathBuf>,
-    /// Let nobody in from other machines without TLS
-    #[arg(long)]
-    pub tls_required: bool,
-    /// Clients at the same time [default: 1000]
-    #[arg(long, value_name = "N")]
-    pub max_connections: Option<usize>,
-    /// Threads that serve clients [default: one for each core]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<usize>,
-    /// Log statements that take so many milliseconds or more
-    #[arg(long, value_name = "MS")]
-    pub slow_statement_ms: Option<u64>,
-    /// The least weighty events that are logged
-    #[arg(long, env = "ANYWHEN_LOG", value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
-    pub log_level: LogLevel,
-    /// How it is logged
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub log_format: LogFormat,
-    /// Look at configuration and data, say what would be done, and end
-    #[arg(long)]
-    pub check: bool,
-}
-
-/// How weighty an event is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-/// The form of log lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people
-    Text,
-    /// One JSON object a line
     Json,
 }

@@ -8,8 +8,9 @@ use crate::failure::{Failure, Outcome};
 use crate::json_out::{Object, array, quoted};
 use crate::read::moment;
 use crate::render::{pad, widest};
+use crate::screen;
 use crate::session::Session;
-use crate::{screen, time};
+use anywhen::time;
 
 /// A collection and what it keeps.
 pub(crate) struct Described {

@@ -285,7 +285,7 @@ fn line_version(number: u64, text: &[u8]) -> Outcome<Version> {
 }
 
 fn unix_micros(node: Node<'_>) -> Option<u64> {
-    crate::time::parse(&format!("@{}", node.as_number()?)).ok()
+    anywhen::time::parse(&format!("@{}", node.as_number()?))
 }
 
 /// Writes the versions one after the other, and says what came of them.

@@ -35,7 +35,7 @@ mod serve;
 mod session;
 mod shell;
 mod sql;
-mod time;
+mod token;
 mod write;
 
 use std::process::ExitCode;
@@ -72,6 +72,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Rm(a) => write::rm(session, a),
         Command::Sql(a) => sql::sql(session, a),
         Command::Serve(a) => serve::serve(session, a),
+        Command::Token(a) => token::token(session, a),
         Command::Create(a) => collections::create(session, a),
         Command::Alter(a) => collections::alter(session, a),
         Command::Drop(a) => collections::drop(session, a),

@@ -15,7 +15,8 @@ use crate::args::{
 use crate::failure::{Failure, Outcome};
 use crate::json_out::{Object, array};
 use crate::session::{Session, missing, node};
-use crate::{render, screen, time};
+use crate::{render, screen};
+use anywhen::time;
 
 /// The library's name of a moment.
 pub(crate) fn moment(at: At) -> Moment {

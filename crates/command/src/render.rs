@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 
 use crate::args::Target;
 use crate::json_out::Object;
-use crate::time;
+use anywhen::time;
 
 /// The widest a value is shown in one line of text, in characters.
 const VALUE_WIDTH_MAX: usize = 100;

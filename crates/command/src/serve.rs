@@ -1,4 +1,4 @@
-//! `anywhen serve`: the database for clients that speak PostgreSQL's protocol.
+//! `anywhen serve`: the database for clients that speak PostgreSQL's protocol, or HTTP.
 //!
 //! ```text
 //!   defaults < --config FILE < environment and flags ──> server::Options ──> Handle ── until a signal
@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -22,6 +22,7 @@ use crate::args::{LogFormat, LogLevel, ServeArgs};
 use crate::failure::{Failure, Outcome};
 use crate::json_out::Object;
 use crate::session::Session;
+use crate::token;
 
 /// Where clients connect if nothing else is said: beside PostgreSQL's own port.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
@@ -39,19 +40,40 @@ struct Config {
     max_connections: Option<usize>,
     threads: Option<usize>,
     slow_statement_ms: Option<u64>,
+    http_listen: Vec<SocketAddr>,
+    http_auth: bool,
+    http_tokens: Option<PathBuf>,
+    http_jwks: Option<PathBuf>,
+    http_jwt_issuer: Option<String>,
+    http_jwt_audience: Option<String>,
+    http_cors: Vec<String>,
+    http_match_required: bool,
 }
 
 pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
-    let options = options(args)?;
+    let config = config(args)?;
+    let http = http_options(session, args, &config)?;
+    let options = options(args, config)?;
     if args.check {
-        return check(session, &options);
+        return check(session, &options, http.as_ref());
     }
     start_logging(args);
     let database = session.database_or_new()?;
     let instance = database.instance().map_err(|error| Failure::refused(error.to_string()))?;
     let handle = server::Server::start(instance, options)
         .map_err(|error| Failure::refused(format!("cannot listen: {error}")))?;
-    announce(session, handle.addresses())?;
+    let handle = Arc::new(handle);
+    let http = http.map(|mut options| {
+        // Held weakly: whoever asks for metrics does not keep the server.
+        let served = Arc::downgrade(&handle);
+        let metrics =
+            move || served.upgrade().map_or_else(String::new, |of| of.metrics().prometheus());
+        options.more_metrics = Some(http::MoreMetrics(Arc::new(metrics)));
+        http::Server::start(database.clone(), options)
+            .map_err(|error| Failure::refused(format!("cannot listen for HTTP: {error}")))
+    });
+    let http = http.transpose()?;
+    announce(session, handle.addresses(), http.as_ref().map_or(&[], |http| http.addresses()))?;
 
     let (told, wait) = mpsc::channel();
     ctrlc::set_handler(move || {
@@ -61,37 +83,79 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     .map_err(|error| Failure::refused(format!("cannot wait for signals: {error}")))?;
     // An error would mean that nobody can tell any more, which is the end too.
     let _ = wait.recv();
-    handle.shutdown();
+    if let Some(http) = http {
+        http.shutdown();
+    }
+    // Dropping the last of it stops it.
+    drop(handle);
     Ok(())
 }
 
+/// What the configuration file says.
+fn config(args: &ServeArgs) -> Outcome<Config> {
+    let Some(path) = &args.config else { return Ok(Config::default()) };
+    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+    toml::from_str(&text).map_err(|error| {
+        Failure::refused(format!("{}: {error}", path.display()))
+            .hint("`anywhen help serve` lists what a configuration file can say")
+    })
+}
+
+/// The options of the HTTP server, where there is to be one.
+fn http_options(
+    session: &Session,
+    args: &ServeArgs,
+    config: &Config,
+) -> Outcome<Option<http::Options>> {
+    let given = &args.http;
+    let listen =
+        if given.http_listen.is_empty() { &config.http_listen } else { &given.http_listen };
+    if listen.is_empty() {
+        return Ok(None);
+    }
+    let or =
+        |given: &Option<String>, known: &Option<String>| given.clone().or_else(|| known.clone());
+    let tokens = given.http_tokens.as_ref().or(config.http_tokens.as_ref());
+    let is_asked = given.http_auth || config.http_auth || tokens.is_some();
+    let keys = given.http_jwks.clone().or_else(|| config.http_jwks.clone());
+    let cors = if given.http_cors.is_empty() { &config.http_cors } else { &given.http_cors };
+    Ok(Some(http::Options {
+        listen: listen.clone(),
+        tls: tls(args, config)?.map(|(certificate, key)| http::Tls { certificate, key }),
+        auth: http::Auth {
+            tokens: is_asked.then(|| token::file(&session.data, tokens)),
+            jwt: keys.map(|keys| http::Jwt {
+                keys,
+                issuer: or(&given.http_jwt_issuer, &config.http_jwt_issuer),
+                audience: or(&given.http_jwt_audience, &config.http_jwt_audience),
+            }),
+        },
+        cores: args.threads.or(config.threads).unwrap_or(0),
+        cors: cors.clone(),
+        is_match_required: given.http_match_required || config.http_match_required,
+        ..http::Options::default()
+    }))
+}
+
+/// The files of certificate and key.
+fn tls(args: &ServeArgs, config: &Config) -> Outcome<Option<(PathBuf, PathBuf)>> {
+    let certificate = args.tls_certificate.clone().or_else(|| config.tls_certificate.clone());
+    match (certificate, args.tls_key.clone().or_else(|| config.tls_key.clone())) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+        _ => Err(Failure::refused("TLS needs both a certificate and its key")
+            .hint("give --tls-certificate and --tls-key")),
+    }
+}
+
 /// The options of the server: the file, and above it what the command line and the environment say.
-fn options(args: &ServeArgs) -> Outcome<Options> {
-    let config = match &args.config {
-        None => Config::default(),
-        Some(path) => {
-            let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
-            toml::from_str(&text).map_err(|error| {
-                Failure::refused(format!("{}: {error}", path.display()))
-                    .hint("`anywhen help serve` lists what a configuration file can say")
-            })?
-        }
-    };
+fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
+    let is_required = args.tls_required || config.tls_required;
+    let tls = tls(args, &config)?.map(|(certificate, key)| Tls { certificate, key, is_required });
     let listen = match (&args.pg_listen[..], config.pg_listen) {
         ([], None) => vec![LISTEN.into()],
         ([], Some(listen)) => listen,
         (listen, _) => listen.to_vec(),
-    };
-    let certificate = args.tls_certificate.clone().or(config.tls_certificate);
-    let tls = match (certificate, args.tls_key.clone().or(config.tls_key)) {
-        (None, None) => None,
-        (Some(certificate), Some(key)) => {
-            Some(Tls { certificate, key, is_required: args.tls_required || config.tls_required })
-        }
-        _ => {
-            return Err(Failure::refused("TLS needs both a certificate and its key")
-                .hint("give --tls-certificate and --tls-key"));
-        }
     };
     let mut options = Options {
         listen,
@@ -116,27 +180,38 @@ fn options(args: &ServeArgs) -> Outcome<Options> {
 }
 
 /// Says what would be done, and whether the data folder can be opened.
-fn check(session: &mut Session, options: &Options) -> Outcome {
+fn check(session: &mut Session, options: &Options, http: Option<&http::Options>) -> Outcome {
     let database = session.database_or_new()?;
     database.instance().map_err(|error| Failure::refused(error.to_string()))?;
-    let listen: Vec<String> = options.listen.iter().map(SocketAddr::to_string).collect();
+    let named = |listen: &[SocketAddr]| {
+        listen.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let listen = named(&options.listen);
+    if let Some(http) = http {
+        http.check().map_err(|error| Failure::refused(error.to_string()))?;
+    }
     if session.json {
         let object = Object::new()
             .text("data", &session.data.display().to_string())
-            .text("pg_listen", &listen.join(", "))
+            .text("pg_listen", &listen)
+            .text_or_null("http_listen", http.map(|http| named(&http.listen)).as_deref())
             .plain("tls", options.tls.is_some());
         anstream::println!("{}", object.end());
         return Ok(());
     }
     anstream::println!("configuration and data are good");
     anstream::println!("data     {}", session.data.display());
-    anstream::println!("listen   {}", listen.join(", "));
+    anstream::println!("listen   {listen}");
+    if let Some(http) = http {
+        let open = if http.auth.is_open() { "everybody may come in" } else { "with tokens" };
+        anstream::println!("http     {}, {open}", named(&http.listen));
+    }
     anstream::println!("tls      {}", if options.tls.is_some() { "offered" } else { "off" });
     Ok(())
 }
 
 /// Tells where clients connect.
-fn announce(session: &Session, addresses: &[SocketAddr]) -> Outcome {
+fn announce(session: &Session, addresses: &[SocketAddr], http: &[SocketAddr]) -> Outcome {
     let mut out = std::io::stdout().lock();
     let told = addresses.iter().try_for_each(|address| match session.json {
         true => {
@@ -150,6 +225,15 @@ fn announce(session: &Session, addresses: &[SocketAddr]) -> Outcome {
             address.ip(),
             address.port()
         ),
+    });
+    let told = told.and_then(|()| {
+        http.iter().try_for_each(|address| match session.json {
+            true => {
+                let object = Object::new().text("listening_http", &address.to_string());
+                writeln!(out, "{}", object.end())
+            }
+            false => writeln!(out, "serving HTTP at {address}: curl {address}/health"),
+        })
     });
     // Whoever started the server may not read what it says.
     let _ = told.and_then(|()| out.flush());

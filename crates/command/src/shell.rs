@@ -74,8 +74,11 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
             return Err(Failure::new(Kind::Usage, text));
         }
     };
-    if let Command::Shell | Command::Init | Command::Restore(_) | Command::Serve(_) =
-        arguments.command
+    if let Command::Shell
+    | Command::Init
+    | Command::Restore(_)
+    | Command::Serve(_)
+    | Command::Token(_) = arguments.command
     {
         return Err(Failure::refused("this works outside the shell only"));
     }

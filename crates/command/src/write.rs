@@ -10,8 +10,8 @@ use crate::args::{Change, EditArgs, Place, PutArgs, RevertArgs, RmArgs, Signed, 
 use crate::failure::{Failure, Outcome};
 use crate::json_out::{Object, quoted};
 use crate::session::{Session, meta, node};
-use crate::time;
 use crate::{progress, screen};
+use anywhen::time;
 
 /// What is read at once; more than this goes in as a stream, so that a document
 /// of any size needs no more memory than this.

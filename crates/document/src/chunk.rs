@@ -255,11 +255,21 @@ impl Chunk {
 
     /// The node at `slot`, unless it was removed or never was.
     pub fn node(&self, slot: usize) -> Option<Node<'_>> {
+        self.node_from(slot, &mut (0, 0))
+    }
+
+    /// [`node`](Chunk::node), for those who look at one after the other: `known` is a slot and where its
+    /// fragment starts, at first (0, 0), and afterwards those of this one.
+    pub fn node_from(&self, slot: usize, known: &mut (usize, usize)) -> Option<Node<'_>> {
         let image = self.image();
         if slot >= image.kinds.len() || image.kinds[slot] == 0 {
             return None;
         }
-        let start = image.frag_start(slot);
+        if known.0 > slot {
+            *known = (0, 0);
+        }
+        let start = known.1 + image.frags_len(known.0..slot);
+        *known = (slot, start);
         let (name, text) = cut(
             Kind::from_u8(image.kinds[slot])?,
             image.name_len(slot),

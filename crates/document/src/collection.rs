@@ -31,12 +31,27 @@ pub struct Meta {
     pub authored_us: Option<u64>,
     /// Make a revision also where the document stays as it is.
     pub keep_unchanged: bool,
+    /// Write only where this is the document's newest revision; 0 where there must be no document.
+    /// Otherwise the write fails with [`DocumentError::Stale`]. Transactions over many documents, which
+    /// find out for themselves, pay no heed to it.
+    pub only_at: Option<Revision>,
 }
 
 impl Meta {
     /// Says who and why.
     pub fn new(author: impl Into<String>, message: impl Into<String>) -> Meta {
         Meta { author: author.into(), message: message.into(), ..Meta::default() }
+    }
+
+    /// An error where the document is not as the writer expects it.
+    pub(crate) fn check(&self, key: &str, state: &State) -> Result<()> {
+        let found = if state.tree.is_some() { state.revision } else { Revision(0) };
+        match self.only_at {
+            Some(expected) if expected != found => {
+                Err(DocumentError::Stale { key: key.to_owned(), expected, found })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn commit(&self) -> CommitMeta {
@@ -97,7 +112,9 @@ pub struct Documents {
 impl Documents {
     /// Documents over an engine; the newest versions are kept in memory within about `cache_bytes`.
     pub fn new(engine: Arc<Engine>, cache_bytes: usize) -> Arc<Documents> {
-        Arc::new(Documents { engine, cache: Arc::new(Cache::new(cache_bytes)) })
+        let cache = Cache::new(cache_bytes);
+        cache.recent().begin(engine.visible());
+        Arc::new(Documents { engine, cache: Arc::new(cache) })
     }
 
     /// The engine below.
@@ -222,6 +239,16 @@ impl Collection {
         Ok(state.tree.map(|tree| Document { revision: state.revision, tree }))
     }
 
+    /// The document as it is now, where it is in memory: for a thread that must not wait for a disk.
+    /// `None` says nothing of whether there is one.
+    pub fn get_cached(&self, key: &str) -> Result<Option<Document>> {
+        let newest = self.last(self.engine().visible());
+        self.check(newest)?;
+        let state = self.documents.cache.get(&(self.id, Prefix::new(key)?), newest);
+        Ok(state
+            .and_then(|state| state.tree.map(|tree| Document { revision: state.revision, tree })))
+    }
+
     /// The document at a moment of its history, `None` where there was none then.
     pub fn get_at(&self, key: &str, moment: impl Into<Moment>) -> Result<Option<Document>> {
         let prefix = Prefix::new(key)?;
@@ -303,6 +330,14 @@ impl Collection {
             self.documents.cache.offer(id, state.clone(), at);
         }
         Ok(state)
+    }
+
+    /// The newest state of a document as of `at`, which the cache learns nothing of.
+    pub(crate) fn state_in_passing(&self, prefix: &Prefix, at: Csn) -> Result<State> {
+        match self.documents.cache.get(&(self.id, prefix.clone()), at) {
+            Some(state) => Ok(state),
+            None => self.load_state(prefix, at),
+        }
     }
 
     fn load_state(&self, prefix: &Prefix, at: Csn) -> Result<State> {
@@ -606,6 +641,7 @@ impl Collection {
         txn.lock(self.id, &prefix.record(Record::Revisions(0)))?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
+        meta.check(key, &state)?;
         let mut working = Working::new(state, self.options());
         let result = f(&mut working)?;
         if !working.is_changed() {
@@ -691,6 +727,17 @@ pub struct Keys {
     done: bool,
 }
 
+impl Keys {
+    /// The same keys, but only those after `key`; found without a look at those before.
+    #[must_use]
+    pub fn after(mut self, key: &str) -> Keys {
+        if let Ok(prefix) = Prefix::new(key) {
+            self.scan.seek(&prefix.end());
+        }
+        self
+    }
+}
+
 impl Iterator for Keys {
     type Item = Result<String>;
 
@@ -751,6 +798,16 @@ impl Document {
         let mut out = Vec::new();
         self.write_json(&mut out)?;
         Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// Gives the whole document as compact JSON to `sink`, piece by piece, each of about 64 KB: memory
+    /// does not grow with the document. Whatever `sink` leaves in the buffer comes again with the next
+    /// piece; where it fails, so does this.
+    pub fn write_pieces(
+        &self,
+        sink: &mut dyn FnMut(&mut Vec<u8>) -> std::io::Result<()>,
+    ) -> Result<()> {
+        self.tree.write_pieces(sink)
     }
 
     /// Appends the whole document as compact JSON.

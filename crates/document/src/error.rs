@@ -119,6 +119,17 @@ pub enum DocumentError {
         /// The revision that the other transaction made.
         revision: Revision,
     },
+    /// The document is not at the revision at which it was to be written; 0 stands for no document.
+    /// Nothing was written: read it again, and decide again.
+    #[error("document {key:?} is at revision {found}, not at {expected}")]
+    Stale {
+        /// The document's key.
+        key: String,
+        /// The revision that the writer expected.
+        expected: Revision,
+        /// The newest revision there is.
+        found: Revision,
+    },
     /// The limit on nodes, depth or bytes of one document.
     #[error("the document would exceed {0}")]
     TooLarge(&'static str),

@@ -20,16 +20,19 @@ const SHOWN_MAX: usize = 120;
 
 impl Diff {
     /// The changes as SirixDB writes them, with old values beside the new ones, and moves as moves:
-    /// `{"database","resource","old-revision","new-revision","diffs":[...]}`.
+    /// `{"database","resource","old-revision","new-revision","diffs":[...]}`. Without data the values of
+    /// what came and went are left out.
     pub fn to_sirix_json(
         &self,
         database: &str,
         resource: &str,
         old_revision: Revision,
         new_revision: Revision,
+        with_data: bool,
     ) -> Result<String> {
         let (database, resource) = (quote(database), quote(resource));
-        let diffs: Vec<String> = self.changes.iter().map(sirix).collect();
+        let diffs: Vec<String> =
+            self.changes.iter().map(|change| sirix(change, with_data)).collect();
         Ok(format!(
             "{{\"database\":{database},\"resource\":{resource},\"old-revision\":{old_revision},\
              \"new-revision\":{new_revision},\"diffs\":[{}]}}",
@@ -147,7 +150,7 @@ fn kind_of(text: &str) -> Kind {
     }
 }
 
-fn sirix(change: &Change) -> String {
+fn sirix(change: &Change, with_data: bool) -> String {
     let path = quote(&slashed(&change.path));
     let key = change.node;
     let position = |position: &Position| {
@@ -158,7 +161,11 @@ fn sirix(change: &Change) -> String {
         };
         format!("\"insertPositionNodeKey\":{beside},\"insertPosition\":\"{how}\"")
     };
-    let old_data = |old: &str| data(kind_of(old), old);
+    let field = |name: &str, kind: Kind, text: &str| match with_data {
+        true => format!(",\"{name}\":{}", data(kind, text)),
+        false => String::new(),
+    };
+    let old_data = |old: &str| field("oldData", kind_of(old), old);
     match &change.op {
         ChangeOp::Update { old, new, kind } => format!(
             "{{\"update\":{{\"nodeKey\":{key},\"path\":{path},\"type\":\"{}\",\"value\":{new},\
@@ -174,20 +181,19 @@ fn sirix(change: &Change) -> String {
             position(at)
         ),
         ChangeOp::Insert { new, kind, position: at } => format!(
-            "{{\"insert\":{{\"nodeKey\":{key},{},\"path\":{path},\"type\":\"{}\",\"data\":{}}}}}",
+            "{{\"insert\":{{\"nodeKey\":{key},{},\"path\":{path},\"type\":\"{}\"{}}}}}",
             position(at),
             type_of(*kind),
-            data(*kind, new)
+            field("data", *kind, new)
         ),
-        ChangeOp::Delete { old } => format!(
-            "{{\"delete\":{{\"nodeKey\":{key},\"path\":{path},\"oldData\":{}}}}}",
-            old_data(old)
-        ),
+        ChangeOp::Delete { old } => {
+            format!("{{\"delete\":{{\"nodeKey\":{key},\"path\":{path}{}}}}}", old_data(old))
+        }
         ChangeOp::Replace { old_node, old, new, kind } => format!(
             "{{\"replace\":{{\"oldNodeKey\":{old_node},\"newNodeKey\":{key},\"path\":{path},\
-             \"type\":\"{}\",\"data\":{},\"oldData\":{}}}}}",
+             \"type\":\"{}\"{}{}}}}}",
             type_of(*kind),
-            data(*kind, new),
+            field("data", *kind, new),
             old_data(old)
         ),
     }

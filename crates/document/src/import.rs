@@ -64,6 +64,7 @@ impl Collection {
         txn.lock(self.id(), &prefix.record(Record::Revisions(0)))?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
+        meta.check(key, &state)?;
         if state.revision.0 > 0 {
             drop(txn);
             let tape = Tape::read_with(rest, &limits())?;

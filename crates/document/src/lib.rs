@@ -27,6 +27,7 @@ mod diff;
 mod draft;
 mod edit;
 mod error;
+mod feed;
 mod forms;
 mod hash;
 mod history;
@@ -56,6 +57,7 @@ pub use collection::{
 pub use diff::{Change, ChangeOp, Diff, Position, diff};
 pub use edit::{Edit, NodeRef, Place, limits};
 pub use error::{Damaged, DocumentError};
+pub use feed::Changed;
 pub use hash::{digest, subtree as subtree_hash};
 pub use history::{BlameLine, NodeVersion};
 pub use key::KEY_BYTES_MAX;

@@ -12,12 +12,13 @@
 //!
 //! Parts ([`Options`]) are written by walking from child to child, which steps over what is left out.
 
-use crate::chunk::{prefix_len, put_value};
+use crate::chunk::{Node, prefix_len, put_value};
 use crate::error::{Damaged, DocumentError};
 use crate::order::Label;
-use crate::tree::{DEPTH_MAX, Nodes, Tree};
+use crate::tree::{DEPTH_MAX, Near, Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
+use std::io::Write;
 
 impl Tree {
     /// Appends the document as compact JSON.
@@ -27,11 +28,29 @@ impl Tree {
 
     /// Appends the value of a node, with all that is below it, as compact JSON.
     pub fn write_subtree(&self, top: NodeKey, out: &mut Vec<u8>) -> Result<()> {
+        self.write_to(top, out, None)
+    }
+
+    /// Gives the document as compact JSON to `sink`, piece by piece; chunks that are not here yet are
+    /// not kept.
+    pub(crate) fn write_pieces(&self, sink: Sink<'_>) -> Result<()> {
+        let mut out = Vec::with_capacity(PIECE_BYTES * 2);
+        self.write_to(self.root(), &mut out, Some(&mut *sink))?;
+        sink(&mut out).map_err(DocumentError::Read)
+    }
+
+    fn write_to(&self, top: NodeKey, out: &mut Vec<u8>, sink: Option<Sink<'_>>) -> Result<()> {
         self.expect(top)?;
         let placed = if self.header().placed > 0 { Some(&self.placed()?[..]) } else { None };
-        Writer { tree: self, placed, depth: 0 }.run(top, false, out)
+        Writer { tree: self, placed, depth: 0, sink }.run(top, false, out)
     }
 }
+
+/// What takes a document in pieces.
+type Sink<'s> = &'s mut dyn FnMut(&mut Vec<u8>) -> std::io::Result<()>;
+
+/// A piece is given on once it has so many bytes.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// An open container during the pass.
 struct Open<'a> {
@@ -42,13 +61,15 @@ struct Open<'a> {
     placed: &'a [(NodeKey, Label, NodeKey)],
 }
 
-struct Writer<'a> {
+struct Writer<'a, 's> {
     tree: &'a Tree,
     placed: Option<&'a [(NodeKey, Label, NodeKey)]>,
     depth: usize,
+    /// Where pieces go; without it all is gathered.
+    sink: Option<Sink<'s>>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> Writer<'a, '_> {
     /// The placed children of `key`.
     fn placed_below(&self, key: u64) -> &'a [(NodeKey, Label, NodeKey)] {
         let Some(placed) = self.placed else { return &[] };
@@ -100,6 +121,11 @@ impl<'a> Writer<'a> {
         let mut key = top.0;
         while key < end {
             key = self.chunk(top, named, key, end, &mut stack, out)?;
+            if out.len() >= PIECE_BYTES
+                && let Some(sink) = &mut self.sink
+            {
+                sink(out).map_err(DocumentError::Read)?;
+            }
         }
         while let Some(open) = stack.pop() {
             self.close(open, out)?;
@@ -119,7 +145,16 @@ impl<'a> Writer<'a> {
         out: &mut Vec<u8>,
     ) -> Result<u64> {
         let chunk_end = (from | 0xff) + 1;
-        let Some(chunk) = self.tree.chunk(NodeKey(from).chunk())? else { return Ok(chunk_end) };
+        let number = NodeKey(from).chunk();
+        let passing;
+        let chunk = match self.sink {
+            Some(_) => {
+                passing = self.tree.chunk_in_passing(number)?;
+                passing.as_ref()
+            }
+            None => self.tree.chunk(number)?,
+        };
+        let Some(chunk) = chunk else { return Ok(chunk_end) };
         let image = chunk.image();
         let (ups, frags) = (image.ups(), image.frags());
         let base = from & !0xff;
@@ -234,6 +269,9 @@ pub struct Options {
     pub metadata: Metadata,
     /// Line breaks and two spaces of indentation.
     pub pretty: bool,
+    /// Give up with [`DocumentError::TooLarge`] where more nodes than this are to be written: for a
+    /// thread that must not be held up.
+    pub nodes_max: Option<u64>,
 }
 
 impl Options {
@@ -268,11 +306,17 @@ pub fn write_part(nodes: &Tree, options: &Options, out: &mut Vec<u8>) -> Result<
     let wrapped =
         options.start.is_some() && node.name.is_some() && options.metadata == Metadata::None;
     if options.is_plain() && !options.pretty && !wrapped {
+        let is_long = |max| node.kind.is_container() && nodes.header().nodes > max;
+        if options.nodes_max.is_some_and(is_long) {
+            return Err(too_many());
+        }
         return nodes.write_subtree(top, out);
     }
     // The document itself counts as one of the nodes.
     let budget = options.number_of_nodes.map_or(u64::MAX, |n| n.saturating_sub(1));
-    let mut part = Part { nodes, options, budget, out, indent: 0 };
+    let patience = options.nodes_max.unwrap_or(u64::MAX);
+    let near = Near::default();
+    let mut part = Part { nodes, options, budget, patience, near, out, indent: 0 };
     match wrapped {
         true => {
             part.begin(b'{');
@@ -287,15 +331,27 @@ pub fn write_part(nodes: &Tree, options: &Options, out: &mut Vec<u8>) -> Result<
     }
 }
 
+fn too_many() -> DocumentError {
+    DocumentError::TooLarge("the nodes that were to be written at once")
+}
+
 struct Part<'a> {
     nodes: &'a Tree,
     options: &'a Options,
     budget: u64,
+    /// Nodes until it gives up.
+    patience: u64,
+    near: Near,
     out: &'a mut Vec<u8>,
     indent: usize,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    fn expect(&mut self, key: NodeKey) -> Result<Node<'a>> {
+        let nodes: &'a Tree = self.nodes;
+        nodes.node_near(key, &mut self.near)?.ok_or_else(|| DocumentError::no_node(key))
+    }
+
     fn line(&mut self) {
         if self.options.pretty {
             self.out.push(b'\n');
@@ -331,22 +387,28 @@ impl Part<'_> {
     }
 
     fn value(&mut self, key: NodeKey, level: u32) -> Result<()> {
+        let node = self.expect(key)?;
+        self.node(key, &node, level)
+    }
+
+    fn node(&mut self, key: NodeKey, node: &Node<'_>, level: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
+        self.patience = self.patience.checked_sub(1).ok_or_else(too_many)?;
         if self.options.metadata != Metadata::None {
-            return self.described(key, level);
+            return self.described(key, node, level);
         }
-        let node = self.nodes.expect(key)?;
         put_value(self.out, node.kind, node.text);
         if !node.kind.is_container() {
             return Ok(());
         }
         self.out.pop();
         self.begin(if node.kind == Kind::Object { b'{' } else { b'[' });
-        let count = self.children(key, level, |part, child, _| {
-            if let Some(name) = part.nodes.expect(child)?.name {
+        let count = self.children(key, level, |part, child, level| {
+            let node = part.expect(child)?;
+            if let Some(name) = node.name {
                 part.name(name);
             }
-            part.value(child, level + 1)
+            part.node(child, &node, level + 1)
         })?;
         self.end(if node.kind == Kind::Object { b'}' } else { b']' }, count == 0);
         Ok(())
@@ -386,31 +448,29 @@ impl Part<'_> {
     }
 
     /// `{"metadata":{...},"value":...}`, with the field's name before them where it has one.
-    fn described(&mut self, key: NodeKey, level: u32) -> Result<()> {
-        let node = self.nodes.expect(key)?;
+    fn described(&mut self, key: NodeKey, node: &Node<'_>, level: u32) -> Result<()> {
         self.begin(b'{');
-        let named = node.name.is_some() && level > 1;
-        if let Some(name) = node.name.filter(|_| level > 1) {
+        let name = node.name.filter(|_| level > 1);
+        if let Some(name) = name {
             self.member(true, |part| {
                 part.name(b"key");
                 put_value(part.out, Kind::String, name);
                 Ok(())
             })?;
         }
-        self.member(!named, |part| {
+        self.member(name.is_none(), |part| {
             part.name(b"metadata");
-            part.metadata(key)
+            part.metadata(key, node)
         })?;
         self.member(false, |part| {
             part.name(b"value");
-            part.described_value(key, level)
+            part.described_value(key, node, level)
         })?;
         self.end(b'}', false);
         Ok(())
     }
 
-    fn described_value(&mut self, key: NodeKey, level: u32) -> Result<()> {
-        let node = self.nodes.expect(key)?;
+    fn described_value(&mut self, key: NodeKey, node: &Node<'_>, level: u32) -> Result<()> {
         if !node.kind.is_container() {
             put_value(self.out, node.kind, node.text);
             return Ok(());
@@ -427,31 +487,35 @@ impl Part<'_> {
         Ok(())
     }
 
-    fn metadata(&mut self, key: NodeKey) -> Result<()> {
-        let node = self.nodes.expect(key)?;
+    fn metadata(&mut self, key: NodeKey, node: &Node<'_>) -> Result<()> {
         let container = node.kind.is_container();
-        let all = self.options.metadata == Metadata::All;
-        let mut fields = vec![("nodeKey", key.0.to_string())];
-        if all {
-            fields.push(("hash", format!("\"{:016x}\"", crate::hash::subtree(self.nodes, key)?)));
-            fields.push(("type", format!("\"{}\"", type_name(node.kind, node.name.is_some()))));
+        self.begin(b'{');
+        self.fact(true, b"nodeKey", format_args!("{}", key.0));
+        if self.options.metadata == Metadata::All {
+            let hash = crate::hash::subtree(self.nodes, key)?;
+            self.fact(false, b"hash", format_args!("\"{hash:016x}\""));
+            let name = type_name(node.kind, node.name.is_some());
+            self.fact(false, b"type", format_args!("\"{name}\""));
             if container {
-                fields.push(("descendantCount", (self.nodes.subtree(key)?.len() - 1).to_string()));
+                let below = self.nodes.subtree(key)?.len() - 1;
+                self.fact(false, b"descendantCount", format_args!("{below}"));
             }
         }
         if container && self.options.metadata != Metadata::NodeKey {
-            fields.push(("childCount", node.count.to_string()));
-        }
-        self.begin(b'{');
-        for (index, (name, value)) in fields.iter().enumerate() {
-            self.member(index == 0, |part| {
-                part.name(name.as_bytes());
-                part.out.extend_from_slice(value.as_bytes());
-                Ok(())
-            })?;
+            self.fact(false, b"childCount", format_args!("{}", node.count));
         }
         self.end(b'}', false);
         Ok(())
+    }
+
+    /// Writes a member of a node's metadata.
+    fn fact(&mut self, first: bool, name: &[u8], value: std::fmt::Arguments<'_>) {
+        if !first {
+            self.out.push(b',');
+        }
+        self.line();
+        self.name(name);
+        self.out.write_fmt(value).expect("a vector takes everything");
     }
 }
 

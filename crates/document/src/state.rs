@@ -11,6 +11,7 @@
 //! * the list of revisions ([`RevisionList`]) only grows, in the order of commits.
 
 use crate::error::Damaged;
+use crate::feed::Recent;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, Page};
 use crate::tree::{Growth, Tree};
@@ -277,6 +278,7 @@ pub(crate) struct Cache {
     hasher: FixedState,
     shard_bytes: usize,
     growth: Arc<Growth>,
+    recent: Recent,
 }
 
 type Key = (TableId, Prefix);
@@ -305,7 +307,13 @@ impl Cache {
             hasher: FixedState::default(),
             shard_bytes: bytes / SHARDS,
             growth: Arc::default(),
+            recent: Recent::default(),
         }
+    }
+
+    /// What was published of late.
+    pub fn recent(&self) -> &Recent {
+        &self.recent
     }
 
     /// Where states that are going to be kept tell what they fetch.
@@ -347,13 +355,15 @@ impl Cache {
 
     /// Puts the state of a commit that is about to become visible.
     pub fn publish(&self, key: Key, state: State) {
+        self.recent.note(key.0, &key.1, state.csn, state.revision, state.tree.is_none());
         let mut shard = self.shard(&key).lock();
         shard.published = shard.published.max(state.csn);
         shard.insert(key, state, self.shard_bytes);
     }
 
     /// Forgets a document whose commit is about to become visible: the next reader asks the store.
-    pub fn publish_unknown(&self, key: &Key, csn: Csn) {
+    pub fn publish_unknown(&self, key: &Key, csn: Csn, revision: Revision) {
+        self.recent.note(key.0, &key.1, csn, revision, false);
         let mut shard = self.shard(key).lock();
         shard.published = shard.published.max(csn);
         if let Some(held) = shard.entries.remove(key) {

@@ -74,6 +74,9 @@ impl Growth {
 /// Bytes of a placed node in the list of all, about.
 const PLACED_BYTES: usize = size_of::<(NodeKey, Label, NodeKey)>() + 8;
 
+/// Documents of more chunks than this are not fetched as a whole to find their placed nodes.
+const FETCHED_CHUNKS_MAX: u32 = 4_096;
+
 /// Lists of at least so many children have their positions remembered.
 const POSITIONS_FROM: u32 = 64;
 
@@ -131,6 +134,14 @@ impl Positions {
         self.known.lock().insert(parent, Arc::clone(&found));
         Ok(found)
     }
+}
+
+/// Where the node lies that was looked at last.
+#[derive(Default)]
+pub(crate) struct Near {
+    chunk: u32,
+    /// A slot, and where its fragment starts.
+    start: (usize, usize),
 }
 
 impl Tree {
@@ -237,6 +248,25 @@ impl Tree {
         Ok(cell.get_or_init(|| chunk).as_ref())
     }
 
+    /// The node with this key, for those who look at nodes in about the order of their keys.
+    pub(crate) fn node_near(&self, key: NodeKey, near: &mut Near) -> Result<Option<Node<'_>>> {
+        if near.chunk != key.chunk() {
+            *near = Near { chunk: key.chunk(), start: (0, 0) };
+        }
+        let chunk = self.chunk(key.chunk())?;
+        Ok(chunk.and_then(|chunk| chunk.node_from(key.slot(), &mut near.start)))
+    }
+
+    /// A chunk that is looked at once: it is not kept where it was not here before.
+    pub(crate) fn chunk_in_passing(&self, number: u32) -> Result<Option<Arc<Chunk>>> {
+        let held = self.chunks.get(number as usize).map(OnceLock::get);
+        match (held, &self.source) {
+            (None, _) | (Some(None), None) => Ok(None),
+            (Some(Some(chunk)), _) => Ok(chunk.clone()),
+            (Some(None), Some(source)) => Ok(source.chunk(number)?.map(Arc::new)),
+        }
+    }
+
     /// Fetches all chunks that are not here yet.
     pub(crate) fn fetch(&self) -> Result<()> {
         let Some(source) = &self.source else { return Ok(()) };
@@ -271,9 +301,11 @@ impl Tree {
         }
         let mut placed = Placed::new();
         if self.header.placed > 0 {
-            self.fetch()?;
+            if self.chunk_count() <= FETCHED_CHUNKS_MAX {
+                self.fetch()?;
+            }
             for number in 0..self.chunk_count() {
-                if let Some(chunk) = self.chunk(number)? {
+                if let Some(chunk) = self.chunk_in_passing(number)? {
                     for entry in chunk.placed() {
                         let (slot, parent, label) = entry?;
                         placed.push((parent, label, NodeKey::new(number, slot)));

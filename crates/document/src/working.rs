@@ -203,9 +203,10 @@ impl Working {
             write_paths(txn, table, &prefix, &counts, true)?;
         }
         let entry = Entry { csn: Csn(0), deleted: None, touched: Touched::Many };
-        write_entry(txn, table, &prefix, self.next_revision(), &entry)?;
+        let revision = self.next_revision();
+        write_entry(txn, table, &prefix, revision, &entry)?;
         let cache = Arc::clone(cache);
-        txn.on_publish(move |commit| cache.publish_unknown(&(table, prefix), commit.csn));
+        txn.on_publish(move |commit| cache.publish_unknown(&(table, prefix), commit.csn, revision));
         Ok(())
     }
 

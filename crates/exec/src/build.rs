@@ -25,10 +25,10 @@ use crate::op::lock::{Lock, LockRows};
 use crate::op::loop_join::LoopJoin;
 use crate::op::merge;
 use crate::op::modify::{self, Conflict, Modify, Target};
-use crate::op::rank::Rank;
-use crate::op::recheck::{Given, Recheck};
 use crate::op::path::{Equal, Path};
 use crate::op::probe::{Probe, Seen};
+use crate::op::rank::Rank;
+use crate::op::recheck::{Given, Recheck};
 use crate::op::scan::{Chance, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
@@ -297,6 +297,7 @@ impl Builder<'_> {
             index: path.index,
             is_backward: path.backward,
             is_single: path.is_single,
+            may_read_all: path.may_read_all,
             columns: path.columns.clone(),
             equal: equal.collect::<Result<_>>()?,
             low: end(&path.low)?,
@@ -464,7 +465,7 @@ impl Builder<'_> {
             Body::Recursive { start, step, all } => {
                 let (start, step) = (self.node(start)?, self.node(step)?);
                 let recursive = Recursive::new(table.number, start, step, *all);
-                (Source::Recursive(recursive), Run::AsRead)
+                (Source::Recursive(Box::new(recursive)), Run::AsRead)
             }
         };
         self.sources.push((table.number, source));

@@ -159,7 +159,9 @@ impl Drop for Run {
     fn drop(&mut self) {
         // A machine that failed may be left in any state: it is not used again.
         let Some(mut machine) = self.machine.take().filter(|_| self.is_sound && !self.is_probed)
-        else { return };
+        else {
+            return;
+        };
         machine.root.rewind(&machine.shared);
         machine.shared.clear();
         let mut resting = self.prepared.resting.lock().unwrap_or_else(PoisonError::into_inner);

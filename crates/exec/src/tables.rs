@@ -121,6 +121,8 @@ pub struct Reach<'a> {
     pub is_backward: bool,
     /// True where at most one row is in the range, which has the key that it begins with.
     pub is_single: bool,
+    /// True where all rows may come instead, in any order: that is cheaper than to look up many.
+    pub may_read_all: bool,
 }
 
 /// A scan that is being run: whatever the tables keep of it between two rows, of which they borrow

@@ -1,1 +1,48 @@
-//! Documents over HTTP: every version of each, what changed between them, and changes as they come.
+//! Documents and SQL over HTTP: every version of each document, what lies between two, and changes as
+//! they come.
+//!
+//! ```text
+//!   Server::start(Database, Options) ──> Handle
+//!
+//!   server    sockets, TLS, HTTP/1.1 and HTTP/2          knows no routes
+//!     router     a table of routes, rights, bodies         knows no documents
+//!       sirix       the routes of SirixDB, at the root
+//!       v1          our own: all that the library does
+//!       service     health, metrics, description
+//! ```
+//!
+//! The threads of the server take heads of requests and answer what is short and in memory; everything
+//! that may wait is done by others, of which there are so many and no more. Documents come in and go out
+//! as streams where they are large.
+//!
+//! Invariants:
+//! * Nothing on a thread of the server waits for a disk or a lock for as long as one can see.
+//! * What a client can make the server hold is bounded: heads, bodies, streams, requests, connections.
+//! * Every operation is in one table, from which router and description are made.
+//! * An error of a client is never a 5xx; nothing has changed where an error is told.
+
+mod answer;
+mod app;
+mod auth;
+mod body;
+mod call;
+mod conditional;
+mod failures;
+mod metrics;
+mod openapi;
+mod options;
+mod patch;
+mod problem;
+mod query;
+mod route;
+mod router;
+mod server;
+mod service;
+mod sirix;
+mod tls;
+mod v1;
+mod written;
+
+pub use auth::{BadRole, Rights, Token, TokenFile};
+pub use options::{Auth, Jwt, Limits, MoreMetrics, Options, Tls};
+pub use server::{Handle, Server};

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sql::parse::ast::{self, Command, Discard, SetValue};
-use types::{Datum, Modifier, Oid, SqlState, Type};
+use types::time::{Interval, IntervalFields};
+use types::{Datum, IntervalStyle, Modifier, Oid, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
 use crate::notify::Note;
@@ -503,11 +504,27 @@ pub(crate) fn setting_text(name: &str, values: &[SetValue]) -> Result<Option<Str
             SetValue::Word(text) | SetValue::String(text)
                 if name.eq_ignore_ascii_case("search_path") =>
             {
-                scalar::quote::identifier(text)
+                Ok(scalar::quote::identifier(text))
             }
-            SetValue::Word(text) | SetValue::String(text) | SetValue::Number(text) => text.clone(),
-            SetValue::Interval(text) => text.clone(),
+            SetValue::Word(text) | SetValue::String(text) | SetValue::Number(text) => {
+                Ok(text.clone())
+            }
+            SetValue::Interval(text) => hours(text),
         })
-        .collect();
+        .collect::<Result<_>>()?;
     Ok((!texts.is_empty()).then(|| texts.join(", ")))
+}
+
+/// The zone of `SET TIME ZONE INTERVAL '...'`, in hours east of Greenwich.
+fn hours(text: &str) -> Result<String> {
+    let fields = IntervalFields::HOUR_TO_MINUTE;
+    let interval = Interval::parse(text, IntervalStyle::Postgres, fields)?;
+    let refused = match (interval.months, interval.days) {
+        (0, 0) => return Ok((interval.us as f64 / 3_600e6).to_string()),
+        (0, _) => "days",
+        _ => "months",
+    };
+    let message = format!("invalid value for parameter \"TimeZone\": \"{text}\"");
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        .detail(format!("Cannot specify {refused} in time zone interval.")))
 }

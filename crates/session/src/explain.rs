@@ -71,7 +71,8 @@ fn asked(options: &[(String, Option<String>)]) -> Result<Asked> {
                 }
             }
             "serialize" => {
-                let is_none = given.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("none"));
+                let is_none =
+                    given.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("none"));
                 if !is_none && !is_on(options, "analyze") {
                     return Err(needs_analyze("SERIALIZE"));
                 }
@@ -127,7 +128,12 @@ pub(crate) fn column(options: &[(String, Option<String>)]) -> Column {
 struct Nobody;
 
 impl Output for Nobody {
-    fn row(&mut self, _: &[Datum], _: &[Column], _: &Context<'_>) -> types::Result<ControlFlow<()>> {
+    fn row(
+        &mut self,
+        _: &[Datum],
+        _: &[Column],
+        _: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))
     }
 
@@ -234,7 +240,9 @@ impl Session {
             SHOWN.contains(&known.name) && usual.is_ok_and(|usual| usual != **now)
         });
         changed
-            .map(|(known, _)| (known.name.to_owned(), settings.show(known.name).unwrap_or_default()))
+            .map(|(known, _)| {
+                (known.name.to_owned(), settings.show(known.name).unwrap_or_default())
+            })
             .collect()
     }
 }

@@ -235,10 +235,12 @@ impl Instance {
         let handles = Arc::new(Handles::new());
         handles.load_counts(&engine)?;
         let temporary = match &options.temporary {
-            Some(folder) => Some(exec::TempFolder::open(&options.env.fs, folder).map_err(|error| {
-                let message = format!("could not open \"{}\": {error}", folder.display());
-                Error::new(SqlState::IO_ERROR, message)
-            })?),
+            Some(folder) => {
+                Some(exec::TempFolder::open(&options.env.fs, folder).map_err(|error| {
+                    let message = format!("could not open \"{}\": {error}", folder.display());
+                    Error::new(SqlState::IO_ERROR, message)
+                })?)
+            }
             None => None,
         };
         let instance = Arc::new(Instance {

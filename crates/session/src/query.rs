@@ -170,7 +170,14 @@ impl Session {
         planned.require_rights(&self.names)?;
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
-        let running = Running { planned, run, has_given: false, has_locks: false, rows_max: None, is_probed: false };
+        let running = Running {
+            planned,
+            run,
+            has_given: false,
+            has_locks: false,
+            rows_max: None,
+            is_probed: false,
+        };
         Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 

@@ -28,9 +28,7 @@ pub fn implied(conditions: &[Expr], predicate: &Expr) -> Option<Vec<Expr>> {
             let ways = conditions.iter().filter_map(|condition| follows(condition, predicate));
             let way = ways.min_by_key(Vec::len);
             match (&predicate.kind, way) {
-                (ExprKind::Or(arms), None) => {
-                    arms.iter().find_map(|arm| implied(conditions, arm))
-                }
+                (ExprKind::Or(arms), None) => arms.iter().find_map(|arm| implied(conditions, arm)),
                 (_, way) => way,
             }
         }
@@ -53,9 +51,10 @@ fn follows(condition: &Expr, predicate: &Expr) -> Option<Vec<Expr>> {
         ExprKind::Or(arms) => return all(arms.iter().map(|arm| follows(arm, predicate))),
         ExprKind::AnyAll { call, all: false } if call.name == "=" && call.operator => {
             if let Some(values) = elements(&call.args[1]) {
-                let each = values.iter().filter(|value| !value.is_null_const()).map(|value| {
-                    value_meets(&call.args[0], "=", value, predicate)
-                });
+                let each = values
+                    .iter()
+                    .filter(|value| !value.is_null_const())
+                    .map(|value| value_meets(&call.args[0], "=", value, predicate));
                 return all(each);
             }
         }
@@ -64,9 +63,7 @@ fn follows(condition: &Expr, predicate: &Expr) -> Option<Vec<Expr>> {
     match &predicate.kind {
         ExprKind::And(parts) => all(parts.iter().map(|part| follows(condition, part))),
         ExprKind::Or(arms) => arms.iter().find_map(|arm| follows(condition, arm)),
-        ExprKind::IsNull { expr, negated: true } => {
-            rejects_null(condition, expr).then(Vec::new)
-        }
+        ExprKind::IsNull { expr, negated: true } => rejects_null(condition, expr).then(Vec::new),
         ExprKind::IsBool { expr, value: Some(true), negated: false } => follows(condition, expr),
         ExprKind::IsBool { expr, value: Some(false), negated: false } => {
             matches!(&condition.kind, ExprKind::Not(inner) if same(inner, expr)).then(Vec::new)
@@ -300,10 +297,11 @@ fn is_same(one: &Datum, other: &Datum) -> bool {
 /// An expression without casts that make one kind of text of another and leave the value as it is.
 fn unlabelled(expr: &Expr) -> &Expr {
     match &expr.kind {
-        ExprKind::Cast {
-            expr: inner,
-            how: Cast::Type { how: scalar::cast::How::Relabel, .. },
-        } if [Type::TEXT, Type::VARCHAR].contains(&expr.ty) => unlabelled(inner),
+        ExprKind::Cast { expr: inner, how: Cast::Type { how: scalar::cast::How::Relabel, .. } }
+            if [Type::TEXT, Type::VARCHAR].contains(&expr.ty) =>
+        {
+            unlabelled(inner)
+        }
         _ => expr,
     }
 }
@@ -331,10 +329,9 @@ pub fn same(one: &Expr, other: &Expr) -> bool {
         (ExprKind::Call(a), ExprKind::Call(b)) | (ExprKind::NullIf(a), ExprKind::NullIf(b)) => {
             calls(a, b)
         }
-        (
-            ExprKind::AnyAll { call: a, all: all_a },
-            ExprKind::AnyAll { call: b, all: all_b },
-        ) => all_a == all_b && calls(a, b),
+        (ExprKind::AnyAll { call: a, all: all_a }, ExprKind::AnyAll { call: b, all: all_b }) => {
+            all_a == all_b && calls(a, b)
+        }
         (ExprKind::Cast { expr: a, how: how_a }, ExprKind::Cast { expr: b, how: how_b }) => {
             let alike = match (how_a, how_b) {
                 (Cast::Type { how: a, when: x }, Cast::Type { how: b, when: y }) => {

@@ -29,6 +29,7 @@
 //! * visible <= numbered; what the store may flush is durable in the log.
 //! * Every numbered commit is in the queue, or visible, or the engine is poisoned.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -39,7 +40,7 @@ use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, 
 use vfs::{Clock, DirLock, Env};
 
 use crate::commits::{CommitIndex, Milestones};
-use crate::error::{EngineError, SerializationFailure, TxnError};
+use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
 use crate::locks::{LockManager, RowHasher, TxnId};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
@@ -187,7 +188,7 @@ pub struct Engine {
 /// Why nothing more is written.
 enum Stopped {
     Closed,
-    Failed(Arc<str>),
+    Failed(Failure),
 }
 
 impl Engine {
@@ -345,7 +346,7 @@ impl Engine {
     pub fn stats(&self) -> EngineStats {
         let (locked_rows, waiting) = self.locks.counts();
         let poisoned = match self.stopped.get() {
-            Some(Stopped::Failed(cause)) => Some(Arc::clone(cause)),
+            Some(Stopped::Failed(cause)) => Some(Arc::clone(cause.words())),
             _ => None,
         };
         EngineStats {
@@ -493,7 +494,8 @@ impl Engine {
             }
             // An earlier commit waits for its sync: this one, which does not, must wait with it.
             let Some(blocked_on) = progress.blocked_on else {
-                return Err(self.unknown(&"a commit was lost on its way to visibility"));
+                let lost = std::io::Error::other("a commit was lost on its way to visibility");
+                return Err(self.unknown(&lost));
             };
             self.log
                 .sync(Lsn(blocked_on), Durability::Sync)
@@ -558,24 +560,25 @@ impl Engine {
         match self.stopped.get() {
             None => Ok(()),
             Some(Stopped::Closed) => Err(TxnError::Closed),
-            Some(Stopped::Failed(cause)) => Err(TxnError::Refused { cause: Arc::clone(cause) }),
+            Some(Stopped::Failed(cause)) => Err(TxnError::Refused { cause: cause.clone() }),
         }
     }
 
     /// The error of a transaction that waited for a row when writing stopped.
     pub(crate) fn stopped_error(&self) -> TxnError {
-        match self.refuse_if_stopped() {
-            Err(error) => error,
-            Ok(()) => TxnError::Refused { cause: "the engine was stopped".into() },
-        }
+        self.refuse_if_stopped().expect_err("waiters are sent away once writing has stopped")
     }
 
-    /// Stops all writing, and says so to a commit that was on its way.
-    fn unknown(&self, failure: &dyn std::fmt::Display) -> TxnError {
-        let cause: Arc<str> = failure.to_string().into();
-        let _ = self.stopped.set(Stopped::Failed(Arc::clone(&cause)));
+    /// Stops all writing, and says so to a commit that was on its way. The first failure is the one
+    /// that is told of: others follow from it.
+    fn unknown(&self, failure: &(dyn Error + 'static)) -> TxnError {
+        let failure = Failure::of(failure);
+        let first = self.stopped.get_or_init(|| Stopped::Failed(failure.clone()));
         self.locks.poison();
-        TxnError::OutcomeUnknown { cause }
+        match first {
+            Stopped::Failed(first) => TxnError::OutcomeUnknown { cause: first.clone() },
+            Stopped::Closed => TxnError::OutcomeUnknown { cause: failure },
+        }
     }
 }
 

@@ -3,12 +3,16 @@
 //! ```text
 //!   try again      Serialization 40001 · Deadlock 40P01 · LockTimeout, LockNotAvailable 55P03
 //!   as was asked   Interrupted 57014
-//!   ask again      OutcomeUnknown 58030: the log failed under this commit; reopen, then look
-//!   reopen         Refused 58030 · Closed 57P03: reads go on, nothing more is written
+//!   ask again      OutcomeUnknown: the log failed under this commit; reopen, then look
+//!   reopen         Refused · Closed 57P03: reads go on, nothing more is written
 //!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit 22023
-//!   call for help  Store or Log 58030, XX001 where files are damaged · Damaged XX001
+//!   call for help  Store or Log, XX001 where files are damaged · Damaged XX001
 //! ```
+//!
+//! What the disk is to blame for is 53100 where it is full, 58030 otherwise.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +21,30 @@ use log::{LogError, Lsn};
 use store::{Csn, MergeError, StoreError, TableId};
 
 use crate::bytes::Malformed;
+
+/// The failure of the disk that stopped all writing, for all who ask later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    words: Arc<str>,
+    state: &'static str,
+}
+
+impl Failure {
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Failure {
+        Failure { words: error.to_string().into(), state: disk_state(error) }
+    }
+
+    /// What failed, in words.
+    pub fn words(&self) -> &Arc<str> {
+        &self.words
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
 
 /// Why a transaction could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -45,14 +73,14 @@ pub enum TxnError {
     #[error("the outcome of this transaction is unknown until the database is reopened: {cause}")]
     OutcomeUnknown {
         /// The failure.
-        cause: Arc<str>,
+        cause: Failure,
     },
     /// An earlier failure stopped all writing. This transaction did not happen. Reads go on; reopen
     /// the database to write again.
     #[error("the database takes no more writes since: {cause}")]
     Refused {
         /// The failure that stopped it.
-        cause: Arc<str>,
+        cause: Failure,
     },
     /// The engine has been closed. This transaction did not happen.
     #[error("the database is closed")]
@@ -128,7 +156,7 @@ impl TxnError {
             TxnError::Deadlock => "40P01",
             TxnError::LockTimeout | TxnError::LockNotAvailable => "55P03",
             TxnError::Interrupted => "57014",
-            TxnError::OutcomeUnknown { .. } | TxnError::Refused { .. } => "58030",
+            TxnError::OutcomeUnknown { cause } | TxnError::Refused { cause } => cause.state,
             TxnError::Closed => "57P03",
             TxnError::NoBase { .. } => "55000",
             TxnError::TooLarge { .. } => "54000",
@@ -137,7 +165,6 @@ impl TxnError {
             TxnError::Log(error) => log_state(error),
             TxnError::Store(StoreError::TooLarge { .. }) => "54000",
             TxnError::Store(StoreError::Forgotten { .. }) => "22023",
-            TxnError::Store(StoreError::Full { .. }) => "53100",
             TxnError::Store(error) => store_state(error),
         }
     }
@@ -223,7 +250,7 @@ impl EngineError {
             EngineError::Record { .. }
             | EngineError::Gap { .. }
             | EngineError::Checkpoint { .. } => "XX001",
-            EngineError::Io { .. } => "58030",
+            EngineError::Io { source, .. } => disk_state(source),
             EngineError::Log(error) => log_state(error),
             EngineError::Store(error) => store_state(error),
             EngineError::Txn(error) => error.sqlstate(),
@@ -231,18 +258,31 @@ impl EngineError {
     }
 }
 
-/// Data corrupted, or an I/O error.
+/// Data corrupted, or what the disk is to blame for.
 fn log_state(error: &LogError) -> &'static str {
     match error {
         LogError::Corrupt { .. } => "XX001",
-        _ => "58030",
+        _ => disk_state(error),
     }
 }
 
-/// Data corrupted, or an I/O error.
+/// Data corrupted, or what the disk is to blame for.
 fn store_state(error: &StoreError) -> &'static str {
     match error {
         StoreError::Corrupt { .. } | StoreError::Missing { .. } => "XX001",
-        _ => "58030",
+        _ => disk_state(error),
     }
+}
+
+/// Disk full where the system said so, an I/O error otherwise.
+fn disk_state(error: &(dyn Error + 'static)) -> &'static str {
+    let is_full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.downcast_ref::<io::Error>().is_some_and(|system| is_full(system.kind())) {
+            return "53100";
+        }
+        next = error.source();
+    }
+    "58030"
 }

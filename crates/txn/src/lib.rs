@@ -63,7 +63,7 @@ mod tracker_tests;
 pub use bytes::Malformed;
 pub use cursor::{Cursor, KeyRange};
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
-pub use error::{EngineError, SerializationFailure, TxnError};
+pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use locks::{RelationLock, RowLock, TxnId};
 pub use log::Durability;

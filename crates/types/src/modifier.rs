@@ -68,6 +68,12 @@ impl Modifier {
         Modifier(precision.to_typmod())
     }
 
+    /// The digits and the scale of `numeric(digits, scale)`.
+    pub fn numeric(self) -> Option<(i32, i32)> {
+        let precision = Precision::from_typmod(self.get()?)?;
+        Some((precision.digits(), precision.scale()))
+    }
+
     /// The modifier of `interval fields (precision)`.
     pub fn of_interval(fields: IntervalFields, precision: Option<u8>) -> Self {
         let precision = precision.map_or(INTERVAL_FULL_PRECISION, i32::from);

@@ -1,7 +1,8 @@
 //! The direction of imports: a crate uses only crates of the layers below it.
 //!
 //! ```text
-//!   command ──> anywhen, server
+//!   command ──> http ──> anywhen
+//!      └──────> anywhen, server
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
@@ -36,7 +37,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "anywhen",
         &["vfs", "log", "store", "txn", "json", "document", "types", "table", "session", "server"],
     ),
-    ("command", &["anywhen", "json", "server", "store", "txn"]),
+    ("http", &["anywhen", "json"]),
+    ("command", &["anywhen", "http", "json", "server", "store", "txn"]),
 ];
 
 /// Other engines, and clients of other engines: for comparison only. A client is let into the tests

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::time;
+use anywhen::time;
 
 /// `COLLECTION/DOC`. A document's key may hold more slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl FromStr for At {
                 .map_err(|_| "after csn: comes a number".to_owned());
         }
         if let Some(instant) = text.strip_prefix("authored:") {
-            return time::parse(instant).map(Self::Authored);
+            return moment(instant).map(Self::Authored);
         }
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return match text.parse() {
@@ -85,8 +85,19 @@ impl FromStr for At {
                 Ok(revision) => Ok(Self::Revision(revision)),
             };
         }
-        time::parse(text).map(Self::Time)
+        moment(text).map(Self::Time)
     }
+}
+
+/// Reads a time; says what a moment can be where it is none.
+fn moment(text: &str) -> Result<u64, String> {
+    let wrong = || {
+        format!(
+            "{text:?} is no moment: give a revision number, a time such as '2026-11-21 10:30:00', \
+             authored:TIME or csn:N"
+        )
+    };
+    time::parse(text).ok_or_else(wrong)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::failure::{Failure, Outcome};
-use crate::screen;
 use super::layout::Expanded;
 use super::{Next, Shell, failure};
+use crate::failure::{Failure, Outcome};
+use crate::screen;
 
 const HELP: &str = "\
   \\d [NAME]      tables, views and sequences; or the columns and indexes of one

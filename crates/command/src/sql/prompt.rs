@@ -7,10 +7,10 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Context, Editor, Helper, Highlighter, Hinter, Validator};
 
-use crate::failure::{Failure, Kind, Outcome};
-use crate::screen;
 use super::split::Splitter;
 use super::{Next, Shell};
+use crate::failure::{Failure, Kind, Outcome};
+use crate::screen;
 
 /// Words that are offered beside the names of the database.
 const WORDS: &str = "\

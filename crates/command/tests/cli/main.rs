@@ -4,9 +4,11 @@
 
 mod collections;
 mod commands;
+mod crowds;
 mod documents;
 mod errors;
 mod formats;
+mod http;
 mod imports;
 mod kill;
 mod serve_killed;

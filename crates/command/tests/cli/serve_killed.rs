@@ -100,7 +100,7 @@ struct Client {
 }
 
 /// The server has died: no answer comes.
-struct Died;
+pub(crate) struct Died;
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
@@ -222,12 +222,12 @@ fn say(wire: &mut Wire, bytes: &[u8]) -> Result<Vec<Answer>, Died> {
     Ok(answers)
 }
 
-fn query(text: &str) -> Vec<u8> {
+pub(crate) fn query(text: &str) -> Vec<u8> {
     message(b'Q', &[text.as_bytes(), b"\0"].concat())
 }
 
 /// Runs statements that must not fail; their rows, fields separated by bars.
-fn ask(wire: &mut Wire, text: &str) -> Result<Vec<String>, Died> {
+pub(crate) fn ask(wire: &mut Wire, text: &str) -> Result<Vec<String>, Died> {
     let answers = say(wire, &query(text))?;
     if let Some(error) = answers.iter().find(|answer| answer.kind == b'E') {
         panic!("{text}: {:?} {:?}", error.field(b'C'), error.field(b'M'));

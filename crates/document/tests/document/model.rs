@@ -346,7 +346,9 @@ impl Case {
             let mut patched = old.clone();
             apply_patch(&mut patched, &serde_json::from_str(&patch).expect("is JSON"));
             assert_eq!(&patched, new, "{} to {}: {patch}\nfrom {old}", from + 1, to + 1);
-            for form in [diff.to_json(), diff.to_sirix_json("d", "r", Revision(1), Revision(2))] {
+            for form in
+                [diff.to_json(), diff.to_sirix_json("d", "r", Revision(1), Revision(2), true)]
+            {
                 let form = form.expect("writes");
                 serde_json::from_str::<Value>(&form).unwrap_or_else(|e| panic!("{e}: {form}"));
             }

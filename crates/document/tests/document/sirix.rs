@@ -130,7 +130,7 @@ fn paths() {
 }
 
 fn diffs(diff: &Diff) -> String {
-    let text = diff.to_sirix_json("d", "r", Revision(1), Revision(2)).expect("writes");
+    let text = diff.to_sirix_json("d", "r", Revision(1), Revision(2), true).expect("writes");
     let head = r#"{"database":"d","resource":"r","old-revision":1,"new-revision":2,"diffs":["#;
     text.strip_prefix(head)
         .and_then(|t| t.strip_suffix("]}"))

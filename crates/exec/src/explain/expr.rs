@@ -54,7 +54,8 @@ impl Shown<'_> {
             self.list(call.direct.iter().chain(&call.args))
         };
         let keys: Vec<String> = call.order.iter().map(|key| self.sort_key(key)).collect();
-        let order = if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) };
+        let order =
+            if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) };
         let mut text = format!("{}({distinct}{args}{order})", call.name);
         if let Some(filter) = &call.filter {
             let _ = write!(text, " FILTER (WHERE {})", self.text(filter));
@@ -135,7 +136,9 @@ impl Shown<'_> {
         let element = Facts(self.types).element(ty)?;
         let repr = self.types.repr_of(element).ok()?;
         let value = |expr: &Expr| match &expr.kind {
-            ExprKind::Const(value) if value.repr().is_none_or(|of| of == repr) => Some(value.clone()),
+            ExprKind::Const(value) if value.repr().is_none_or(|of| of == repr) => {
+                Some(value.clone())
+            }
             _ => None,
         };
         let values: Vec<Datum> = elements.iter().map(value).collect::<Option<_>>()?;

@@ -44,7 +44,8 @@ pub fn render(root: &Entry, options: &Options) -> String {
             let mut out = String::new();
             write_text(root, 0, true, options, &mut out);
             if !options.settings.is_empty() {
-                let list = options.settings.iter().map(|(name, value)| format!("{name} = '{value}'"));
+                let list =
+                    options.settings.iter().map(|(name, value)| format!("{name} = '{value}'"));
                 let _ = writeln!(out, "Settings: {}", list.collect::<Vec<_>>().join(", "));
             }
             for (title, ms) in
@@ -62,8 +63,8 @@ pub fn render(root: &Entry, options: &Options) -> String {
             out + "\n]"
         }
         Format::Xml => {
-            let mut out =
-                "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Query>\n".to_owned();
+            let mut out = "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Query>\n"
+                .to_owned();
             xml(&query(root, options), 2, &mut out);
             out + "  </Query>\n</explain>"
         }
@@ -81,7 +82,8 @@ fn write_text(entry: &Entry, depth: usize, is_root: bool, options: &Options, out
         let _ = writeln!(out, "{indent}{subplan}");
     }
     let depth = if entry.subplan.is_some() { depth + 2 } else { depth };
-    let (arrow, inner) = if is_root { (String::new(), 2) } else { (" ".repeat(depth) + "->  ", depth + 6) };
+    let (arrow, inner) =
+        if is_root { (String::new(), 2) } else { (" ".repeat(depth) + "->  ", depth + 6) };
     out.push_str(&arrow);
     out.push_str(&entry.head);
     if options.costs {
@@ -97,7 +99,8 @@ fn write_text(entry: &Entry, depth: usize, is_root: bool, options: &Options, out
         } else if options.timing {
             let ms = |us: u64| us as f64 / 1_000.0 / loops;
             let (startup, total) = (ms(seen.startup_us), ms(seen.total_us));
-            let _ = write!(out, " (actual time={startup:.3}..{total:.3} rows={rows} loops={loops})");
+            let _ =
+                write!(out, " (actual time={startup:.3}..{total:.3} rows={rows} loops={loops})");
         } else {
             let _ = write!(out, " (actual rows={rows} loops={loops})");
         }
@@ -129,7 +132,13 @@ fn write_text(entry: &Entry, depth: usize, is_root: bool, options: &Options, out
         }
     }
     for below in &entry.below {
-        let depth = if below.subplan.is_some() { inner } else if is_root { 2 } else { inner };
+        let depth = if below.subplan.is_some() {
+            inner
+        } else if is_root {
+            2
+        } else {
+            inner
+        };
         write_text(below, depth, false, options, out);
     }
 }

@@ -186,7 +186,10 @@ impl Teller<'_> {
         let first: f64 = below.iter().map(|entry| entry.cost.0).sum();
         let waits = matches!(
             node.kind,
-            Kind::Sort { .. } | Kind::Aggregate(_) | Kind::Window { .. } | Kind::SetOperation { .. }
+            Kind::Sort { .. }
+                | Kind::Aggregate(_)
+                | Kind::Window { .. }
+                | Kind::SetOperation { .. }
         );
         let startup = if waits { total } else { first };
         Entry {
@@ -249,7 +252,8 @@ impl Teller<'_> {
             }
             Kind::Values(rows) => {
                 let is_one = rows.len() == 1;
-                let mut entry = self.over(node, if is_one { "Result" } else { "Values Scan" }, vec![]);
+                let mut entry =
+                    self.over(node, if is_one { "Result" } else { "Values Scan" }, vec![]);
                 if !is_one {
                     entry.head += " on \"*VALUES*\"";
                     entry.facts.push(("Alias", text("*VALUES*")));
@@ -275,9 +279,9 @@ impl Teller<'_> {
                 if self.manner.verbose {
                     entry.properties.push(("Function Call", text(calls.join(", "))));
                 }
-                let names = columns.iter().map(|column| {
-                    Name::column("", scalar::quote::identifier(column))
-                });
+                let names = columns
+                    .iter()
+                    .map(|column| Name::column("", scalar::quote::identifier(column)));
                 (entry, names.collect())
             }
             Kind::Join(join) => self.join(node, join),
@@ -307,9 +311,11 @@ impl Teller<'_> {
                     _ => Name::computed(text.clone()),
                 };
                 let mut found: Vec<Name> = aggregate.keys.iter().zip(&keys).map(key).collect();
-                found.extend(aggregate.calls.iter().map(|call| {
-                    Name::computed(self.show(&names, |shown| shown.aggregate(call)))
-                }));
+                found.extend(
+                    aggregate.calls.iter().map(|call| {
+                        Name::computed(self.show(&names, |shown| shown.aggregate(call)))
+                    }),
+                );
                 found.extend(aggregate.masks.iter().map(|mask| {
                     let of: Vec<&str> = mask.iter().map(|key| &*keys[*key]).collect();
                     Name::computed(format!("GROUPING({})", of.join(", ")))
@@ -361,7 +367,8 @@ impl Teller<'_> {
                             let (first, names) = self.entry(start);
                             self.tables.insert(table.number, bare(&names));
                             let (second, _) = self.entry(step);
-                            let mut entry = self.over(start, "Recursive Union", both(first, second));
+                            let mut entry =
+                                self.over(start, "Recursive Union", both(first, second));
                             entry.seen = None;
                             (entry, names)
                         }
@@ -448,7 +455,8 @@ impl Teller<'_> {
         let path = &scan.path;
         let table = scalar::quote::identifier(&scan.name);
         let schema = self.manner.schema.table(scan.relation);
-        let schema = schema.filter(|_| self.manner.verbose).map(|facts| facts.relation.schema.clone());
+        let schema =
+            schema.filter(|_| self.manner.verbose).map(|facts| facts.relation.schema.clone());
         let table = match &schema {
             Some(schema) => format!("{}.{table}", scalar::quote::identifier(schema)),
             None => table,
@@ -556,7 +564,8 @@ impl Teller<'_> {
         let part = |at: usize| {
             let shown = path.shown.get(at).map(String::as_str).unwrap_or_default();
             // A column is told with its table, an expression as it is.
-            let is_name = shown.chars().all(|letter| letter.is_alphanumeric() || "_\"$".contains(letter));
+            let is_name =
+                shown.chars().all(|letter| letter.is_alphanumeric() || "_\"$".contains(letter));
             if is_name { format!("{prefix}{shown}") } else { shown.to_owned() }
         };
         for (at, equal) in path.equal.iter().enumerate() {

@@ -37,7 +37,7 @@ pub(crate) struct AggregateCall {
 pub(crate) enum State {
     Running(Box<dyn Accumulator>),
     /// The arguments of the rows, to be sorted first; the values of the direct arguments.
-    Waiting(Sorter, Row),
+    Waiting(Box<Sorter>, Row),
 }
 
 impl AggregateCall {
@@ -47,7 +47,7 @@ impl AggregateCall {
             return Ok(State::Running((self.kernel.start)(&self.types)));
         }
         let direct = self.direct.iter().map(|program| env.value(program, row));
-        Ok(State::Waiting(Sorter::default(), direct.collect::<Result<_>>()?))
+        Ok(State::Waiting(Box::default(), direct.collect::<Result<_>>()?))
     }
 
     fn call<'a>(&'a self, env: &Env<'a>) -> Call<'a> {
@@ -56,12 +56,7 @@ impl AggregateCall {
     }
 
     /// Takes a row in.
-    pub(crate) fn add(
-        &self,
-        env: &Env<'_>,
-        state: &mut State,
-        row: &Row,
-    ) -> Result<()> {
+    pub(crate) fn add(&self, env: &Env<'_>, state: &mut State, row: &Row) -> Result<()> {
         if let Some(filter) = &self.filter
             && !env.test(filter, row)?
         {
@@ -88,9 +83,9 @@ impl AggregateCall {
                 }
             }
             State::Waiting(sorter, _) => {
-                let args: Row =
-                    self.args.iter().map(|arg| env.value(arg, row)).collect::<Result<_>>()?;
-                sorter.push(env, args, |args, out| {
+                let args = self.args.iter().map(|arg| env.value(arg, row));
+                let mut args: Row = args.collect::<Result<_>>()?;
+                sorter.push(env, &mut args, |args, out| {
                     write_keys(env, &self.order, row, out)?;
                     if self.distinct {
                         args.iter()
@@ -191,6 +186,9 @@ pub(crate) struct Aggregate {
     /// The set and the group that come out next.
     at: (usize, usize),
     held: Held,
+    /// The keys of a row, and those of them that a set has.
+    values: Row,
+    own: Row,
     /// Rows that wait: of which set, and how often they have been divided.
     pending: Vec<(usize, Tape, u32)>,
 }
@@ -214,8 +212,20 @@ impl Aggregate {
                 later: None,
             })
             .collect();
-        let (held, pending) = (Held::default(), Vec::new());
-        Self { input, keys, calls, masks, width, sets, filled: false, at: (0, 0), held, pending }
+        Self {
+            input,
+            keys,
+            calls,
+            masks,
+            width,
+            sets,
+            filled: false,
+            at: (0, 0),
+            held: Held::default(),
+            values: Row::new(),
+            own: Row::new(),
+            pending: Vec::new(),
+        }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
@@ -238,25 +248,24 @@ impl Aggregate {
 
     /// Takes a row in: into all sets, or into the one that it waited for.
     fn take(&mut self, env: &Env<'_>, row: &Row, only: Option<usize>, level: u32) -> Result<()> {
-        let Self { keys, calls, sets, held, .. } = self;
-        let mut values = Row::with_capacity(keys.len());
+        let Self { keys, calls, sets, held, values, own, .. } = self;
+        values.clear();
         for program in keys.iter() {
             values.push(env.value(program, row)?);
         }
-        let mut own = Row::new();
         for (at, set) in sets.iter_mut().enumerate() {
             if only.is_some_and(|only| only != at) {
                 continue;
             }
             let key = if set.is_whole {
-                &values
+                &*values
             } else {
                 own.clear();
                 own.extend(values.iter().zip(&set.has).map(|(value, has)| match has {
                     true => value.clone(),
                     false => Datum::Null,
                 }));
-                &own
+                &*own
             };
             let group = if keys.is_empty() && set.groups.len() > 0 {
                 0

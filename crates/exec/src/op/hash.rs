@@ -8,6 +8,7 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Result};
 
 use super::Row;
+use super::rows::Rows;
 use crate::ctx::Env;
 
 /// The distinct keys so far.
@@ -15,7 +16,7 @@ use crate::ctx::Env;
 pub(crate) struct KeyTable {
     /// The hash of each key, and its number.
     table: HashTable<(u64, u32)>,
-    keys: Vec<Row>,
+    keys: Rows,
     state: FixedState,
 }
 
@@ -36,9 +37,9 @@ impl KeyTable {
     /// The number of a key with this hash.
     #[inline]
     pub(crate) fn find_hashed(&self, hash: u64, key: &[Datum]) -> Option<usize> {
-        let found = self.table.find(hash, |(known, at)| {
-            *known == hash && self.keys[*at as usize][..] == *key
-        });
+        let found = self
+            .table
+            .find(hash, |(known, at)| *known == hash && self.keys.get(*at as usize) == key);
         found.map(|(_, at)| *at as usize)
     }
 
@@ -54,14 +55,14 @@ impl KeyTable {
     /// The number of a key with this hash, which is new.
     pub(crate) fn insert_hashed(&mut self, hash: u64, key: &[Datum]) -> usize {
         let at = self.keys.len();
-        self.keys.push(key.to_vec());
+        self.keys.push_copy(key);
         self.table.insert_unique(hash, (hash, at as u32), |(hash, _)| *hash);
         at
     }
 
     /// The key with this number.
-    pub(crate) fn key(&self, at: usize) -> &Row {
-        &self.keys[at]
+    pub(crate) fn key(&self, at: usize) -> &[Datum] {
+        self.keys.get(at)
     }
 
     pub(crate) fn len(&self) -> usize {

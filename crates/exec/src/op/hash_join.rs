@@ -13,6 +13,7 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Result};
 
 use super::hash::{KeyTable, join_key};
+use super::rows::Rows;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::plan::JoinKind;
@@ -40,7 +41,7 @@ pub(crate) struct HashJoin {
     chains: Vec<(u32, u32)>,
     /// The row after each row with the same key.
     following: Vec<u32>,
-    rows: Vec<Row>,
+    rows: Rows,
     partners: Vec<bool>,
     probe_row: Row,
     key: Row,
@@ -86,7 +87,7 @@ impl HashJoin {
             table: KeyTable::default(),
             chains: Vec::new(),
             following: Vec::new(),
-            rows: Vec::new(),
+            rows: Rows::default(),
             partners: Vec::new(),
             probe_row: Row::new(),
             key: Row::new(),
@@ -149,7 +150,7 @@ impl HashJoin {
             }
             self.held.add_row(env, &row)?;
             let at = self.rows.len() as u32;
-            self.rows.push(std::mem::take(&mut row));
+            self.rows.push(&mut row);
             self.following.push(NONE);
             if keeps {
                 self.partners.push(false);
@@ -174,10 +175,10 @@ impl HashJoin {
                 && let Some(folder) = self.held.is_over(env, true)
             {
                 let mut partitions = Partitions::new(folder, level);
-                for row in std::mem::take(&mut self.rows) {
-                    let keyed = join_key(env, &self.build_keys, &row, &mut self.key)?;
+                for row in self.rows.iter() {
+                    let keyed = join_key(env, &self.build_keys, row, &mut self.key)?;
                     let hash = if keyed { self.table.hash(&self.key) } else { 0 };
-                    partitions.add(hash, &row, None)?;
+                    partitions.add(hash, row, None)?;
                 }
                 self.forget_table(env.shared);
                 later = Some(partitions);
@@ -250,7 +251,7 @@ impl HashJoin {
     }
 
     fn pair(&self, at: u32) -> EvalRow<'_> {
-        let build = &self.rows[at as usize];
+        let build = self.rows.get(at as usize);
         match self.build_left {
             true => EvalRow::Pair(build, &self.probe_row),
             false => EvalRow::Pair(&self.probe_row, build),
@@ -290,7 +291,7 @@ impl HashJoin {
             at += 1;
             if !partner {
                 let nulls = vec![Datum::Null; self.probe_width];
-                Self::put(self.build_left, &nulls, &self.rows[at - 1], out);
+                Self::put(self.build_left, &nulls, self.rows.get(at - 1), out);
                 self.rest = Some(at);
                 return true;
             }
@@ -343,7 +344,7 @@ impl Operator for HashJoin {
                 }
                 _ => match partner {
                     Some(at) => {
-                        let build = &self.rows[at as usize];
+                        let build = self.rows.get(at as usize);
                         Self::put(self.build_left, &self.probe_row, build, out);
                         return Ok(true);
                     }

@@ -25,6 +25,7 @@ pub(crate) mod path;
 pub(crate) mod probe;
 pub(crate) mod rank;
 pub(crate) mod recheck;
+pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod set;
 pub(crate) mod sort;

@@ -36,6 +36,7 @@ pub(crate) struct Path {
     pub(crate) equal: Vec<Equal>,
     /// True where at most one row is in the range, which has the key that it begins with.
     pub(crate) is_single: bool,
+    pub(crate) may_read_all: bool,
     pub(crate) low: Option<(Program, bool)>,
     pub(crate) high: Option<(Program, bool)>,
     /// What an index of items is asked: of which part, and for which value.

@@ -151,6 +151,7 @@ impl Scan {
             asked: self.asked.clone(),
             is_backward: self.chosen().is_backward,
             is_single: self.chosen().is_single,
+            may_read_all: self.chosen().may_read_all,
         })
     }
 

@@ -15,9 +15,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use sql::eval::{Program, Row as EvalRow};
-use types::{Error, KeyOrder, Result, SqlState, key};
+use types::{Datum, Error, KeyOrder, Result, SqlState, key};
 
 use super::probe::{Report, Sorted};
+use super::rows::Rows;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::spill::{Reader, Tape, Writer, read_row, write_row};
@@ -69,7 +70,7 @@ const RUNS_MAX: usize = 64;
 pub(crate) struct Sorter {
     keys: Vec<u8>,
     entries: Vec<Entry>,
-    rows: Vec<Row>,
+    rows: Rows,
     held: Held,
     /// The runs so far, the oldest first, and how often each was merged.
     runs: Vec<(Tape, u32)>,
@@ -80,16 +81,16 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// Takes a row with the key that `write` appends.
+    /// Takes a row, whose values are moved in, with the key that `write` appends.
     pub(crate) fn push(
         &mut self,
         env: &Env<'_>,
-        row: Row,
+        row: &mut Row,
         write: impl FnOnce(&Row, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let start = self.keys.len();
-        write(&row, &mut self.keys)?;
-        self.held.add_row(env, &row)?;
+        write(row, &mut self.keys)?;
+        self.held.add_row(env, row)?;
         self.held.add(env, self.keys.len() - start + size_of::<Entry>())?;
         let key = &self.keys[start..];
         let mut head = [0; 8];
@@ -124,7 +125,7 @@ impl Sorter {
         for entry in &self.entries {
             env.tick()?;
             let key = &self.keys[entry.start..entry.start + entry.len as usize];
-            let row = &self.rows[entry.row as usize];
+            let row = self.rows.get(entry.row as usize);
             writer.push(|out| write_record(key, row, out))?;
         }
         self.runs.push((writer.tape()?, 0));
@@ -133,7 +134,8 @@ impl Sorter {
         while let Some(at) = self.runs.len().checked_sub(RUNS_MAX)
             && self.runs[at].1 == self.runs[self.runs.len() - 1].1
         {
-            let (mut merge, mut writer) = (Merge::start(&self.runs[at..])?, Writer::new(spill.folder));
+            let (mut merge, mut writer) =
+                (Merge::start(&self.runs[at..])?, Writer::new(spill.folder));
             while let Some(record) = merge.next()? {
                 env.tick()?;
                 writer.push(|out| out.extend_from_slice(record))?;
@@ -161,16 +163,16 @@ impl Sorter {
         self.entries.truncate(count);
         // What is kept moves together, in the order in which it came.
         self.entries.sort_unstable_by_key(|entry| entry.row);
-        let (mut keys, mut rows) = (Vec::new(), Vec::with_capacity(count));
+        let (mut keys, mut rows, mut row) = (Vec::new(), Rows::default(), Row::new());
         self.held.clear(env.shared);
         for entry in &mut self.entries {
             let start = keys.len();
             keys.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
-            let row = std::mem::take(&mut self.rows[entry.row as usize]);
+            self.rows.take(entry.row as usize, &mut row);
             self.held.add_row(env, &row)?;
             self.held.add(env, entry.len as usize + size_of::<Entry>())?;
             (entry.start, entry.row) = (start, rows.len() as u32);
-            rows.push(row);
+            rows.push(&mut row);
         }
         (self.keys, self.rows) = (keys, rows);
         Ok(())
@@ -207,7 +209,7 @@ impl Sorter {
             key.clear();
             key.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
         }
-        *out = std::mem::take(&mut self.rows[entry.row as usize]);
+        self.rows.take(entry.row as usize, out);
         Ok(true)
     }
 
@@ -231,7 +233,7 @@ impl Sorter {
     }
 }
 
-fn write_record(key: &[u8], row: &Row, out: &mut Vec<u8>) {
+fn write_record(key: &[u8], row: &[Datum], out: &mut Vec<u8>) {
     out.extend_from_slice(&(key.len() as u32).to_le_bytes());
     out.extend_from_slice(key);
     write_row(row, out);
@@ -316,10 +318,8 @@ impl Sort {
         }
         let mut row = Row::new();
         while self.input.next(env, &mut row)? {
-            let width = row.len();
             let keys = &self.keys;
-            let taken = std::mem::replace(&mut row, Row::with_capacity(width));
-            self.sorter.push(env, taken, |row, out| write_keys(env, keys, row, out))?;
+            self.sorter.push(env, &mut row, |row, out| write_keys(env, keys, row, out))?;
             if let Some(count) = count
                 && self.sorter.len() >= count.saturating_mul(2).max(64)
             {

@@ -220,7 +220,7 @@ struct Hashed {
 impl Hashed {
     /// Whether the key is among the rows; `None` where that is not known because of a NULL.
     fn finds(&self, key: &[Datum]) -> Option<bool> {
-        let may_equal = |row: &Row| {
+        let may_equal = |row: &[Datum]| {
             let mut pairs = row.iter().zip(key);
             pairs.all(|(a, b)| a.is_null() || b.is_null() || a == b)
         };
@@ -231,7 +231,7 @@ impl Hashed {
         if self.keys.find(key).is_some() {
             return Some(true);
         }
-        if self.with_nulls.iter().any(may_equal) { None } else { Some(false) }
+        if self.with_nulls.iter().any(|row| may_equal(row)) { None } else { Some(false) }
     }
 }
 

@@ -48,6 +48,10 @@ pub(crate) struct Ordering {
     pub(crate) calls: Vec<WindowCall>,
 }
 
+/// The values of calls for the rows of a partition, and the place of each call among the columns that
+/// are added.
+type Values = Vec<(usize, Vec<Datum>)>;
+
 /// Each row, and after it the values of window functions.
 pub(crate) struct Window {
     input: Input,
@@ -59,7 +63,7 @@ pub(crate) struct Window {
     sorter: Sorter,
     is_filled: bool,
     /// The partition whose rows come out, and which of them is next.
-    partition: Option<(Partition, Vec<(usize, Vec<Datum>)>)>,
+    partition: Option<(Partition, Values)>,
     at: usize,
     /// The first row of the next partition, and its key.
     ahead: Option<(Row, Vec<u8>)>,
@@ -87,15 +91,13 @@ impl Window {
         let mut row = Row::new();
         while self.input.next(env, &mut row)? {
             row.resize(self.width + self.added, Datum::Null);
-            let row = std::mem::take(&mut row);
-            self.orderings[0].push(env, &mut self.sorter, row)?;
+            self.orderings[0].push(env, &mut self.sorter, &mut row)?;
         }
         self.sorter.finish(env)?;
         for ordering in 0..self.orderings.len() - 1 {
             let mut next = Sorter::default();
             while self.next_row(env, ordering, &mut row)? {
-                let row = std::mem::take(&mut row);
-                self.orderings[ordering + 1].push(env, &mut next, row)?;
+                self.orderings[ordering + 1].push(env, &mut next, &mut row)?;
             }
             next.finish(env)?;
             self.sorter.clear(env.shared);
@@ -170,7 +172,7 @@ impl Window {
 
 impl Ordering {
     /// Adds a row under the key of its partition and, behind it, that of its peers.
-    fn push(&self, env: &Env<'_>, sorter: &mut Sorter, row: Row) -> Result<()> {
+    fn push(&self, env: &Env<'_>, sorter: &mut Sorter, row: &mut Row) -> Result<()> {
         sorter.push(env, row, |row, out| {
             let start = out.len();
             write_keys(env, &self.partition, row, out)?;

@@ -17,7 +17,7 @@ use crate::spill::{Place, RowStore};
 /// What a table is made of.
 pub(crate) enum Source {
     Plan(Input),
-    Recursive(Recursive),
+    Recursive(Box<Recursive>),
 }
 
 /// The rows of a recursive table.
@@ -123,13 +123,7 @@ impl CteState {
 }
 
 /// Puts the row at a place of a table into `out`, computing it where that was not done before.
-fn read(
-    env: &Env<'_>,
-    table: u32,
-    at: usize,
-    place: &mut Place,
-    out: &mut Row,
-) -> Result<bool> {
+fn read(env: &Env<'_>, table: u32, at: usize, place: &mut Place, out: &mut Row) -> Result<bool> {
     let cell = &env.shared.ctes[table as usize];
     {
         let state = cell.borrow();

@@ -224,6 +224,8 @@ pub struct Path {
     pub backward: bool,
     /// True where at most one row has the key, which is the table's own.
     pub is_single: bool,
+    /// True where all rows may be read instead, in any order, if the index turns out to have many.
+    pub may_read_all: bool,
     /// How the columns that are bound below are held, and their order.
     pub columns: Vec<(Repr, KeyOrder)>,
     /// What these columns are, as SQL.
@@ -274,10 +276,7 @@ pub struct End {
 impl Path {
     /// True where all rows are read.
     pub fn is_full(&self) -> bool {
-        self.equal.is_empty()
-            && self.low.is_none()
-            && self.high.is_none()
-            && self.asked.is_empty()
+        self.equal.is_empty() && self.low.is_none() && self.high.is_none() && self.asked.is_empty()
     }
 }
 

@@ -35,11 +35,7 @@ pub(super) fn freeze(plan: &mut Plan) {
             let mut slots = BTreeSet::new();
             node.exprs(&mut |expr, _| slots_of(expr, &whole, &mut slots));
             let types = node.types.clone();
-            let table = Kind::CteScan {
-                table: next,
-                name: "start".to_owned(),
-                columns: [].into(),
-            };
+            let table = Kind::CteScan { table: next, name: "start".to_owned(), columns: [].into() };
             let mut body = Node { kind: table, types: types.clone() };
             std::mem::swap(node, &mut body);
             if !slots.is_empty()

@@ -119,9 +119,9 @@ fn by_index(
         }
         let parts = keys::parts(key, &facts, scan, types).into_iter();
         let bound = parts.map_while(|part| {
-            let at = keys_of_join.iter().position(|((left, right), _)| {
-                part.is(right) && fits(left.ty, part.repr, types)
-            })?;
+            let at = keys_of_join
+                .iter()
+                .position(|((left, right), _)| part.is(right) && fits(left.ty, part.repr, types))?;
             Some((at, part))
         });
         let bound: Vec<_> = bound.collect();

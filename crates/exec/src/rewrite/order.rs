@@ -31,6 +31,10 @@ pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
         if let Kind::Sort { top, .. } = &mut below.kind {
             *top = !with_ties;
         }
+        if let Kind::Scan(scan) = &mut below.kind {
+            // Few rows are wanted: they are better found at once than counted first.
+            scan.path.may_read_all = false;
+        }
         sort(below, types, schema, true);
     } else {
         sort(node, types, schema, false);
@@ -114,7 +118,7 @@ fn serve_by_key(
         let Some(backward) = key.filter(|_| single).and_then(|key| serves(key, bound)) else {
             return false;
         };
-        scan.path.backward = backward;
+        (scan.path.backward, scan.path.may_read_all) = (backward, false);
         return true;
     }
     // All rows are read: by another index only where few of them will be looked at.
@@ -123,7 +127,8 @@ fn serve_by_key(
         keys::covers(key, &facts, scan, &list).is_some_and(|provisos| provisos.is_empty())
     };
     let fitting = facts.keys.iter().filter(|key| is_limited || key.index.is_none());
-    let found = fitting.filter_map(|key| Some((key, serves(key, 0)?))).find(|(key, _)| has_all(key));
+    let found =
+        fitting.filter_map(|key| Some((key, serves(key, 0)?))).find(|(key, _)| has_all(key));
     let Some((key, backward)) = found else { return false };
     let (index, name) = (key.index, key.name.clone());
     scan.path = Path { index, name, backward, ..Path::default() };

@@ -18,6 +18,10 @@ use crate::tables::{Asked, Moment, Reach};
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
 const ROWS_MAX: usize = 256;
+/// How many rows can be read one after the other in the time of a look-up.
+const ROWS_PER_LOOK_UP: u64 = 8;
+/// So many look-ups are always few.
+const ROWS_FEW: u64 = 64;
 
 /// Where the rows come from.
 enum Source {
@@ -75,6 +79,9 @@ impl Scan {
             Moment::Now => {
                 let backward = reach.is_backward;
                 let (index, attnums) = (reach.index, reach.attnums);
+                if reach.may_read_all && Self::has_many(stored, &table, index)? {
+                    return Ok(Self::over(table, attnums, None, KeyRange::ALL, false, None));
+                }
                 return match &reach.asked[..] {
                     [] => Ok(Self::over(table, attnums, index, range, backward, None)),
                     asked => Self::with_items(stored, table, attnums, (index, asked), None),
@@ -210,12 +217,37 @@ impl Scan {
         };
         let keys = index.rows_with(&table, view, &query).map_err(error)?;
         drop(txn);
+        let is_much = keys.len() as u64 > Self::rows_worth(stored, &table);
         let mut scan = Self::over(table, attnums, None, all, false, past);
+        if is_much {
+            return Ok(scan);
+        }
         if let Source::Rows { cursor, keys: wanted, .. } = &mut scan.source {
             *cursor = None;
             *wanted = keys.into_iter();
         }
         Ok(scan)
+    }
+
+    /// How many rows can be looked up one by one in the time in which all are read.
+    fn rows_worth(stored: &Stored<'_>, table: &Table) -> u64 {
+        (stored.handles.row_count(table.storage()) / ROWS_PER_LOOK_UP).max(ROWS_FEW)
+    }
+
+    /// Whether an index has so many entries that reading all rows is cheaper.
+    fn has_many(stored: &Stored<'_>, table: &Arc<Table>, oid: Option<types::Oid>) -> Result<bool> {
+        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == oid);
+        let Some(index) = index else { return Ok(false) };
+        let most = Self::rows_worth(stored, table);
+        let txn = stored.txn.borrow();
+        let mut cursor = Cursor::by_index(table, index, KeyRange::ALL, false).keys_only();
+        let (mut batch, mut count) = (Batch::new(), 0);
+        while count <= most && !cursor.is_at_end() {
+            batch.clear();
+            cursor.fill(txn.view(), &mut batch, ROWS_MAX).map_err(error)?;
+            count += batch.len() as u64;
+        }
+        Ok(count > most)
     }
 
     /// Reads the one row that there can be.

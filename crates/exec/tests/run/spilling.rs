@@ -73,10 +73,13 @@ fn the_same_rows_come() {
     session.memory_bytes_max = 1 << 30;
     fill(&mut session);
     let mut spilled = 0;
-    let is_ordered = |query: &str| !query.contains("over (") && query.starts_with("select *") && query.contains("order by");
+    let is_ordered = |query: &str| {
+        !query.contains("over (") && query.starts_with("select *") && query.contains("order by")
+    };
     for query in QUERIES {
         session.work_bytes = None;
-        let mut wanted = session.run(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        let mut wanted =
+            session.run(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
         if !is_ordered(query) {
             wanted.sort();
         }
@@ -84,11 +87,17 @@ fn the_same_rows_come() {
         for bytes in [16 << 10, 1 << 10, random.below(1 << 18) as usize + 4096] {
             session.work_bytes = Some(bytes);
             let found = session.run(query, &[]);
-            let mut found = found.unwrap_or_else(|error| panic!("{bytes} bytes: {query}: {error:?}"));
+            let mut found =
+                found.unwrap_or_else(|error| panic!("{bytes} bytes: {query}: {error:?}"));
             if !is_ordered(query) {
                 found.sort();
             }
-            assert!(wanted == found, "{bytes} bytes: {query}: {} rows, not {}", found.len(), wanted.len());
+            assert!(
+                wanted == found,
+                "{bytes} bytes: {query}: {} rows, not {}",
+                found.len(),
+                wanted.len()
+            );
             assert_eq!(files(&world), 0, "{query} leaves files");
         }
         spilled += usize::from(world.temporary.files_made() > before);
@@ -128,10 +137,15 @@ fn files_are_removed() {
     let world = World::new();
     let mut session = Session::new(&world);
     session.work_bytes = Some(16 << 10);
-    let error = session.answer("select 1 / (n - 50000) from (select n from generate_series(1, 100000) n order by n) x");
+    let error = session.answer(
+        "select 1 / (n - 50000) from (select n from generate_series(1, 100000) n order by n) x",
+    );
     assert_eq!(error, "! 22012 division by zero");
     assert_eq!(files(&world), 0);
-    let rows = session.run("select n from (select n from generate_series(1, 100000) n order by -n offset 1) x limit 2", &[]);
+    let rows = session.run(
+        "select n from (select n from generate_series(1, 100000) n order by -n offset 1) x limit 2",
+        &[],
+    );
     assert_eq!(rows.expect("it runs"), ["99999", "99998"]);
     assert_eq!(files(&world), 0);
     session.cancel.store(true, Ordering::Relaxed);

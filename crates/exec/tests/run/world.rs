@@ -46,7 +46,8 @@ impl World {
         let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
         let sequences = Sequences::new(Arc::clone(&engine));
         let disk = Arc::clone(&env.fs);
-        let temporary = exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");
+        let temporary =
+            exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");
         let handles = Arc::new(Handles::new());
         Arc::new(World { engine, cache, handles, sequences, temporary, disk })
     }

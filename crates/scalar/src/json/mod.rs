@@ -17,9 +17,9 @@ pub(crate) mod make;
 pub(crate) mod path;
 pub(crate) mod populate;
 
-pub use path::{Needs, path_needs};
 use ::json::jsonb::Jsonb;
 use ::json::written::{self, Path, Written};
+pub use path::{Needs, path_needs};
 use types::{ArrayRef, Context, Datum, DatumRef, Record, Repr, Result, Type};
 
 use crate::function::{Function, Rows, functions, sets};

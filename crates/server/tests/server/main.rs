@@ -5,12 +5,14 @@
 //!   lifecycle       limits, timeouts, cancelling, shutting down
 //!   entrance        rules, SCRAM, TLS
 //!   clients         tokio-postgres
+//!   logic           tests/sql/*.slt: what SQL answers
 //!   nonsense        random messages: the server stays up
 //! ```
 
 mod clients;
 mod entrance;
 mod lifecycle;
+mod logic;
 mod nonsense;
 #[path = "../../examples/serve/open.rs"]
 mod open;

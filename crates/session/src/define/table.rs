@@ -7,12 +7,13 @@ use ::table::catalog::ddl::{
     SequenceOptions,
 };
 use ::table::catalog::{Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, SqlText};
-use sql::bind::ColumnDefault;
+use sql::bind::{ColumnDefault, walk};
 use sql::parse::ast::{
     ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
     Name, References, SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind,
     TableElement, Timing,
 };
+use sql::plan::ExprKind;
 use store::Retention;
 use types::{Modifier, Oid, SqlState, Type};
 
@@ -543,7 +544,33 @@ pub fn check_condition(
             format!("argument of CHECK must be type boolean, not type {}", types.name_of(bound.ty));
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }
-    Ok(bound)
+    without_queries(bound, "check constraint")
+}
+
+/// An expression that asks no table: what is kept must follow from one row.
+fn without_queries(mut expr: sql::plan::Expr, what: &str) -> Result<sql::plan::Expr> {
+    let is_query = |part: &sql::plan::Expr| matches!(part.kind, ExprKind::Subquery(_));
+    if walk::any(&mut expr, &is_query) {
+        let message = format!("cannot use subquery in {what}");
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    Ok(expr)
+}
+
+/// An expression whose value never changes, as the entries of an index must not.
+fn immutable(expr: sql::plan::Expr, what: &str) -> Result<sql::plan::Expr> {
+    let mut expr = without_queries(expr, what)?;
+    let changes = |part: &sql::plan::Expr| match &part.kind {
+        ExprKind::Keyword(_) | ExprKind::NextValue(_) => true,
+        ExprKind::Call(call) => scalar::registry::function(call.function)
+            .is_some_and(|function| function.volatility != scalar::Volatility::Immutable),
+        _ => false,
+    };
+    if walk::any(&mut expr, &changes) {
+        let message = format!("functions in {what} must be marked IMMUTABLE");
+        return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+    }
+    Ok(expr)
 }
 
 /// `CREATE INDEX`
@@ -589,7 +616,8 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
                 &table.name,
             );
             if let Some(bound) = bound {
-                check_condition(&kept.text, &bound, &maker.names, maker.context())?;
+                let bound = check_condition(&kept.text, &bound, &maker.names, maker.context())?;
+                immutable(bound, "index predicate")?;
             }
             Some(kept)
         }
@@ -636,6 +664,7 @@ fn index_key(
             let bound =
                 sql::bind::expression(&kept.text, Some(&bound), &*maker.names, maker.context())
                     .map_err(|error| Error::from(error.cause))?;
+            let bound = immutable(bound, "index expression")?;
             (IndexPart::Expr(kept), bound.ty)
         }
         (None, None) => return Err(Error::not_supported("an index without a key")),

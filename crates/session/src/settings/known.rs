@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::FixedState;
+
 /// A setting.
 #[derive(Debug)]
 pub struct Known {
@@ -122,7 +124,7 @@ pub fn all() -> &'static [Known] {
 
 /// The place of a setting in [`all`], by its name in any case.
 pub fn find(name: &str) -> Option<usize> {
-    static BY_NAME: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+    static BY_NAME: LazyLock<HashMap<String, usize, FixedState>> = LazyLock::new(|| {
         let all = all().iter().enumerate();
         all.map(|(place, known)| (known.name.to_ascii_lowercase(), place)).collect()
     });

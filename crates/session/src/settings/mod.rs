@@ -334,8 +334,8 @@ impl Settings {
 
     /// Takes over a value into the form in which it is looked at.
     fn apply(&mut self, place: usize) {
-        self.changed = true;
         let Some(known) = known::all().get(place) else { return };
+        self.changed |= self.told.iter().any(|(name, _)| *name == known.name);
         let value = self.slots[place].value();
         if known.name == "search_path" {
             if let Value::Text(text) = value {

@@ -9,12 +9,18 @@
 //! script asks only for what PostgreSQL has, its answers come from PostgreSQL 17.
 //!
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
-//! random histories, with the proof that they have a serial order, are in `histories`.
+//! random histories, with the proof that they have a serial order, are in `histories`; what a disk
+//! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
+//! `fuzz`, answers that must agree in `oracles`.
 
 mod client;
 mod erase;
+mod failing_disk;
+mod fuzz;
+mod generate;
 mod histories;
 mod loads;
+mod oracles;
 mod protocol;
 mod schedules;
 mod together;

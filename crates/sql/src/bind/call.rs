@@ -320,6 +320,14 @@ impl Binder<'_> {
         if ordered_set {
             let sorted = args.split_off(direct);
             once = std::mem::replace(&mut args, sorted);
+            if aggregate.kind == Kind::Hypothetical {
+                // The row that is thought to be there is compared with those that are.
+                for (direct, sorted) in once.iter_mut().zip(&mut args) {
+                    let pair = vec![direct.clone(), sorted.clone()];
+                    let (pair, _) = self.unify(pair, "WITHIN GROUP")?;
+                    [*direct, *sorted] = pair.try_into().expect("two come back");
+                }
+            }
             for (key, arg) in order.iter_mut().zip(&args) {
                 key.expr = arg.clone();
             }
@@ -419,6 +427,13 @@ impl Binder<'_> {
             return Err(Error::new(
                 SqlState::GROUPING_ERROR,
                 format!("aggregate functions are not allowed in {}", level.clause.name),
+            )
+            .at(at));
+        }
+        if level.is_step {
+            return Err(Error::new(
+                SqlState::INVALID_RECURSION,
+                "aggregate functions are not allowed in a recursive query's recursive term",
             )
             .at(at));
         }

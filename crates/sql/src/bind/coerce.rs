@@ -181,6 +181,11 @@ impl Binder<'_> {
         at: At,
     ) -> Result<Expr> {
         let source = expr.ty;
+        if let (Type::INTERVAL, Type::UNKNOWN) = (target, source)
+            && modifier != Modifier::NONE
+        {
+            return self.interval_literal(expr, modifier);
+        }
         let row = matches!(expr.kind, ExprKind::Row { .. });
         let cast = self.coerce(expr, target, Circumstance::Explicit).map_err(|error| {
             match row && error.cause.state() == SqlState::CANNOT_COERCE {
@@ -203,6 +208,20 @@ impl Binder<'_> {
             )
             .at(at)),
         }
+    }
+
+    /// An interval with fields. A literal is read with them: `interval '1' year` is no second.
+    fn interval_literal(&mut self, expr: Expr, modifier: Modifier) -> Result<Expr> {
+        let at = expr.at;
+        let literal = match expr.kind {
+            ExprKind::Const(Datum::Text(text)) => {
+                let value = types::text::parse(&text, Type::INTERVAL, modifier, &self.context)
+                    .map_err(|error| Error::from(error).at(at))?;
+                Expr::of(ExprKind::Const(value), Type::INTERVAL, at)
+            }
+            _ => self.coerce_unknown(expr, Type::INTERVAL)?,
+        };
+        Ok(self.fit(literal, modifier, true))
     }
 
     /// A value that is stored in a column.

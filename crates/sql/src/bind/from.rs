@@ -454,6 +454,14 @@ impl Binder<'_> {
         for (column, ty, modifier) in known {
             columns.push(self.column(column, ty, modifier, None));
         }
+        if working {
+            self.scope().is_step = true;
+            let tables = self.scopes.iter_mut().flat_map(|scope| &mut scope.tables);
+            for known in tables.filter(|known| known.table == number) {
+                known.refused =
+                    Some("recursive reference to query \"%\" must not appear more than once");
+            }
+        }
         let node = match working {
             true => Node::WorkTable { table: number, name: own.clone() },
             false => Node::CteScan { table: number, name: own.clone() },

@@ -80,6 +80,8 @@ pub(super) struct Scope {
     pub windows: Vec<(Name, Window)>,
     /// True where an aggregate of this query was found.
     pub aggregated: bool,
+    /// True where its `FROM` reads the table that it is a step of, in `WITH RECURSIVE`.
+    pub is_step: bool,
     /// The names of tables of its `WITH` that are not yet in sight.
     pub pending: Vec<String>,
     /// True while a lateral item of `FROM` is bound.
@@ -209,6 +211,7 @@ impl Binder<'_> {
             tables: Vec::new(),
             windows: Vec::new(),
             aggregated: false,
+            is_step: false,
             pending: Vec::new(),
             lateral: false,
             locks: Vec::new(),

@@ -12,6 +12,13 @@ fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
     call.args.iter_mut().for_each(f);
 }
 
+/// True where an expression or a part of it passes a test; plans of subqueries are not looked into.
+pub fn any(expr: &mut Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
+    let mut found = test(expr);
+    parts(expr, &mut |part| found = found || any(part, test));
+    found
+}
+
 /// Calls `f` for each part of an expression, plans of subqueries not counted.
 pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     match &mut expr.kind {

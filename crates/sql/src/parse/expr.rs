@@ -110,10 +110,12 @@ impl<'a> Parser<'a> {
 
     fn prefix_op(&self, symbol: String, schema: Option<Name>, at: At, operand: Expr) -> Expr {
         // The sign of a number is part of it, as far as its type is concerned.
-        if let ("-", None, ExprKind::Number(digits)) = (symbol.as_str(), &schema, &operand.kind)
-            && !digits.starts_with('-')
-        {
-            return expr(ExprKind::Number(format!("-{digits}")), at);
+        if let ("-", None, ExprKind::Number(digits)) = (symbol.as_str(), &schema, &operand.kind) {
+            let opposite = match digits.strip_prefix('-') {
+                Some(digits) => digits.to_owned(),
+                None => format!("-{digits}"),
+            };
+            return expr(ExprKind::Number(opposite), at);
         }
         let op = Operator { schema, symbol, at };
         expr(ExprKind::Op { op, left: None, right: Box::new(operand) }, at)
@@ -160,6 +162,8 @@ impl<'a> Parser<'a> {
             most = match (found, &left.kind) {
                 (level::IS, ExprKind::IsDistinct { .. }) | (level::COMPARE, _) => found - 1,
                 (level::LIKE, ExprKind::Op { .. } | ExprKind::Between { .. }) => found - 1,
+                // Nothing is open to its right: any operator may take it as it is.
+                (level::IS, _) => level::PRIMARY,
                 _ => found,
             };
         }

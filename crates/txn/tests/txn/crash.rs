@@ -167,8 +167,8 @@ fn a_disk_that_lies_is_caught() {
     assert!(reopened.visible().0 < 10, "nothing was synced, and yet it is there");
 }
 
-/// Whichever write, sync or rename fails: 58030, nothing more is written, reads go on, and after
-/// reopening what was acknowledged is there and nothing half.
+/// Whichever write, sync or rename fails: 58030, 53100 where the disk is full, nothing more is
+/// written, reads go on, and after reopening what was acknowledged is there and nothing half.
 #[test]
 fn every_nth_operation_fails() {
     let seed = seed(8);
@@ -186,12 +186,19 @@ fn every_nth_operation_fails() {
                 break;
             };
             failures += 1;
-            assert!(matches!(error.sqlstate(), "58030"), "{what}: {error}");
+            let states: &[&str] = match kind {
+                FaultKind::Eio => &["58030"],
+                FaultKind::Enospc => &["53100"],
+                // Of a sync it is an I/O error.
+                FaultKind::ShortWrite => &["53100", "58030"],
+            };
+            assert!(states.contains(&error.sqlstate()), "{what}: {} {error}", error.sqlstate());
             if matches!(error, TxnError::OutcomeUnknown { .. }) {
                 let mut next = engine.begin(Isolation::ReadCommitted);
                 next.put(T, b"next", Vec::new()).unwrap();
                 let refused = next.commit(meta("")).unwrap_err();
                 assert!(matches!(refused, TxnError::Refused { .. }), "{what}: {refused}");
+                assert_eq!(refused.sqlstate(), error.sqlstate(), "{what}: it tells of the cause");
                 assert!(engine.stats().poisoned.is_some());
             }
             let known = told.acknowledged.len();

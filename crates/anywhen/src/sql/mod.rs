@@ -21,6 +21,9 @@
 //! The first use of SQL in a database writes the catalog with which it begins; a database that is used
 //! for documents alone has none.
 
+#[cfg(feature = "arrow")]
+mod arrow;
+
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,6 +31,8 @@ use std::sync::Arc;
 use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
 use types::{Context, SqlState};
 
+#[cfg(feature = "arrow")]
+pub use arrow::Batches;
 pub use session::{Column, Error, Tag};
 pub use types::{Datum, Oid, Type};
 
@@ -35,6 +40,12 @@ use crate::Database;
 
 /// The result of SQL.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The name of a type as SQL writes it, such as `integer`; the number of one that is not built in.
+pub fn type_name(ty: Type) -> String {
+    let facts = types::builtin::facts(ty);
+    facts.map_or_else(|| ty.0.0.to_string(), |facts| facts.sql_name())
+}
 
 /// The role of a program that has the folder: it may do everything.
 const USER: &str = "postgres";
@@ -72,7 +83,7 @@ impl Database {
     pub fn connect(&self) -> Result<Connection> {
         let start =
             StartUp { user: USER.to_owned(), database: USER.to_owned(), ..StartUp::default() };
-        Ok(Connection { session: self.instance()?.connect(start)? })
+        Ok(Connection { session: self.instance()?.connect(start)?, prepared: 0 })
     }
 
     /// Runs one statement on a connection of its own.
@@ -88,6 +99,18 @@ impl Database {
 /// back.
 pub struct Connection {
     session: Session,
+    /// Statements prepared so far.
+    prepared: u64,
+}
+
+/// A statement that was prepared on a connection.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    name: String,
+    /// The types of its parameters, found from where they stand.
+    pub params: Vec<Type>,
+    /// The columns of its rows; none where it gives no rows.
+    pub columns: Vec<Column>,
 }
 
 impl Connection {
@@ -108,12 +131,61 @@ impl Connection {
         Ok(self.query(text, parameters)?.tag.rows.unwrap_or(0))
     }
 
+    /// Reads and plans a statement once, to be run many times with [`Connection::query_prepared`].
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn prepare(&mut self, text: &str) -> Result<Statement> {
+        self.prepared += 1;
+        let name = format!("anywhen {}", self.prepared);
+        let described = self.session.parse(&name, text, &[]).and_then(|()| {
+            let described = self.session.describe_statement(&name)?;
+            let columns = described.columns.unwrap_or_default().to_vec();
+            Ok(Statement { params: described.params.to_vec(), columns, name })
+        });
+        self.settle(described)
+    }
+
+    /// Runs a prepared statement and gives its rows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`], and `26000` for a statement of another connection.
+    pub fn query_prepared(
+        &mut self,
+        statement: &Statement,
+        parameters: &[&dyn ToSql],
+    ) -> Result<Rows> {
+        let done = self.run_bound(&statement.name, parameters);
+        self.settle(done)
+    }
+
+    /// Forgets a prepared statement.
+    pub fn close(&mut self, statement: Statement) {
+        self.session.close_statement(&statement.name);
+    }
+
     /// Runs any number of statements; outside of a transaction block they are one transaction together.
     ///
     /// # Errors
     /// As [`Connection::query`], of the first that fails; nothing of the transaction remains.
     pub fn batch(&mut self, text: &str) -> Result<Vec<Rows>> {
         let done = self.run_all(text);
+        self.settle(done)
+    }
+
+    /// Runs one statement and shows each of its rows as it comes, as the texts that PostgreSQL shows,
+    /// `None` for NULL; it ends early where `each` says so. Parameters are texts as well. Returns the
+    /// columns and what was done.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn each(
+        &mut self,
+        text: &str,
+        parameters: &[Option<String>],
+        each: &mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    ) -> Result<(Vec<Column>, Tag)> {
+        let done = self.show(text, parameters, each);
         self.settle(done)
     }
 
@@ -191,10 +263,19 @@ impl Connection {
             };
         }
         self.session.parse("", text, &[])?;
+        self.run_bound("", parameters)
+    }
+
+    /// Gives a prepared statement its parameters.
+    fn bind_texts(&mut self, statement: &str, parameters: &[&dyn ToSql]) -> Result<()> {
         let texts: Vec<Option<String>> = parameters.iter().map(|value| value.to_sql()).collect();
         let values: Vec<Option<&[u8]>> =
             texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
-        self.session.bind("", "", &Params { formats: &[], values: &values }, &[])?;
+        self.session.bind("", statement, &Params { formats: &[], values: &values }, &[])
+    }
+
+    fn run_bound(&mut self, statement: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
+        self.bind_texts(statement, parameters)?;
         let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
         let mut rows = Rows { columns, ..Rows::default() };
         loop {
@@ -205,6 +286,29 @@ impl Connection {
                 Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
             }
             return Ok(rows);
+        }
+    }
+
+    fn show(
+        &mut self,
+        text: &str,
+        parameters: &[Option<String>],
+        each: &mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    ) -> Result<(Vec<Column>, Tag)> {
+        self.session.parse("", text, &[])?;
+        let values: Vec<Option<&[u8]>> =
+            parameters.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
+        self.session.bind("", "", &Params { formats: &[], values: &values }, &[])?;
+        let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
+        let mut shown = Shown { each, texts: Vec::new(), is_over: false };
+        loop {
+            match self.session.execute_named("", 0, &mut shown)? {
+                Done::Complete(tag) => return Ok((columns, tag)),
+                _ if shown.is_over => return Ok((columns, Tag::plain(""))),
+                Done::More | Done::Blocked => {}
+                Done::Suspended | Done::Empty => return Ok((columns, Tag::plain(""))),
+                Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
+            }
         }
     }
 
@@ -285,6 +389,40 @@ impl Connection {
 fn no_copy() -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY wants a stream")
         .hint("Connection::copy_in and copy_out take one.")
+}
+
+/// Shows rows as texts.
+struct Shown<'a> {
+    each: &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    /// The texts of one row, used again for the next.
+    texts: Vec<Option<String>>,
+    is_over: bool,
+}
+
+impl Output for Shown<'_> {
+    fn row(
+        &mut self,
+        row: &[Datum],
+        columns: &[Column],
+        context: &Context<'_>,
+    ) -> types::Result<ControlFlow<()>> {
+        self.texts.clear();
+        for (value, column) in row.iter().zip(columns) {
+            let text = (!value.is_null()).then(|| {
+                let mut text = String::new();
+                types::text::write(value.as_ref(), column.ty, column.modifier, context, &mut text);
+                text
+            });
+            self.texts.push(text);
+        }
+        let goes_on = (self.each)(columns, &self.texts);
+        self.is_over = goes_on.is_break();
+        Ok(goes_on)
+    }
+
+    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
 }
 
 /// Where the data of `COPY` go.

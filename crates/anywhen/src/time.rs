@@ -6,18 +6,15 @@
 
 const DAY_SECONDS: i64 = 86_400;
 const MICROS: i64 = 1_000_000;
+const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Reads `2026-11-21`, `2026-11-21 10:30[:00[.5]]`, the same with a `T`, with
 /// `Z` or an offset such as `+02:00` at the end, or `@` and unix seconds.
-/// Without an offset the time is UTC.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    let wrong = || {
-        format!(
-            "{text:?} is no moment: give a revision number, a time such as '2026-11-21 10:30:00', \
-             authored:TIME or csn:N"
-        )
-    };
-    instant(text.trim()).and_then(|micros| u64::try_from(micros).ok()).ok_or_else(wrong)
+/// Without an offset the time is UTC. `None` where it is none of these, or before 1970.
+pub fn parse(text: &str) -> Option<u64> {
+    instant(text.trim()).and_then(|micros| u64::try_from(micros).ok())
 }
 
 fn instant(text: &str) -> Option<i64> {
@@ -94,7 +91,7 @@ fn digits(text: &str, min: usize, max: usize) -> Option<i64> {
 }
 
 /// `2026-11-21 09:31:55`, UTC; what is finer than a second is not shown.
-pub(crate) fn show(micros: u64) -> String {
+pub fn show(micros: u64) -> String {
     let (year, month, day, seconds) = split(micros);
     format!(
         "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}",
@@ -105,15 +102,43 @@ pub(crate) fn show(micros: u64) -> String {
 }
 
 /// `2026-11-21T09:31:55.123456Z`, for programs.
-pub(crate) fn rfc3339(micros: u64) -> String {
+pub fn rfc3339(micros: u64) -> String {
     let show = show(micros).replace(' ', "T");
     format!("{show}.{:06}Z", micros % MICROS as u64)
 }
 
 /// `2026-11-21`.
-pub(crate) fn date(micros: u64) -> String {
+pub fn date(micros: u64) -> String {
     let (year, month, day, _) = split(micros);
     format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// `Sat, 21 Nov 2026 09:31:55 GMT`, for HTTP (RFC 9110, section 5.6.7).
+pub fn http_date(micros: u64) -> String {
+    let (year, month, day, seconds) = split(micros);
+    // 1970 began on a Thursday.
+    let weekday = (micros / MICROS as u64 / DAY_SECONDS as u64 + 4) % 7;
+    format!(
+        "{}, {day:02} {} {year:04} {:02}:{:02}:{:02} GMT",
+        WEEKDAYS[weekday as usize],
+        MONTHS[month as usize - 1],
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
+/// Reads what [`http_date`] writes; `None` for anything else.
+pub fn parse_http_date(text: &str) -> Option<u64> {
+    let (weekday, rest) = text.trim().split_once(", ")?;
+    let rest = rest.strip_suffix(" GMT")?;
+    let mut parts = rest.split(' ');
+    let (day, month, year, clock) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    if !WEEKDAYS.contains(&weekday) || parts.next().is_some() {
+        return None;
+    }
+    parse(&format!("{year}-{month:02}-{day} {clock}Z"))
 }
 
 /// Year, month, day, and seconds since midnight.
@@ -173,11 +198,11 @@ mod tests {
             "2026-11-21 07:00-0500",
             "@1795262400",
         ] {
-            assert_eq!(parse(text), Ok(noon), "{text}");
+            assert_eq!(parse(text), Some(noon), "{text}");
         }
-        assert_eq!(parse("2026-11-21"), Ok(noon - 43_200_000_000));
-        assert_eq!(parse("@1.25"), Ok(1_250_000));
-        assert_eq!(parse("1970-01-01 00:00:00.000001999"), Ok(1));
+        assert_eq!(parse("2026-11-21"), Some(noon - 43_200_000_000));
+        assert_eq!(parse("@1.25"), Some(1_250_000));
+        assert_eq!(parse("1970-01-01 00:00:00.000001999"), Some(1));
     }
 
     #[test]
@@ -197,7 +222,7 @@ mod tests {
             "@x",
             "@1.",
         ] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse(text).is_none(), "{text}");
         }
     }
 
@@ -205,9 +230,12 @@ mod tests {
     fn every_day_of_400_years_comes_back() {
         for day in 0..146_097u64 {
             let text = date(day * 86_400_000_000);
-            assert_eq!(parse(&text), Ok(day * 86_400_000_000), "{text}");
+            assert_eq!(parse(&text), Some(day * 86_400_000_000), "{text}");
         }
         assert_eq!(show(1_795_262_400_000_000), "2026-11-21 12:00:00");
+        assert_eq!(http_date(1_795_262_400_000_000), "Sat, 21 Nov 2026 12:00:00 GMT");
+        assert_eq!(parse_http_date("Sat, 21 Nov 2026 12:00:00 GMT"), Some(1_795_262_400_000_000));
+        assert_eq!(parse_http_date("2026-11-21 12:00:00 GMT"), None);
         assert_eq!(rfc3339(1_795_262_400_000_001), "2026-11-21T12:00:00.000001Z");
     }
 }

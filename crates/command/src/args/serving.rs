@@ -1,0 +1,130 @@
+//! What can be said to `anywhen serve` and `anywhen token`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Listen here for PostgreSQL's protocol; may be given again [default: 127.0.0.1:5433]
+    #[arg(long, env = "ANYWHEN_PG_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
+    pub pg_listen: Vec<SocketAddr>,
+    /// A folder for a socket, for clients of this machine
+    #[arg(long, env = "ANYWHEN_UNIX_SOCKET_DIR", value_name = "DIR")]
+    pub unix_socket_dir: Option<PathBuf>,
+    /// A file that says the same as these flags, in TOML
+    #[arg(long, env = "ANYWHEN_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Who may come in, and how: lines as in pg_hba.conf
+    #[arg(long, env = "ANYWHEN_HBA", value_name = "FILE")]
+    pub hba: Option<PathBuf>,
+    /// The certificate of this server, PEM
+    #[arg(long, env = "ANYWHEN_TLS_CERTIFICATE", value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, PEM
+    #[arg(long, env = "ANYWHEN_TLS_KEY", value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// Let nobody in from other machines without TLS
+    #[arg(long)]
+    pub tls_required: bool,
+    #[command(flatten)]
+    pub http: HttpArgs,
+    /// Clients at the same time [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub max_connections: Option<usize>,
+    /// Threads that serve clients [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Log statements that take so many milliseconds or more
+    #[arg(long, value_name = "MS")]
+    pub slow_statement_ms: Option<u64>,
+    /// The least weighty events that are logged
+    #[arg(long, env = "ANYWHEN_LOG", value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
+    pub log_level: LogLevel,
+    /// How it is logged
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// Look at configuration and data, say what would be done, and end
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// How weighty an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// What is said of the HTTP server.
+#[derive(Args, Debug)]
+pub(crate) struct HttpArgs {
+    /// Listen here for HTTP; may be given again [default: nowhere]
+    #[arg(long, env = "ANYWHEN_HTTP_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
+    pub http_listen: Vec<SocketAddr>,
+    /// Let in over HTTP only who has a token (`anywhen token create`)
+    #[arg(long, env = "ANYWHEN_HTTP_AUTH")]
+    pub http_auth: bool,
+    /// The file of the tokens [default: http-tokens in the data folder]
+    #[arg(long, env = "ANYWHEN_HTTP_TOKENS", value_name = "FILE")]
+    pub http_tokens: Option<PathBuf>,
+    /// Let in who has a JSON web token signed by one of the keys in this file (JWKS)
+    #[arg(long, env = "ANYWHEN_HTTP_JWKS", value_name = "FILE")]
+    pub http_jwks: Option<PathBuf>,
+    /// Who must have made JSON web tokens
+    #[arg(long, env = "ANYWHEN_HTTP_JWT_ISSUER", value_name = "NAME")]
+    pub http_jwt_issuer: Option<String>,
+    /// Whom JSON web tokens must be meant for
+    #[arg(long, env = "ANYWHEN_HTTP_JWT_AUDIENCE", value_name = "NAME")]
+    pub http_jwt_audience: Option<String>,
+    /// An origin whose pages may call the HTTP server, or *; may be given again
+    #[arg(long, env = "ANYWHEN_HTTP_CORS", value_name = "ORIGIN", value_delimiter = ',')]
+    pub http_cors: Vec<String>,
+    /// Change documents of collections with hashes only with If-Match
+    #[arg(long, env = "ANYWHEN_HTTP_MATCH_REQUIRED")]
+    pub http_match_required: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TokenArgs {
+    /// The file of the tokens [default: http-tokens in the data folder]
+    #[arg(long, env = "ANYWHEN_HTTP_TOKENS", value_name = "FILE", global = true)]
+    pub http_tokens: Option<PathBuf>,
+    #[command(subcommand)]
+    pub what: TokenCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum TokenCommand {
+    /// Make a token; it is shown this once
+    Create {
+        /// Whom it is for: the author of what is written with it
+        name: String,
+        /// What it allows: view, create, modify, delete, or COLLECTION-view and so on
+        #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
+        roles: Vec<String>,
+        /// In how many days it ends to be one
+        #[arg(long, value_name = "DAYS")]
+        days: Option<u64>,
+    },
+    /// The tokens that there are
+    List,
+    /// Take a token away
+    Revoke {
+        /// The token, as `list` shows it
+        id: String,
+    },
+}

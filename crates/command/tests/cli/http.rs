@@ -1,0 +1,86 @@
+//! `anywhen serve --http-listen` and `anywhen token`: documents over HTTP, for those who may.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use crate::World;
+
+/// A server, ended when it is dropped.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Sends a request; returns the status and the body.
+fn ask(address: &str, head: &str, headers: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("connects");
+    let length = body.len();
+    let text = format!(
+        "{head} HTTP/1.1\r\nhost: here\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+    );
+    stream.write_all(text.as_bytes()).expect("sends");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("reads");
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+    (status, answer.split_once("\r\n\r\n").expect("a body").1.to_owned())
+}
+
+/// One process serves both protocols; a token that is made while it runs opens it, and one that is
+/// revoked does not.
+#[test]
+fn served_over_http() {
+    let world = World::new();
+    let made = world.json(&["token", "create", "ada", "--role", "view,create"]);
+    let token = made.root().get("token").and_then(|token| token.as_str()).expect("a token");
+    let words =
+        ["serve", "--pg-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--http-auth"];
+    let mut command = world.command(&words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
+    let mut served = Served(child);
+    let mut lines = BufReader::new(served.0.stdout.take().expect("a pipe")).lines();
+    let address = lines
+        .find_map(|line| {
+            let line = line.expect("text");
+            let rest = line.strip_prefix("serving HTTP at ")?;
+            Some(rest.split_once(": ").expect("an address").0.to_owned())
+        })
+        .expect("it says where");
+    let bearer = format!("authorization: Bearer {token}\r\n");
+    assert_eq!(ask(&address, "PUT /d/r", "", "{}").0, 401);
+    assert_eq!(ask(&address, "PUT /d/r", &bearer, "{\"n\":1}"), (201, "{\"n\":1}".to_owned()));
+    assert_eq!(ask(&address, "DELETE /d/r", &bearer, "").0, 403);
+    let (status, metrics) = ask(&address, "GET /metrics", "", "");
+    assert_eq!(status, 200);
+    assert!(metrics.contains("anywhen_http_requests_total"), "our own");
+    assert!(metrics.contains("anywhen_statements_total"), "those of the SQL server");
+
+    let listed = world.run(&["token", "list"]);
+    assert!(listed.contains("ada") && listed.contains("view, create"), "{listed}");
+    let id = made.root().get("id").and_then(|id| id.as_str()).expect("an id");
+    assert!(world.run(&["token", "revoke", &id]).contains("revoked"));
+    assert!(world.fails(1, &["token", "revoke", &id]).contains("there is no token"));
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    assert_eq!(ask(&address, "GET /d/r", &bearer, "").0, 401);
+}
+
+/// What would be served is looked at beforehand: where, and whether somebody asks who comes.
+#[test]
+fn http_is_looked_at_before() {
+    let world = World::new();
+    let said = world.run(&["serve", "--check", "--http-listen", "127.0.0.1:0"]);
+    assert!(said.contains("everybody may come in"), "{said}");
+    let said = world.fails(1, &["serve", "--check", "--http-listen", "0.0.0.0:0"]);
+    assert!(said.contains("nobody asks who they are"), "{said}");
+    world.file("ours.toml", "http-listen = [\"0.0.0.0:0\"]\nhttp-auth = true\n");
+    let said = world.run(&["serve", "--check", "--config", "ours.toml"]);
+    assert!(said.contains("with tokens"), "{said}");
+    let words = ["serve", "--check", "--http-listen", "127.0.0.1:0", "--http-jwks", "none.json"];
+    assert!(world.fails(1, &words).contains("none.json"));
+    assert!(world.fails(1, &["token", "create", "x", "--role", "king"]).contains("no role"));
+}

@@ -1,0 +1,231 @@
+//! [`Call`]: a request as handlers see it.
+//!
+//! Parameters have been compared with those of the route: one that is not there is an error of the
+//! caller, and so is one that is there twice.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anywhen::{Collection, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision};
+use axum::http::HeaderMap;
+use axum::http::header::HeaderName;
+
+use crate::app::App;
+use crate::auth::{Caller, Right};
+use crate::body::Input;
+use crate::problem::{Problem, Result, Stop};
+
+/// Who makes a change, where nobody has to say who they are.
+const AUTHOR: HeaderName = HeaderName::from_static("anywhen-author");
+/// Why a change is made.
+const MESSAGE: HeaderName = HeaderName::from_static("anywhen-message");
+
+/// A request.
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    pub(crate) caller: Caller,
+    pub(crate) headers: HeaderMap,
+    /// The parts of the path that the route names.
+    pub(crate) path: Vec<(String, String)>,
+    /// The parameters.
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) body: Input,
+    /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
+    pub(crate) is_short: bool,
+}
+
+impl Call {
+    /// A part of the path.
+    pub(crate) fn part(&self, name: &str) -> &str {
+        let found = self.path.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The text of a parameter.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter that has a form.
+    pub(crate) fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
+        let wrong = |text| Problem::bad(format!("the parameter {name} cannot be {text:?}"));
+        self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    }
+
+    /// A parameter that is there.
+    pub(crate) fn wanted<T: FromStr>(&self, name: &str) -> Result<T, Problem> {
+        let missing = || Problem::bad(format!("the parameter {name} is wanted"));
+        self.parsed(name)?.ok_or_else(missing)
+    }
+
+    /// A parameter that is true or false; false where it is not there.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        Ok(self.parsed(name)?.unwrap_or(false))
+    }
+
+    /// A parameter that is a time, in microseconds since 1970.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<u64>, Problem> {
+        let wrong =
+            |text| Problem::bad(format!("{name}={text:?} is no time such as 2026-11-21T10:30:00Z"));
+        // A plus that nobody encoded arrives as a space.
+        let read = |text: &str| {
+            anywhen::time::parse(text).or_else(|| {
+                let (time, zone) = text.rsplit_once(' ')?;
+                anywhen::time::parse(&format!("{time}+{zone}"))
+            })
+        };
+        self.text(name).map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
+    }
+
+    /// The moment that `revision`, `timestamp` or `csn` names; `None` for now.
+    pub(crate) fn moment(&self) -> Result<Option<Moment>, Problem> {
+        let revision = self.parsed("revision")?.map(|number| Moment::Revision(Revision(number)));
+        let time = self.time("timestamp")?.map(Moment::Time);
+        let csn = self.parsed("csn")?.map(|number| Moment::Csn(Csn(number)));
+        let mut given = [revision, time, csn].into_iter().flatten();
+        match (given.next(), given.next()) {
+            (_, Some(_)) => Err(Problem::bad("of revision, timestamp and csn one can be given")),
+            (moment, None) => Ok(moment),
+        }
+    }
+
+    /// The node that `path` or `node_key` names.
+    pub(crate) fn node(&self) -> Result<Option<NodeRef>, Problem> {
+        self.node_by("path", "node_key")
+    }
+
+    /// The node that one of two parameters names: a path, or a key.
+    pub(crate) fn node_by(&self, path: &str, key: &str) -> Result<Option<NodeRef>, Problem> {
+        match (self.text(path), self.parsed(key)?) {
+            (Some(_), Some(_)) => {
+                Err(Problem::bad(format!("of {path} and {key} one can be given")))
+            }
+            (Some(path), None) => Ok(Some(NodeRef::Path(path.to_owned()))),
+            (None, key) => Ok(key.map(|key| NodeRef::Key(NodeKey(key)))),
+        }
+    }
+
+    /// The node that `path` or `node_key` names, which must be given.
+    pub(crate) fn wanted_node(&self) -> Result<NodeRef, Problem> {
+        let missing = || Problem::bad("a node is wanted: path or node_key");
+        self.node()?.ok_or_else(missing)
+    }
+
+    /// What is said of each node, by a parameter.
+    pub(crate) fn metadata(&self, name: &str) -> Result<Metadata, Problem> {
+        Ok(match self.text(name) {
+            None | Some("false" | "none") => Metadata::None,
+            Some("nodeKey") => Metadata::NodeKey,
+            Some("nodeKeyAndChildCount") => Metadata::NodeKeyAndChildCount,
+            Some("true" | "all") => Metadata::All,
+            Some(text) => {
+                return Err(Problem::bad(format!(
+                    "{name}={text:?} is none of true, nodeKey and nodeKeyAndChildCount"
+                )));
+            }
+        })
+    }
+
+    /// The collection of the path, as of now.
+    pub(crate) fn collection(&self, part: &str) -> Result<Collection, Problem> {
+        let name = self.part(part);
+        let missing = || Problem::missing(format!("there is no collection {name:?}"));
+        self.app.database.find_collection(name).ok_or_else(missing)
+    }
+
+    /// The collection of the path at a moment: one that was dropped since can be read before that.
+    pub(crate) fn collection_at(
+        &self,
+        part: &str,
+        moment: Option<Moment>,
+    ) -> Result<Collection, Stop> {
+        let csn = match moment {
+            Some(Moment::Csn(csn)) => csn,
+            Some(Moment::Time(_)) if self.is_short => return Err(Stop::Later),
+            Some(Moment::Time(us)) => self.app.database.csn_at(us)?,
+            _ => return Ok(self.collection(part)?),
+        };
+        if self.is_short {
+            return Err(Stop::Later);
+        }
+        let found = self.app.database.find_collection_at(self.part(part), csn)?;
+        match found {
+            Some(found) => Ok(found),
+            None => Ok(self.collection(part)?),
+        }
+    }
+
+    /// Who and why, for the commit that a request makes.
+    pub(crate) fn meta(&self) -> Result<Meta, Problem> {
+        let header = |name: HeaderName| -> Result<Option<String>, Problem> {
+            let Some(value) = self.headers.get(&name) else { return Ok(None) };
+            let text = std::str::from_utf8(value.as_bytes());
+            let text = text.map_err(|_| Problem::bad(format!("{name} is not UTF-8")))?;
+            Ok(Some(text.to_owned()))
+        };
+        let given = |parameters: &[&str], name| -> Result<Option<String>, Problem> {
+            let parameter = parameters.iter().find_map(|parameter| self.text(parameter));
+            parameter.map_or_else(|| header(name), |text| Ok(Some(text.to_owned())))
+        };
+        let author = given(&["author"], AUTHOR)?;
+        let known = &self.caller.name;
+        if author.as_ref().is_some_and(|author| !known.is_empty() && author != known) {
+            return Err(Problem::new(
+                axum::http::StatusCode::FORBIDDEN,
+                format!("what {known:?} writes is signed by {known:?}"),
+            ));
+        }
+        let time = self.time("authored")?;
+        Ok(Meta {
+            author: author.unwrap_or_else(|| known.clone()),
+            message: given(&["message", "commitMessage"], MESSAGE)?.unwrap_or_default(),
+            authored_us: time.map_or_else(|| self.time("commitTimestamp"), |us| Ok(Some(us)))?,
+            ..Meta::default()
+        })
+    }
+
+    /// An error unless the caller has a right in the collection of the path.
+    pub(crate) fn must(&self, right: Right, part: &str) -> Result<(), Problem> {
+        self.caller.must(right, Some(self.part(part)))
+    }
+
+    /// The document of the path at a moment.
+    pub(crate) fn document(
+        &self,
+        collection: &Collection,
+        key: &str,
+        moment: Option<Moment>,
+    ) -> Result<Document, Stop> {
+        let found = match moment {
+            None if self.is_short => return collection.get_cached(key)?.ok_or(Stop::Later),
+            Some(_) if self.is_short => return Err(Stop::Later),
+            None => collection.get(key)?,
+            Some(moment) => collection.get_at(key, moment)?,
+        };
+        match found {
+            Some(document) => Ok(document),
+            None => Err(absent(collection, key, moment)?.into()),
+        }
+    }
+
+    /// The value of the body.
+    pub(crate) fn json(&self) -> Result<json::Tape, Problem> {
+        Ok(json::Tape::parse_with(self.body.bytes(), &anywhen::limits())?)
+    }
+}
+
+/// Says why a document is not there.
+fn absent(
+    collection: &Collection,
+    key: &str,
+    moment: Option<Moment>,
+) -> Result<Problem, anywhen::DocumentError> {
+    // Where there never was one, this says so.
+    let newest = collection.history(key, 1)?.get(0).map(|newest| newest.to_owned());
+    Ok(Problem::missing(match (newest, moment) {
+        (Some(newest), None) if newest.deleted => {
+            format!("document {key:?} was removed by its revision {}", newest.revision)
+        }
+        _ => format!("there was no document {key:?} at that moment"),
+    }))
+}

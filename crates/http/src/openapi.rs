@@ -1,0 +1,196 @@
+//! The description of the server for programs: OpenAPI 3.1, made from the table that the router is made
+//! from, so that neither can say what the other does not.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::answer::JSON;
+use crate::route::{Form, Needs, Parameter, Route, Takes};
+use crate::router::routes;
+
+/// The description.
+pub(crate) fn document() -> Value {
+    let mut paths = Map::new();
+    for route in routes() {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.to_ascii_lowercase()] = operation(route);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Anywhen",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Documents with every version of each; the routes of SirixDB at the root, \
+                            our own under /v1.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Problem": problem()},
+        },
+    })
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "required": ["type", "title", "status", "detail", "statusCode", "message"],
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string"},
+            "statusCode": {"type": "integer"},
+            "message": {"type": "string"},
+            "sqlstate": {"type": "string"},
+        },
+    })
+}
+
+fn operation(route: &Route) -> Value {
+    let parts = route.parts().map(|name| {
+        json!({
+            "name": name,
+            "in": "path",
+            "required": true,
+            "schema": {"type": if name == "revision" { "integer" } else { "string" }},
+        })
+    });
+    let parameters: Vec<Value> = parts.chain(route.parameters().map(parameter)).collect();
+    let mut operation = json!({
+        "operationId": route.id,
+        "tags": [tag(route)],
+        "summary": route.about,
+        "parameters": parameters,
+        "responses": responses(route),
+    });
+    match route.takes {
+        Takes::Nothing => {}
+        Takes::Document => {
+            let content = json!({JSON: {"schema": {}, "example": {"tada": [1], "baz": "hello"}}});
+            operation["requestBody"] = json!({"required": true, "content": content});
+        }
+        Takes::Whole { media, example, is_optional } => {
+            let example: Value = serde_json::from_str(example).unwrap_or_default();
+            // The example is one of the first type.
+            let content: Map<String, Value> = media
+                .iter()
+                .enumerate()
+                .map(|(at, media)| {
+                    let body = match at {
+                        0 => json!({"schema": {}, "example": example}),
+                        _ => json!({"schema": {}}),
+                    };
+                    ((*media).to_owned(), body)
+                })
+                .collect();
+            operation["requestBody"] = json!({"required": !is_optional, "content": content});
+        }
+    }
+    if route.needs != Needs::Nothing {
+        operation["security"] = json!([{"bearer": []}]);
+    }
+    operation
+}
+
+fn tag(route: &Route) -> &'static str {
+    match route.path {
+        path if path.starts_with("/v1") => "v1",
+        path if path == "/" || path.starts_with("/{db}") => "sirix",
+        _ => "server",
+    }
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let schema = match parameter.form {
+        Form::Text => json!({"type": "string"}),
+        Form::Number => json!({"type": "integer", "minimum": 0}),
+        Form::Flag => json!({"type": "boolean"}),
+        Form::Time => json!({"type": "string", "format": "date-time"}),
+        Form::OneOf(values) => json!({"type": "string", "enum": values}),
+    };
+    let mut told = json!({
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.about,
+        "schema": schema,
+    });
+    if let Some(example) = parameter.wanted {
+        told["required"] = true.into();
+        told["example"] = example.into();
+    }
+    told
+}
+
+fn responses(route: &Route) -> Value {
+    let mut responses = Map::new();
+    for gives in route.gives {
+        let told = responses.entry(gives.status.to_string());
+        let told = told.or_insert_with(|| json!({"description": gives.about}));
+        if let Some(media) = gives.media {
+            told["content"][media] = json!({"schema": {}});
+        }
+    }
+    let schema = json!({"$ref": "#/components/schemas/Problem"});
+    responses.insert(
+        "default".to_owned(),
+        json!({
+            "description": "What went wrong, and what can be done",
+            "content": {"application/problem+json": {"schema": schema}},
+        }),
+    );
+    responses.into()
+}
+
+/// A value as YAML: block style, all texts in quotes, so that none is taken for anything else.
+pub(crate) fn yaml(value: &Value) -> String {
+    let mut out = String::new();
+    block(value, 0, &mut out);
+    out
+}
+
+fn block(value: &Value, indent: usize, out: &mut String) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (name, field) in fields {
+                let _ = write!(out, "{:indent$}{}:", "", key(name));
+                below(field, indent, out);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                let _ = write!(out, "{:indent$}-", "");
+                below(item, indent, out);
+            }
+        }
+        scalar => {
+            let _ = writeln!(out, "{:indent$}{scalar}", "");
+        }
+    }
+}
+
+fn below(value: &Value, indent: usize, out: &mut String) {
+    let is_block = match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    match is_block {
+        true => {
+            out.push('\n');
+            block(value, indent + 2, out);
+        }
+        // JSON's scalars and empty containers are YAML's.
+        false => {
+            let _ = writeln!(out, " {value}");
+        }
+    }
+}
+
+fn key(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_word = is_plain && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if is_word { name.to_owned() } else { Value::String(name.to_owned()).to_string() }
+}

@@ -1,0 +1,161 @@
+//! [`Options`]: how the server listens, whom it lets in, and how much it gives to anybody.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The addresses that it listens on. Port 0 takes any that is free: see
+    /// [`Handle::addresses`](crate::Handle::addresses).
+    pub listen: Vec<SocketAddr>,
+    /// Encryption; without it none is offered.
+    pub tls: Option<Tls>,
+    /// Who may come in.
+    pub auth: Auth,
+    /// How many threads serve connections; 0 for one for each core.
+    pub cores: usize,
+    /// Origins whose pages may call the server from a browser; `*` for any.
+    pub cors: Vec<String>,
+    /// True where a document of a collection with hashes is changed only by who says which version
+    /// (`If-Match`): without it the answer is 428.
+    pub is_match_required: bool,
+    /// What nobody may exceed.
+    pub limits: Limits,
+    /// Metrics of others in the same process, told with ours.
+    pub more_metrics: Option<MoreMetrics>,
+}
+
+/// Encryption of connections.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The file with the certificate of the server and those that lead from it to a known one (PEM).
+    pub certificate: PathBuf,
+    /// The file with its private key (PEM).
+    pub key: PathBuf,
+}
+
+/// Who may come in: everybody where nothing is said, which is refused where other machines can connect.
+#[derive(Clone, Debug, Default)]
+pub struct Auth {
+    /// The file of the tokens that `anywhen token` makes.
+    pub tokens: Option<PathBuf>,
+    /// Tokens that others make and sign.
+    pub jwt: Option<Jwt>,
+}
+
+impl Auth {
+    /// True where everybody may come in.
+    pub fn is_open(&self) -> bool {
+        self.tokens.is_none() && self.jwt.is_none()
+    }
+}
+
+/// Tokens that others make and sign: RS256 or ES256, JSON web tokens (RFC 7519).
+#[derive(Clone, Debug)]
+pub struct Jwt {
+    /// The file with the keys that they are signed with (RFC 7517); read anew when it changes.
+    pub keys: PathBuf,
+    /// Who must have made them (`iss`), if that is to be looked at.
+    pub issuer: Option<String>,
+    /// Whom they must be meant for (`aud`), if that is to be looked at.
+    pub audience: Option<String>,
+}
+
+/// What nobody may exceed.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections at the same time; one more waits to be let in.
+    pub connections_max: usize,
+    /// Requests at the same time; one more gets 503.
+    pub requests_max: usize,
+    /// Threads for what takes longer or waits for the disk.
+    pub workers: usize,
+    /// Requests that wait for one of them; one more gets 503.
+    pub queued_max: usize,
+    /// Bodies and answers on their way in pieces at the same time; one more gets 503.
+    pub streams_max: usize,
+    /// Bytes of the head of a request.
+    pub header_bytes_max: usize,
+    /// Bytes of a body that is held in memory: edits, patches, SQL.
+    pub body_bytes_max: u64,
+    /// Bytes of a document that is put.
+    pub document_bytes_max: u64,
+    /// From the first byte of a request to the end of its head.
+    pub header: Duration,
+    /// How long a client may be silent inside of a body, or not take what it is sent.
+    pub idle: Duration,
+    /// How long requests may go on when the server shuts down, before it goes without them.
+    pub shutdown: Duration,
+    /// Between two signs of life in a stream of changes in which nothing happens.
+    pub heartbeat: Duration,
+}
+
+/// Gives metrics in the text form of Prometheus.
+#[derive(Clone)]
+pub struct MoreMetrics(pub Arc<dyn Fn() -> String + Send + Sync>);
+
+impl Options {
+    /// Looks at what the options name: the files of certificates and keys, and whether the addresses
+    /// may be listened on without asking who comes.
+    ///
+    /// # Errors
+    /// As [`Server::start`](crate::Server::start), but for addresses that are taken.
+    pub fn check(&self) -> io::Result<()> {
+        let is_local = self.listen.iter().all(|address| address.ip().is_loopback());
+        if self.auth.is_open() && !is_local {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "other machines could connect, and nobody asks who they are: set up tokens, or \
+                 listen on 127.0.0.1",
+            ));
+        }
+        self.tls.as_ref().map(crate::tls::config).transpose()?;
+        crate::auth::Guard::new(&self.auth).map(drop)
+    }
+}
+
+impl fmt::Debug for MoreMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MoreMetrics")
+    }
+}
+
+impl Default for Options {
+    /// This machine alone, without encryption.
+    fn default() -> Self {
+        Self {
+            listen: vec![([127, 0, 0, 1], 8080).into()],
+            tls: None,
+            auth: Auth::default(),
+            cores: 0,
+            cors: Vec::new(),
+            is_match_required: false,
+            limits: Limits::default(),
+            more_metrics: None,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 1_000,
+            requests_max: 2_048,
+            workers: 32,
+            queued_max: 1_024,
+            streams_max: 64,
+            header_bytes_max: 64 << 10,
+            body_bytes_max: 64 << 20,
+            document_bytes_max: 1 << 40,
+            header: Duration::from_secs(30),
+            idle: Duration::from_secs(60),
+            shutdown: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(15),
+        }
+    }
+}

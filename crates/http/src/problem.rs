@@ -1,0 +1,140 @@
+//! Errors as clients are told them: a status, and a body that says what is wrong and what can be done
+//! (RFC 9457), with the two fields beside it that clients of other versioned stores look for.
+//!
+//! ```text
+//!   {"type":"about:blank","title":"Not Found","status":404,"detail":"no document \"a\"",
+//!    "statusCode":404,"message":"no document \"a\""}
+//! ```
+//!
+//! | status | is |
+//! |---|---|
+//! | 400 | the request does not parse: JSON, a path, a parameter |
+//! | 401, 403 | nobody known; somebody who may not |
+//! | 404, 405 | nothing there; nothing that could be done so |
+//! | 409, 412, 428 | another was faster; the precondition does not hold; one is wanted |
+//! | 410 | not kept any more |
+//! | 413, 415, 422 | too large; no JSON; JSON that cannot be done |
+//! | 500, 501 | a failure of ours; not supported |
+//! | 503 | too much at once, or the database takes no writes: try again later |
+//!
+//! Invariant: a mistake of the caller is never a 5xx, but for what is not supported.
+
+use std::fmt::Display;
+
+use axum::http::StatusCode;
+use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use serde_json::{Map, Value, json};
+
+use crate::answer::Answer;
+
+/// The type of a body that tells of an error.
+const MEDIA: &str = "application/problem+json";
+
+/// Why a request was not answered as was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    detail: String,
+    /// What else is told, such as the code of an SQL error.
+    more: Map<String, Value>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+/// Why a handler gave no answer.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It would take too long here: to be called again where it may.
+    Later,
+    /// There is something to tell.
+    Problem(Box<Problem>),
+}
+
+/// What handlers return.
+pub(crate) type Result<T, E = Stop> = std::result::Result<T, E>;
+
+impl Problem {
+    /// A problem of this status, in a sentence.
+    pub(crate) fn new(status: StatusCode, detail: impl Display) -> Self {
+        Problem { status, detail: detail.to_string(), more: Map::new(), header: None }
+    }
+
+    /// The request does not parse.
+    pub(crate) fn bad(detail: impl Display) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// There is nothing of that name.
+    pub(crate) fn missing(detail: impl Display) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// It is understood, and cannot be done.
+    pub(crate) fn refused(detail: impl Display) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    /// It is understood, and nobody wrote it yet.
+    pub(crate) fn not_supported(detail: impl Display) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, detail)
+    }
+
+    /// More than is taken in.
+    pub(crate) fn too_large(detail: impl Display) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    }
+
+    /// More at once than there is room for.
+    pub(crate) fn busy(detail: impl Display) -> Self {
+        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, detail);
+        problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        problem
+    }
+
+    /// Nobody known.
+    pub(crate) fn unauthorized(detail: impl Display) -> Self {
+        let mut problem = Self::new(StatusCode::UNAUTHORIZED, detail);
+        problem.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        problem
+    }
+
+    /// A failure of ours; what it was stands in the log.
+    pub(crate) fn internal(error: impl Display) -> Self {
+        tracing::error!("a request failed: {error}");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
+    }
+
+    /// The same, with something told beside.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The answer that tells it.
+    pub(crate) fn answer(self) -> Answer {
+        let mut body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+            "statusCode": self.status.as_u16(),
+            "message": self.detail,
+        });
+        if let Value::Object(fields) = &mut body {
+            fields.extend(self.more);
+        }
+        let mut answer = Answer::bytes(self.status, MEDIA, body.to_string());
+        answer.headers.extend(self.header);
+        answer
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Problem(Box::new(problem))
+    }
+}

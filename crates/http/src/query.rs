@@ -1,0 +1,81 @@
+//! Parameters: the part of an address after its question mark.
+
+use crate::problem::Problem;
+use crate::route::Route;
+
+/// Reads the parameters of a request for a route.
+///
+/// # Errors
+/// 400 where one is not UTF-8, is there twice, or is none of the route's.
+pub(crate) fn read(text: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (decode(name)?, decode(value)?);
+        if !route.parameters().any(|known| known.name == name) {
+            let known: Vec<&str> = route.parameters().map(|known| known.name).collect();
+            let known = match &known[..] {
+                [] => "there are none here".to_owned(),
+                known => format!("those here are {}", known.join(", ")),
+            };
+            return Err(Problem::bad(format!("there is no parameter {name:?}: {known}")));
+        }
+        if found.iter().any(|(known, _)| *known == name) {
+            return Err(Problem::bad(format!("the parameter {name} is given twice")));
+        }
+        found.push((name, value));
+    }
+    Ok(found)
+}
+
+/// Decodes `%20` and `+`.
+fn decode(text: &str) -> Result<String, Problem> {
+    let wrong = || Problem::bad(format!("{text:?} is not percent-encoded UTF-8"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let (digits, after) = rest.split_at_checked(2).ok_or_else(wrong)?;
+                rest = after;
+                let digit = |at: usize| char::from(digits[at]).to_digit(16).ok_or_else(wrong);
+                (digit(0)? * 16 + digit(1)?) as u8
+            }
+            byte => *byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+/// Encodes a part of a path.
+pub(crate) fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was encoded comes back, and what is no encoding is refused.
+    #[test]
+    fn codes() {
+        for text in ["", "a b", "é/%&=+?", "\u{0}\u{7f}"] {
+            assert_eq!(decode(&encode(text)).expect(text), text);
+        }
+        assert_eq!(decode("a+b%2Bc").expect("decodes"), "a b+c");
+        for bad in ["%", "%2", "%zz", "%+1", "%ff", "%é"] {
+            assert!(decode(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! [`Route`]: one operation, as the router dispatches it and as the description tells it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::answer::{Answer, JSON};
+use crate::auth::Right;
+use crate::call::Call;
+use crate::problem::Result;
+
+/// Does an operation.
+pub(crate) type Handler = fn(&mut Call) -> Result<Answer>;
+/// Does an operation that goes on for as long as the client listens.
+pub(crate) type Following = fn(Call) -> Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+
+/// Where an operation is done.
+#[derive(Clone, Copy)]
+pub(crate) enum Run {
+    /// On the thread of the connection, if it is short; else as `Long`.
+    Short(Handler),
+    /// On a thread that may wait.
+    Long(Handler),
+    /// As a task.
+    Following(Following),
+}
+
+/// Who may do it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Anybody, known or not.
+    Nothing,
+    /// Somebody who is known; what they may do is looked at inside.
+    Somebody,
+    /// Whoever has this right in the collection of the path, or in all where the path names none.
+    Right(Right),
+}
+
+/// What an operation takes in.
+#[derive(Clone, Copy)]
+pub(crate) enum Takes {
+    Nothing,
+    /// A body of one of these types, as a whole, with an example; none at all where it may be missing.
+    Whole {
+        media: &'static [&'static str],
+        example: &'static str,
+        is_optional: bool,
+    },
+    /// A document of any length.
+    Document,
+}
+
+/// The form of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    Number,
+    Flag,
+    Time,
+    OneOf(&'static [&'static str]),
+}
+
+/// A parameter.
+#[derive(Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) form: Form,
+    pub(crate) about: &'static str,
+    /// An example, where the operation cannot do without.
+    pub(crate) wanted: Option<&'static str>,
+}
+
+/// An answer that is no error.
+#[derive(Clone, Copy)]
+pub(crate) struct Gives {
+    pub(crate) status: u16,
+    pub(crate) media: Option<&'static str>,
+    pub(crate) about: &'static str,
+}
+
+/// An operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    /// Its name for programs.
+    pub(crate) id: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) needs: Needs,
+    pub(crate) takes: Takes,
+    pub(crate) gives: &'static [Gives],
+    pub(crate) run: Run,
+    parameters: &'static [&'static [Parameter]],
+}
+
+impl Route {
+    /// An operation that takes nothing, gives JSON, and which anybody who may view may do.
+    pub(crate) const fn new(
+        method: &'static str,
+        path: &'static str,
+        id: &'static str,
+        about: &'static str,
+        run: Run,
+    ) -> Route {
+        const OK: &[Gives] = &[gives(200, Some(JSON), "What was asked for")];
+        Route {
+            method,
+            path,
+            id,
+            about,
+            needs: Needs::Right(Right::View),
+            takes: Takes::Nothing,
+            gives: OK,
+            run,
+            parameters: &[],
+        }
+    }
+
+    pub(crate) const fn needs(mut self, needs: Needs) -> Route {
+        self.needs = needs;
+        self
+    }
+
+    pub(crate) const fn right(self, right: Right) -> Route {
+        self.needs(Needs::Right(right))
+    }
+
+    pub(crate) const fn takes(mut self, takes: Takes) -> Route {
+        self.takes = takes;
+        self
+    }
+
+    /// With a JSON body like this.
+    pub(crate) const fn takes_json(self, example: &'static str) -> Route {
+        self.takes(Takes::Whole { media: &[JSON], example, is_optional: false })
+    }
+
+    pub(crate) const fn gives(mut self, gives: &'static [Gives]) -> Route {
+        self.gives = gives;
+        self
+    }
+
+    pub(crate) const fn with(mut self, parameters: &'static [&'static [Parameter]]) -> Route {
+        self.parameters = parameters;
+        self
+    }
+
+    /// The parameters that it knows.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static Parameter> {
+        self.parameters.iter().copied().flatten()
+    }
+
+    /// The names in the path.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &'static str> {
+        let parts = self.path.split('/');
+        parts.filter_map(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')))
+    }
+}
+
+/// An answer that is no error.
+pub(crate) const fn gives(status: u16, media: Option<&'static str>, about: &'static str) -> Gives {
+    Gives { status, media, about }
+}
+
+/// A parameter that may be given.
+pub(crate) const fn may(name: &'static str, form: Form, about: &'static str) -> Parameter {
+    Parameter { name, form, about, wanted: None }
+}
+
+/// A parameter that must be given.
+pub(crate) const fn must(
+    name: &'static str,
+    form: Form,
+    about: &'static str,
+    example: &'static str,
+) -> Parameter {
+    Parameter { name, form, about, wanted: Some(example) }
+}

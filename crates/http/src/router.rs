@@ -1,0 +1,280 @@
+//! The router: from a request to its [`Route`], to its handler, to an answer.
+//!
+//! ```text
+//!   head ─> route ─> place ─> caller, rights ─> parameters ─> type of the body ─> body ─> handler
+//!             404     503        401, 403           400              415           413
+//! ```
+//!
+//! A handler that is short runs on the thread of the connection as long as it finds what it needs in
+//! memory; all others, and those that find that they are not, run on threads that may wait.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::{HeaderName, Method, Response, StatusCode};
+use axum::routing::{MethodFilter, on};
+use http_body::Body as _;
+use tower_http::compression::CompressionLayer;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::answer::{Answer, JSON};
+use crate::app::App;
+use crate::auth::{Caller, Rights};
+use crate::body::Input;
+use crate::call::Call;
+use crate::metrics::Counted;
+use crate::problem::{Problem, Result, Stop};
+use crate::query;
+use crate::route::{Handler, Needs, Route, Run, Takes};
+
+/// All operations.
+pub(crate) fn routes() -> impl Iterator<Item = &'static Route> {
+    [crate::service::ROUTES, crate::v1::ROUTES, crate::sirix::ROUTES].into_iter().flatten()
+}
+
+/// The router of all operations.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for route in routes() {
+        let app = Arc::clone(app);
+        let handler = move |parts: Result<RawPathParams, _>, request: Request| {
+            answer(Arc::clone(&app), route, parts.map_err(|_: RawPathParamsRejection| ()), request)
+        };
+        router = router.route(route.path, on(filter(route.method), handler));
+    }
+    let missing = Arc::clone(app);
+    let refused = Arc::clone(app);
+    let mut router = router
+        .fallback(move |request: Request| {
+            let problem = Problem::missing(format!("there is nothing at {}", request.uri().path()));
+            refuse(Arc::clone(&missing), problem, request)
+        })
+        .method_not_allowed_fallback(move |request: Request| {
+            let (method, path) = (request.method(), request.uri().path());
+            let text = format!("there is no {method} of {path}");
+            let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, text);
+            refuse(Arc::clone(&refused), problem, request)
+        })
+        .layer(CompressionLayer::new());
+    if let Some(cors) = cors(&app.options.cors) {
+        router = router.layer(cors);
+    }
+    router
+}
+
+/// Answers a request that no route takes.
+async fn refuse(app: Arc<App>, problem: Problem, request: Request) -> Response<Body> {
+    drain(request.into_body()).await;
+    problem.answer().response(&app)
+}
+
+fn filter(method: &str) -> MethodFilter {
+    match method {
+        "GET" => MethodFilter::GET,
+        "HEAD" => MethodFilter::HEAD,
+        "PUT" => MethodFilter::PUT,
+        "POST" => MethodFilter::POST,
+        "PATCH" => MethodFilter::PATCH,
+        _ => MethodFilter::DELETE,
+    }
+}
+
+/// What browsers are told about pages of other origins.
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    let allowed = match origins {
+        [] => return None,
+        _ if origins.iter().any(|origin| origin == "*") => AllowOrigin::any(),
+        _ => AllowOrigin::list(origins.iter().filter_map(|origin| origin.parse().ok())),
+    };
+    let named = |name: &'static str| HeaderName::from_static(name);
+    Some(
+        CorsLayer::new()
+            .allow_origin(allowed)
+            .allow_methods([
+                Method::GET,
+                Method::HEAD,
+                Method::PUT,
+                Method::POST,
+                Method::PATCH,
+                Method::DELETE,
+            ])
+            .allow_headers([
+                named("authorization"),
+                named("content-type"),
+                named("if-match"),
+                named("if-none-match"),
+                named("last-event-id"),
+                named("anywhen-author"),
+                named("anywhen-message"),
+            ])
+            .expose_headers([named("etag"), named("location"), named("last-modified")]),
+    )
+}
+
+/// Answers a request for a route.
+async fn answer(
+    app: Arc<App>,
+    route: &'static Route,
+    parts: std::result::Result<RawPathParams, ()>,
+    request: Request,
+) -> Response<Body> {
+    let begun = Instant::now();
+    let _counted = Counted::new(&app.metrics.in_flight);
+    let answer = match serve(&app, route, parts, request).await {
+        Ok(answer) => answer,
+        Err(Stop::Problem(problem)) => problem.answer(),
+        Err(Stop::Later) => Problem::internal("a handler put off its work for ever").answer(),
+    };
+    let mut response = answer.response(&app);
+    let headers = response.headers_mut();
+    if !headers.contains_key(CACHE_CONTROL) {
+        // What is now may be another thing in a moment: to be asked for again, by its tag.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+    app.metrics.answered(route.method, response.status().as_u16(), begun.elapsed());
+    response
+}
+
+async fn serve(
+    app: &Arc<App>,
+    route: &'static Route,
+    parts: std::result::Result<RawPathParams, ()>,
+    request: Request,
+) -> Result<Answer> {
+    let _place = app.requests.try_acquire();
+    if _place.is_err() {
+        return Err(Problem::busy("too many requests at once").into());
+    }
+    let parts = parts.map_err(|()| Problem::bad("the path is not percent-encoded UTF-8"))?;
+    let path: Vec<(String, String)> =
+        parts.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let (head, body) = request.into_parts();
+    let looked = look(app, route, &path, &head.headers, head.uri.query().unwrap_or_default());
+    let (caller, query) = match looked {
+        Ok(looked) => looked,
+        Err(problem) => {
+            drain(body).await;
+            return Err(problem.into());
+        }
+    };
+    let limits = &app.options.limits;
+    let body = match route.takes {
+        Takes::Nothing => {
+            drain(body).await;
+            Input::None
+        }
+        Takes::Document => Input::stream(body, limits.document_bytes_max, limits.idle).await?,
+        Takes::Whole { .. } => Input::whole(body, limits.body_bytes_max, limits.idle).await?,
+    };
+    let mut call = Call {
+        app: Arc::clone(app),
+        caller,
+        headers: head.headers,
+        path,
+        query,
+        body,
+        is_short: true,
+    };
+    match route.run {
+        Run::Following(follow) => follow(call).await,
+        Run::Long(handler) => long(app, handler, call).await,
+        Run::Short(handler) => match guarded(app, handler, &mut call) {
+            Err(Stop::Later) => long(app, handler, call).await,
+            done => {
+                app.metrics.inline_total.fetch_add(1, Ordering::Relaxed);
+                done
+            }
+        },
+    }
+}
+
+/// Runs a handler on a thread that may wait.
+async fn long(app: &Arc<App>, handler: Handler, mut call: Call) -> Result<Answer> {
+    call.is_short = false;
+    let shared = Arc::clone(app);
+    app.run(move || guarded(&shared, handler, &mut call)).await?
+}
+
+/// Runs a handler; a failure inside of it ends the request and nothing else.
+fn guarded(app: &App, handler: Handler, call: &mut Call) -> Result<Answer> {
+    catch_unwind(AssertUnwindSafe(|| handler(call))).unwrap_or_else(|_| {
+        app.metrics.panics_total.fetch_add(1, Ordering::Relaxed);
+        Err(Problem::internal("the server failed inside of a request").into())
+    })
+}
+
+/// Looks at all of a request but its body: who calls, and the parameters.
+fn look(
+    app: &App,
+    route: &Route,
+    path: &[(String, String)],
+    headers: &HeaderMap,
+    query: &str,
+) -> Result<(Caller, Vec<(String, String)>), Problem> {
+    let caller = admit(app, route, path, headers)?;
+    let query = query::read(query, route)?;
+    match route.takes {
+        Takes::Nothing => {}
+        Takes::Document => media(headers, &[JSON], false)?,
+        Takes::Whole { media: known, is_optional, .. } => media(headers, known, is_optional)?,
+    }
+    Ok((caller, query))
+}
+
+/// Takes in a body that nobody wants, if it is short: what is left of it in the connection would be the
+/// end of that.
+async fn drain(body: Body) {
+    const BYTES_MAX: u64 = 256 << 10;
+    const TIME: Duration = Duration::from_secs(2);
+    if !body.is_end_stream() {
+        // What is too long, or does not come, ends the connection, and that is all.
+        let _ = Input::whole(body, BYTES_MAX, TIME).await;
+    }
+}
+
+/// Who calls, if they may do what the route does.
+fn admit(
+    app: &App,
+    route: &Route,
+    path: &[(String, String)],
+    headers: &HeaderMap,
+) -> Result<Caller, Problem> {
+    if route.needs == Needs::Nothing {
+        return Ok(Caller { name: String::new(), rights: Rights::default() });
+    }
+    let caller = app.guard.admit(headers)?;
+    if let Needs::Right(right) = route.needs {
+        let named = path.iter().find(|(name, _)| ["db", "collection"].contains(&name.as_str()));
+        caller.must(right, named.map(|(_, name)| name.as_str()))?;
+    }
+    Ok(caller)
+}
+
+/// An error unless a body is of a type that is taken; of JSON where nothing is said.
+fn media(headers: &HeaderMap, known: &[&str], is_optional: bool) -> Result<(), Problem> {
+    let given = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+    let is_json = known.contains(&JSON);
+    let Some(given) = given else {
+        return match is_json || is_optional {
+            true => Ok(()),
+            false => Err(unsupported("a body without a type", known)),
+        };
+    };
+    let given = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match known.contains(&given.as_str()) {
+        true => Ok(()),
+        false => Err(unsupported(&format!("a body of type {given:?}"), known)),
+    }
+}
+
+fn unsupported(what: &str, known: &[&str]) -> Problem {
+    let text = format!("{what} is not taken here: {}", known.join(" or "));
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+}

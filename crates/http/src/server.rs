@@ -1,0 +1,265 @@
+//! [`Server`]: what listens, and the threads behind it; [`Handle`]: how it is told to stop.
+//!
+//! ```text
+//!   listener ─> connection (TLS) ─> HTTP/1.1 or HTTP/2 ─> router
+//!                                       by ALPN, or by the first bytes
+//!   Handle::shutdown: nobody is let in ─> connections end after what they do ─> the runtime ends
+//! ```
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anywhen::Database;
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::app::App;
+use crate::metrics::Counted;
+use crate::options::Options;
+use crate::router::router;
+use crate::tls;
+
+/// How often it is looked whether there is something new for those who follow.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Serves a database over HTTP.
+#[derive(Debug)]
+pub struct Server;
+
+/// A server that runs. Dropping it stops it, as [`Handle::shutdown`] does.
+pub struct Handle {
+    addresses: Vec<SocketAddr>,
+    app: Arc<App>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens, and serves from then on, on threads of its own.
+    ///
+    /// # Errors
+    /// Where an address cannot be listened on, where a certificate, a key or a file of keys cannot be
+    /// read, and where other machines could connect without anybody asking who they are.
+    pub fn start(database: Database, options: Options) -> io::Result<Handle> {
+        options.check()?;
+        warn(&options);
+        let config = options.tls.as_ref().map(tls::config).transpose()?;
+        let listeners = options.listen.iter().map(|address| listen(*address));
+        let listeners = listeners.collect::<io::Result<Vec<_>>>()?;
+        let addresses =
+            listeners.iter().map(TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
+        let limits = options.limits.clone();
+        let mut builder = Builder::new_multi_thread();
+        builder.enable_io().enable_time().thread_name("http");
+        builder.max_blocking_threads(limits.workers + limits.streams_max);
+        if options.cores > 0 {
+            builder.worker_threads(options.cores);
+        }
+        let runtime = builder.build()?;
+        let app = Arc::new(App::new(database, options)?);
+        for address in &addresses {
+            tracing::info!("listening for HTTP on {address}");
+        }
+        let shared = Arc::clone(&app);
+        let thread = std::thread::Builder::new()
+            .name("http-door".to_owned())
+            .spawn(move || serve(&shared, runtime, listeners, config))?;
+        Ok(Handle { addresses, app, thread: Some(thread) })
+    }
+}
+
+/// Says loudly what is not safe.
+fn warn(options: &Options) {
+    let is_local = options.listen.iter().all(|address| address.ip().is_loopback());
+    if options.auth.is_open() {
+        tracing::warn!(
+            "EVERYBODY on this machine may read and change everything over HTTP; tokens make it ask \
+             who they are"
+        );
+    }
+    if options.tls.is_none() && !is_local {
+        tracing::warn!(
+            "other machines can connect, and what they say is NOT ENCRYPTED: set up TLS"
+        );
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)
+        .map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// What the connections of a server share.
+struct Door {
+    app: Arc<App>,
+    router: Router,
+    http: auto::Builder<TokioExecutor>,
+    tls: Option<TlsAcceptor>,
+    places: Arc<Semaphore>,
+}
+
+fn serve(
+    app: &Arc<App>,
+    runtime: Runtime,
+    listeners: Vec<TcpListener>,
+    config: Option<Arc<ServerConfig>>,
+) {
+    let limits = app.options.limits.clone();
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header)
+        .max_buf_size(limits.header_bytes_max.max(8 << 10))
+        .pipeline_flush(true);
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(limits.idle)
+        .keep_alive_timeout(limits.idle)
+        .max_header_list_size(limits.header_bytes_max.try_into().unwrap_or(u32::MAX));
+    let door = Arc::new(Door {
+        app: Arc::clone(app),
+        router: router(app),
+        http,
+        tls: config.map(TlsAcceptor::from),
+        places: Arc::new(Semaphore::new(limits.connections_max)),
+    });
+    runtime.spawn(look(Arc::clone(app)));
+    runtime.block_on(async {
+        for listener in listeners {
+            match tokio::net::TcpListener::from_std(listener) {
+                Ok(listener) => drop(tokio::spawn(accept(Arc::clone(&door), listener))),
+                Err(error) => tracing::error!("cannot listen: {error}"),
+            }
+        }
+        let mut stopping = app.stopping.subscribe();
+        told(&mut stopping).await;
+        let all = limits.connections_max as u32;
+        // Connections hold their places until they end.
+        let _ = tokio::time::timeout(limits.shutdown, door.places.acquire_many(all)).await;
+    });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+}
+
+/// Tells those who follow of new commits.
+async fn look(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let newest = app.database.newest();
+        app.newest.send_if_modified(|known| {
+            let is_new = *known != newest;
+            *known = newest;
+            is_new
+        });
+    }
+}
+
+/// Waits until the server is told to stop.
+async fn told(stopping: &mut watch::Receiver<bool>) {
+    // An error would mean that nobody can tell any more, which is the end too.
+    let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+}
+
+async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
+    let mut stopping = door.app.stopping.subscribe();
+    loop {
+        let Ok(place) = Arc::clone(&door.places).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            biased;
+            () = told(&mut stopping) => return,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of descriptors, most likely: a moment later there may be some.
+                tracing::warn!("a connection could not be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let door = Arc::clone(&door);
+        tokio::spawn(async move {
+            let _place = place;
+            door.app.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
+            let _counted = Counted::new(&door.app.metrics.connections);
+            connection(&door, stream).await;
+        });
+    }
+}
+
+async fn connection(door: &Door, stream: TcpStream) {
+    // Answers are written as a whole; waiting for more would only make them late.
+    let _ = stream.set_nodelay(true);
+    let Some(acceptor) = &door.tls else { return converse(door, stream).await };
+    let handshake = tokio::time::timeout(door.app.options.limits.header, acceptor.accept(stream));
+    match handshake.await {
+        Ok(Ok(stream)) => converse(door, stream).await,
+        Ok(Err(error)) => tracing::debug!("a handshake failed: {error}"),
+        Err(_) => tracing::debug!("a handshake took too long"),
+    }
+}
+
+async fn converse(door: &Door, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    let service = TowerToHyperService::new(door.router.clone());
+    let talk = door.http.serve_connection(TokioIo::new(stream), service);
+    let mut talk = std::pin::pin!(talk);
+    let mut stopping: watch::Receiver<bool> = door.app.stopping.subscribe();
+    let done = tokio::select! {
+        done = talk.as_mut() => done,
+        () = told(&mut stopping) => {
+            talk.as_mut().graceful_shutdown();
+            talk.await
+        }
+    };
+    if let Err(error) = done {
+        tracing::debug!("a connection ended: {error}");
+    }
+}
+
+impl Handle {
+    /// The addresses that are listened on, in the order of [`Options::listen`].
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Lets nobody in any more, ends streams of changes, lets requests come to their end, and returns
+    /// then, or after [`Limits::shutdown`](crate::Limits::shutdown).
+    pub fn shutdown(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        self.app.stopping.send_replace(true);
+        // Those who follow wake up to see it.
+        self.app.newest.send_modify(|_| ());
+        if thread.join().is_err() {
+            tracing::error!("a thread of the HTTP server had failed");
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}

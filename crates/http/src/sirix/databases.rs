@@ -1,0 +1,59 @@
+//! Databases: collections, by the names of their documents.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::auth::Right;
+use crate::call::Call;
+use crate::problem::{Problem, Result};
+
+use super::name;
+
+/// `GET /`
+pub(super) fn list(call: &mut Call) -> Result<Answer> {
+    let with_resources = call.flag("withResources")?;
+    let mut databases = Vec::new();
+    for name in call.app.database.collections()? {
+        if !call.caller.rights.allow(Right::View, Some(&name)) {
+            continue;
+        }
+        let mut database = json!({"name": name, "type": "json"});
+        if with_resources {
+            // One that was dropped a moment ago has none.
+            let Some(collection) = call.app.database.find_collection(&name) else { continue };
+            database["resources"] = resources(&collection)?;
+        }
+        databases.push(database);
+    }
+    Ok(Answer::value(&json!({"databases": databases})))
+}
+
+fn resources(collection: &anywhen::Collection) -> Result<Value> {
+    let keys = collection.keys("").map(|key| key.map(Value::String));
+    Ok(Value::Array(keys.collect::<Result<_, _>>()?))
+}
+
+/// `PUT /{db}`
+pub(super) fn create(call: &mut Call) -> Result<Answer> {
+    let name = name(call, "db")?;
+    let is_new = call.app.database.find_collection(name).is_none();
+    call.app.database.collection(name)?;
+    Ok(Answer::empty(if is_new { StatusCode::CREATED } else { StatusCode::OK }))
+}
+
+/// `GET /{db}`
+pub(super) fn get(call: &mut Call) -> Result<Answer> {
+    name(call, "db")?;
+    let resources = resources(&call.collection("db")?)?;
+    Ok(Answer::value(&json!({"resources": resources})))
+}
+
+/// `DELETE /{db}`
+pub(super) fn remove(call: &mut Call) -> Result<Answer> {
+    let name = name(call, "db")?;
+    if !call.app.database.drop_collection(name)? {
+        return Err(Problem::missing(format!("there is no collection {name:?}")).into());
+    }
+    Ok(Answer::empty(StatusCode::NO_CONTENT))
+}

@@ -1,0 +1,216 @@
+//! The routes of SirixDB, at the root: its databases are collections, its resources documents.
+//!
+//! ```text
+//!   /                            list
+//!   /{db}                        databases     create, drop, list
+//!   /{db}/{r}                    resources     put, get in many forms, insert, remove
+//!   /{db}/{r}/history            past          who, when, why
+//!   /{db}/{r}/diff                             what changed
+//!   /{db}/{r}/pathSummary                      which paths there are
+//! ```
+//!
+//! What it answers is what SirixDB answers, but where that is wrong: what is not there is 404 and never
+//! 500, a stale `If-Match` is 412, a document that is put again keeps its history, and a diff tells moves
+//! and old values.
+
+mod databases;
+mod insert;
+mod past;
+mod resources;
+mod select;
+
+use axum::http::StatusCode;
+
+use crate::answer::JSON;
+use crate::auth::Right;
+use crate::call::Call;
+use crate::problem::Problem;
+use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, gives, may};
+
+/// The longest name, in characters.
+const NAME_CHARS_MAX: usize = 255;
+
+const COMMIT: &[Parameter] = &[
+    may("commitMessage", Form::Text, "Why the change is made"),
+    may("commitTimestamp", Form::Time, "When it was made where it comes from"),
+    may("author", Form::Text, "Who makes it, where nobody has to prove who they are"),
+];
+const PARTS: &[Parameter] = &[
+    may("nodeId", Form::Number, "Only this node"),
+    may(
+        "startNodeKey",
+        Form::Number,
+        "Only this node; with nextTopLevelNodes, what comes after it",
+    ),
+    may("lastTopLevelNodeKey", Form::Number, "Only what comes after this child of the root"),
+    may("nextTopLevelNodes", Form::Number, "So many children of the start, each as a whole"),
+    may("maxLevel", Form::Number, "Levels that are written; the start is level 1"),
+    may("maxChildren", Form::Number, "Children of each container that are written"),
+    may("numberOfNodes", Form::Number, "Nodes that are written in all"),
+    may(
+        "withMetaData",
+        Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
+        "What is said of each node",
+    ),
+    may("prettyPrint", Form::Flag, "Over several lines"),
+];
+const QUERY: &[Parameter] = &[
+    may("query", Form::Text, "An SQL/JSON path: what it finds is answered as {\"rest\":[...]}"),
+    may("startResultSeqIndex", Form::Number, "The first of its results, from 0"),
+    may("endResultSeqIndex", Form::Number, "The last of its results"),
+];
+const MOMENT: &[Parameter] = &[
+    may("revision", Form::Number, "At this revision"),
+    may("revision-timestamp", Form::Time, "At the newest revision of that time"),
+];
+const RANGE: &[Parameter] = &[
+    may("start-revision", Form::Number, "All revisions from this one"),
+    may("end-revision", Form::Number, "All revisions up to this one"),
+    may("start-revision-timestamp", Form::Time, "All revisions from that time"),
+    may("end-revision-timestamp", Form::Time, "All revisions up to that time"),
+];
+const PUT: &[Parameter] = &[
+    may(
+        "replace",
+        Form::Flag,
+        "Erase the history and begin anew (not supported where there is one)",
+    ),
+    may("hashType", Form::OneOf(&["NONE", "ROLLING"]), "As the database has it, or is to have it"),
+    may("validFromPath", Form::Text, "Not supported"),
+    may("validToPath", Form::Text, "Not supported"),
+];
+const INSERT: &[Parameter] = &[
+    crate::route::must("nodeId", Form::Number, "The node beside or below which it goes", "1"),
+    may(
+        "insert",
+        Form::OneOf(&["asFirstChild", "asLeftSibling", "asRightSibling", "replace"]),
+        "Where it goes; asFirstChild where nothing is said",
+    ),
+];
+const NODE: &[Parameter] = &[may("nodeId", Form::Number, "Only this node, with all below it")];
+const HISTORY: &[Parameter] = &[
+    may("revisions", Form::Number, "The newest so many"),
+    may("startRevision", Form::Number, "From this revision"),
+    may("endRevision", Form::Number, "Up to this revision"),
+];
+const DIFF: &[Parameter] = &[
+    may("first-revision", Form::Number, "The older revision; the one before the newest"),
+    may("second-revision", Form::Number, "The newer revision; the newest"),
+    may("startNodeKey", Form::Number, "Only changes of this node and below it"),
+    may("maxDepth", Form::Number, "Only changes of nodes no deeper than this below the start"),
+    may(
+        "include-data",
+        Form::Flag,
+        "With the values of what came and went; so it is, unless false",
+    ),
+];
+const WITH_RESOURCES: &[Parameter] =
+    &[may("withResources", Form::Flag, "With the names of their resources")];
+
+const CREATED: &[Gives] =
+    &[gives(201, None, "It was created"), gives(200, None, "It was there already")];
+const GONE: &[Gives] = &[gives(204, None, "It is removed; its history stays")];
+const PUT_GIVES: &[Gives] = &[
+    gives(201, Some(JSON), "The document was created; small ones are sent back"),
+    gives(200, Some(JSON), "The document has a new revision"),
+];
+const READ: &[Gives] = &[
+    gives(200, Some(JSON), "The document, or the part that was asked for"),
+    gives(304, None, "The client has it already"),
+];
+
+/// The operations.
+pub(crate) const ROUTES: &[Route] = &[
+    Route::new("GET", "/", "listDatabases", "The databases", Run::Long(databases::list))
+        .needs(Needs::Somebody)
+        .with(&[WITH_RESOURCES]),
+    Route::new("PUT", "/{db}", "createDatabase", "Create a database", Run::Long(databases::create))
+        .right(Right::Create)
+        .gives(CREATED),
+    Route::new(
+        "GET",
+        "/{db}",
+        "getDatabase",
+        "The resources of a database",
+        Run::Long(databases::get),
+    ),
+    Route::new("DELETE", "/{db}", "dropDatabase", "Drop a database", Run::Long(databases::remove))
+        .right(Right::Delete)
+        .gives(GONE),
+    Route::new("PUT", "/{db}/{r}", "putResource", "Put a document", Run::Long(resources::put))
+        .needs(Needs::Somebody)
+        .takes(Takes::Document)
+        .gives(PUT_GIVES)
+        .with(&[PUT, COMMIT]),
+    Route::new("GET", "/{db}/{r}", "getResource", "Read a document", Run::Short(resources::get))
+        .gives(READ)
+        .with(&[RANGE, MOMENT, PARTS, QUERY]),
+    Route::new(
+        "HEAD",
+        "/{db}/{r}",
+        "headResource",
+        "The tag of a version",
+        Run::Short(resources::head),
+    )
+    .gives(&[gives(200, None, "The tag")])
+    .with(&[MOMENT, NODE]),
+    Route::new("POST", "/{db}/{r}", "insertNode", "Insert nodes", Run::Long(resources::insert))
+        .right(Right::Modify)
+        .takes_json("{\"added\":true}")
+        .gives(&[gives(200, Some(JSON), "The document at the new revision")])
+        .with(&[INSERT, COMMIT]),
+    Route::new(
+        "DELETE",
+        "/{db}/{r}",
+        "removeResource",
+        "Remove a document or a node",
+        Run::Long(resources::remove),
+    )
+    .needs(Needs::Somebody)
+    .gives(GONE)
+    .with(&[NODE, COMMIT]),
+    Route::new(
+        "GET",
+        "/{db}/{r}/history",
+        "getHistory",
+        "The revisions, newest first",
+        Run::Long(past::history),
+    )
+    .with(&[HISTORY]),
+    Route::new(
+        "GET",
+        "/{db}/{r}/diff",
+        "getDiff",
+        "What changed between two revisions",
+        Run::Long(past::diff),
+    )
+    .with(&[DIFF]),
+    Route::new(
+        "GET",
+        "/{db}/{r}/pathSummary",
+        "getPathSummary",
+        "The paths of a document",
+        Run::Long(past::paths),
+    )
+    .with(&[MOMENT]),
+];
+
+/// The names of database and resource, which must be names that SirixDB takes.
+fn names(call: &Call) -> Result<(&str, &str), Problem> {
+    Ok((name(call, "db")?, name(call, "r")?))
+}
+
+fn name<'c>(call: &'c Call, part: &str) -> Result<&'c str, Problem> {
+    let name = call.part(part);
+    let is_bad = name.trim().is_empty()
+        || name.chars().count() > NAME_CHARS_MAX
+        || name.contains("..")
+        || name.contains(['/', '\\', '\0']);
+    match is_bad {
+        true => Err(Problem::new(
+            StatusCode::BAD_REQUEST,
+            format!("{name:?} is no name: 1 to 255 characters, without '..', '/', '\\' and NUL"),
+        )),
+        false => Ok(name),
+    }
+}

@@ -1,0 +1,219 @@
+//! Resources: documents as a whole, in part, over a range of revisions; and changes of one.
+
+use anywhen::{Collection, Document, DocumentError, NodeKey, PartOptions, Revision};
+use axum::http::StatusCode;
+use json::jsonb::Jsonb;
+use json::jsonb::pathlang::{Options as PathOptions, Path};
+
+use crate::answer::{Answer, JSON};
+use crate::auth::Right;
+use crate::call::Call;
+use crate::conditional;
+use crate::problem::{Problem, Result, Stop};
+use crate::written;
+
+use super::insert::{Way, insert as insert_into};
+use super::names;
+use super::select::{self, Selected};
+
+/// `PUT /{db}/{r}`
+pub(super) fn put(call: &mut Call) -> Result<Answer> {
+    let (database, key) = names(call)?;
+    let (database, key) = (database.to_owned(), key.to_owned());
+    for parameter in ["validFromPath", "validToPath"] {
+        if call.text(parameter).is_some() {
+            let text = format!("{parameter}: times of validity are not supported");
+            return Err(Problem::not_supported(text).into());
+        }
+    }
+    let hashes = match call.text("hashType") {
+        None => None,
+        Some("NONE") => Some(false),
+        Some("ROLLING") => Some(true),
+        Some(other) => {
+            return Err(Problem::not_supported(format!("hashType={other} is not supported")).into());
+        }
+    };
+    let collection = match call.app.database.find_collection(&database) {
+        Some(collection) => collection,
+        None => {
+            call.must(Right::Create, "db")?;
+            let mut options = anywhen::CollectionOptions::default();
+            options.hashes = hashes.unwrap_or(false);
+            call.app.database.collection_with(&database, options)?
+        }
+    };
+    if hashes.is_some_and(|hashes| hashes != collection.options().hashes) {
+        let text = format!("hashType: database {database:?} has another, for all its documents");
+        return Err(Problem::new(StatusCode::CONFLICT, text).into());
+    }
+    let found = collection.get(&key)?;
+    call.must(if found.is_some() { Right::Modify } else { Right::Create }, "db")?;
+    if call.flag("replace")? && collection.newest(&key).is_ok() {
+        let text = "erasing the history of one document is not supported; without replace the \
+                    document gets a new revision";
+        return Err(Problem::not_supported(text).into());
+    }
+    let mut meta = call.meta()?;
+    conditional::expect(call, &collection, found.as_ref(), None, &mut meta)?;
+    let committed = collection.import(&key, &mut call.body, &meta)?;
+    let answer = written::echo(&collection, &key, &committed)?;
+    Ok(match found {
+        Some(_) => answer,
+        None => answer.status(StatusCode::CREATED),
+    })
+}
+
+/// `HEAD /{db}/{r}`
+pub(super) fn head(call: &mut Call) -> Result<Answer> {
+    let (_, key) = names(call)?;
+    let collection = call.collection("db")?;
+    let document = call.document(&collection, key, select::one(call, &collection, key)?)?;
+    let tag = match call.parsed("nodeId")? {
+        None => conditional::tag(&collection, &document),
+        Some(_) if call.is_short => return Err(Stop::Later),
+        Some(node) => {
+            format!("\"{:016x}\"", anywhen::subtree_hash(&**document.tree(), NodeKey(node))?)
+        }
+    };
+    Ok(Answer::empty(StatusCode::OK).tag(&tag))
+}
+
+/// `GET /{db}/{r}`
+pub(super) fn get(call: &mut Call) -> Result<Answer> {
+    let (_, key) = names(call)?;
+    let collection = call.collection("db")?;
+    let options = options(call)?;
+    let moment = match select::selected(call, &collection, key)? {
+        Selected::Newest => None,
+        Selected::One(revision) => Some(revision.into()),
+        Selected::Range(from, to) => {
+            if call.text("query").is_some() {
+                return Err(Problem::bad("a query is for one revision, not for a range").into());
+            }
+            return Ok(range(collection, key.to_owned(), from, to, options));
+        }
+    };
+    let document = call.document(&collection, key, moment)?;
+    written::versioned(call, &collection, key, &document, || match call.text("query") {
+        None => written::part(call, &document, options),
+        Some(_) if call.is_short => Err(Stop::Later),
+        Some(path) => query(call, &document, path, options.start),
+    })
+}
+
+fn options(call: &Call) -> Result<PartOptions, Problem> {
+    let key = |name| -> Result<Option<NodeKey>, Problem> { Ok(call.parsed(name)?.map(NodeKey)) };
+    let mut options = PartOptions::default();
+    written::accepted(&call.headers, &mut options);
+    options.max_level = call.parsed("maxLevel")?;
+    options.max_children = call.parsed("maxChildren")?;
+    options.number_of_nodes = call.parsed("numberOfNodes")?;
+    options.next_top_level_nodes = call.parsed("nextTopLevelNodes")?;
+    options.start = key("nodeId")?;
+    options.after = key("lastTopLevelNodeKey")?;
+    let start = key("startNodeKey")?;
+    match options.next_top_level_nodes {
+        Some(_) => options.after = options.after.or(start),
+        None => options.start = options.start.or(start),
+    }
+    if call.text("withMetaData").is_some() {
+        options.metadata = call.metadata("withMetaData")?;
+    }
+    if call.text("prettyPrint").is_some() {
+        options.pretty = call.flag("prettyPrint")?;
+    }
+    Ok(options)
+}
+
+/// What a path finds in the document, or in one node of it; results past the end are none.
+fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) -> Result<Answer> {
+    let path = Path::parse(path).map_err(Problem::from)?;
+    let text = match node {
+        Some(node) => {
+            document.value(node)?.ok_or_else(|| DocumentError::NoNode(node.to_string()))?
+        }
+        None => document.to_json()?,
+    };
+    let refused = |error: &dyn std::error::Error| Problem::refused(error);
+    let value = Jsonb::parse(&text).map_err(|error| refused(&error))?;
+    let found = path.query(value.root(), PathOptions::default()).map_err(Problem::from)?;
+    let first: usize = call.parsed("startResultSeqIndex")?.unwrap_or(0);
+    let last: usize = call.parsed("endResultSeqIndex")?.unwrap_or(usize::MAX);
+    const HEAD: &str = "{\"rest\":[";
+    let mut out = String::from(HEAD);
+    for item in found.skip(first).take(last.saturating_sub(first).saturating_add(1)) {
+        if out.len() > HEAD.len() {
+            out.push(',');
+        }
+        out += &item.to_jsonb().map_err(Problem::from)?.to_json();
+    }
+    out += "]}";
+    Ok(Answer::json(out))
+}
+
+/// Several revisions, written one after the other.
+fn range(
+    collection: Collection,
+    key: String,
+    from: Revision,
+    to: Revision,
+    options: PartOptions,
+) -> Answer {
+    Answer::pieces(JSON, move |pieces| {
+        let mut out = b"{\"sirix\":[".to_vec();
+        let mut is_first = true;
+        for number in from.0..=to.0 {
+            // Those in which there was no document are left out.
+            let found = collection.get_at(&key, Revision(number)).map_err(std::io::Error::other)?;
+            let Some(document) = found else { continue };
+            if !std::mem::take(&mut is_first) {
+                out.push(b',');
+            }
+            out.extend_from_slice(
+                format!("{{\"revisionNumber\":{number},\"revision\":").as_bytes(),
+            );
+            anywhen::write_part(document.tree(), &options, &mut out)
+                .map_err(std::io::Error::other)?;
+            out.push(b'}');
+            pieces.send_full(&mut out)?;
+        }
+        out.extend_from_slice(b"]}");
+        pieces.send(out)
+    })
+}
+
+/// `POST /{db}/{r}`
+pub(super) fn insert(call: &mut Call) -> Result<Answer> {
+    let (_, key) = names(call)?;
+    let collection = call.collection("db")?;
+    let node = NodeKey(call.wanted("nodeId")?);
+    let way = call.text("insert").unwrap_or("asFirstChild").parse::<Way>()?;
+    let value = call.json()?;
+    let mut meta = call.meta()?;
+    let found = call.document(&collection, key, None)?;
+    conditional::expect(call, &collection, Some(&found), Some(node), &mut meta)?;
+    let (committed, ()) =
+        collection.edit_with(key, &meta, |edit| insert_into(edit, node, way, &value))?;
+    written::echo(&collection, key, &committed)
+}
+
+/// `DELETE /{db}/{r}`
+pub(super) fn remove(call: &mut Call) -> Result<Answer> {
+    let (_, key) = names(call)?;
+    let node = call.parsed("nodeId")?.map(NodeKey);
+    call.must(if node.is_some() { Right::Modify } else { Right::Delete }, "db")?;
+    let collection = call.collection("db")?;
+    let mut meta = call.meta()?;
+    let found = call.document(&collection, key, None)?;
+    conditional::expect(call, &collection, Some(&found), node, &mut meta)?;
+    let committed = match node {
+        Some(node) => collection.edit_with(key, &meta, |edit| edit.remove(node))?.0,
+        None => collection.remove_with(key, &meta)?,
+    };
+    let answer = Answer::empty(StatusCode::NO_CONTENT);
+    Ok(match collection.get_at(key, committed.revision)? {
+        Some(document) => answer.tag(&conditional::tag(&collection, &document)),
+        None => answer,
+    })
+}

@@ -1,0 +1,400 @@
+//! Our own routes: all that the library does with documents, and SQL.
+//!
+//! ```text
+//!   /v1/collections/{collection}                     collections   create, list, alter, drop
+//!     /documents/{key}                               documents     get, put, patch, remove
+//!       /node  /node/move  /node/rename              nodes         one node, by path or by key
+//!       /node/history  /node/version                 nodes         its values over time
+//!       /versions  /versions/{revision}  /range      versions      what was when
+//!       /diff  /revert  /blame  /paths  /hash        versions
+//!   /v1/changes                                      changes       what happens, as it happens
+//!   /v1/sql                                          sql
+//! ```
+
+mod changes;
+mod collections;
+mod documents;
+mod nodes;
+mod sql;
+mod versions;
+
+use crate::answer::{JSON, NDJSON};
+use crate::auth::Right;
+use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, gives, may, must};
+
+/// The type of a JSON patch (RFC 6902).
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+/// The type of a merge patch (RFC 7396).
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+/// The type of server-sent events.
+const EVENTS: &str = "text/event-stream";
+
+const COMMIT: &[Parameter] = &[
+    may(
+        "author",
+        Form::Text,
+        "Who makes the change, where nobody has to prove who they are; or the header Anywhen-Author",
+    ),
+    may("message", Form::Text, "Why; or the header Anywhen-Message"),
+    may("authored", Form::Time, "When it was made where it comes from"),
+];
+const MOMENT: &[Parameter] = &[
+    may("revision", Form::Number, "At this revision"),
+    may("timestamp", Form::Time, "At the newest revision of that time"),
+    may("csn", Form::Number, "At the newest revision of that commit"),
+];
+const COMMIT_MOMENT: &[Parameter] = &[
+    may("timestamp", Form::Time, "As it was at that time"),
+    may("csn", Form::Number, "As it was at that commit"),
+];
+const NODE: &[Parameter] = &[
+    may("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty"),
+    may("node_key", Form::Number, "The node with this key"),
+];
+const NODE_WANTED: &[Parameter] = &[
+    must("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty", "$.tada"),
+    may("node_key", Form::Number, "The node with this key, instead of a path"),
+];
+const FIELD_WANTED: &[Parameter] = &[
+    must("path", Form::Text, "The node at this path", "$.baz"),
+    may("node_key", Form::Number, "The node with this key, instead of a path"),
+];
+const PARTS: &[Parameter] = &[
+    may("max_level", Form::Number, "Levels that are written; the start is level 1"),
+    may("max_children", Form::Number, "Children of each container that are written"),
+    may("nodes", Form::Number, "Nodes that are written in all"),
+    may("top", Form::Number, "So many children of the start, each as a whole"),
+    may("after", Form::Number, "Only children of the start after the one with this key"),
+    may(
+        "metadata",
+        Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
+        "What is said of each node",
+    ),
+    may("pretty", Form::Flag, "Over several lines"),
+];
+const PLACE: &[Parameter] = &[
+    may(
+        "at",
+        Form::OneOf(&["first", "last", "before", "after"]),
+        "Where: below the node, or beside it; last where nothing is said",
+    ),
+    may("name", Form::Text, "The name of the field, where it goes into an object"),
+];
+const TO: &[Parameter] = &[
+    must("to_path", Form::Text, "The node below or beside which it goes, by its path", "$.tada"),
+    may("to_node_key", Form::Number, "The same by its key, instead of a path"),
+];
+const LIST: &[Parameter] = &[
+    may("prefix", Form::Text, "Only keys that begin so"),
+    may("after", Form::Text, "Only keys after this one: the last of the page before"),
+    may("limit", Form::Number, "So many; 1,000 where nothing is said, 10,000 at most"),
+];
+const SPAN: &[Parameter] = &[
+    may("from", Form::Number, "From this revision"),
+    may("to", Form::Number, "Up to this revision"),
+];
+const NEWEST: &[Parameter] = &[may("limit", Form::Number, "The newest so many")];
+const TWO: &[Parameter] = &[
+    may("from", Form::Number, "The older revision; the one before the newest"),
+    may("to", Form::Number, "The newer revision; the newest"),
+    may(
+        "form",
+        Form::OneOf(&["nodes", "rfc6902", "sirix"]),
+        "How it is told; nodes where nothing is said",
+    ),
+];
+const REVERT: &[Parameter] = &[must("revision", Form::Number, "The revision to go back to", "1")];
+const AXIS: &[Parameter] = &[
+    must(
+        "axis",
+        Form::OneOf(&["first", "last", "at", "previous", "next"]),
+        "Which of its values",
+        "first",
+    ),
+    may("revision", Form::Number, "Seen from this revision; the newest"),
+];
+const RENAME: &[Parameter] = &[must("name", Form::Text, "The new name", "renamed")];
+const PURGE: &[Parameter] = &[may("purge", Form::Flag, "Let go of its past as well")];
+const FOLLOW: &[Parameter] = &[
+    may("from", Form::Number, "The commit after which it begins; the newest where nothing is said"),
+    may("collection", Form::Text, "Only documents of this collection"),
+    may("key", Form::Text, "Only the document with this key"),
+    may("path", Form::Text, "Only revisions that changed something at or below this path"),
+    may("diff", Form::Flag, "With what each revision changed"),
+    may("until", Form::Number, "End with this commit; without it the stream has no end"),
+];
+
+const DONE: &[Gives] = &[gives(200, Some(JSON), "The revision that it made")];
+const PUT_DONE: &[Gives] = &[
+    gives(201, Some(JSON), "The document was created"),
+    gives(200, Some(JSON), "The document has a new revision, or is as it was"),
+];
+const READ: &[Gives] = &[
+    gives(200, Some(JSON), "The document, or the part that was asked for"),
+    gives(304, None, "The client has it already"),
+];
+const REMOVED: &[Gives] = &[gives(204, None, "It is removed")];
+const CREATED: &[Gives] =
+    &[gives(201, Some(JSON), "It was created"), gives(200, Some(JSON), "It was there already")];
+
+const OPTIONS: &str = r#"{"history":"forever","hashes":false,"path_summary":false}"#;
+const C: &str = "/v1/collections/{collection}";
+
+macro_rules! of {
+    ($rest:literal) => {
+        concat!("/v1/collections/{collection}/documents/{key}", $rest)
+    };
+}
+
+/// The operations.
+pub(crate) const ROUTES: &[Route] = &[
+    Route::new(
+        "GET",
+        "/v1/collections",
+        "listCollections",
+        "The collections, and what each keeps",
+        Run::Long(collections::list),
+    )
+    .needs(Needs::Somebody),
+    Route::new("PUT", C, "createCollection", "Create a collection", Run::Long(collections::create))
+        .right(Right::Create)
+        .takes(Takes::Whole { media: &[JSON], example: OPTIONS, is_optional: true })
+        .gives(CREATED),
+    Route::new("GET", C, "getCollection", "What a collection keeps", Run::Long(collections::get)),
+    Route::new(
+        "PATCH",
+        C,
+        "alterCollection",
+        "Keep more or less of the past",
+        Run::Long(collections::alter),
+    )
+    .right(Right::Modify)
+    .takes(Takes::Whole {
+        media: &[JSON, MERGE_PATCH],
+        example: r#"{"history":"90d"}"#,
+        is_optional: false,
+    }),
+    Route::new("DELETE", C, "dropCollection", "Drop a collection", Run::Long(collections::remove))
+        .right(Right::Delete)
+        .gives(REMOVED)
+        .with(&[PURGE]),
+    Route::new(
+        "GET",
+        "/v1/collections/{collection}/documents",
+        "listDocuments",
+        "The keys of documents, in order",
+        Run::Long(collections::keys),
+    )
+    .with(&[LIST, COMMIT_MOMENT]),
+    Route::new(
+        "GET",
+        of!(""),
+        "getDocument",
+        "A document, or a part of it",
+        Run::Short(documents::get),
+    )
+    .gives(READ)
+    .with(&[MOMENT, NODE, PARTS]),
+    Route::new(
+        "HEAD",
+        of!(""),
+        "headDocument",
+        "The tag of a version",
+        Run::Short(documents::head),
+    )
+    .gives(&[gives(200, None, "The tag")])
+    .with(&[MOMENT]),
+    Route::new("PUT", of!(""), "putDocument", "Give a document a value", Run::Long(documents::put))
+        .needs(Needs::Somebody)
+        .takes(Takes::Document)
+        .gives(PUT_DONE)
+        .with(&[COMMIT]),
+    Route::new(
+        "PATCH",
+        of!(""),
+        "patchDocument",
+        "Change parts of a document",
+        Run::Long(documents::patch),
+    )
+    .right(Right::Modify)
+    .takes(Takes::Whole {
+        media: &[JSON_PATCH, MERGE_PATCH],
+        example: r#"[{"op":"add","path":"/patched","value":true}]"#,
+        is_optional: false,
+    })
+    .gives(DONE)
+    .with(&[COMMIT]),
+    Route::new(
+        "DELETE",
+        of!(""),
+        "removeDocument",
+        "Remove a document; its history stays",
+        Run::Long(documents::remove),
+    )
+    .right(Right::Delete)
+    .gives(REMOVED)
+    .with(&[COMMIT]),
+    Route::new(
+        "GET",
+        of!("/node"),
+        "getNode",
+        "A node, and what is known of it",
+        Run::Long(nodes::get),
+    )
+    .with(&[NODE_WANTED, MOMENT]),
+    Route::new(
+        "PUT",
+        of!("/node"),
+        "setNode",
+        "Give a node a value; a field that is not there is added",
+        Run::Long(nodes::set),
+    )
+    .right(Right::Modify)
+    .takes_json("17")
+    .gives(DONE)
+    .with(&[FIELD_WANTED, COMMIT]),
+    Route::new(
+        "POST",
+        of!("/node"),
+        "insertNodeAt",
+        "Add a node below or beside another",
+        Run::Long(nodes::insert),
+    )
+    .right(Right::Modify)
+    .takes_json("[1,2]")
+    .gives(&[gives(201, Some(JSON), "The revision that it made, and the key of the node")])
+    .with(&[NODE_WANTED, PLACE, COMMIT]),
+    Route::new(
+        "DELETE",
+        of!("/node"),
+        "removeNode",
+        "Remove a node and all below it",
+        Run::Long(nodes::remove),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[FIELD_WANTED, COMMIT]),
+    Route::new(
+        "POST",
+        of!("/node/move"),
+        "moveNode",
+        "Move a node, with all below it",
+        Run::Long(nodes::transfer),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[FIELD_WANTED, TO, PLACE, COMMIT]),
+    Route::new(
+        "POST",
+        of!("/node/rename"),
+        "renameNode",
+        "Give a field another name",
+        Run::Long(nodes::rename),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[FIELD_WANTED, RENAME, COMMIT]),
+    Route::new(
+        "GET",
+        of!("/node/history"),
+        "getNodeHistory",
+        "The values of a node, each with the revisions over which it had it",
+        Run::Long(nodes::history),
+    )
+    .with(&[NODE_WANTED]),
+    Route::new(
+        "GET",
+        of!("/node/version"),
+        "getNodeVersion",
+        "One value of a node: the first, the last, the one before or after",
+        Run::Long(nodes::version),
+    )
+    .with(&[NODE_WANTED, AXIS]),
+    Route::new(
+        "GET",
+        of!("/versions"),
+        "listVersions",
+        "The revisions, newest first",
+        Run::Long(versions::list),
+    )
+    .with(&[NEWEST, SPAN]),
+    Route::new(
+        "GET",
+        of!("/versions/{revision}"),
+        "getVersion",
+        "What is known of a revision",
+        Run::Long(versions::one),
+    ),
+    Route::new(
+        "GET",
+        of!("/range"),
+        "getRange",
+        "The document at each revision of a range, a line each",
+        Run::Long(versions::range),
+    )
+    .gives(&[gives(200, Some(NDJSON), "A line for each revision")])
+    .with(&[SPAN]),
+    Route::new(
+        "GET",
+        of!("/diff"),
+        "getDocumentDiff",
+        "What changed between two revisions",
+        Run::Long(versions::diff),
+    )
+    .gives(&[
+        gives(200, Some(JSON), "The changes"),
+        gives(200, Some(JSON_PATCH), "The changes as a patch"),
+    ])
+    .with(&[TWO]),
+    Route::new(
+        "POST",
+        of!("/revert"),
+        "revertDocument",
+        "Make a new revision that equals an older one",
+        Run::Long(versions::revert),
+    )
+    .right(Right::Modify)
+    .gives(DONE)
+    .with(&[REVERT, COMMIT]),
+    Route::new(
+        "GET",
+        of!("/blame"),
+        "getBlame",
+        "For each node the revision that last changed it",
+        Run::Long(versions::blame),
+    )
+    .with(&[MOMENT]),
+    Route::new(
+        "GET",
+        of!("/paths"),
+        "getPaths",
+        "The paths of a document, and how many nodes have each",
+        Run::Long(versions::paths),
+    )
+    .with(&[MOMENT]),
+    Route::new(
+        "GET",
+        of!("/hash"),
+        "getHash",
+        "The digest of a version",
+        Run::Long(versions::hash),
+    )
+    .with(&[MOMENT, NODE]),
+    Route::new(
+        "GET",
+        "/v1/changes",
+        "followChanges",
+        "Changes of documents, as they happen",
+        Run::Following(changes::follow),
+    )
+    .needs(Needs::Somebody)
+    .gives(&[gives(200, Some(EVENTS), "An event for each revision of a document")])
+    .with(&[FOLLOW]),
+    Route::new("POST", "/v1/sql", "runSql", "Run an SQL statement", Run::Long(sql::run))
+        .needs(Needs::Somebody)
+        .takes_json(r#"{"sql":"SELECT $1::int + 1 AS next","parameters":[41]}"#)
+        .gives(&[
+            gives(200, Some(JSON), "The rows"),
+            gives(200, Some(NDJSON), "The rows, a line each"),
+        ]),
+];

@@ -1,0 +1,176 @@
+//! Nodes: one of a document, by path or by key; its values over time; changes of it.
+
+use anywhen::{NodeRef, NodeVersion, Nodes, Place, Revision, TimeAxis, type_name};
+use axum::http::StatusCode;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::problem::{Problem, Result};
+
+use super::documents::changed;
+
+/// `GET .../node`
+pub(super) fn get(call: &mut Call) -> Result<Answer> {
+    let (moment, node) = (call.moment()?, call.wanted_node()?);
+    let collection = call.collection_at("collection", moment)?;
+    let document = call.document(&collection, call.part("key"), moment)?;
+    let missing = || Problem::missing(format!("there is no node {node} in this version"));
+    let key = document.find(&node)?.ok_or_else(missing)?;
+    let tree = document.tree();
+    let found = tree.expect(key)?;
+    let mut known = json!({
+        "revision": document.revision().0,
+        "node_key": key.0,
+        "path": tree.path(key)?.to_string(),
+        "type": type_name(found.kind, found.name.is_some()),
+    });
+    if found.kind.is_container() {
+        known["children"] = found.count.into();
+    }
+    let mut out = known.to_string();
+    out.pop();
+    out += ",\"value\":";
+    let mut out = out.into_bytes();
+    tree.write_subtree(key, &mut out)?;
+    out.push(b'}');
+    Ok(Answer::json(out))
+}
+
+/// `PUT .../node`
+pub(super) fn set(call: &mut Call) -> Result<Answer> {
+    let (node, value) = (call.wanted_node()?, call.json()?.to_json());
+    changed(call, |collection, key, meta| {
+        Ok(collection.edit_with(key, meta, |edit| edit.set(&node, &value))?.0)
+    })
+}
+
+/// Where the parameters `at` and `name` say that a node goes.
+fn place<'c>(call: &'c Call) -> Result<Place<'c>, Problem> {
+    Ok(match (call.text("at").unwrap_or("last"), call.text("name")) {
+        ("last", None) => Place::LastChild,
+        ("last", Some(name)) => Place::Field(name),
+        ("first", None) => Place::FirstChild,
+        ("before", None) => Place::Before,
+        ("before", Some(name)) => Place::FieldBefore(name),
+        ("after", None) => Place::After,
+        ("after", Some(name)) => Place::FieldAfter(name),
+        ("first", Some(_)) => {
+            let text = "a field goes last, or before or after another";
+            return Err(Problem::bad(text));
+        }
+        (other, _) => {
+            return Err(Problem::bad(format!(
+                "at={other:?} is none of first, last, before, after"
+            )));
+        }
+    })
+}
+
+/// `POST .../node`
+pub(super) fn insert(call: &mut Call) -> Result<Answer> {
+    let (node, value) = (call.wanted_node()?, call.json()?.to_json());
+    let mut made = 0;
+    let place = place(call)?;
+    let answer = changed(call, |collection, key, meta| {
+        let (done, key) =
+            collection.edit_with(key, meta, |edit| edit.insert(&node, place, &value))?;
+        made = key.0;
+        Ok(done)
+    })?;
+    let answer = answer.status(StatusCode::CREATED);
+    Ok(with(answer, "node_key", made))
+}
+
+/// The same answer with one field more.
+fn with(mut answer: Answer, name: &str, value: u64) -> Answer {
+    if let crate::answer::Content::Whole(bytes) = &answer.content
+        && let Some(rest) = bytes.strip_suffix(b"}")
+    {
+        let text = format!(",\"{name}\":{value}}}");
+        answer.content = crate::answer::Content::Whole([rest, text.as_bytes()].concat().into());
+    }
+    answer
+}
+
+/// `DELETE .../node`
+pub(super) fn remove(call: &mut Call) -> Result<Answer> {
+    let node = call.wanted_node()?;
+    changed(call, |collection, key, meta| {
+        Ok(collection.edit_with(key, meta, |edit| edit.remove(&node))?.0)
+    })
+}
+
+/// `POST .../node/move`
+pub(super) fn transfer(call: &mut Call) -> Result<Answer> {
+    let node = call.wanted_node()?;
+    let missing = || Problem::bad("where it goes is wanted: to_path or to_node_key");
+    let to = call.node_by("to_path", "to_node_key")?.ok_or_else(missing)?;
+    let place = place(call)?;
+    changed(call, |collection, key, meta| {
+        Ok(collection.edit_with(key, meta, |edit| edit.move_to(&node, &to, place))?.0)
+    })
+}
+
+/// `POST .../node/rename`
+pub(super) fn rename(call: &mut Call) -> Result<Answer> {
+    let (node, name): (NodeRef, String) = (call.wanted_node()?, call.wanted("name")?);
+    changed(call, |collection, key, meta| {
+        let renamed = collection.edit_with(key, meta, |edit| {
+            let found = edit.find(&node)?;
+            if let Some(found) = found
+                && edit.nodes().expect(found)?.name.is_none()
+            {
+                let text = "only a field of an object has a name";
+                return Err(anywhen::DocumentError::BadEdit(text.into()));
+            }
+            edit.rename(&node, &name)
+        });
+        Ok(renamed?.0)
+    })
+}
+
+/// A value of a node, as it is told.
+fn run(version: &NodeVersion) -> String {
+    let NodeVersion { from, to, from_us, to_us, value } = version;
+    let known = json!({
+        "from_revision": from.0,
+        "to_revision": to.map(|to| to.0),
+        "from_time": anywhen::time::rfc3339(*from_us),
+        "to_time": to_us.map(anywhen::time::rfc3339),
+    });
+    let known = known.to_string();
+    format!("{},\"value\":{value}}}", &known[..known.len() - 1])
+}
+
+/// `GET .../node/history`
+pub(super) fn history(call: &mut Call) -> Result<Answer> {
+    let node = call.wanted_node()?;
+    let collection = call.collection("collection")?;
+    let versions = collection.node_history(call.part("key"), node)?;
+    let versions: Vec<String> = versions.iter().map(run).collect();
+    Ok(Answer::json(format!("{{\"versions\":[{}]}}", versions.join(","))))
+}
+
+/// `GET .../node/version`
+pub(super) fn version(call: &mut Call) -> Result<Answer> {
+    let node = call.wanted_node()?;
+    let collection = call.collection("collection")?;
+    let key = call.part("key");
+    let newest = collection.newest(key)?;
+    let at = call.parsed("revision")?.map_or(newest, Revision);
+    let axis = match call.wanted::<String>("axis")?.as_str() {
+        "first" => TimeAxis::First,
+        "last" => TimeAxis::Last,
+        "at" => TimeAxis::At(at),
+        "previous" => TimeAxis::Previous(at),
+        "next" => TimeAxis::Next(at),
+        other => {
+            let text = format!("axis={other:?} is none of first, last, at, previous, next");
+            return Err(Problem::bad(text).into());
+        }
+    };
+    let found = collection.node_version(key, node, axis)?;
+    let found = found.as_ref().map_or("null".to_owned(), run);
+    Ok(Answer::json(format!("{{\"version\":{found}}}")))
+}

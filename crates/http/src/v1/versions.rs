@@ -1,0 +1,233 @@
+//! Versions: who made which and why, each as it was, what lies between two, and the way back.
+
+use std::collections::BTreeMap;
+
+use anywhen::{Collection, Nodes, Revision, RevisionInfo};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, NDJSON};
+use crate::call::Call;
+use crate::problem::{Problem, Result};
+
+use super::JSON_PATCH;
+use super::documents::changed;
+
+/// What is known of a revision.
+fn known(row: &RevisionInfo<&str>) -> Value {
+    let mut known = json!({
+        "revision": row.revision.0,
+        "csn": row.csn.0,
+        "time": anywhen::time::rfc3339(row.time_us),
+        "authored": row.authored_us.map(anywhen::time::rfc3339),
+        "author": row.author,
+        "message": row.message,
+        "deleted": row.deleted,
+    });
+    // Said only where it is not what everybody expects.
+    if !row.kept {
+        known["kept"] = false.into();
+    }
+    known
+}
+
+/// The revisions from `from` to `to`, the newest included where nothing is said.
+fn span(call: &Call, collection: &Collection, key: &str) -> Result<(Revision, Revision)> {
+    let newest = collection.newest(key)?;
+    let from = call.parsed("from")?.map_or(Revision(1), Revision);
+    let to = call.parsed("to")?.map_or(newest, Revision);
+    if from.0 == 0 || from > to || to > newest {
+        let text = format!("revisions {from} to {to}: the document has 1 to {newest}");
+        return Err(Problem::bad(text).into());
+    }
+    Ok((from, to))
+}
+
+/// `GET .../versions`
+pub(super) fn list(call: &mut Call) -> Result<Answer> {
+    let collection = call.collection("collection")?;
+    let key = call.part("key");
+    let limit = call.parsed("limit")?.unwrap_or(usize::MAX);
+    let history = match (call.text("from"), call.text("to")) {
+        (None, None) => collection.history(key, limit)?,
+        _ => {
+            let (from, to) = span(call, &collection, key)?;
+            collection.history_range(key, from, to)?
+        }
+    };
+    Ok(Answer::pieces(crate::answer::JSON, move |pieces| {
+        let mut out = b"{\"versions\":[".to_vec();
+        for (at, row) in history.iter().take(limit).enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(known(&row).to_string().as_bytes());
+            pieces.send_full(&mut out)?;
+        }
+        out.extend_from_slice(b"]}");
+        pieces.send(out)
+    }))
+}
+
+/// `GET .../versions/{revision}`
+pub(super) fn one(call: &mut Call) -> Result<Answer> {
+    let collection = call.collection("collection")?;
+    let text = call.part("revision");
+    let wrong = || Problem::bad(format!("{text:?} is no revision"));
+    let revision = Revision(text.parse().map_err(|_| wrong())?);
+    let found = collection.history_range(call.part("key"), revision, revision)?;
+    let missing = || Problem::missing(format!("the document has no revision {revision}"));
+    Ok(Answer::value(&known(&found.get(0).ok_or_else(missing)?)))
+}
+
+/// `GET .../range`
+pub(super) fn range(call: &mut Call) -> Result<Answer> {
+    let collection = call.collection("collection")?;
+    let key = call.part("key").to_owned();
+    let (from, to) = span(call, &collection, &key)?;
+    // What is not kept any more is told before the first line.
+    let oldest = collection.oldest(&key)?;
+    if from < oldest {
+        return Err(anywhen::DocumentError::Forgotten { asked: from, oldest }.into());
+    }
+    Ok(Answer::pieces(NDJSON, move |pieces| {
+        let mut out = Vec::new();
+        for number in from.0..=to.0 {
+            let found = collection.get_at(&key, Revision(number)).map_err(std::io::Error::other)?;
+            out.extend_from_slice(format!("{{\"revision\":{number},\"document\":").as_bytes());
+            match found {
+                Some(document) => {
+                    document.write_json(&mut out).map_err(std::io::Error::other)?;
+                }
+                None => out.extend_from_slice(b"null"),
+            }
+            out.extend_from_slice(b"}\n");
+            pieces.send_full(&mut out)?;
+        }
+        pieces.send(out)
+    }))
+}
+
+/// `GET .../diff`
+pub(super) fn diff(call: &mut Call) -> Result<Answer> {
+    let collection = call.collection("collection")?;
+    let key = call.part("key");
+    let newest = collection.newest(key)?;
+    let to = call.parsed("to")?.map_or(newest, Revision);
+    let before = Revision(to.0.saturating_sub(1).max(1));
+    let from = call.parsed("from")?.map_or(before, Revision);
+    let diff = collection.diff(key, from, to)?;
+    Ok(match call.text("form").unwrap_or("nodes") {
+        "nodes" => {
+            let changes = diff.to_json()?;
+            Answer::json(format!("{{\"from\":{from},\"to\":{to},\"changes\":{changes}}}"))
+        }
+        "rfc6902" => {
+            let status = axum::http::StatusCode::OK;
+            Answer::bytes(status, JSON_PATCH, diff.to_rfc6902()?)
+        }
+        "sirix" => {
+            Answer::json(diff.to_sirix_json(call.part("collection"), key, from, to, true)?)
+        }
+        other => {
+            let text = format!("form={other:?} is none of nodes, rfc6902, sirix");
+            return Err(Problem::bad(text).into());
+        }
+    })
+}
+
+/// `POST .../revert`
+pub(super) fn revert(call: &mut Call) -> Result<Answer> {
+    let revision = Revision(call.wanted("revision")?);
+    let collection = call.collection("collection")?;
+    let key = call.part("key");
+    if collection.get(key)?.is_some() {
+        return changed(call, |collection, key, meta| Ok(collection.revert(key, revision, meta)?));
+    }
+    // One that was removed comes back.
+    let done = collection.revert(key, revision, &call.meta()?)?;
+    crate::written::committed(&collection, key, &done)
+}
+
+/// `GET .../blame`
+pub(super) fn blame(call: &mut Call) -> Result<Answer> {
+    let moment = call.moment()?;
+    let collection = call.collection_at("collection", moment)?;
+    let key = call.part("key");
+    let document = call.document(&collection, key, moment)?;
+    let lines = collection.blame(key, Some(document.revision()))?;
+    let mut revisions: BTreeMap<Revision, RevisionInfo> = BTreeMap::new();
+    let mut out = String::from("{\"nodes\":[");
+    for (at, line) in lines.iter().enumerate() {
+        if !revisions.contains_key(&line.revision) {
+            let found = collection.history_range(key, line.revision, line.revision)?;
+            let missing = || Problem::internal("a revision that changed a node is not listed");
+            let found = found.get(0).ok_or_else(missing)?.to_owned();
+            revisions.insert(line.revision, found);
+        }
+        let by = &revisions[&line.revision];
+        let shown = json!({
+            "node_key": line.node.0,
+            "path": line.path.to_string(),
+            "revision": line.revision.0,
+            "time": anywhen::time::rfc3339(by.time_us),
+            "author": by.author,
+            "message": by.message,
+        });
+        let shown = shown.to_string();
+        if at > 0 {
+            out.push(',');
+        }
+        out += &shown[..shown.len() - 1];
+        // Of a container only its opening bracket is told: no value of its own.
+        if !line.kind.is_container() {
+            out += ",\"value\":";
+            out += &line.value;
+        }
+        out.push('}');
+    }
+    out += "]}";
+    Ok(Answer::json(out))
+}
+
+/// `GET .../paths`
+pub(super) fn paths(call: &mut Call) -> Result<Answer> {
+    let moment = call.moment()?;
+    let collection = call.collection_at("collection", moment)?;
+    let key = call.part("key");
+    let document = call.document(&collection, key, moment)?;
+    let paths = collection.path_summary(key, document.revision())?.unwrap_or_default();
+    let rows: Vec<Value> = paths
+        .iter()
+        .map(|of| json!({"path": of.path, "count": of.count, "level": of.level}))
+        .collect();
+    Ok(Answer::value(&json!({"revision": document.revision().0, "paths": rows})))
+}
+
+/// `GET .../hash`
+pub(super) fn hash(call: &mut Call) -> Result<Answer> {
+    let (moment, node) = (call.moment()?, call.node()?);
+    let collection = call.collection_at("collection", moment)?;
+    let document = call.document(&collection, call.part("key"), moment)?;
+    let tree = &**document.tree();
+    let top = match &node {
+        None => tree.root(),
+        Some(node) => {
+            let missing = || Problem::missing(format!("there is no node {node} in this version"));
+            document.find(node)?.ok_or_else(missing)?
+        }
+    };
+    let mut known = json!({
+        "revision": document.revision().0,
+        "node_key": top.0,
+        "hash": format!("{:016x}", anywhen::subtree_hash(tree, top)?),
+    });
+    if node.is_none() {
+        // Stored with each revision where the collection keeps hashes; else it is computed.
+        let digest = match collection.options().hashes {
+            true => tree.header().digest,
+            false => anywhen::digest(tree)?,
+        };
+        known["digest"] = format!("{digest:032x}").into();
+    }
+    Ok(Answer::value(&known))
+}

@@ -1,0 +1,147 @@
+//! The description: what it says is what the server does.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+const DOCUMENT: &str =
+    r#"{"foo":["bar",null,2.33],"bar":{"hello":"world"},"baz":"hello","tada":[{"foo":"bar"},1]}"#;
+
+/// The description as the server gives it.
+fn description(world: &World) -> Value {
+    world.ask("GET /openapi.yaml?form=json", "").json()
+}
+
+/// The operations: path, method, what is said of each.
+fn operations(document: &Value) -> Vec<(String, String, Value)> {
+    let paths = document["paths"].as_object().expect("paths");
+    let operations = paths.iter().flat_map(|(path, methods)| {
+        let methods = methods.as_object().expect("methods");
+        methods.iter().map(move |(method, told)| (path.clone(), method.clone(), told.clone()))
+    });
+    operations.collect()
+}
+
+/// The address of an operation, with its examples.
+fn address(path: &str, told: &Value, key: &str) -> String {
+    let mut address = path.to_owned();
+    for (name, value) in
+        [("db", "c"), ("r", key), ("collection", "c"), ("key", key), ("revision", "1")]
+    {
+        address = address.replace(&format!("{{{name}}}"), value);
+    }
+    let mut sign = '?';
+    for parameter in told["parameters"].as_array().expect("parameters") {
+        if let Some(example) = parameter["example"].as_str() {
+            address += &format!("{sign}{}={example}", parameter["name"].as_str().expect("a name"));
+            sign = '&';
+        }
+    }
+    if path == "/v1/changes" {
+        address += "?from=0&until=1";
+    }
+    address
+}
+
+/// Every operation of the description can be called as it says, and answers with what it says.
+#[test]
+fn every_operation_is_called() {
+    let world = World::new();
+    let document = description(&world);
+    assert_eq!(document["openapi"], "3.1.0");
+    let operations = operations(&document);
+    assert!(operations.len() > 40, "{} operations", operations.len());
+    for (number, (path, method, told)) in operations.into_iter().enumerate() {
+        // Some of them leave nothing behind: each gets a document of its own.
+        let key = format!("k{number}");
+        world.database.collection("c").expect("made").put(&key, DOCUMENT).expect("put");
+        let head = format!("{} {}", method.to_ascii_uppercase(), address(&path, &told, &key));
+        let mut headers = Vec::new();
+        let mut body = String::new();
+        if let Some(content) = told["requestBody"]["content"].as_object() {
+            let (media, example) = content.iter().next().expect("a type");
+            headers.push(("content-type", media.as_str()));
+            body = example["example"].to_string();
+        }
+        let answer = world.client().ask(&head, &headers, body.as_bytes());
+        let status = answer.status.to_string();
+        let responses = &told["responses"];
+        assert!(responses.get(&status).is_some(), "{head}: {status} {}", answer.text());
+        if let Some(known) =
+            responses[&status]["content"].as_object().filter(|_| !answer.body.is_empty())
+        {
+            let media = answer.header("content-type").expect("a type");
+            assert!(known.contains_key(media), "{head}: {media}");
+        }
+    }
+}
+
+/// What the description does not have is not there: other methods of its paths are refused.
+#[test]
+fn nothing_else_is_there() {
+    let world = World::new();
+    world.database.collection("c").expect("made").put("k", DOCUMENT).expect("put");
+    let document = description(&world);
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for method in ["GET", "PUT", "POST", "PATCH", "DELETE"] {
+            if methods.get(method.to_ascii_lowercase()).is_some() {
+                continue;
+            }
+            let address = address(
+                path,
+                &methods[methods.as_object().expect("some").keys().next().expect("one")],
+                "k",
+            );
+            let answer = world.ask(&format!("{method} {address}"), "");
+            assert_eq!(answer.status, 405, "{method} {address}: {}", answer.text());
+            assert_eq!(answer.json()["status"], 405);
+        }
+    }
+}
+
+/// The YAML says what the JSON says: a reader of this small part of YAML gets the same from it.
+#[test]
+fn yaml_and_json_are_one() {
+    let world = World::new();
+    let yaml = world.ask("GET /openapi.yaml", "").text();
+    let lines: Vec<(usize, &str)> = yaml
+        .lines()
+        .map(|line| (line.len() - line.trim_start().len(), line.trim_start()))
+        .collect();
+    let mut at = 0;
+    assert_eq!(block(&lines, &mut at), description(&world));
+    assert_eq!(at, lines.len());
+}
+
+fn block(lines: &[(usize, &str)], at: &mut usize) -> Value {
+    let indent = lines[*at].0;
+    let is_list = lines[*at].1.starts_with('-');
+    let (mut list, mut fields) = (Vec::new(), serde_json::Map::new());
+    while *at < lines.len() && lines[*at].0 == indent {
+        let line = lines[*at].1;
+        *at += 1;
+        let (name, rest) = match is_list {
+            true => (String::new(), line.strip_prefix('-').expect("an item")),
+            false => name(line),
+        };
+        let value = match rest.trim() {
+            "" => block(lines, at),
+            scalar => serde_json::from_str(scalar).expect("a scalar"),
+        };
+        match is_list {
+            true => list.push(value),
+            false => drop(fields.insert(name, value)),
+        }
+    }
+    if is_list { Value::Array(list) } else { Value::Object(fields) }
+}
+
+/// The name of a field, and what comes after its colon.
+fn name(line: &str) -> (String, &str) {
+    if line.starts_with('"') {
+        let end = line.find("\":").expect("an end") + 1;
+        return (serde_json::from_str(&line[..end]).expect("a name"), &line[end + 1..]);
+    }
+    let (name, rest) = line.split_once(':').expect("a colon");
+    (name.to_owned(), rest)
+}

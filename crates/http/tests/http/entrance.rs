@@ -1,0 +1,160 @@
+//! Who is let in, and what they may do.
+
+use anywhen_http::{Auth, Jwt, Options, Rights, Server, TokenFile};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use serde_json::{Value, json};
+
+use crate::world::{Response, World, options};
+
+fn rights(roles: &[&str]) -> Rights {
+    let mut rights = Rights::default();
+    roles.iter().for_each(|role| rights.add(role).expect("a role"));
+    rights
+}
+
+#[track_caller]
+fn ask(world: &World, head: &str, token: &str, body: &str) -> Response {
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    world.client().ask(head, &headers, body.as_bytes())
+}
+
+/// A token opens what its roles name and nothing else, signs what is written with it, and ends at once
+/// when it is revoked.
+#[test]
+fn tokens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = TokenFile::new(folder.path().join("http-tokens"));
+    let (_, all) =
+        file.create("ada", rights(&["view", "create", "modify", "delete"]), None).expect("makes");
+    let (reader, one) = file.create("bob", rights(&["orders-view"]), None).expect("makes");
+    let (_, old) = file.create("old", rights(&["view"]), Some(1)).expect("makes");
+    assert!(
+        !std::fs::read_to_string(folder.path().join("http-tokens")).expect("a file").contains(&all)
+    );
+    let path = folder.path().join("http-tokens");
+    let world = World::with(|options| options.auth.tokens = Some(path));
+
+    let answer = world.ask("GET /orders/a", "");
+    assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
+    assert_eq!(ask(&world, "GET /", "aw_nonsense", "").status, 401);
+    assert_eq!(ask(&world, "GET /", &old, "").status, 401, "it has expired");
+    for open in ["/health", "/ready", "/metrics", "/openapi.yaml"] {
+        assert_eq!(world.ask(&format!("GET {open}"), "").status, 200, "{open}");
+    }
+
+    assert_eq!(ask(&world, "PUT /orders/a", &all, "{\"n\":1}").status, 201);
+    assert_eq!(ask(&world, "PUT /people/a", &all, "{}").status, 201);
+    assert_eq!(ask(&world, "PUT /orders/a?author=bob", &all, "{}").status, 403, "not in her name");
+    let history = ask(&world, "GET /orders/a/history", &one, "").json();
+    assert_eq!(history["history"][0]["author"], "ada");
+
+    assert_eq!(ask(&world, "GET /orders/a", &one, "").status, 200);
+    assert_eq!(ask(&world, "GET /people/a", &one, "").status, 403);
+    assert_eq!(ask(&world, "PUT /orders/a", &one, "{}").status, 403);
+    assert_eq!(ask(&world, "PUT /orders/new", &one, "{}").status, 403);
+    assert_eq!(ask(&world, "DELETE /orders/a", &one, "").status, 403);
+    assert_eq!(ask(&world, "DELETE /orders/a?nodeId=2", &one, "").status, 403);
+    assert_eq!(ask(&world, "DELETE /orders", &one, "").status, 403);
+    assert_eq!(ask(&world, "POST /v1/sql", &one, "{\"sql\":\"SELECT 1\"}").status, 403);
+    let shown = ask(&world, "GET /?withResources=true", &one, "").json();
+    assert_eq!(shown["databases"].as_array().expect("a list").len(), 1);
+    let until = world.database.newest().0;
+    let events = ask(&world, &format!("GET /v1/changes?from=0&until={until}"), &one, "");
+    assert!(events.text().contains("orders") && !events.text().contains("people"));
+    let told = ask(&world, "GET /token", &one, "").json();
+    assert_eq!(told, json!({"name": "bob", "roles": ["orders-view"]}));
+
+    assert!(file.revoke(&reader.id).expect("revokes"));
+    assert!(!file.revoke(&reader.id).expect("looks"));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    assert_eq!(ask(&world, "GET /orders/a", &one, "").status, 401, "it was revoked");
+}
+
+/// A token that another signs, as its claims say.
+fn signed(key: &EcdsaKeyPair, header: Value, claims: Value) -> String {
+    let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let message = format!("{}.{}", part(header), part(claims));
+    let signature = key.sign(&SystemRandom::new(), message.as_bytes()).expect("signs");
+    format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+/// JSON web tokens are let in where a known key has signed them, they hold now, and are meant for us.
+#[test]
+fn json_web_tokens() {
+    let random = SystemRandom::new();
+    let pair = || {
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
+        EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).expect("a key")
+    };
+    let (known, unknown) = (pair(), pair());
+    let point = known.public_key().as_ref();
+    let code = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let keys = json!({"keys": [{
+        "kty": "EC", "crv": "P-256", "kid": "k1", "use": "sig",
+        "x": code(&point[1..33]), "y": code(&point[33..]),
+    }]});
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("keys.json");
+    std::fs::write(&path, keys.to_string()).expect("a file");
+    let world = World::with(|options| {
+        let (issuer, audience) = (Some("us".to_owned()), Some("anywhen".to_owned()));
+        options.auth.jwt = Some(Jwt { keys: path, issuer, audience });
+    });
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("now");
+    let now = now.as_secs();
+    let head = json!({"alg": "ES256", "kid": "k1"});
+    let claims = json!({
+        "sub": "carol", "iss": "us", "aud": ["x", "anywhen"], "exp": now + 600,
+        "roles": ["view", "of another system"], "realm_access": {"roles": ["create"]},
+    });
+    let good = signed(&known, head.clone(), claims.clone());
+    let told = ask(&world, "GET /token", &good, "").json();
+    assert_eq!(told, json!({"name": "carol", "roles": ["view", "create"]}));
+    assert_eq!(ask(&world, "PUT /d/r", &good, "{}").status, 201);
+    assert_eq!(ask(&world, "DELETE /d/r", &good, "").status, 403);
+
+    let with = |name: &str, value: Value| {
+        let mut claims = claims.clone();
+        claims[name] = value;
+        signed(&known, head.clone(), claims)
+    };
+    let none = format!("{}.", good.rsplit_once('.').expect("a point").0);
+    let unsigned = signed(&known, json!({"alg": "none"}), claims.clone());
+    let other = signed(&known, json!({"alg": "ES256", "kid": "k2"}), claims.clone());
+    let mut changed = good.clone();
+    changed.replace_range(40..41, if &good[40..41] == "A" { "B" } else { "A" });
+    for (bad, why) in [
+        (signed(&unknown, head.clone(), claims.clone()), "an unknown key"),
+        (with("exp", json!(now - 600)), "it has expired"),
+        (with("exp", Value::Null), "it has no end"),
+        (with("nbf", json!(now + 600)), "not yet"),
+        (with("iss", json!("them")), "another issuer"),
+        (with("aud", json!("them")), "another audience"),
+        (none, "no signature"),
+        (unsigned, "no algorithm"),
+        (other, "another key"),
+        (changed, "another text"),
+        ("a.b".to_owned(), "no token"),
+    ] {
+        assert_eq!(ask(&world, "GET /", &bad, "").status, 401, "{why}");
+    }
+}
+
+/// Where other machines could connect somebody has to ask who they are: else the server does not start.
+#[test]
+fn open_to_others_is_refused() {
+    let database = anywhen::Database::open_in_memory().expect("opens");
+    let listen = vec![([0, 0, 0, 0], 0).into()];
+    let open = Options { listen: listen.clone(), ..options() };
+    let refused = Server::start(database.clone(), open).expect_err("everybody could come in");
+    assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
+    let folder = tempfile::tempdir().expect("a folder");
+    let auth = Auth { tokens: Some(folder.path().join("tokens")), jwt: None };
+    let asked = Options { listen, auth, ..options() };
+    Server::start(database, asked).expect("somebody asks").shutdown();
+}

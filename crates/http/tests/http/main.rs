@@ -1,0 +1,20 @@
+//! The server as clients see it.
+//!
+//! ```text
+//!   scripts/*.txt   requests out, answers in     scripts.rs runs them, world.rs speaks HTTP/1.1
+//!   described       every operation of the description, called
+//!   entrance        tokens, JSON web tokens, rights, addresses
+//!   following       changes as they happen
+//!   streams         large documents, compression, limits
+//!   transport       HTTP/2, TLS, shutting down
+//!   nonsense        random requests: never a 5xx
+//! ```
+
+mod described;
+mod entrance;
+mod following;
+mod nonsense;
+mod scripts;
+mod streams;
+mod transport;
+mod world;
