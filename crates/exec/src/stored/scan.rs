@@ -24,10 +24,6 @@ const ROWS_PER_LOOK_UP: u64 = 8;
 const ROWS_FEW: u64 = 64;
 
 /// Where the rows come from.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few of them, and they stay where they are"
-)]
 enum Source {
     /// The present, or the past at a snapshot. Without a cursor all rows have been read.
     /// Then those with these keys are looked up.
@@ -353,8 +349,7 @@ impl Scan {
             }
             Source::Versions { eras, now, from, to, own } => {
                 let has_own = own.is_some();
-                loop {
-                    let Some(walk) = eras.front_mut() else { break };
+                while let Some(walk) = eras.front_mut() {
                     let Some((version, ended)) = walk.next(now, *from, *to)? else {
                         eras.pop_front();
                         continue;

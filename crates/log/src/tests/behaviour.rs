@@ -196,7 +196,10 @@ fn a_log_that_turns_and_is_wiped_has_nothing_of_what_was_before() {
     put(&log, b"and on");
     drop(log);
     let shown = open(&env, &options(), first).unwrap().1;
-    assert_eq!(shown.iter().map(|e| &e.payload[..]).collect::<Vec<_>>(), [&b"after"[..], b"and on"]);
+    assert_eq!(
+        shown.iter().map(|e| &e.payload[..]).collect::<Vec<_>>(),
+        [&b"after"[..], b"and on"]
+    );
     assert_eq!(shown[0].lsn, last);
 }
 

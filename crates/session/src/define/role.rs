@@ -224,12 +224,12 @@ pub fn default_privileges(maker: &mut Maker<'_, '_>, said: &ast::DefaultPrivileg
         'n' => (Privileges::ALL_SCHEMA, "schema"),
         _ => (Privileges::EXECUTE, "function"),
     };
+    let given = &said.privileges;
+    let privileges = named(&given.privileges, all, what)?;
     if said.kind == 'n' && !said.schemas.is_empty() {
         let message = "cannot use IN SCHEMA clause when using GRANT/REVOKE ON SCHEMAS";
         return Err(Error::new(SqlState::INVALID_GRANT_OPERATION, message));
     }
-    let given = &said.privileges;
-    let privileges = named(&given.privileges, all, what)?;
     let mut grantees = Vec::new();
     for role in &given.roles {
         grantees.push(role.as_ref().map_or(Ok(Oid::NONE), |role| maker.role(role))?);

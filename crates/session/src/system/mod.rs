@@ -186,6 +186,7 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_collation" => kinds::collations(&mut rows),
             "pg_language" => kinds::languages(&mut rows),
             "pg_namespace" => objects::schemas(scene, &mut rows),
+            "pg_init_privs" => objects::first_privileges(scene, &mut rows),
             "pg_default_acl" => objects::default_acls(scene, &mut rows),
             "pg_authid" => objects::roles(scene, &mut rows),
             "pg_auth_members" => objects::memberships(scene, &mut rows),

@@ -5,6 +5,7 @@ use types::time::TimestampTz;
 use types::{Datum, Oid, Type};
 
 use super::rows::{Rows, Scene, bool, letter, oid, text, text_or_null, texts};
+use super::{INFORMATION_SCHEMA, PG_CATALOG};
 
 /// Privileges as an array of `aclitem`; NULL where nothing was given or taken.
 pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
@@ -15,6 +16,20 @@ pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
     };
     let items: Vec<String> = acl.0.iter().map(|item| Acl::text_of(item, &name)).collect();
     texts(Type::ACLITEM, items.iter().map(String::as_str))
+}
+
+/// What was given on schemas of the system when the database was made, so that nobody dumps it.
+pub(super) fn first_privileges(scene: Scene<'_>, rows: &mut Rows) {
+    for schema in scene.names.catalog.schemas() {
+        if schema.oid == PG_CATALOG || schema.oid == INFORMATION_SCHEMA {
+            rows.row(&[
+                ("objoid", oid(schema.oid)),
+                ("classoid", oid(Class::Schema.oid())),
+                ("privtype", letter('i')),
+                ("initprivs", acl(scene, schema.acl.as_ref())),
+            ]);
+        }
+    }
 }
 
 pub(super) fn default_acls(scene: Scene<'_>, rows: &mut Rows) {

@@ -1,0 +1,32 @@
+-- What pg_dump asks for, and what its scripts say.
+select kind, acldefault(kind, 10) from unnest('{c,r,s,d,f,l,L,n,p,t,F,S,T}'::"char"[]) kind;
+select acldefault('x', 10);
+create role rose;
+create role "o'hara";
+create table t (a int primary key, b text);
+grant select, update on t to rose with grant option;
+grant insert on t to "o'hara", public;
+select grantor::regrole, case grantee when 0 then 'public' else grantee::regrole::text end as grantee, privilege_type, is_grantable
+  from pg_class, aclexplode(relacl) where relname = 't' and grantee <> 10 order by 2, 3;
+select * from pg_options_to_table('{fillfactor=70,x,y=a=b}');
+create sequence s start 100 increment 5;
+select last_value, is_called from s;
+select nextval('s');
+select s.last_value, s.is_called from s;
+select typname, typname[0], typname[1] from pg_type where oid in (23, 1007) order by oid;
+select 1 as a, 'x'::text as b into u;
+select a + 1 as a into temp table v from u union all select 5;
+select * from u;
+select * from v order by a;
+select a into u from u;
+select * from (select 1 as a into w) x;
+create schema app;
+alter default privileges in schema app grant select on tables to rose;
+alter default privileges for role rose revoke all on types from public;
+alter default privileges in schema app grant select on schemas to rose;
+alter default privileges grant usage on tables to rose;
+create table app.n (a int);
+select relacl from pg_class where relname = 'n';
+select defaclrole::regrole, defaclnamespace::regnamespace, defaclobjtype, defaclacl from pg_default_acl order by 1;
+alter default privileges in schema app revoke select on tables from rose;
+select count(*) from pg_default_acl;
