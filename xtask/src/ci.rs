@@ -118,7 +118,8 @@ fn tidy(root: &Path) -> Outcome {
 }
 
 fn test(root: &Path) -> Outcome {
-    let command = cargo(root, &["test", "--workspace", "--all-features", "--locked", "--no-fail-fast"]);
+    let command =
+        cargo(root, &["test", "--workspace", "--all-features", "--locked", "--no-fail-fast"]);
     counted(command)
 }
 

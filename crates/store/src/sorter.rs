@@ -17,12 +17,12 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::TableId;
 use crate::bulk::{Loaded, Staged};
 use crate::error::StoreError;
 use crate::key;
 use crate::run::RunCursor;
 use crate::store::{Shared, Store};
-use crate::TableId;
 
 /// Bytes of keys and values gathered before they are sorted and written.
 const BUFFER_BYTES: usize = 32 << 20;
@@ -135,11 +135,7 @@ impl Sorter {
             return Err(StoreError::TooLarge { key: key.len(), value });
         }
         self.ascends &= self.places.last().is_none_or(|last| self.key(*last) < key);
-        self.places.push(Place {
-            start: start as u32,
-            key: key.len() as u32,
-            value: value as u32,
-        });
+        self.places.push(Place { start: start as u32, key: key.len() as u32, value: value as u32 });
         Ok(())
     }
 
@@ -218,10 +214,11 @@ impl Sorter {
         if let Some(twice) = self.twice.take() {
             return Ok(Sorted::Twice(twice));
         }
-        let are_in_order = self.runs.windows(2).all(|pair| match (pair[0].ends(), pair[1].ends()) {
-            (Some((_, last)), Some((first, _))) => last < first,
-            _ => true,
-        });
+        let are_in_order =
+            self.runs.windows(2).all(|pair| match (pair[0].ends(), pair[1].ends()) {
+                (Some((_, last)), Some((first, _))) => last < first,
+                _ => true,
+            });
         if are_in_order {
             let loads = self.runs.iter_mut().filter_map(|run| run.loaded.take());
             return Ok(Sorted::Loaded(Loaded::join(loads)));

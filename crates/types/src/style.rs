@@ -157,7 +157,9 @@ impl Style {
     /// 22023 where there is no such zone. Nothing is changed then.
     pub fn set_time_zone(&mut self, value: &str) -> Result<()> {
         let zone = match value.trim().parse::<f64>() {
-            Ok(hours) if hours.is_finite() => Some(TimeZone::fixed((hours * 3_600.0).round() as i32)),
+            Ok(hours) if hours.is_finite() => {
+                Some(TimeZone::fixed((hours * 3_600.0).round() as i32))
+            }
             _ => TimeZone::find(value),
         };
         self.time_zone = zone.ok_or_else(|| invalid_value("TimeZone", value))?;

@@ -23,9 +23,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder,
-    FixedSizeBinaryBuilder, Float32Builder, Float64Builder, Int16Builder, Int32Builder,
-    Int64Builder, IntervalMonthDayNanoBuilder, StringBuilder, Time64MicrosecondBuilder,
+    BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, FixedSizeBinaryBuilder,
+    Float32Builder, Float64Builder, Int16Builder, Int32Builder, Int64Builder,
+    IntervalMonthDayNanoBuilder, StringBuilder, Time64MicrosecondBuilder,
     TimestampMicrosecondBuilder, UInt32Builder,
 };
 use arrow_array::types::IntervalMonthDayNano;
@@ -470,7 +470,8 @@ mod tests {
     #[test]
     fn batches_and_errors() {
         let mut sql = Database::open_in_memory().unwrap().connect().unwrap();
-        let many = sql.query_arrow("SELECT g, ARRAY[g] FROM generate_series(1, 70000) g", &[]).unwrap();
+        let many =
+            sql.query_arrow("SELECT g, ARRAY[g] FROM generate_series(1, 70000) g", &[]).unwrap();
         let rows: Vec<usize> = many.batches.iter().map(|batch| batch.num_rows()).collect();
         assert_eq!(rows, [65_536, 4_464]);
         let last = many.batches[1].column(0).as_primitive::<Int32Type>().clone();

@@ -10,10 +10,10 @@
 
 use anywhen::sql::{Oid, Type};
 
+use super::source::Answer;
 use crate::args::SqlFormat;
 use crate::failure::Outcome;
 use crate::{json_out, screen};
-use super::source::Answer;
 
 /// How answers are laid out.
 pub(super) struct Layout {

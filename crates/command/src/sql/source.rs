@@ -77,7 +77,8 @@ impl From<Error> for Refusal {
 }
 
 fn answer(connection: &Connection, rows: &Rows) -> Answer {
-    let head = |column: &anywhen::sql::Column| Head { name: column.name.clone(), ty: column.ty.oid() };
+    let head =
+        |column: &anywhen::sql::Column| Head { name: column.name.clone(), ty: column.ty.oid() };
     let texts = |row: &Vec<anywhen::sql::Datum>| {
         let pairs = row.iter().zip(&rows.columns);
         pairs.map(|(value, column)| connection.text(value, column)).collect()

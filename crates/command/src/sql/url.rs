@@ -123,7 +123,9 @@ mod tests {
         assert_eq!((least.address().as_str(), least.user.as_str()), ("127.0.0.1:5433", "postgres"));
         assert_eq!((least.database.as_str(), least.encryption), ("postgres", Encryption::Prefer));
         assert_eq!(least.password.as_deref(), Some("from outside"));
-        let most = parse("postgresql://ad%40a:s:e%2Fc@[::1]:5432/my%20db?sslmode=verify-full&sslrootcert=ca.pem");
+        let most = parse(
+            "postgresql://ad%40a:s:e%2Fc@[::1]:5432/my%20db?sslmode=verify-full&sslrootcert=ca.pem",
+        );
         assert_eq!((most.user.as_str(), most.password.as_deref()), ("ad@a", Some("s:e/c")));
         assert_eq!((most.host.as_str(), most.port, most.database.as_str()), ("::1", 5432, "my db"));
         assert_eq!(most.root_certificate, Some(PathBuf::from("ca.pem")));
@@ -135,7 +137,9 @@ mod tests {
     /// What is no URL is told with what is wrong about it.
     #[test]
     fn nonsense_is_refused() {
-        for text in ["mysql://x", "postgres://h:99999", "postgres://h?sslmode=maybe", "postgres://h?x=1"] {
+        for text in
+            ["mysql://x", "postgres://h:99999", "postgres://h?sslmode=maybe", "postgres://h?x=1"]
+        {
             assert!(Url::parse(text, |_| None).is_err(), "{text}");
         }
     }

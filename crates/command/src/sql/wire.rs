@@ -26,7 +26,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 use super::source::{Answer, Head, Refusal};
 use super::url::{Encryption, Url};
@@ -260,10 +262,12 @@ impl Client {
                 out.extend_from_slice(value.as_bytes());
                 Ok(IsNull::No)
             };
-            frontend::bind("", "", [], parameters, write, [], out).map_err(|error| match error {
-                frontend::BindError::Serialization(error) => io::Error::other(error),
-                frontend::BindError::Conversion(error) => io::Error::other(error),
-            })?;
+            frontend::bind("", "", [], parameters, write, [], out).map_err(
+                |error| match error {
+                    frontend::BindError::Serialization(error) => io::Error::other(error),
+                    frontend::BindError::Conversion(error) => io::Error::other(error),
+                },
+            )?;
             frontend::describe(b'P', "", out)?;
             frontend::execute("", 0, out)?;
             frontend::sync(out);
@@ -273,10 +277,7 @@ impl Client {
 
     /// Reads messages until the server waits for the next request. The first error that it tells is what
     /// the request came to.
-    fn until_ready(
-        &mut self,
-        mut f: impl FnMut(&mut Client, Message) -> Done<()>,
-    ) -> Done<()> {
+    fn until_ready(&mut self, mut f: impl FnMut(&mut Client, Message) -> Done<()>) -> Done<()> {
         let mut failed = None;
         loop {
             match self.next()? {
@@ -305,7 +306,11 @@ impl Client {
                     let (channel, text) = (body.channel(), body.message());
                     let (channel, text) = (channel.unwrap_or_default(), text.unwrap_or_default());
                     let message = format!("notification on channel \"{channel}\": {text}");
-                    self.notices.push(Refusal { severity: "NOTICE".into(), message, ..Refusal::default() });
+                    self.notices.push(Refusal {
+                        severity: "NOTICE".into(),
+                        message,
+                        ..Refusal::default()
+                    });
                 }
                 Some(Message::ParameterStatus(_)) => {}
                 Some(message) => return Ok(message),

@@ -120,11 +120,13 @@ fn a_server_can_be_asked() {
         "SELECT * FROM person ORDER BY id",
         "\\d person",
     ]);
-    let table = " id | name | is_in | tags\n----+------+-------+------\n  1 | Ada  | t     | [1]\n 20 |";
+    let table =
+        " id | name | is_in | tags\n----+------+-------+------\n  1 | Ada  | t     | [1]\n 20 |";
     assert!(shown.contains(table), "{shown}");
     assert!(shown.contains("INSERT 0 2\n"), "{shown}");
     assert!(shown.contains("Indexes:\n    CREATE UNIQUE INDEX person_pkey"), "{shown}");
-    let json = world.run(&["--json", "sql", "--url", &url, "-c", "SELECT * FROM person WHERE id = 1"]);
+    let json =
+        world.run(&["--json", "sql", "--url", &url, "-c", "SELECT * FROM person WHERE id = 1"]);
     assert_eq!(json, "[{\"id\":1,\"name\":\"Ada\",\"is_in\":true,\"tags\":[1]}]\n");
 
     world.file("more.csv", "3,Grace,f,{}\n4,Linus,t,\n");

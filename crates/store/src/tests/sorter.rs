@@ -38,8 +38,9 @@ fn whatever_the_order_it_is_one_load() {
         world.store.ingest(Csn(1), &loaded).unwrap();
         assert_eq!(world.store.is_fresh(PLAIN).unwrap(), count == 0);
         let scan = world.store.scan(PLAIN, Bound::Unbounded, Bound::Unbounded, Csn(1), false);
-        let found: BTreeMap<_, _> =
-            scan.map(|item| item.map(|(key, value)| (key, value.base().to_vec())).unwrap()).collect();
+        let found: BTreeMap<_, _> = scan
+            .map(|item| item.map(|(key, value)| (key, value.base().to_vec())).unwrap())
+            .collect();
         assert_eq!(found, rows.into_iter().collect());
         let files = world.store.verify(&mut |_, _| {}).unwrap();
         assert!(files.problems.is_empty());

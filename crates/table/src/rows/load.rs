@@ -77,7 +77,9 @@ impl Load {
         let values = row.iter().map(types::Datum::as_ref);
         self.rows.put(engine.store(), &key, |out| row::write(version, values, out))?;
         for (at, sorter) in &mut self.indexes {
-            for Entry { key, value, .. } in table.indexes()[*at].entries(row, &key, change.values)? {
+            for Entry { key, value, .. } in
+                table.indexes()[*at].entries(row, &key, change.values)?
+            {
                 sorter.put(engine.store(), &key, |out| out.extend_from_slice(&value))?;
             }
         }

@@ -61,7 +61,9 @@ fn loads_are_seen_as_writes_are() {
                 match random.below(8) {
                     0 | 1 => {
                         let rows: Rows = (0..1 + random.below(30))
-                            .map(|i| (format!("k{next:03}/{i:02}").into(), vec![random.next() as u8]))
+                            .map(|i| {
+                                (format!("k{next:03}/{i:02}").into(), vec![random.next() as u8])
+                            })
                             .collect();
                         next += 1;
                         load(&mut txn, &rows);
@@ -129,7 +131,8 @@ fn a_cursor_does_not_meet_what_is_loaded_later() {
     let second = seen_by_cursor(&txn, &mut cursor, 1);
     txn.put(T, b"d", b"3".to_vec()).unwrap();
     let rest = seen_by_cursor(&txn, &mut cursor, 9);
-    let keys: Vec<u8> = [first, second, rest].iter().flatten().flat_map(|(key, _)| key.clone()).collect();
+    let keys: Vec<u8> =
+        [first, second, rest].iter().flatten().flat_map(|(key, _)| key.clone()).collect();
     assert_eq!(keys, b"ace");
     assert_eq!(seen(&txn, false).len(), 5);
 }
