@@ -482,7 +482,7 @@ mod tests {
                     let csn = *done / 2 + 1;
                     match (*done % 2, *unknown >> (csn - 1) & 1) {
                         (0, 0) => cache.publish(key(), state_at(csn)),
-                        (0, _) => cache.publish_unknown(&key(), Csn(csn)),
+                        (0, _) => cache.publish_unknown(&key(), Csn(csn), Revision(csn)),
                         _ => visible = csn,
                     }
                     *done += 1;
