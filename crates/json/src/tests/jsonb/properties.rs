@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::super::{Dice, seed};
 use crate::jsonb::pathlang::{Options, Path};
-use crate::jsonb::{Jsonb, JsonbRef};
+use crate::jsonb::{Jsonb, JsonbError, JsonbRef};
 use crate::{text, written};
 
 /// A value as it is written: names may repeat, numbers are texts.
@@ -253,8 +253,9 @@ proptest! {
         let text = written_with(&model, dice);
         let at = text.char_indices().map(|(at, _)| at).nth(at.index(text.chars().count())).unwrap();
         for damaged in [text[..at].to_owned(), format!("{}{c}{}", &text[..at], &text[at..])] {
-            let taken = damaged.parse::<Jsonb>();
-            assert_eq!(taken.is_ok(), written::check_escapes(&damaged).is_ok(), "{}", damaged);
+            // A number that is JSON may still be none that `numeric` has.
+            let taken = !matches!(damaged.parse::<Jsonb>(), Err(JsonbError::Syntax(_)));
+            assert_eq!(taken, written::check_escapes(&damaged).is_ok(), "{}", damaged);
         }
     }
 
