@@ -425,9 +425,14 @@ impl Scan {
     /// True where nothing happened to the key reached since all of it was erased.
     fn is_wiped(&self) -> Result<bool, StoreError> {
         let spans = self.state.erased.as_ref().map_or(&[][..], |erased| erased.of(&self.full));
-        let Some(to) = spans.iter().filter(|span| span.from == 0).map(|span| span.to).max() else {
+        // Rows that have had the key one after the other are erased each by a span of its own.
+        let mut to = 0;
+        while let Some(span) = spans.iter().find(|span| span.from <= to && span.to > to) {
+            to = span.to;
+        }
+        if to == 0 {
             return Ok(false);
-        };
+        }
         let latest = self.shared.latest_in(&self.state, &self.full)?;
         let is_live = || self.shared.read_in(&self.state, &self.full, Csn::MAX);
         Ok(latest.is_none_or(|csn| csn.0 <= to) && is_live()?.is_none())
