@@ -1,7 +1,7 @@
 //! How fast a part of a document is read over HTTP, beside the same bytes out of memory.
 //!
 //! ```sh
-//! cargo run --release -p anywhen-http --example load [seconds]
+//! cargo run --release -p anywhen-http --example throughput [seconds]
 //! ```
 //!
 //! A document of about 1.7 MB is read with `maxLevel=4&maxChildren=50&withMetaData=nodeKeyAndChildCount`
