@@ -153,7 +153,7 @@ pub(super) fn erasures(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
             ("version", Datum::Int8(i64::try_from(erasure.csn.0).unwrap_or(i64::MAX))),
             ("erased_at", Datum::TimestampTz(time_of(commit.time_us))),
             ("relation", oid(erasure.relation)),
-            ("name", name.map_or(Datum::Null, |name| text(name))),
+            ("name", name.map_or(Datum::Null, text)),
             ("rows", Datum::Int8(i64::try_from(erasure.rows).unwrap_or(i64::MAX))),
             ("pending", Datum::Int8(erasure.pending as i64)),
             ("state", text(state)),

@@ -141,7 +141,8 @@ fn a_cursor_does_not_meet_what_is_loaded_later() {
 /// has whoever read a single key; who has read another table has not.
 #[test]
 fn a_load_is_a_write_to_serializable_readers() {
-    let reads: [(&str, fn(&Transaction), bool); 3] = [
+    type Read = fn(&Transaction);
+    let reads: [(&str, Read, bool); 3] = [
         ("a range", |txn| drop(seen(txn, false)), true),
         ("a key", |txn| drop(get(txn, b"b").unwrap()), true),
         ("another table", |txn| drop(txn.read(TableId(T.0 + 1), b"b").unwrap()), false),
