@@ -38,6 +38,9 @@ pub use types::{Datum, Oid, Type};
 
 use crate::Database;
 
+/// What is called with each row: the columns and the texts of its values, `None` for NULL.
+pub type Each<'a> = &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>;
+
 /// The result of SQL.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -183,7 +186,7 @@ impl Connection {
         &mut self,
         text: &str,
         parameters: &[Option<String>],
-        each: &mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+        each: Each<'_>,
     ) -> Result<(Vec<Column>, Tag)> {
         let done = self.show(text, parameters, each);
         self.settle(done)
@@ -293,7 +296,7 @@ impl Connection {
         &mut self,
         text: &str,
         parameters: &[Option<String>],
-        each: &mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+        each: Each<'_>,
     ) -> Result<(Vec<Column>, Tag)> {
         self.session.parse("", text, &[])?;
         let values: Vec<Option<&[u8]>> =
@@ -393,7 +396,7 @@ fn no_copy() -> Error {
 
 /// Shows rows as texts.
 struct Shown<'a> {
-    each: &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>,
+    each: Each<'a>,
     /// The texts of one row, used again for the next.
     texts: Vec<Option<String>>,
     is_over: bool,

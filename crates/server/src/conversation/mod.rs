@@ -107,6 +107,10 @@ pub(crate) struct Conversation {
 }
 
 /// What is under way.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one for each connection; a box would be one for each query"
+)]
 enum Doing {
     /// Waiting for a message.
     Nothing,

@@ -4,7 +4,7 @@
 //!   query IT                         the types of the columns, a letter each: see `Kind`
 //!   SELECT 1, 'a'                    the statement, up to an empty line or `----`
 //!   ----
-//!   1	a                              rows: values as text, a tab between them, NULL, (empty)
+//!   1  a                              rows: values as text, a tab between them, NULL, (empty)
 //!
 //!   statement count 3                rows changed        statement error (23505)    the code
 //!   connection b                     the next record is said by another session

@@ -42,9 +42,8 @@ pub(crate) fn write(value: Value<'_>, options: &CopyOptions, out: &mut Vec<u8>) 
 
 fn write_text(value: &str, options: &CopyOptions, out: &mut Vec<u8>) {
     let mut rest = value.as_bytes();
-    let is_special = |byte: &u8| {
-        *byte == b'\\' || *byte == options.delimiter || matches!(*byte, 0x08..=0x0d)
-    };
+    let is_special =
+        |byte: &u8| *byte == b'\\' || *byte == options.delimiter || matches!(*byte, 0x08..=0x0d);
     while let Some(at) = rest.iter().position(is_special) {
         out.extend_from_slice(&rest[..at]);
         let letter = match rest[at] {

@@ -71,9 +71,8 @@ fn run(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
     let alone = statements.len() == 1;
     for statement in statements {
         let mut portal = session.start(statement, alone)?;
-        while let Done::CopyIn(_) = session.execute(&mut portal, 0, &mut kept)? {
+        if let Done::CopyIn(_) = session.execute(&mut portal, 0, &mut kept)? {
             session.copy_end()?;
-            break;
         }
     }
     Ok(kept.0)
