@@ -29,8 +29,7 @@ fn main() {
     let documents = database.collection("d").expect("made");
     documents.put("r", document()).expect("put");
     documents.put("other", "{\"n\":0}").expect("put");
-    let mut options = Options::default();
-    options.listen = vec![([127, 0, 0, 1], 0).into()];
+    let options = Options { listen: vec![([127, 0, 0, 1], 0).into()], ..Default::default() };
     let server = Server::start(database, options).expect("listens");
     let ours = server.addresses()[0];
     let bytes = answer(ours);

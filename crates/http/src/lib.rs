@@ -21,6 +21,8 @@
 //! * Every operation is in one table, from which router and description are made.
 //! * An error of a client is never a 5xx; nothing has changed where an error is told.
 
+#![expect(clippy::result_large_err, reason = "a problem is made once and ends the request")]
+
 mod answer;
 mod app;
 mod auth;

@@ -10,9 +10,11 @@
 mod layout;
 mod meta;
 mod prompt;
+#[expect(clippy::result_large_err, reason = "a refusal is made once and shown to a person")]
 mod source;
 mod split;
 mod url;
+#[expect(clippy::result_large_err, reason = "as in `source`")]
 mod wire;
 
 use std::fs;

@@ -38,8 +38,8 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
         Some(collection) => collection,
         None => {
             call.must(Right::Create, "db")?;
-            let mut options = anywhen::CollectionOptions::default();
-            options.hashes = hashes.unwrap_or(false);
+            let hashes = hashes.unwrap_or(false);
+            let options = anywhen::CollectionOptions { hashes, ..Default::default() };
             call.app.database.collection_with(&database, options)?
         }
     };

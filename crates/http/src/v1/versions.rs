@@ -1,6 +1,7 @@
 //! Versions: who made which and why, each as it was, what lies between two, and the way back.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use anywhen::{Collection, Nodes, Revision, RevisionInfo};
 use serde_json::{Value, json};
@@ -158,13 +159,14 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
     let mut revisions: BTreeMap<Revision, RevisionInfo> = BTreeMap::new();
     let mut out = String::from("{\"nodes\":[");
     for (at, line) in lines.iter().enumerate() {
-        if !revisions.contains_key(&line.revision) {
-            let found = collection.history_range(key, line.revision, line.revision)?;
-            let missing = || Problem::internal("a revision that changed a node is not listed");
-            let found = found.get(0).ok_or_else(missing)?.to_owned();
-            revisions.insert(line.revision, found);
-        }
-        let by = &revisions[&line.revision];
+        let by = match revisions.entry(line.revision) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let found = collection.history_range(key, line.revision, line.revision)?;
+                let missing = || Problem::internal("a revision that changed a node is not listed");
+                place.insert(found.get(0).ok_or_else(missing)?.to_owned())
+            }
+        };
         let shown = json!({
             "node_key": line.node.0,
             "path": line.path.to_string(),

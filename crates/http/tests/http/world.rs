@@ -49,10 +49,7 @@ impl World {
 
 /// This machine, any port, two threads.
 pub fn options() -> Options {
-    let mut options = Options::default();
-    options.listen = vec![([127, 0, 0, 1], 0).into()];
-    options.cores = 2;
-    options
+    Options { listen: vec![([127, 0, 0, 1], 0).into()], cores: 2, ..Default::default() }
 }
 
 /// A connection.
