@@ -109,7 +109,16 @@ fn fmt(root: &Path) -> Outcome {
 fn clippy(root: &Path) -> Outcome {
     Outcome::single(succeeds(cargo(
         root,
-        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
     )))
 }
 
@@ -162,13 +171,14 @@ fn clients(root: &Path) -> Outcome {
     counted(command)
 }
 
-/// Builds the command in the test profile; returns its path, as Cargo tells it.
+/// Builds the command in the test profile, with the features that the tests had, so that nothing is compiled
+/// twice; returns its path, as Cargo tells it.
 fn build_command(root: &Path) -> Option<String> {
     let arguments = [
         "build",
         "--locked",
-        "--package",
-        "anywhen-command",
+        "--workspace",
+        "--all-features",
         "--bin",
         "anywhen",
         "--message-format=json-render-diagnostics",

@@ -422,10 +422,6 @@ impl Output for Shown<'_> {
         self.is_over = goes_on.is_break();
         Ok(goes_on)
     }
-
-    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
 }
 
 /// Where the data of `COPY` go.
@@ -503,10 +499,6 @@ impl Output for Rows {
     ) -> types::Result<ControlFlow<()>> {
         self.rows.push(row.to_vec());
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Break(())
     }
 }
 
