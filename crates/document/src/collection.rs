@@ -332,9 +332,14 @@ impl Collection {
         Ok(state)
     }
 
+    /// The newest state of a document as of `at`, where it is in memory.
+    pub(crate) fn cached(&self, prefix: &Prefix, at: Csn) -> Option<State> {
+        self.documents.cache.get(&(self.id, prefix.clone()), at)
+    }
+
     /// The newest state of a document as of `at`, which the cache learns nothing of.
     pub(crate) fn state_in_passing(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        match self.documents.cache.get(&(self.id, prefix.clone()), at) {
+        match self.cached(prefix, at) {
             Some(state) => Ok(state),
             None => self.load_state(prefix, at),
         }

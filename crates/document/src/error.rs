@@ -48,6 +48,9 @@ pub enum DocumentError {
     /// The text could not be read to its end.
     #[error("cannot read the document: {0}")]
     Read(#[source] std::io::Error),
+    /// The document has no value of type `jsonb`, or the value is none that a document can have.
+    #[error(transparent)]
+    Value(#[from] json::jsonb::JsonbError),
     /// The path does not parse.
     #[error(transparent)]
     Path(#[from] json::PathError),

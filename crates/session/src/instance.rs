@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
+use document::Documents;
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
 use table::catalog::{Address, Class, Privileges};
@@ -35,6 +36,9 @@ const EPOCH_2000_US: i64 = 946_684_800_000_000;
 /// How many transactions there may be, as a power of two, for each commit: their numbers count anew
 /// when the database is opened.
 const TRANSACTION_BITS: u32 = 20;
+
+/// Newest versions of documents that [`Instance::open_at`] keeps in memory, in bytes.
+const DOCUMENT_CACHE_BYTES: usize = 64 << 20;
 
 /// How an instance is set up.
 #[derive(Clone)]
@@ -222,17 +226,18 @@ impl Instance {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
             Error::new(state, error.to_string())
         })?;
-        Self::open(opened, options)
+        Self::open(Documents::new(opened, DOCUMENT_CACHE_BYTES), options)
     }
 
-    /// Makes what sessions share over an engine, which it makes a database where it is new.
+    /// Makes what sessions share over the engine of `documents`, which it makes a database where it is new.
     ///
     /// # Errors
     /// Where the catalog cannot be read.
-    pub fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<Self>> {
+    pub fn open(documents: Arc<Documents>, options: Options) -> Result<Arc<Self>> {
+        let engine = Arc::clone(documents.engine());
         let started = now(&options.env);
         let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
-        let handles = Arc::new(Handles::new());
+        let handles = Arc::new(Handles::new(documents));
         handles.load_counts(&engine)?;
         let temporary = match &options.temporary {
             Some(folder) => {

@@ -74,7 +74,7 @@ impl Database {
             temporary: Some(self.path().join("temporary")),
             tables: self.shared.sql_tables.clone(),
         };
-        let opened = Instance::open(Arc::clone(self.engine()), options)?;
+        let opened = Instance::open(Arc::clone(&self.shared.documents), options)?;
         *instance = Some(Arc::clone(&opened));
         Ok(opened)
     }

@@ -23,6 +23,7 @@
 //! | `change` | [`Change`], [`RowValues`]: what a change needs |
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
+//! | `documents` | [`RowDocuments`]: the column of a table `USING document` |
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `eras` | [`Era`]: where the rows of a relation are, and were |
@@ -35,6 +36,7 @@
 mod change;
 mod count;
 mod cursor;
+mod documents;
 mod eras;
 mod erase;
 mod handles;
@@ -51,6 +53,7 @@ mod tests;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
+pub use documents::{RowDocuments, can_key_documents};
 pub use eras::Era;
 pub(crate) use erase::ERASURES;
 pub use erase::{Erasure, RowAt, clean, erase, erasures};
