@@ -112,6 +112,9 @@ pub enum DocumentError {
     /// An edit that the tree does not allow.
     #[error("{0}")]
     BadEdit(String),
+    /// The collection is a table of SQL, whose rows need more than a document. The text says what.
+    #[error("{0}; change it by SQL")]
+    Refused(String),
     /// The same document was changed by a transaction that began later and committed first.
     #[error(
         "document {key:?} was changed at revision {revision} by another transaction; try again"

@@ -19,6 +19,7 @@
 
 mod amend;
 mod axes;
+mod beside;
 mod chunk;
 mod chunk_buf;
 mod codec;
@@ -53,6 +54,7 @@ mod working;
 
 pub use amend::tape_of;
 pub use axes::TimeAxis;
+pub use beside::Rows;
 pub use chunk::{CHUNK_NODES, Header, Node};
 pub use collection::{
     Collection, CollectionAt, Committed, Document, Documents, Keys, Meta, Moment,

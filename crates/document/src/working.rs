@@ -61,6 +61,15 @@ impl Working {
         }
     }
 
+    /// True where there is a document as the transaction sees it.
+    pub fn is_there(&self) -> bool {
+        match &self.now {
+            Now::Found => self.found.tree.is_some(),
+            Now::Edited(_) => true,
+            Now::Removed => false,
+        }
+    }
+
     /// The document as the transaction sees it, `None` where there is none.
     pub fn tree(&self) -> Result<Option<Arc<Tree>>> {
         match &self.now {
@@ -111,11 +120,7 @@ impl Working {
 
     /// Removes the document; false where there is none.
     pub fn remove(&mut self) -> bool {
-        let was_there = match &self.now {
-            Now::Found => self.found.tree.is_some(),
-            Now::Edited(_) => true,
-            Now::Removed => false,
-        };
+        let was_there = self.is_there();
         self.now = Now::Removed;
         was_there
     }

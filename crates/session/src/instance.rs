@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use document::Documents;
+use document::{Collection, Documents};
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
-use table::catalog::{Address, Class, Privileges};
-use table::rows::Handles;
+use table::catalog::{Address, Class, POSTGRES_DATABASE, Persistence, Privileges, Relation};
+use table::rows::{DocumentRows, Handles};
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
 use txn::{Engine, EngineOptions, Snapshot};
@@ -269,6 +269,42 @@ impl Instance {
         // What sessions left that did not end.
         instance.drop_temporary(|_| true)?;
         Ok(instance)
+    }
+
+    /// The documents of a table `USING document` of the database that there is at first, by its name: alone
+    /// for the schema `public`, else behind that of its schema and a dot.
+    pub fn documents(&self, name: &str) -> Option<Collection> {
+        let catalog = self.catalogs.newest();
+        let find = |schema: &str, name: &str| {
+            let schema = catalog.schema_named(POSTGRES_DATABASE, schema)?;
+            let relation = catalog.relation_named(schema.oid, name)?;
+            self.handles.table(&catalog, relation.oid)
+        };
+        let parts = name.split_once('.').and_then(|(schema, name)| find(schema, name));
+        let table = find("public", name).or(parts)?;
+        let collection = table.documents()?.collection().clone();
+        let (catalogs, handles) = (Arc::clone(&self.catalogs), Arc::clone(&self.handles));
+        let relation = table.relation().oid;
+        let rows = DocumentRows::new(catalogs, handles, relation, collection.id());
+        Some(collection.with_rows(Arc::new(rows)))
+    }
+
+    /// The names by which [`Instance::documents`] finds something.
+    pub fn documents_names(&self) -> Vec<String> {
+        let catalog = self.catalogs.newest();
+        let relations = catalog.relations().filter(|relation| {
+            let is_permanent = relation.persistence != Persistence::Temporary;
+            is_permanent && relation.table().is_some_and(|table| table.documents.is_some())
+        });
+        let name = |relation: &Arc<Relation>| {
+            let schema = catalog.schema(relation.schema)?;
+            let is_here = schema.database == POSTGRES_DATABASE;
+            is_here.then(|| match &*schema.name {
+                "public" => relation.name.to_string(),
+                schema => format!("{schema}.{}", relation.name),
+            })
+        };
+        relations.filter_map(name).collect()
     }
 
     /// What must be known before `user` may connect to `database`; the name of the user where it

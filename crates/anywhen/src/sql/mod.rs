@@ -23,6 +23,7 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod documents;
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;

@@ -17,6 +17,7 @@
 //! * Who changes a document holds the lock of its row.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use document::{Collection, CollectionOptions, DocumentError, DocumentTable, Documents, Retention};
 use store::Csn;
@@ -75,10 +76,12 @@ impl RowDocuments {
         table: &TableData,
         data: &DocumentData,
     ) -> RowDocuments {
-        // What matters of it here is whether anything may be forgotten while it is read.
         let history = match table.history {
             store::Retention::Forever if table.forgotten == 0 => Retention::Forever,
-            _ => Retention::None,
+            store::Retention::None => Retention::None,
+            store::Retention::Since(us) => Retention::For(Duration::from_micros(us)),
+            // Not for ever all of it.
+            _ => Retention::For(Duration::from_micros(u64::MAX)),
         };
         let (hashes, path_summary) = (data.hashes, data.path_summary);
         let storage = table.storage;
@@ -264,6 +267,7 @@ impl From<DocumentError> for Error {
                 SqlState::SERIALIZATION_FAILURE
             }
             DocumentError::Dropped { .. } => SqlState::UNDEFINED_TABLE,
+            DocumentError::Refused(_) => SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
             _ => SqlState::IO_ERROR,
         };
         Error::new(state, error.to_string())

@@ -24,6 +24,7 @@
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
 //! | `documents` | [`RowDocuments`]: the column of a table `USING document` |
+//! | `beside` | [`DocumentRows`]: rows that follow documents changed without SQL |
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `eras` | [`Era`]: where the rows of a relation are, and were |
@@ -33,6 +34,7 @@
 //! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
 
+mod beside;
 mod change;
 mod count;
 mod cursor;
@@ -50,6 +52,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use beside::DocumentRows;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;

@@ -391,7 +391,14 @@ impl Table {
         Ok(())
     }
 
-    fn encode(&self, values: &[Datum]) -> Vec<u8> {
+    /// The values of a stored row, without its document.
+    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Vec<Datum>> {
+        let mut row = Row::of(&[], &self.layout, bytes.len());
+        row.bytes_mut().extend_from_slice(bytes);
+        row.to_datums()
+    }
+
+    pub(super) fn encode(&self, values: &[Datum]) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + 8 * values.len());
         let version = self.layout.version;
         match &self.documents {
