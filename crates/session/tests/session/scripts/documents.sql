@@ -122,3 +122,6 @@ select * from history('articles', 'c2');
 insert into articles (id, body) values ('c2', '{"n": 1}');
 select version from history('articles', 'c2');
 select count(*) from articles for system_time all where id = 'c2';
+drop table articles;
+select * from articles;
+drop table pages cascade;

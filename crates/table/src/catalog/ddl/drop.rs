@@ -71,7 +71,7 @@ impl Ddl<'_> {
             let targets = ddl.lock_targets(&objects)?;
             let notice = report(ddl.scope(), &objects, &targets, behavior)?;
             for target in &targets {
-                ddl.remove_object(target.object)?;
+                ddl.remove_object(target.object, &targets)?;
             }
             Ok(notice)
         })
@@ -127,7 +127,8 @@ impl Ddl<'_> {
         }
     }
 
-    fn remove_object(&mut self, object: Address) -> Result<()> {
+    /// Removes an object that goes with `all`.
+    fn remove_object(&mut self, object: Address, all: &[Target]) -> Result<()> {
         match object.class {
             Class::Relation if object.sub != 0 => self.remove_column(object.oid, object.sub),
             Class::Relation => {
@@ -135,7 +136,7 @@ impl Ddl<'_> {
                 self.remove_relation(object.oid)
             }
             Class::Default => self.remove_default(object.oid),
-            Class::Constraint => self.remove_constraint(object.oid),
+            Class::Constraint => self.remove_constraint(object.oid, all),
             Class::Type => match self.catalog().type_entry(Type(object.oid)) {
                 Some(TypeEntry::User(_)) => {
                     self.remove_comment(object)?;
@@ -153,7 +154,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn remove_constraint(&mut self, oid: Oid) -> Result<()> {
+    fn remove_constraint(&mut self, oid: Oid, all: &[Target]) -> Result<()> {
         let Some(constraint) = self.catalog().constraint(oid).cloned() else { return Ok(()) };
         self.remove_comment(Address::of(Class::Constraint, oid))?;
         self.remove(Key::Constraint(oid))?;
@@ -164,7 +165,9 @@ impl Ddl<'_> {
             return Ok(());
         };
         let is_key = table.relation.table().is_some_and(|table| table.keyed_by == *columns);
-        match is_key && !columns.is_empty() {
+        let own = Address::relation(table.relation.oid);
+        let stays = all.iter().all(|target| target.object != own);
+        match is_key && stays && !columns.is_empty() {
             // Two rows may have the same values from now on.
             true => {
                 let table = table.relation.oid;
