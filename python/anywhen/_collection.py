@@ -63,7 +63,7 @@ class View(_Handle, Mapping[str, Any]):
 
     @property
     def _store(self) -> Store:
-        return self._database._store
+        return self._database._documents()
 
     def __getitem__(self, key: str) -> Any:
         found = self._store.get(self.name, _key(key), self._at)
@@ -123,7 +123,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
 
     @property
     def _store(self) -> Store:
-        return self._database._store
+        return self._database._documents()
 
     def _said(
         self,

@@ -53,7 +53,8 @@ class Database(_Handle):
     @property
     def numbers(self) -> Numbers:
         """How numbers with a fraction come out: ``exact``, ``float`` or ``decimal``."""
-        return self._store.numbers
+        numbers: Numbers = self._store.numbers
+        return numbers
 
     @property
     def is_embedded(self) -> bool:
@@ -67,7 +68,8 @@ class Database(_Handle):
                 "0A000",
                 hint="connect with http:// for documents, or use SQL",
             )
-        return self._store
+        store: Store = self._store
+        return store
 
     # --- documents ---------------------------------------------------------------------------------
 

@@ -224,7 +224,8 @@ class HttpStore:
         if at is not None and at[0] == "version":
             raise NotSupportedError("a version belongs to one document: list by time= or csn=", "0A000")
         query = {"prefix": prefix or None, "after": after or None, "limit": limit, **_moment(at)}
-        return self._ask("GET", _collection(collection) + "/documents", query)["documents"]
+        told = self._ask("GET", _collection(collection) + "/documents", query)
+        return list(told["documents"])
 
     # --- documents ---------------------------------------------------------------------------------
 
@@ -317,7 +318,7 @@ class HttpStore:
 
     def json_patch(self, collection: str, key: str, old: int, new: int) -> list[dict[str, Any]]:
         query = {"from": old, "to": new, "form": "rfc6902"}
-        return self._ask("GET", _document(collection, key) + "/diff", query)
+        return list(self._ask("GET", _document(collection, key) + "/diff", query))
 
     def node_history(self, collection: str, key: str, node: Node) -> list[NodeVersion]:
         told = self._ask("GET", _document(collection, key) + "/node/history", _node(node))

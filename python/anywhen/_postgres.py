@@ -32,6 +32,8 @@ _PROTOCOL = 196_608
 _SSL_REQUEST = 80_877_103
 _CANCEL_REQUEST = 80_877_102
 _PIECE_BYTES = 65_536
+# How long a wait goes on before signals are looked at, in seconds.
+_TICK_S = 0.02
 _MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 
@@ -260,21 +262,27 @@ class Connection:
                 return work()
             done: list[T] = []
             failed: list[BaseException] = []
+            # Not `Thread.join`, which takes a thread for ended where a signal ends the wait for it.
+            finished = threading.Event()
 
             def run() -> None:
                 try:
                     done.append(work())
                 except BaseException as error:
                     failed.append(error)
+                finally:
+                    finished.set()
 
-            thread = threading.Thread(target=run, name="anywhen-sql", daemon=True)
-            thread.start()
+            threading.Thread(target=run, name="anywhen-sql", daemon=True).start()
             try:
-                thread.join()
+                # A signal may come to any thread of the process: this one has to look for itself.
+                while not finished.wait(_TICK_S):
+                    pass
             except BaseException:
                 self.cancel()
                 try:
-                    thread.join()
+                    while not finished.wait(_TICK_S):
+                        pass
                 except BaseException:
                     # Interrupted again: nobody waits for the rest of the answer any more.
                     self._end()
@@ -427,7 +435,8 @@ def _counted(value: bytes) -> bytes:
 
 def _row(body: memoryview) -> list[str | None]:
     (count,) = struct.unpack_from("!H", body)
-    at, row = 2, []
+    at = 2
+    row: list[str | None] = []
     for _ in range(count):
         (length,) = struct.unpack_from("!i", body, at)
         at += 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 _PIECE = 4_096
 
 
-class Result(_Handle, Sequence[tuple[Any, ...]]):
-    """What a statement gave: a sequence of rows, which are tuples.
+class Result(_Handle):
+    """What a statement gave: rows, which are tuples, by position and one after the other.
 
     The rows are made when they are asked for, and columns for :meth:`arrow`, :meth:`df` and :meth:`pl` are
     made without them. It needs the database no more: it can be read after that is closed.
+
+    (It is no :class:`~collections.abc.Sequence` by name: libraries that take both, such as polars, would
+    take rows where they can have columns.)
     """
 
     __slots__ = ("_at", "_native", "_numbers", "_rows", "columns")

@@ -360,7 +360,7 @@ def _numbered(operation: str, parameters: Any) -> tuple[str, list[Any]]:
     values: list[Any] = []
     numbers: dict[str, int] = {}
     is_mapping = isinstance(parameters, Mapping)
-    given = parameters if is_mapping else list(parameters)
+    given: Any = parameters if is_mapping else list(parameters)
 
     def number(found: re.Match[str]) -> str:
         name = found["name"]

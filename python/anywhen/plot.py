@@ -106,7 +106,8 @@ def _draw_steps(ax: Axes, runs: list[NodeVersion], versions: list[Version], by: 
         ax.hlines(value, start, end, color=colour, linewidth=2.0, zorder=3)
         meets = at + 1 < len(spans) and spans[at + 1][0] == end
         if meets:
-            ax.vlines(end, *sorted((value, values[at + 1])), color=colour, linewidth=1.0, alpha=0.6)
+            low, high = sorted((value, values[at + 1]))
+            ax.vlines(end, low, high, color=colour, linewidth=1.0, alpha=0.6)
     marks = [start for start, _ in spans]
     ax.plot(marks, values, "o", color=colour, markersize=5, markeredgecolor="white", zorder=4)
     if len(runs) <= _LABELS_MAX:
@@ -214,11 +215,18 @@ def _dress(ax: Axes, by: str) -> None:
     if by == "version":
         ax.xaxis.get_major_locator().set_params(**_whole(ax))
         return
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.dates import AutoDateLocator
 
     locator = ax.xaxis.get_major_locator()
     if isinstance(locator, AutoDateLocator):
-        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=timezone.utc))
+        ax.xaxis.set_major_formatter(_dates(locator))
+
+
+def _dates(locator: Any) -> Any:
+    from matplotlib import dates
+
+    formatter: Any = dates.ConciseDateFormatter
+    return formatter(locator, tz=timezone.utc)
 
 
 def _whole(ax: Axes) -> dict[str, Any]:

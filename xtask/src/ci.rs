@@ -1,7 +1,7 @@
 //! Everything that `make test` and the build server run, and how long it took.
 //!
 //! ```text
-//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> summary
+//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> python ─> summary
 //! ```
 //!
 //! A step that fails does not stop the ones after it: one run tells all that
@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     ("test", "unit and integration tests of every crate", test),
     ("e2e", "the built command, driven from outside", end_to_end),
     ("clients", "programs that speak to PostgreSQL speak to the built server", clients),
+    ("python", "the Python module, installed from its wheel, here and over the wire", python),
 ];
 
 /// Runs the steps named in `only`, or all, and prints a summary.
@@ -162,18 +163,33 @@ fn clients(root: &Path) -> Outcome {
     counted(command)
 }
 
-/// Builds the command in the test profile; returns its path, as Cargo tells it.
+/// Runs the tests of the Python module, with `ANYWHEN` set to the built command.
+fn python(root: &Path) -> Outcome {
+    let Some(anywhen) = build_command(root) else {
+        return Outcome::single(false);
+    };
+    let mut command = Command::new("python3");
+    command.current_dir(root).arg("python/run").env("ANYWHEN", anywhen);
+    counted(command)
+}
+
+/// Builds the command in the test profile; returns its path, as Cargo tells it. The native half of the
+/// Python module is built with it, and lies beside it: what the two need of other crates is then one
+/// set of features, and nothing is built twice.
 fn build_command(root: &Path) -> Option<String> {
     let arguments = [
         "build",
         "--locked",
         "--package",
         "anywhen-command",
-        "--bin",
-        "anywhen",
+        "--package",
+        "anywhen-python",
         "--message-format=json-render-diagnostics",
     ];
-    let output = cargo(root, &arguments).stderr(Stdio::inherit()).output().ok()?;
+    let mut build = cargo(root, &arguments);
+    // The names of the interpreter are found when it loads the library: nothing is linked with it.
+    build.env("PYO3_BUILD_EXTENSION_MODULE", "1");
+    let output = build.stderr(Stdio::inherit()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let path = text
         .rsplit_once("\"executable\":\"")
