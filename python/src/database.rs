@@ -337,8 +337,7 @@ impl Database {
         limit: Option<usize>,
     ) -> PyResult<Vec<VersionRow>> {
         engine(py, || {
-            let history =
-                self.collection(collection)?.history(key, limit.unwrap_or(usize::MAX))?;
+            let history = self.collection(collection)?.history(key, limit.unwrap_or(usize::MAX))?;
             Ok(history.iter().map(version).collect())
         })
     }

@@ -12,6 +12,11 @@ use crate::errors::{Failure, Outcome};
 /// How many forks lie between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
+/// See [`FORKS`].
+pub(crate) fn forks() -> u64 {
+    FORKS.load(Ordering::Relaxed)
+}
+
 /// How long a wait goes on before signals are looked at.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
@@ -33,11 +38,11 @@ pub(crate) struct Handle<T> {
 
 impl<T> Handle<T> {
     pub(crate) fn new(what: &'static str, held: T) -> Self {
-        Handle { held: Mutex::new(Some(held)), forks: FORKS.load(Ordering::Relaxed), what }
+        Handle { held: Mutex::new(Some(held)), forks: forks(), what }
     }
 
     fn is_of_this_process(&self) -> bool {
-        self.forks == FORKS.load(Ordering::Relaxed)
+        self.forks == forks()
     }
 
     fn locked<'a>(&'a self, held: MutexGuard<'a, Option<T>>) -> Outcome<MutexGuard<'a, Option<T>>> {
@@ -114,6 +119,9 @@ pub(crate) fn caught<T>(f: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 }
 
 /// Calls the engine, without the interpreter.
-pub(crate) fn engine<T: Send>(py: Python<'_>, f: impl FnOnce() -> Outcome<T> + Send) -> PyResult<T> {
+pub(crate) fn engine<T: Send>(
+    py: Python<'_>,
+    f: impl FnOnce() -> Outcome<T> + Send,
+) -> PyResult<T> {
     py.detach(|| caught(f)).map_err(|failure| failure.raise(py))
 }

@@ -26,6 +26,7 @@ mod session;
 mod sql;
 mod transaction;
 mod value;
+mod worker;
 
 use pyo3::prelude::*;
 

@@ -124,4 +124,3 @@ fn parts(text: &str) -> (String, i64) {
     let exponent = exponent.trim_start_matches('+').parse::<i64>().unwrap_or(i64::MAX / 2);
     (significant.to_owned(), first.saturating_add(exponent))
 }
-

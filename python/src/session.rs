@@ -1,11 +1,11 @@
 //! Sessions of SQL in this process.
 //!
-//! A statement runs on a thread of its own while the one that asked waits, attached to nothing:
+//! A statement runs on another thread ([`worker`]) while the one that asked waits, attached to nothing:
 //!
 //! ```text
 //!   asks       ── detach ── wait 10 ms ── signals? deadlines? ── wait ── ... ── attach, answer
 //!                    │                        └─ Ctrl-C: cancel              │
-//!   a thread         └── statement ──────────────────────────────────────────┘
+//!   its worker       └── statement ──────────────────────────────────────────┘
 //! ```
 //!
 //! So Ctrl-C ends a long statement as it ends one of Python, and `statement_timeout` holds.
@@ -13,7 +13,6 @@
 use std::io::Cursor;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
 
 use anywhen::sql::{Connection, ToSql};
 use parking_lot::Mutex;
@@ -23,11 +22,13 @@ use pyo3::types::PyBytes;
 use crate::errors::{Failure, Outcome};
 use crate::handle::{Handle, TICK, caught, engine};
 use crate::sql::Answer;
+use crate::worker;
 
 /// A session of SQL. Whoever uses it while another does waits.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Session {
-    handle: Handle<Connection>,
+    /// `None` while a statement has it, on its thread.
+    handle: Handle<Option<Connection>>,
     cancel: Box<dyn Fn() + Send + Sync>,
     /// Stops statements that have run for too long.
     watch: Box<dyn Fn() + Send + Sync>,
@@ -53,14 +54,14 @@ impl Session {
                 instance.watch();
             }
         });
-        Ok(Session { handle: Handle::new("session", connection), cancel, watch })
+        Ok(Session { handle: Handle::new("session", Some(connection)), cancel, watch })
     }
 
     /// Runs `f` on the connection; a signal for this process ends it early, and is what is told then.
-    fn run<T: Send>(
+    fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        f: impl FnOnce(&mut Connection) -> Outcome<T> + Send,
+        f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
     ) -> PyResult<T> {
         let signal = Mutex::new(Ok(()));
         let is_quiet = || {
@@ -71,43 +72,41 @@ impl Session {
             signal.is_ok()
         };
         let done = py.detach(|| {
-            self.handle.with_patience(is_quiet, |connection| self.watched(connection, is_quiet, f))
+            self.handle.with_patience(is_quiet, |place| self.watched(place, is_quiet, f))
         });
         signal.into_inner()?;
         done.map_err(|failure| failure.raise(py))
     }
 
-    fn watched<T: Send>(
+    fn watched<T: Send + 'static>(
         &self,
-        connection: &mut Connection,
+        place: &mut Option<Connection>,
         is_quiet: impl Fn() -> bool,
-        f: impl FnOnce(&mut Connection) -> Outcome<T> + Send,
+        f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
     ) -> Outcome<T> {
+        let lost = || Failure::sql("XX000", "the session was lost with a statement".into());
+        let mut connection = place.take().ok_or_else(lost)?;
         let (tell, told) = sync_channel(1);
-        thread::scope(|scope| {
-            let statement = move || {
-                // Nobody goes away before it is told.
-                let _ = tell.send(caught(|| f(connection)));
-            };
-            let thread = thread::Builder::new().name("anywhen-sql".into());
-            thread.spawn_scoped(scope, statement).map_err(|error| {
-                Failure::sql("53000", format!("no thread for the statement: {error}"))
-            })?;
-            loop {
-                match told.recv_timeout(TICK) {
-                    Ok(done) => return done,
-                    Err(RecvTimeoutError::Timeout) => {
-                        (self.watch)();
-                        if !is_quiet() {
-                            (self.cancel)();
-                        }
-                    }
-                    Err(RecvTimeoutError::Disconnected) => {
-                        return Err(Failure::sql("XX000", "the statement ended unheard".into()));
+        worker::run(move || {
+            let done = caught(|| f(&mut connection));
+            // Nobody goes away before it is told.
+            let _ = tell.send((connection, done));
+        })?;
+        loop {
+            match told.recv_timeout(TICK) {
+                Ok((connection, done)) => {
+                    *place = Some(connection);
+                    return done;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    (self.watch)();
+                    if !is_quiet() {
+                        (self.cancel)();
                     }
                 }
+                Err(RecvTimeoutError::Disconnected) => return Err(lost()),
             }
-        })
+        }
     }
 }
 
@@ -117,28 +116,28 @@ impl Session {
     fn query(
         &self,
         py: Python<'_>,
-        text: &str,
+        text: String,
         parameters: Vec<Option<String>>,
     ) -> PyResult<Answer> {
         let parameters: Vec<Parameter> = parameters.into_iter().map(Parameter).collect();
-        let answer = self.run(py, |connection| {
+        let answer = self.run(py, move |connection| {
             let values: Vec<&dyn ToSql> =
                 parameters.iter().map(|value| value as &dyn ToSql).collect();
-            Ok(connection.answer(text, &values)?)
+            Ok(connection.answer(&text, &values)?)
         })?;
         Ok(Answer::new(answer))
     }
 
     /// Runs `COPY ... FROM STDIN` with these bytes; returns the number of rows.
-    fn copy_in(&self, py: Python<'_>, text: &str, data: &[u8]) -> PyResult<u64> {
-        self.run(py, |connection| Ok(connection.copy_in(text, &mut Cursor::new(data))?))
+    fn copy_in(&self, py: Python<'_>, text: String, data: Vec<u8>) -> PyResult<u64> {
+        self.run(py, move |connection| Ok(connection.copy_in(&text, &mut Cursor::new(data))?))
     }
 
     /// Runs `COPY ... TO STDOUT`; returns the bytes.
-    fn copy_out<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.run(py, |connection| {
+    fn copy_out<'py>(&self, py: Python<'py>, text: String) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.run(py, move |connection| {
             let mut bytes = Vec::new();
-            connection.copy_out(text, &mut bytes)?;
+            connection.copy_out(&text, &mut bytes)?;
             Ok(bytes)
         })?;
         Ok(PyBytes::new(py, &bytes))
@@ -147,8 +146,9 @@ impl Session {
     /// Severity and text of the notices that statements have left since the last call.
     fn notices(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
         engine(py, || {
-            self.handle.with(|connection| {
-                let notices = connection.notices().into_iter();
+            self.handle.with(|place| {
+                let notices = place.as_mut().map(Connection::notices).unwrap_or_default();
+                let notices = notices.into_iter();
                 Ok(notices
                     .map(|notice| (notice.severity.name(), notice.message().to_owned()))
                     .collect())
@@ -158,7 +158,9 @@ impl Session {
 
     /// True where the next statement is part of a transaction block that was begun before.
     fn is_in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
-        engine(py, || self.handle.with(|connection| Ok(connection.is_in_transaction())))
+        engine(py, || {
+            self.handle.with(|place| Ok(place.as_ref().is_some_and(Connection::is_in_transaction)))
+        })
     }
 
     /// Tells the statement that runs, if one does, to stop; from another thread.

@@ -89,7 +89,8 @@ impl Answer {
         let list = PyList::empty(py);
         for row in rows {
             let values = row.iter().zip(&self.answer.columns);
-            let values = values.map(|(value, column)| python(py, value.as_ref(), column.ty, numbers));
+            let values =
+                values.map(|(value, column)| python(py, value.as_ref(), column.ty, numbers));
             list.append(PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)?)?;
         }
         Ok(list)
@@ -138,8 +139,11 @@ pub(crate) fn answer_from_http(py: Python<'_>, body: &[u8]) -> PyResult<Answer> 
             columns.push((name.into_owned(), oid, -1));
         }
         let rows = root.get("rows").ok_or_else(bad)?.children();
-        let rows: Vec<Vec<Option<String>>> =
-            rows.map(|row| row.children().zip(&columns).map(|(value, (_, oid, _))| text(value, *oid)).collect()).collect();
+        let rows: Vec<Vec<Option<String>>> = rows
+            .map(|row| {
+                row.children().zip(&columns).map(|(value, (_, oid, _))| text(value, *oid)).collect()
+            })
+            .collect();
         let command = root.get("command").and_then(|tag| tag.as_str()).unwrap_or_default();
         let count = root.get("count").and_then(|count| count.as_u64());
         let tag = count.map_or_else(|| command.to_string(), |count| format!("{command} {count}"));

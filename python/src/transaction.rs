@@ -52,9 +52,7 @@ impl Transaction {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<u64> {
         let json = to_json(value)?;
-        engine(py, || {
-            self.handle.with(|txn| Ok(txn.collection(collection)?.put(key, json)?.0))
-        })
+        engine(py, || self.handle.with(|txn| Ok(txn.collection(collection)?.put(key, json)?.0)))
     }
 
     /// Edits a document; returns the key of the node that is new or holds the value.

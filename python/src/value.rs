@@ -19,9 +19,7 @@ use std::collections::HashMap;
 use json::{Kind, Limits, Sink, Stopped};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple,
-};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple};
 
 use crate::errors::Failure;
 use crate::numbers::{self, Numbers};
@@ -212,8 +210,15 @@ pub(crate) fn from_json<'py>(
     text: &[u8],
     numbers: Numbers,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut builder =
-        Builder { py, numbers, open: Vec::new(), name: None, names: HashMap::new(), root: None, error: None };
+    let mut builder = Builder {
+        py,
+        numbers,
+        open: Vec::new(),
+        name: None,
+        names: HashMap::new(),
+        root: None,
+        error: None,
+    };
     let limits = Limits { depth: DEPTH_MAX, ..Limits::default() };
     match json::parse_slice(text, &limits, &mut builder) {
         Ok(()) => Ok(builder.root.expect("a text that parses has a value")),
@@ -268,9 +273,7 @@ impl<'py> Builder<'py> {
         let py = self.py;
         let value = match kind {
             Kind::Null => py.None().into_bound(py),
-            Kind::True | Kind::False => {
-                PyBool::new(py, kind == Kind::True).to_owned().into_any()
-            }
+            Kind::True | Kind::False => PyBool::new(py, kind == Kind::True).to_owned().into_any(),
             Kind::Number => {
                 let text = std::str::from_utf8(text).expect("numbers are ASCII");
                 numbers::read(py, text, self.numbers)?

@@ -172,13 +172,7 @@ impl Connection {
                 Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
             }
         };
-        Ok(Answer {
-            columns,
-            declared,
-            rows: sink.rows,
-            tag: tag.to_string(),
-            count: tag.rows,
-        })
+        Ok(Answer { columns, declared, rows: sink.rows, tag: tag.to_string(), count: tag.rows })
     }
 }
 
@@ -291,8 +285,35 @@ mod tests {
         let there = Answer::from_texts(columns, [texts], here.tag.clone()).unwrap();
         assert_eq!(format!("{here:?}"), format!("{there:?}"));
         assert_eq!(Answer::type_named("integer[]"), Some(Type::INT4_ARRAY.oid()));
-        let bad = Answer::from_texts([("n".into(), Type::INT4.oid(), -1)], [vec![Some("x")]], "".into());
+        let bad =
+            Answer::from_texts([("n".into(), Type::INT4.oid(), -1)], [vec![Some("x")]], "".into());
         assert_eq!(bad.unwrap_err().state().code(), "22P02");
+    }
+
+    /// A statement is stopped from another thread, and the connection goes on; so it does where data are
+    /// asked of a statement that gives none, which then did not happen.
+    #[test]
+    fn what_a_connection_survives() {
+        let db = Database::open_in_memory().unwrap();
+        let mut sql = db.connect().unwrap();
+        sql.batch("CREATE TABLE t (n int)").unwrap();
+        let cancel = sql.canceller();
+        let long = std::thread::spawn(move || {
+            let error = sql.query("SELECT count(*) FROM generate_series(1, 100000000000) g", &[]);
+            (sql, error.unwrap_err().state().code().to_owned())
+        });
+        while !long.is_finished() {
+            cancel();
+            std::thread::yield_now();
+        }
+        let (mut sql, code) = long.join().unwrap();
+        assert_eq!(code, "57014");
+        let refused = sql.copy_out("INSERT INTO t VALUES (1)", &mut Vec::new()).unwrap_err();
+        assert_eq!(refused.state().code(), "42601");
+        let mut data = Vec::new();
+        assert_eq!(sql.copy_out("COPY t TO STDOUT", &mut data).unwrap(), 0);
+        drop((sql, cancel));
+        db.close().expect("a canceller keeps nothing open");
     }
 
     /// Columns for Arrow come of an answer as they do of a connection.
