@@ -49,10 +49,10 @@ impl Failure {
     }
 
     /// The error of Python.
-    pub(crate) fn raise(self: Box<Failure>, py: Python<'_>) -> PyErr {
+    pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let make = MAKE.import(py, "anywhen.errors", "make");
-        let Failure { kind, state, message, detail, hint, position } = *self;
+        let Failure { kind, state, message, detail, hint, position } = self;
         let arguments = (kind, state, message, detail, hint, position);
         match make.and_then(|make| make.call1(arguments)) {
             Ok(error) => PyErr::from_value(error),

@@ -35,6 +35,9 @@ use crate::value::from_json;
 const EPOCH_ORDINAL: i64 = 730_120;
 const DAY_US: i64 = 86_400_000_000;
 
+/// Name, name and number of the type, and precision and scale of a `numeric` that has them.
+type ColumnRow = (String, String, u32, Option<(i32, i32)>);
+
 /// What a statement gave.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Answer {
@@ -50,7 +53,7 @@ impl Answer {
 #[pymethods]
 impl Answer {
     /// Name, name and number of the type, and its precision and scale where it has them, of each column.
-    fn columns(&self) -> Vec<(String, String, u32, Option<(i32, i32)>)> {
+    fn columns(&self) -> Vec<ColumnRow> {
         let columns = self.answer.columns.iter().zip(&self.answer.declared);
         columns
             .map(|(column, (oid, ty))| {

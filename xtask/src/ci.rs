@@ -85,6 +85,9 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(arguments);
+    // Of the Python module the names of the interpreter are found when that loads it: nothing is linked
+    // with an interpreter.
+    command.env("PYO3_BUILD_EXTENSION_MODULE", "1");
     command
 }
 
@@ -186,10 +189,7 @@ fn build_command(root: &Path) -> Option<String> {
         "anywhen-python",
         "--message-format=json-render-diagnostics",
     ];
-    let mut build = cargo(root, &arguments);
-    // The names of the interpreter are found when it loads the library: nothing is linked with it.
-    build.env("PYO3_BUILD_EXTENSION_MODULE", "1");
-    let output = build.stderr(Stdio::inherit()).output().ok()?;
+    let output = cargo(root, &arguments).stderr(Stdio::inherit()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let path = text
         .rsplit_once("\"executable\":\"")
