@@ -113,7 +113,16 @@ fn fmt(root: &Path) -> Outcome {
 fn clippy(root: &Path) -> Outcome {
     Outcome::single(succeeds(cargo(
         root,
-        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
     )))
 }
 
@@ -176,17 +185,18 @@ fn python(root: &Path) -> Outcome {
     counted(command)
 }
 
-/// Builds the command in the test profile; returns its path, as Cargo tells it. The native half of the
-/// Python module is built with it, and lies beside it: what the two need of other crates is then one
-/// set of features, and nothing is built twice.
+/// Builds the command in the test profile, with the features that the tests had, so that nothing is compiled
+/// twice; returns its path, as Cargo tells it. The native half of the Python module is built with it, and
+/// lies beside it.
 fn build_command(root: &Path) -> Option<String> {
     let arguments = [
         "build",
         "--locked",
-        "--package",
-        "anywhen-command",
-        "--package",
-        "anywhen-python",
+        "--workspace",
+        "--all-features",
+        "--lib",
+        "--bin",
+        "anywhen",
         "--message-format=json-render-diagnostics",
     ];
     let output = cargo(root, &arguments).stderr(Stdio::inherit()).output().ok()?;

@@ -18,6 +18,9 @@ use crate::Result;
 /// Protocol 3.0.
 const VERSION: i32 = 3 << 16;
 
+/// Bytes of a `CopyData` message that is sent.
+const COPY_BYTES: usize = 64 << 10;
+
 /// A connection.
 pub struct Wire {
     stream: TcpStream,
@@ -32,6 +35,8 @@ pub struct Answer {
     pub rows: usize,
     /// The first value of the first row, as text.
     pub first: Option<String>,
+    /// Bytes of `CopyData`.
+    pub copied: u64,
 }
 
 impl Wire {
@@ -90,6 +95,25 @@ impl Wire {
         self.ask()
     }
 
+    /// Copies `data` in by a `COPY ... FROM STDIN`.
+    pub fn copy_in(&mut self, sql: &str, data: &[u8]) -> Result<()> {
+        self.message(b'Q', |wire| wire.text(sql));
+        // The server reads what follows even where it refuses the statement.
+        for piece in data.chunks(COPY_BYTES) {
+            self.message(b'd', |wire| wire.request.extend_from_slice(piece));
+            self.stream.write_all(&self.request)?;
+            self.request.clear();
+        }
+        self.message(b'c', |_| {});
+        self.ask().map(drop)
+    }
+
+    /// Runs a `COPY ... TO STDOUT`; returns the bytes that came.
+    pub fn copy_out(&mut self, sql: &str) -> Result<u64> {
+        self.message(b'Q', |wire| wire.text(sql));
+        Ok(self.ask()?.copied)
+    }
+
     fn text(&mut self, text: &str) {
         self.request.extend(text.as_bytes());
         self.request.push(0);
@@ -114,6 +138,9 @@ impl Wire {
         let mut at = 0;
         loop {
             let Some((kind, body, next)) = message_at(&self.answer, at) else {
+                // What was looked at makes room for what comes.
+                self.answer.drain(..at);
+                at = 0;
                 let filled = self.answer.len();
                 self.answer.resize(filled + 16_384, 0);
                 let read = self.stream.read(&mut self.answer[filled..])?;
@@ -132,6 +159,7 @@ impl Wire {
                         answer.first = first_value(body);
                     }
                 }
+                b'd' => answer.copied += body.len() as u64,
                 b'E' => failed = Some(error_text(body)),
                 b'R' if body[..4] != [0; 4] => return Err("the server wants a password".into()),
                 b'Z' => return failed.map_or(Ok(answer), |message| Err(message.into())),

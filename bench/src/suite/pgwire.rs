@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
-use super::{Context, must_equal};
+use super::{Context, bulk, must_equal};
 use crate::Result;
 use crate::document::Numbers;
 use crate::floor::SharedFloor;
@@ -409,6 +409,8 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
         rows.extend(case.rows(samples.map(|samples| Sample::median(&samples))));
     }
     drop((ours.connections, theirs.connections));
+    rows.extend(bulk::then_and_now(context, server.address())?);
+    rows.extend(bulk::copy(context, server.address(), postgres.address()?)?);
     rows.extend(pgbench::rows(context, server.address(), postgres.address()?)?);
     Ok(rows)
 }

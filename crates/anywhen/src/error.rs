@@ -61,6 +61,10 @@ pub enum Error {
         /// What does not fit.
         what: &'static str,
     },
+    /// From SQL, for what a collection does as the table that it is.
+    #[cfg(feature = "sql")]
+    #[error(transparent)]
+    Sql(#[from] session::Error),
     /// From documents.
     #[error(transparent)]
     Document(#[from] DocumentError),

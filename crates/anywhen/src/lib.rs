@@ -220,6 +220,9 @@ impl Database {
 
     /// The collection of that name, made where there is none.
     pub fn collection(&self, name: &str) -> Result<Collection> {
+        if let Some(found) = self.find(name)? {
+            return Ok(found);
+        }
         let known = self.shared.catalog.find_or_create(self.engine(), name, None)?;
         Ok(self.handle(known))
     }
@@ -227,29 +230,54 @@ impl Database {
     /// The collection of that name and those options, made where there is none. Fails where it
     /// exists with others.
     pub fn collection_with(&self, name: &str, options: CollectionOptions) -> Result<Collection> {
+        if let Some(found) = self.find(name)? {
+            return match found.options() == options {
+                true => Ok(found),
+                false => Err(Error::OptionsDiffer { name: name.to_owned() }),
+            };
+        }
         let known = self.shared.catalog.find_or_create(self.engine(), name, Some(options))?;
         Ok(self.handle(known))
     }
 
-    /// The collection of that name, `None` where there is none.
+    /// The collection of that name, `None` where there is none. A table `USING document` of SQL is a
+    /// collection too: by its name where it is in the schema `public`, else behind that of its schema and a
+    /// dot, and where there is no other of that name. Documents that are put into it make rows whose other
+    /// columns are NULL; a table whose rows need more than that (other indexes, checks, foreign keys,
+    /// defaults) is changed by SQL alone ([`DocumentError::Refused`]).
     pub fn find_collection(&self, name: &str) -> Option<Collection> {
-        self.shared.catalog.find(name).map(|known| self.handle(known))
+        self.find(name).ok().flatten()
+    }
+
+    /// What is called so: a collection, or a table of documents of SQL.
+    fn find(&self, name: &str) -> Result<Option<Collection>> {
+        match self.shared.catalog.find(name) {
+            Some(known) => Ok(Some(self.handle(known))),
+            None => self.table_of_documents(name),
+        }
     }
 
     /// The collection that had that name at a commit, `None` where there was none. Where it was
     /// dropped since, it can be read at commits before that, as far as its history is kept.
     pub fn find_collection_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
         let known = self.shared.catalog.find_at(self.engine(), name, at.min(self.newest()))?;
-        Ok(known.map(|known| self.handle(known)))
+        match known {
+            Some(known) => Ok(Some(self.handle(known))),
+            None => self.table_of_documents(name),
+        }
     }
 
     fn handle(&self, known: Known) -> Collection {
         self.shared.documents.collection(known.id, known.table)
     }
 
-    /// The names of the collections, in order.
+    /// The names of the collections, in order; the tables `USING document` of SQL among them.
     pub fn collections(&self) -> Result<Vec<String>> {
-        Ok(self.shared.catalog.names())
+        let mut names = self.shared.catalog.names();
+        names.extend(self.tables_of_documents()?);
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
     }
 
     /// Keeps another part of a collection's past from now on; handles on it learn of it at once. What
@@ -257,6 +285,9 @@ impl Database {
     /// [`compact`](Database::compact) at the latest. Fails with [`Error::NoCollection`] where there is
     /// none.
     pub fn set_history(&self, name: &str, history: Retention) -> Result<()> {
+        if self.shared.catalog.find(name).is_none() && self.set_history_of_table(name, history)? {
+            return Ok(());
+        }
         self.shared.catalog.alter(self.engine(), name, history)
     }
 
@@ -268,6 +299,9 @@ impl Database {
     /// [`find_collection_at`](Database::find_collection_at): for ever, unless it was made otherwise or
     /// is [purged](Database::purge_collection).
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
+        if self.shared.catalog.find(name).is_none() && self.drop_table(name)? {
+            return Ok(true);
+        }
         self.shared.catalog.drop_collection(self.engine(), name)
     }
 
@@ -281,6 +315,26 @@ impl Database {
     /// The collections that were dropped, in the order in which that was.
     pub fn dropped_collections(&self) -> Vec<DroppedCollection> {
         self.shared.catalog.dropped()
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn table_of_documents(&self, _: &str) -> Result<Option<Collection>> {
+        Ok(None)
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn tables_of_documents(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn set_history_of_table(&self, _: &str, _: Retention) -> Result<bool> {
+        Ok(false)
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn drop_table(&self, _: &str) -> Result<bool> {
+        Ok(false)
     }
 
     // --- transactions and commits ----------------------------------------------------------------

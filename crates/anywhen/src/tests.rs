@@ -6,6 +6,8 @@ use crate::{Database, DocumentError, Error, Meta, Revision, TimeAxis};
 mod collections;
 mod flips;
 mod memory;
+#[cfg(feature = "sql")]
+mod tables;
 
 pub(crate) fn text(database: &Database, collection: &str, key: &str) -> Option<String> {
     let document = database.collection(collection).unwrap().get(key).unwrap();

@@ -138,7 +138,8 @@ fn kind_of(error: &Error) -> Kind {
         | Error::NotADatabase(_)
         | Error::BadName { .. }
         | Error::NoCollection { .. }
-        | Error::OptionsDiffer { .. } => true,
+        | Error::OptionsDiffer { .. }
+        | Error::Sql(_) => true,
         Error::Io { path, source } => return Failure::file(path, source).kind,
         Error::Document(error) => document_refused(error),
         Error::Engine(error) => engine_refused(error),

@@ -196,6 +196,17 @@ impl Chunk {
         Ok(Chunk { base: Base::Stored(stored), base_csn, patches, patch_text })
     }
 
+    /// A chunk of an image with deltas upon it, as a transaction that has changed it sees it.
+    pub fn merged<'a>(
+        base_csn: Csn,
+        base: &[u8],
+        deltas: impl Iterator<Item = (Csn, &'a [u8])>,
+    ) -> Result<Chunk, Damaged> {
+        let mut image = Vec::new();
+        ChunkBuf::merge(base_csn, base, &mut { deltas }, &mut image)?;
+        Chunk::from_image(image, base_csn)
+    }
+
     fn from_buf(buf: ChunkBuf, csn: Csn) -> Result<Chunk, Damaged> {
         let mut image = Vec::new();
         buf.encode(&mut image);
@@ -420,20 +431,19 @@ impl Newest {
     /// Takes the values of a delta; false where it does more than set values.
     fn add_sets(&mut self, csn: Csn, delta: &[u8]) -> Result<bool, Damaged> {
         let mut input = Reader::new(delta);
+        let newer = self.patches.len();
         while let Some(tag) = input.rest().first() {
             if *tag >= Op::SETS_BELOW {
                 return Ok(false);
             }
             let (kind, slot, text) = read_set(&mut input)?;
-            // Within a delta it is the last value that counts.
+            // Within a delta it is the last value that counts; there may be another delta of its commit.
             let earlier = match self.has(slot) {
                 false => None,
-                true => {
-                    match self.patches.iter().position(|p| p.slot == slot && p.changed == csn) {
-                        None => continue,
-                        earlier => earlier,
-                    }
-                }
+                true => match self.patches[newer..].iter().position(|p| p.slot == slot) {
+                    None => continue,
+                    Some(at) => Some(newer + at),
+                },
             };
             self.seen[slot as usize / 64] |= 1u64 << (slot % 64);
             let (start, len) = (self.patch_text.len() as u32, text.len() as u32);

@@ -1,5 +1,6 @@
 //! Collections: documents by key, now and at any moment of their history.
 
+use crate::beside::Rows;
 use crate::chunk::Chunk;
 use crate::diff::{Diff, diff};
 use crate::edit::{Edit, NodeRef, find};
@@ -130,7 +131,7 @@ impl Documents {
 
     /// The collection whose records lie in table `id`, of which the store knows `table`.
     pub fn collection(self: &Arc<Self>, id: TableId, table: Arc<DocumentTable>) -> Collection {
-        Collection { documents: Arc::clone(self), id, table }
+        Collection { documents: Arc::clone(self), id, table, rows: None }
     }
 
     /// Forgets what is kept in memory, so that the next reads are cold.
@@ -154,6 +155,8 @@ pub struct Collection {
     documents: Arc<Documents>,
     id: TableId,
     table: Arc<DocumentTable>,
+    /// Where it is a table of SQL.
+    pub(crate) rows: Option<Arc<dyn Rows>>,
 }
 
 /// Fetches chunks of one document at one commit.
@@ -332,9 +335,14 @@ impl Collection {
         Ok(state)
     }
 
+    /// The newest state of a document as of `at`, where it is in memory.
+    pub(crate) fn cached(&self, prefix: &Prefix, at: Csn) -> Option<State> {
+        self.documents.cache.get(&(self.id, prefix.clone()), at)
+    }
+
     /// The newest state of a document as of `at`, which the cache learns nothing of.
     pub(crate) fn state_in_passing(&self, prefix: &Prefix, at: Csn) -> Result<State> {
-        match self.documents.cache.get(&(self.id, prefix.clone()), at) {
+        match self.cached(prefix, at) {
             Some(state) => Ok(state),
             None => self.load_state(prefix, at),
         }
@@ -638,7 +646,7 @@ impl Collection {
         // Of a collection that is gone nobody waits for a document.
         self.table.check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        txn.lock(self.id, &prefix.record(Record::Revisions(0)))?;
+        self.lock(&mut txn, key, &prefix)?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         meta.check(key, &state)?;
@@ -658,6 +666,7 @@ impl Collection {
                 return Ok((unchanged, result));
             }
             let revision = working.next_revision();
+            self.follow(&mut txn, key, working.is_there())?;
             working.write_empty(&mut txn, self.id, prefix, &self.documents.cache)?;
             let _still_there = self.table.enter()?;
             let commit = txn.commit(meta.commit())?;
@@ -667,6 +676,7 @@ impl Collection {
             ));
         }
         let revision = working.next_revision();
+        self.follow(&mut txn, key, working.is_there())?;
         working.write(&mut txn, self.id, prefix, &self.documents.cache)?;
         let _still_there = self.table.enter()?;
         let commit = txn.commit(meta.commit())?;

@@ -4,7 +4,7 @@ use crate::draft::Draft;
 pub use crate::draft::Place;
 use crate::error::DocumentError;
 use crate::rewrite::{export, rewrite, scalar_of};
-use crate::tree::Nodes;
+use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::{JsonPath, Kind, Limits, Step, Tape};
 
@@ -55,6 +55,13 @@ pub(crate) fn find<N: Nodes + ?Sized>(nodes: &N, target: &NodeRef) -> Result<Opt
     match target {
         NodeRef::Path(path) => nodes.resolve(&parse_path(path)?),
         NodeRef::Key(key) => Ok(nodes.node(*key)?.map(|_| *key)),
+    }
+}
+
+impl Tree {
+    /// The key of the node that `target` names, or `None`.
+    pub fn find(&self, target: &NodeRef) -> Result<Option<NodeKey>> {
+        find(self, target)
     }
 }
 

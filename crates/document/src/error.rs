@@ -48,6 +48,9 @@ pub enum DocumentError {
     /// The text could not be read to its end.
     #[error("cannot read the document: {0}")]
     Read(#[source] std::io::Error),
+    /// The document has no value of type `jsonb`, or the value is none that a document can have.
+    #[error(transparent)]
+    Value(#[from] json::jsonb::JsonbError),
     /// The path does not parse.
     #[error(transparent)]
     Path(#[from] json::PathError),
@@ -109,6 +112,9 @@ pub enum DocumentError {
     /// An edit that the tree does not allow.
     #[error("{0}")]
     BadEdit(String),
+    /// The collection is a table of SQL, whose rows need more than a document. The text says what.
+    #[error("{0}; change it by SQL")]
+    Refused(String),
     /// The same document was changed by a transaction that began later and committed first.
     #[error(
         "document {key:?} was changed at revision {revision} by another transaction; try again"

@@ -16,7 +16,8 @@ use crate::collection::{Collection, Documents};
 use crate::key::{Prefix, Record, document_of, record_of};
 use crate::{Result, Revision};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use store::{Csn, TableId};
 
@@ -88,11 +89,23 @@ impl Recent {
         }
         let from = notes.changes.partition_point(|change| change.csn <= after);
         let mut found: Vec<Changed> = Vec::new();
+        // Where each document of the commit at hand is in `found`: one that a commit has changed in several
+        // steps is told once, as it was left.
+        let mut places: HashMap<(TableId, &str), usize> = HashMap::new();
         for change in notes.changes.range(from..).take_while(|change| change.csn <= to) {
-            if found.len() >= limit && found.last().is_some_and(|last| last.csn != change.csn) {
-                break;
+            if found.last().is_some_and(|last| last.csn != change.csn) {
+                if found.len() >= limit {
+                    break;
+                }
+                places.clear();
             }
-            found.push(change.clone());
+            match places.entry((change.table, &change.key)) {
+                Entry::Occupied(place) => found[*place.get()] = change.clone(),
+                Entry::Vacant(place) => {
+                    place.insert(found.len());
+                    found.push(change.clone());
+                }
+            }
         }
         Some(found)
     }
@@ -155,13 +168,15 @@ mod tests {
     use super::*;
 
     /// Notes are given in the order of commits, no commit is cut in two, and what has gone is not
-    /// passed over in silence.
+    /// passed over in silence. What one commit has done to a document in two steps is one change.
     #[test]
     fn notes() {
         let recent = Recent::default();
         recent.begin(Csn(7));
-        let prefix = Prefix::new("a").expect("a good key");
-        for (csn, revision) in [(8, 1), (9, 2), (9, 1), (12, 3)] {
+        for (csn, key, revision) in
+            [(8, "a", 1), (9, "a", 2), (9, "b", 1), (9, "a", 2), (12, "a", 3)]
+        {
+            let prefix = Prefix::new(key).expect("a good key");
             recent.note(TableId(16), &prefix, Csn(csn), Revision(revision), false);
         }
         let csns = |after, to, limit| {

@@ -272,26 +272,22 @@ impl Collection {
         let chunk_key = prefix.record(Record::Chunk(target.chunk()));
         self.engine().store().versions(self.id(), &chunk_key, Csn(1), at, |version| {
             if version.kind != store::Kind::Delta {
-                newest = Some((version.csn, version.kind));
+                newest = Some(version.csn);
             }
             ControlFlow::Continue(())
         })?;
-        match newest {
-            Some((csn, store::Kind::Put)) => Ok(Some(Csn(csn.0 - 1))),
-            Some((csn, store::Kind::Delete)) => {
-                // Removed by that commit if it was there just before.
-                let before = Csn(csn.0 - 1);
-                let was_there = || -> Result<bool> {
-                    let tree = self.load_tree(prefix, before, false)?;
-                    Ok(tree.is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some())))
-                };
-                if before >= self.horizon() && was_there()? {
-                    events.insert(csn, None);
-                }
-                Ok(Some(before))
-            }
-            _ => Ok(None),
+        let Some(csn) = newest else { return Ok(None) };
+        // Removed by that commit if it was there just before: one commit may remove a document and put
+        // another in its place.
+        let before = Csn(csn.0 - 1);
+        let was_there = || -> Result<bool> {
+            let tree = self.load_tree(prefix, before, false)?;
+            Ok(tree.is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some())))
+        };
+        if before >= self.horizon() && was_there()? {
+            events.insert(csn, None);
         }
+        Ok(Some(before))
     }
 
     fn runs(

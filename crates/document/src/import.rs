@@ -61,7 +61,7 @@ impl Collection {
         let rest = start.as_slice().chain(reader);
         self.table().check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        txn.lock(self.id(), &prefix.record(Record::Revisions(0)))?;
+        self.lock(&mut txn, key, &prefix)?;
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         meta.check(key, &state)?;
@@ -85,6 +85,7 @@ impl Collection {
         }
         let working = Working::new(state, options);
         let revision = working.next_revision();
+        self.follow(&mut txn, key, true)?;
         working.write_loaded(&mut txn, self.id(), prefix, self.documents().cache(), counts)?;
         let _still_there = self.table().enter()?;
         let commit = txn.commit(meta.commit())?;

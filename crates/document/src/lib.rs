@@ -17,7 +17,9 @@
 //! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
 //! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
 
+mod amend;
 mod axes;
+mod beside;
 mod chunk;
 mod chunk_buf;
 mod codec;
@@ -44,12 +46,15 @@ mod rewrite;
 mod scan;
 mod serialize;
 mod state;
-mod table;
+pub mod table;
 mod transaction;
 mod tree;
+mod within;
 mod working;
 
+pub use amend::tape_of;
 pub use axes::TimeAxis;
+pub use beside::Rows;
 pub use chunk::{CHUNK_NODES, Header, Node};
 pub use collection::{
     Collection, CollectionAt, Committed, Document, Documents, Keys, Meta, Moment,

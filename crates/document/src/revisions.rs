@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A page only grows: each commit of the document appends one entry as a delta, and a reader at an
-//! older commit passes over what is newer. So pages keep no history of their own.
+//! older commit passes over what is newer. So pages keep no history of their own. A transaction that
+//! changes a document more than once may append as many entries: all of one commit are one revision.
 //! Which chunks a revision touched stands with it, so that a diff of neighbours reads those alone.
 
 use crate::codec::{Reader, put_varint};
@@ -19,7 +20,7 @@ use store::Csn;
 /// Revisions in a page.
 pub(crate) const PAGE: u64 = 1024;
 /// More touched chunks than this are not listed: a reader then looks at all.
-pub(crate) const TOUCHED_MAX: usize = 16;
+const TOUCHED_MAX: usize = 16;
 
 const DELETED: u8 = 1;
 const LISTED: u8 = 2;
@@ -34,6 +35,26 @@ pub(crate) enum Touched {
     These(Vec<u32>),
     /// Too many to list.
     Many,
+}
+
+impl Touched {
+    /// That these were touched, which ascend.
+    pub fn of(chunks: Vec<u32>) -> Touched {
+        match chunks.len() {
+            1 if chunks[0] == 0 => Touched::First,
+            0..=TOUCHED_MAX => Touched::These(chunks),
+            _ => Touched::Many,
+        }
+    }
+
+    /// The chunks, ascending, where they are listed.
+    fn list(&self) -> Option<Vec<u32>> {
+        match self {
+            Touched::First => Some(vec![0]),
+            Touched::These(chunks) => Some(chunks.clone()),
+            Touched::Many => None,
+        }
+    }
 }
 
 /// What a page says of one revision.
@@ -66,6 +87,20 @@ impl Entry {
         if let Some(next_key) = self.deleted {
             put_varint(out, next_key);
         }
+    }
+
+    /// What this entry and one before it of the same commit say together.
+    fn after(self, before: Entry) -> Entry {
+        let touched = match (before.touched.list(), self.touched.list()) {
+            (Some(mut all), Some(own)) => {
+                all.extend(own);
+                all.sort_unstable();
+                all.dedup();
+                Touched::of(all)
+            }
+            _ => Touched::Many,
+        };
+        Entry { touched, ..self }
     }
 
     fn decode(csn: Csn, input: &mut Reader<'_>) -> Result<Entry, Damaged> {
@@ -127,11 +162,25 @@ impl Page {
         Ok(page)
     }
 
-    /// Appends an entry.
+    /// Appends an entry, or joins it to the last where that is of the same commit.
     pub fn push(&mut self, entry: Entry) {
+        let entry = match self.csns.last() {
+            Some(last) if *last == entry.csn => match self.pop() {
+                Some(before) => entry.after(before),
+                None => entry,
+            },
+            _ => entry,
+        };
         self.deleted.extend(entry.deleted.map(|next_key| (self.csns.len(), next_key)));
         self.csns.push(entry.csn);
         self.touched.push(entry.touched);
+    }
+
+    fn pop(&mut self) -> Option<Entry> {
+        let last = self.csns.len().checked_sub(1)?;
+        let entry = self.entry(last);
+        self.truncate(last);
+        entry
     }
 
     /// Leaves out the entries from `len` on.

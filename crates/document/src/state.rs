@@ -104,9 +104,13 @@ impl RevisionList {
         RevisionList { table, prefix, inner, growth }
     }
 
-    /// Adds the revision of a commit that is about to become visible.
+    /// Adds the revision of a commit that is about to become visible, or more of what it has touched.
     pub fn push(&self, entry: Entry, time_us: u64) {
         let mut pages = self.inner.write();
+        if pages.tail.page.csns.last() == Some(&entry.csn) {
+            pages.tail.page.push(entry);
+            return;
+        }
         if pages.tail.page.csns.len() as u64 == PAGE {
             let full = std::mem::take(&mut pages.tail);
             let number = pages.tail_number;
@@ -364,6 +368,11 @@ impl Cache {
     /// Forgets a document whose commit is about to become visible: the next reader asks the store.
     pub fn publish_unknown(&self, key: &Key, csn: Csn, revision: Revision) {
         self.recent.note(key.0, &key.1, csn, revision, false);
+        self.forget(key, csn);
+    }
+
+    /// The same, of a document that was erased: nobody is told more than that it was removed.
+    pub fn forget(&self, key: &Key, csn: Csn) {
         let mut shard = self.shard(key).lock();
         shard.published = shard.published.max(csn);
         if let Some(held) = shard.entries.remove(key) {

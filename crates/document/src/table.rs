@@ -198,6 +198,34 @@ impl DocumentTable {
     }
 }
 
+/// How records of documents merge, whichever table they lie in: what [`Table::merge`] is to do.
+pub fn merge(
+    key: &[u8],
+    base_csn: Csn,
+    base: &[u8],
+    deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+    out: &mut Vec<u8>,
+) -> Result<(), MergeError> {
+    match record_of(key) {
+        Some(Record::Chunk(_)) => Ok(ChunkBuf::merge(base_csn, base, deltas, out)?),
+        Some(Record::Revisions(_)) => Ok(revisions::merge(base_csn, base, deltas, out)?),
+        Some(Record::Paths) => Ok(paths::merge(base, deltas, out)?),
+        None => Err(Damaged::new("a key that is no record of a document").into()),
+    }
+}
+
+/// When a fresh image is written ([`Table::rebase`]). Twice as eager as the default: deltas of a counter are
+/// a few bytes each, so that hundreds would stand between two images, and reading an old version goes
+/// through half of them. Images that are nearly alike cost little once they are compressed.
+pub fn rebase(image_bytes: usize, delta_bytes: usize) -> bool {
+    delta_bytes > 256 && delta_bytes * 8 > image_bytes
+}
+
+/// Which records keep their past ([`Table::keeps_history`]): the lists of revisions are a past themselves.
+pub fn keeps_history(key: &[u8]) -> bool {
+    !matches!(record_of(key), Some(Record::Revisions(_)))
+}
+
 impl Table for DocumentTable {
     fn merge(
         &self,
@@ -207,23 +235,15 @@ impl Table for DocumentTable {
         deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
         out: &mut Vec<u8>,
     ) -> Result<(), MergeError> {
-        match record_of(key) {
-            Some(Record::Chunk(_)) => Ok(ChunkBuf::merge(base_csn, base, deltas, out)?),
-            Some(Record::Revisions(_)) => Ok(revisions::merge(base_csn, base, deltas, out)?),
-            Some(Record::Paths) => Ok(paths::merge(base, deltas, out)?),
-            None => Err(Damaged::new("a key that is no record of a document").into()),
-        }
+        merge(key, base_csn, base, deltas, out)
     }
 
-    /// Twice as eager as the default: deltas of a counter are a few bytes each, so that hundreds would
-    /// stand between two images, and reading an old version goes through half of them. Images that
-    /// are nearly alike cost little once they are compressed.
     fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
-        delta_bytes > 256 && delta_bytes * 8 > image_bytes
+        rebase(image_bytes, delta_bytes)
     }
 
     fn keeps_history(&self, key: &[u8]) -> bool {
-        !matches!(record_of(key), Some(Record::Revisions(_)))
+        keeps_history(key)
     }
 
     fn retention(&self) -> store::Retention {

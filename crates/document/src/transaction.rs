@@ -8,7 +8,6 @@ use crate::collection::{Collection, Document, Documents, Meta, no_document};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
-use crate::table::DocumentTable;
 use crate::working::Working;
 use crate::{Result, Revision};
 use std::collections::BTreeMap;
@@ -21,8 +20,8 @@ pub struct DocumentTransaction {
     txn: Transaction,
     documents: Arc<Documents>,
     working: BTreeMap<(TableId, String), Working>,
-    /// The tables of what is in `working`.
-    tables: BTreeMap<TableId, Arc<DocumentTable>>,
+    /// The collections of what is in `working`.
+    collections: BTreeMap<TableId, Collection>,
 }
 
 /// A state of a transaction, to go back to.
@@ -39,7 +38,7 @@ impl Documents {
             txn: self.engine().begin(isolation),
             documents: Arc::clone(self),
             working: BTreeMap::new(),
-            tables: BTreeMap::new(),
+            collections: BTreeMap::new(),
         }
     }
 }
@@ -119,7 +118,7 @@ impl DocumentTransaction {
         if !self.working.contains_key(&id) {
             let prefix = Prefix::new(key)?;
             collection.table().check(Csn::MAX)?;
-            self.txn.lock(collection.id(), &prefix.record(Record::Revisions(0)))?;
+            collection.lock(&mut self.txn, key, &prefix)?;
             // The lock's own key is written by the first 1,024 revisions alone: ask for the document.
             let newest = collection.state(&prefix, self.documents.engine().visible())?;
             if newest.csn > self.reads_at() {
@@ -130,7 +129,7 @@ impl DocumentTransaction {
             }
             self.note_read(collection.id(), &prefix, newest.revision)?;
             self.working.insert(id.clone(), Working::new(newest, collection.options()));
-            self.tables.insert(collection.id(), Arc::clone(collection.table()));
+            self.collections.insert(collection.id(), collection.clone());
         }
         Ok(self.working.get_mut(&id).expect("was there or was put there"))
     }
@@ -154,13 +153,20 @@ impl DocumentTransaction {
     pub fn commit(mut self, meta: &Meta) -> Result<Commit> {
         let cache = Arc::clone(self.documents.cache());
         for ((table, key), working) in std::mem::take(&mut self.working) {
-            if working.is_changed() {
+            let is_changed = working.is_changed();
+            if !is_changed && (!meta.keep_unchanged || working.found().revision.0 == 0) {
+                continue;
+            }
+            if let Some(collection) = self.collections.get(&table) {
+                collection.follow(&mut self.txn, &key, working.is_there())?;
+            }
+            if is_changed {
                 working.write(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
-            } else if meta.keep_unchanged && working.found().revision.0 > 0 {
+            } else {
                 working.write_empty(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
             }
         }
-        let still_there = self.tables.values().map(|table| table.enter());
+        let still_there = self.collections.values().map(|of| of.table().enter());
         let _still_there = still_there.collect::<Result<Vec<_>>>()?;
         Ok(self.txn.commit(meta.commit())?)
     }

@@ -1,20 +1,21 @@
 //! A document inside a transaction: the state it was found in, and what the transaction makes of it.
 
-use crate::draft::{Draft, Write};
+use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
 use crate::paths::Counts;
-use crate::revisions::{Entry, PAGE, TOUCHED_MAX, Touched, fresh_page};
+use crate::revisions::{Entry, PAGE, Touched, fresh_page};
 use crate::rewrite::rewrite;
 use crate::state::{Cache, State};
 use crate::table::CollectionOptions;
 use crate::tree::{Nodes, Tree};
+use crate::within::page_after;
 use crate::{Result, Revision};
 use json::Tape;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use store::{Csn, TableId};
+use store::{Csn, Op, TableId};
 use txn::Transaction;
 
 /// What a transaction has made of a document so far.
@@ -57,6 +58,15 @@ impl Working {
             Now::Found => false,
             Now::Removed => self.found.tree.is_some(),
             Now::Edited(draft) => self.recreated || self.found.tree.is_none() || !draft.is_clean(),
+        }
+    }
+
+    /// True where there is a document as the transaction sees it.
+    pub fn is_there(&self) -> bool {
+        match &self.now {
+            Now::Found => self.found.tree.is_some(),
+            Now::Edited(_) => true,
+            Now::Removed => false,
         }
     }
 
@@ -110,11 +120,7 @@ impl Working {
 
     /// Removes the document; false where there is none.
     pub fn remove(&mut self) -> bool {
-        let was_there = match &self.now {
-            Now::Found => self.found.tree.is_some(),
-            Now::Edited(_) => true,
-            Now::Removed => false,
-        };
+        let was_there = self.is_there();
         self.now = Now::Removed;
         was_there
     }
@@ -128,7 +134,8 @@ impl Working {
         Revision(self.found.revision.0 + 1)
     }
 
-    /// Writes what changed into `txn`, and has the cache learn the new state when it is published.
+    /// Writes what changed into `txn`, which holds the lock that decides about the document, and has the
+    /// cache learn the new state when it is published.
     pub fn write(
         self,
         txn: &mut Transaction,
@@ -136,13 +143,61 @@ impl Working {
         prefix: Prefix,
         cache: &Arc<Cache>,
     ) -> Result<()> {
+        let revision = self.next_revision();
+        let (entry, sealed, found, next_key) = self.write_changes(txn, table, &prefix)?;
+        write_entry(txn, table, &prefix, revision, &entry)?;
+
+        let (cache, list) = (Arc::clone(cache), found.list);
+        txn.on_publish(move |commit| {
+            list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            // A tree that cannot be sealed would have failed to encode; then the next read says so.
+            let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
+                return;
+            };
+            let tree = tree.map(|tree| Arc::new(tree.kept(cache.growth())));
+            let state = State { csn: commit.csn, revision, tree, next_key, list };
+            cache.publish((table, prefix), state);
+        });
+        Ok(())
+    }
+
+    /// Writes what changed since `txn` has changed the document before: it is the same revision.
+    pub fn write_more(
+        self,
+        txn: &mut Transaction,
+        table: TableId,
+        prefix: Prefix,
+        cache: &Arc<Cache>,
+    ) -> Result<()> {
+        let revision = self.next_revision();
+        let (entry, _, found, _) = self.write_changes(txn, table, &prefix)?;
+        let mut more = Vec::new();
+        entry.encode(&mut more);
+        let page = prefix.record(Record::Revisions(page_after(found.revision)?));
+        txn.write(table, page.to_vec(), Op::Delta(more))?;
+        let (cache, list) = (Arc::clone(cache), found.list);
+        txn.on_publish(move |commit| {
+            list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            cache.publish_unknown(&(table, prefix), commit.csn, revision);
+        });
+        Ok(())
+    }
+
+    /// Writes chunks and path summary; returns the entry of the list of revisions, the tree that follows,
+    /// what was found, and the next node key.
+    fn write_changes(
+        self,
+        txn: &mut Transaction,
+        table: TableId,
+        prefix: &Prefix,
+    ) -> Result<(Entry, Option<Sealed>, State, u64)> {
         let old_chunks = self.found.tree.as_ref().map_or(0, |tree| tree.chunk_count());
         let next_key = self.next_key();
         let (writes, sealed) = match self.now {
             Now::Edited(mut draft) => {
                 if let Some(counts) = draft.path_counts()? {
                     let is_new = self.recreated || self.found.tree.is_none();
-                    write_paths(txn, table, &prefix, &counts, is_new)?;
+                    write_paths(txn, table, prefix, &counts, is_new)?;
                 }
                 let (mut writes, sealed) = draft.finish()?;
                 if self.recreated {
@@ -155,7 +210,7 @@ impl Working {
             }
             Now::Removed => {
                 if self.options.path_summary {
-                    txn.delete(table, &prefix.record(Record::Paths))?;
+                    txn.write(table, prefix.record(Record::Paths).to_vec(), Op::Delete)?;
                 }
                 ((0..old_chunks).map(|number| (number, Write::Delete)).collect(), None)
             }
@@ -163,30 +218,15 @@ impl Working {
         };
         let touched = touched(&writes);
         for (number, write) in writes {
-            let key = prefix.record(Record::Chunk(number));
-            match write {
-                Write::Put(image) => txn.put(table, &key, image)?,
-                Write::Delta(delta) => txn.delta(table, &key, delta)?,
-                Write::Delete => txn.delete(table, &key)?,
-            }
-        }
-        let revision = Revision(self.found.revision.0 + 1);
-        let deleted = sealed.is_none().then_some(next_key);
-        let entry = Entry { csn: Csn(0), deleted, touched };
-        write_entry(txn, table, &prefix, revision, &entry)?;
-
-        let (cache, list) = (Arc::clone(cache), self.found.list);
-        txn.on_publish(move |commit| {
-            list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
-            // A tree that cannot be sealed would have failed to encode; then the next read says so.
-            let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
-                return;
+            let op = match write {
+                Write::Put(image) => Op::Put(image),
+                Write::Delta(delta) => Op::Delta(delta),
+                Write::Delete => Op::Delete,
             };
-            let tree = tree.map(|tree| Arc::new(tree.kept(cache.growth())));
-            let state = State { csn: commit.csn, revision, tree, next_key, list };
-            cache.publish((table, prefix), state);
-        });
-        Ok(())
+            txn.write(table, prefix.record(Record::Chunk(number)).to_vec(), op)?;
+        }
+        let deleted = sealed.is_none().then_some(next_key);
+        Ok((Entry { csn: Csn(0), deleted, touched }, sealed, self.found, next_key))
     }
 
     /// Writes the first revision of a document whose chunks were loaded beforehand, with its path
@@ -241,11 +281,11 @@ fn write_paths(
 ) -> Result<()> {
     let key = prefix.record(Record::Paths);
     if is_new {
-        txn.put(table, &key, counts.image())?;
+        txn.write(table, key.to_vec(), Op::Put(counts.image()))?;
     } else if !counts.is_empty() {
         let mut delta = Vec::new();
         counts.encode(&mut delta);
-        txn.delta(table, &key, delta)?;
+        txn.write(table, key.to_vec(), Op::Delta(delta))?;
     }
     Ok(())
 }
@@ -258,26 +298,20 @@ fn write_entry(
     revision: Revision,
     entry: &Entry,
 ) -> Result<()> {
-    let index = revision.0 - 1;
-    let page =
-        u32::try_from(index / PAGE).map_err(|_| DocumentError::TooLarge("2^42 revisions"))?;
-    let key = prefix.record(Record::Revisions(page));
-    match index % PAGE {
-        0 => txn.put(table, &key, fresh_page(entry))?,
+    let before = Revision(revision.0 - 1);
+    let key = prefix.record(Record::Revisions(page_after(before)?));
+    let op = match before.0 % PAGE {
+        0 => Op::Put(fresh_page(entry)),
         _ => {
             let mut delta = Vec::new();
             entry.encode(&mut delta);
-            txn.delta(table, &key, delta)?;
+            Op::Delta(delta)
         }
-    }
-    Ok(())
+    };
+    Ok(txn.write(table, key.to_vec(), op)?)
 }
 
 fn touched(writes: &[(u32, Write)]) -> Touched {
     let numbers: BTreeSet<u32> = writes.iter().map(|(number, _)| *number).collect();
-    match numbers.len() {
-        1 if numbers.contains(&0) => Touched::First,
-        0..=TOUCHED_MAX => Touched::These(numbers.into_iter().collect()),
-        _ => Touched::Many,
-    }
+    Touched::of(numbers.into_iter().collect())
 }

@@ -60,7 +60,8 @@ impl From<DocumentError> for Problem {
             Dropped { .. } => Problem::missing(error),
             Forgotten { .. } | ForgottenAt { .. } => Problem::new(StatusCode::GONE, error),
             BadEdit(_) => Problem::refused(error),
-            Conflict { .. } => Problem::new(StatusCode::CONFLICT, error),
+            Conflict { .. } | Refused(_) => Problem::new(StatusCode::CONFLICT, error),
+            Value(_) => Problem::refused(error),
             Stale { .. } => Problem::new(StatusCode::PRECONDITION_FAILED, error),
             TooLarge(_) => Problem::too_large(error),
             Txn(error) => transaction(error.sqlstate(), &error),
@@ -78,6 +79,7 @@ impl From<Error> for Problem {
             Error::BadName { .. } => Problem::bad(error),
             Error::OptionsDiffer { .. } => Problem::new(StatusCode::CONFLICT, error),
             Error::Txn(error) => transaction(error.sqlstate(), &error),
+            Error::Sql(error) => error.into(),
             Error::Engine(anywhen::EngineError::Txn(error)) => {
                 transaction(error.sqlstate(), &error)
             }

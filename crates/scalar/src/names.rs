@@ -103,6 +103,23 @@ arguments! {
     9501 "relation" "after" "upto";
     9502 "relation" "after" "upto";
     9503 "sequence";
+    9510 "relation" "key";
+    9511 "relation" "key" "from_version" "to_version";
+    9512 "relation" "key" "path";
+    9513 "relation" "key" "node_key";
+    9514 "relation" "key" "path";
+    9515 "relation" "key" "node_key";
+    9516 "relation" "key" "path";
+    9517 "relation" "key" "node_key";
+    9518 "relation" "key";
+    9519 "relation" "key" "version";
+    9520 "relation" "key";
+    9521 "relation" "key" "version";
+    9522 "relation" "key" "from_version" "to_version";
+    9523 "relation" "key" "path";
+    9524 "relation" "key" "node_key";
+    9525 "relation" "key" "path" "version";
+    9526 "relation" "key" "node_key" "version";
 }
 
 columns! {
@@ -129,4 +146,16 @@ columns! {
     9501 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
     9502 "_version" INT8, "_changed_at" TIMESTAMPTZ, "_op" TEXT, "old" JSONB, "new" JSONB;
     9503 "last_value" INT8, "log_cnt" INT8, "is_called" BOOL;
+    9510 "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "commit" INT8, "deleted" BOOL;
+    9511 "node_key" INT8, "path" TEXT, "op" TEXT, "old" JSONB, "new" JSONB;
+    9512 "from_version" INT8, "to_version" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ, "value" JSONB;
+    9513 "from_version" INT8, "to_version" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ, "value" JSONB;
+    9514 "value" JSONB, "from_version" INT8, "to_version" INT8, "versions" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ;
+    9515 "value" JSONB, "from_version" INT8, "to_version" INT8, "versions" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ;
+    9516 "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "op" TEXT, "value" JSONB;
+    9517 "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "op" TEXT, "value" JSONB;
+    9518 "node_key" INT8, "path" TEXT, "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "value" JSONB;
+    9519 "node_key" INT8, "path" TEXT, "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "value" JSONB;
+    9520 "path" TEXT, "count" INT8, "level" INT4;
+    9521 "path" TEXT, "count" INT8, "level" INT4;
 }

@@ -13,6 +13,23 @@ pub(crate) const PAST: &[Function] = signatures! { Server
     9501 table_changes(REGCLASS, TIMESTAMPTZ, TIMESTAMPTZ) -> RECORD [set, stable];
     9502 table_changes(REGCLASS, TEXT, TEXT) -> RECORD [set, stable];
     9503 sequence_state(REGCLASS) -> RECORD [volatile];
+    9510 history(REGCLASS, TEXT) -> RECORD [set, stable];
+    9511 diff(REGCLASS, TEXT, INT8, INT8) -> RECORD [set, stable];
+    9512 node_history(REGCLASS, TEXT, TEXT) -> RECORD [set, stable];
+    9513 node_history(REGCLASS, TEXT, INT8) -> RECORD [set, stable];
+    9514 value_runs(REGCLASS, TEXT, TEXT) -> RECORD [set, stable];
+    9515 value_runs(REGCLASS, TEXT, INT8) -> RECORD [set, stable];
+    9516 node_changes(REGCLASS, TEXT, TEXT) -> RECORD [set, stable];
+    9517 node_changes(REGCLASS, TEXT, INT8) -> RECORD [set, stable];
+    9518 blame(REGCLASS, TEXT) -> RECORD [set, stable];
+    9519 blame(REGCLASS, TEXT, INT8) -> RECORD [set, stable];
+    9520 path_summary(REGCLASS, TEXT) -> RECORD [set, stable];
+    9521 path_summary(REGCLASS, TEXT, INT8) -> RECORD [set, stable];
+    9522 json_patch(REGCLASS, TEXT, INT8, INT8) -> JSONB [stable];
+    9523 node_at(REGCLASS, TEXT, TEXT) -> JSONB [stable];
+    9524 node_at(REGCLASS, TEXT, INT8) -> JSONB [stable];
+    9525 node_at(REGCLASS, TEXT, TEXT, INT8) -> JSONB [stable];
+    9526 node_at(REGCLASS, TEXT, INT8, INT8) -> JSONB [stable];
 };
 
 pub(crate) const TABLE: &[Function] = signatures! { Server

@@ -66,10 +66,6 @@ impl Output for Taken<'_> {
         self.rows.push(row.to_vec());
         Ok(ControlFlow::Continue(()))
     }
-
-    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
 }
 
 impl Session {

@@ -136,10 +136,6 @@ impl Output for Nobody {
     ) -> types::Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))
     }
-
-    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
 }
 
 impl Session {

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
+use document::{Collection, Documents};
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
-use table::catalog::{Address, Class, Privileges};
-use table::rows::Handles;
+use table::catalog::{Address, Class, POSTGRES_DATABASE, Persistence, Privileges, Relation};
+use table::rows::{DocumentRows, Handles};
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
 use txn::{Engine, EngineOptions, Snapshot};
@@ -35,6 +36,9 @@ const EPOCH_2000_US: i64 = 946_684_800_000_000;
 /// How many transactions there may be, as a power of two, for each commit: their numbers count anew
 /// when the database is opened.
 const TRANSACTION_BITS: u32 = 20;
+
+/// Newest versions of documents that [`Instance::open_at`] keeps in memory, in bytes.
+const DOCUMENT_CACHE_BYTES: usize = 64 << 20;
 
 /// How an instance is set up.
 #[derive(Clone)]
@@ -222,17 +226,18 @@ impl Instance {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
             Error::new(state, error.to_string())
         })?;
-        Self::open(opened, options)
+        Self::open(Documents::new(opened, DOCUMENT_CACHE_BYTES), options)
     }
 
-    /// Makes what sessions share over an engine, which it makes a database where it is new.
+    /// Makes what sessions share over the engine of `documents`, which it makes a database where it is new.
     ///
     /// # Errors
     /// Where the catalog cannot be read.
-    pub fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<Self>> {
+    pub fn open(documents: Arc<Documents>, options: Options) -> Result<Arc<Self>> {
+        let engine = Arc::clone(documents.engine());
         let started = now(&options.env);
         let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
-        let handles = Arc::new(Handles::new());
+        let handles = Arc::new(Handles::new(documents));
         handles.load_counts(&engine)?;
         let temporary = match &options.temporary {
             Some(folder) => {
@@ -264,6 +269,42 @@ impl Instance {
         // What sessions left that did not end.
         instance.drop_temporary(|_| true)?;
         Ok(instance)
+    }
+
+    /// The documents of a table `USING document` of the database that there is at first, by its name: alone
+    /// for the schema `public`, else behind that of its schema and a dot.
+    pub fn documents(&self, name: &str) -> Option<Collection> {
+        let catalog = self.catalogs.newest();
+        let find = |schema: &str, name: &str| {
+            let schema = catalog.schema_named(POSTGRES_DATABASE, schema)?;
+            let relation = catalog.relation_named(schema.oid, name)?;
+            self.handles.table(&catalog, relation.oid)
+        };
+        let parts = name.split_once('.').and_then(|(schema, name)| find(schema, name));
+        let table = find("public", name).or(parts)?;
+        let collection = table.documents()?.collection().clone();
+        let (catalogs, handles) = (Arc::clone(&self.catalogs), Arc::clone(&self.handles));
+        let relation = table.relation().oid;
+        let rows = DocumentRows::new(catalogs, handles, relation, collection.id());
+        Some(collection.with_rows(Arc::new(rows)))
+    }
+
+    /// The names by which [`Instance::documents`] finds something.
+    pub fn documents_names(&self) -> Vec<String> {
+        let catalog = self.catalogs.newest();
+        let relations = catalog.relations().filter(|relation| {
+            let is_permanent = relation.persistence != Persistence::Temporary;
+            is_permanent && relation.table().is_some_and(|table| table.documents.is_some())
+        });
+        let name = |relation: &Arc<Relation>| {
+            let schema = catalog.schema(relation.schema)?;
+            let is_here = schema.database == POSTGRES_DATABASE;
+            is_here.then(|| match &*schema.name {
+                "public" => relation.name.to_string(),
+                schema => format!("{schema}.{}", relation.name),
+            })
+        };
+        relations.filter_map(name).collect()
     }
 
     /// What must be known before `user` may connect to `database`; the name of the user where it

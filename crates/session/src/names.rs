@@ -31,7 +31,6 @@ use crate::rights::Rights;
 use crate::system::{self, System};
 
 /// The catalog at one moment, seen along a search path.
-#[derive(Default)]
 pub struct Names {
     /// The catalog.
     pub catalog: Arc<Catalog>,
@@ -146,8 +145,17 @@ impl Names {
             process,
             role,
             is_superuser,
-            ..Names::default()
+            programs: Programs::default(),
+            made: Mutex::default(),
+            domains: Mutex::default(),
         }
+    }
+
+    /// No names: before it is known who asks.
+    pub fn none(handles: Arc<Handles>) -> Self {
+        let catalog: Arc<Catalog> = Arc::default();
+        let seen = Seen { present: Arc::clone(&catalog), catalog, moment: None };
+        Names::new(seen, handles, Oid::NONE, "", &[], 0)
     }
 
     /// The same search path over another catalog.
@@ -167,7 +175,9 @@ impl Names {
             explicit: self.explicit.clone(),
             role: self.role,
             is_superuser: self.is_superuser,
-            ..Names::default()
+            programs: Programs::default(),
+            made: Mutex::default(),
+            domains: Mutex::default(),
         }
     }
 

@@ -293,10 +293,6 @@ impl Session {
                 (self.0)(row);
                 Ok(ControlFlow::Continue(()))
             }
-
-            fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
-                ControlFlow::Continue(())
-            }
         }
         let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
         portal.params = Arc::clone(params);

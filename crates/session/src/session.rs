@@ -57,6 +57,7 @@ impl Session {
     ) -> Result<Session> {
         let database = if start.database.is_empty() { &start.user } else { &start.database };
         let client = Client::new(instance, slot, &login, database);
+        let names = Arc::new(Names::none(Arc::clone(&client.instance.handles)));
         let mut session = Session {
             client,
             transaction: None,
@@ -64,7 +65,7 @@ impl Session {
             portals: HashMap::new(),
             cursors: HashMap::new(),
             copying: None,
-            names: Arc::default(),
+            names,
             seen_path: Arc::new([]),
             seen_who: Arc::default(),
             style: Arc::default(),

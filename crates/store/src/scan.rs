@@ -464,6 +464,13 @@ impl Keys {
         Keys(scan)
     }
 
+    /// True where nobody knows a key of the range, not even one whose every version is erased: the bytes of
+    /// such a key lie in the files until they are scrubbed.
+    pub(crate) fn is_void(mut self) -> Result<bool, StoreError> {
+        self.0.begin()?;
+        Ok(!self.0.next_key())
+    }
+
     /// The next key, which stays where it is until the next call.
     pub fn advance(&mut self) -> Result<Option<&[u8]>, StoreError> {
         let scan = &mut self.0;

@@ -55,6 +55,7 @@ fn new_table(name: &str) -> NewTable {
         constraints: vec![NewConstraint::new(key)],
         options: Vec::new(),
         history: Retention::Forever,
+        documents: None,
     }
 }
 

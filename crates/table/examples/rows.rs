@@ -9,6 +9,8 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
+
+use document::Documents;
 use std::time::Instant;
 
 use store::Retention;
@@ -40,7 +42,8 @@ fn open() -> Result<World> {
     let engine =
         Engine::open(&env, Path::new("/db"), options, resolver).expect("a new database opens");
     let cache = CatalogCache::open(&engine, tables, "postgres")?;
-    Ok(World { engine, cache, handles: Arc::new(Handles::new()) })
+    let handles = Arc::new(Handles::new(Documents::new(Arc::clone(&engine), 8 << 20)));
+    Ok(World { engine, cache, handles })
 }
 
 impl World {
@@ -64,6 +67,7 @@ impl World {
             constraints: if has_key { vec![key] } else { Vec::new() },
             options: Vec::new(),
             history: Retention::Forever,
+            documents: None,
         })?;
         if has_index {
             let index = NewIndex {

@@ -95,6 +95,55 @@ impl Table for StoredTable {
     }
 }
 
+/// Where the documents of a table lie: as far above [`DOCUMENTS`] as its rows above [`CATALOG`]. They live and
+/// end, are kept and forgotten with the rows.
+#[derive(Debug)]
+struct StoredDocuments(Arc<StoredTable>);
+
+/// The numbers of tables of documents begin here.
+const DOCUMENTS: TableId = TableId(0x2000_0000);
+
+/// The largest number of a table with documents: that of the catalog and so much.
+pub(crate) const TWINS_MAX: u32 = CATALOG.0 - DOCUMENTS.0;
+
+/// Where the documents lie of the table whose rows lie there.
+pub(crate) fn twin_of(rows: TableId) -> TableId {
+    TableId(rows.0 - CATALOG.0 + DOCUMENTS.0)
+}
+
+impl Table for StoredDocuments {
+    fn merge(
+        &self,
+        key: &[u8],
+        base_csn: Csn,
+        base: &[u8],
+        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        document::table::merge(key, base_csn, base, deltas, out)
+    }
+
+    fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
+        document::table::rebase(image_bytes, delta_bytes)
+    }
+
+    fn keeps_history(&self, key: &[u8]) -> bool {
+        document::table::keeps_history(key)
+    }
+
+    fn retention(&self) -> Retention {
+        self.0.retention()
+    }
+
+    fn forgotten(&self) -> Csn {
+        self.0.forgotten()
+    }
+
+    fn ended(&self) -> Option<Csn> {
+        self.0.ended()
+    }
+}
+
 /// A table of the store that a relation has given up: its rows before `ended` are there as long as
 /// its history is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,11 +182,16 @@ impl Tables {
     }
 
     /// The table of a number; `None` for those that are not SQL's.
-    pub fn find(&self, table: TableId) -> Option<Arc<StoredTable>> {
-        if table < CATALOG {
-            return None;
+    pub fn find(&self, table: TableId) -> Option<Arc<dyn Table>> {
+        let rows = |table| self.known.read().get(&table).unwrap_or(&self.unknown).clone();
+        match table {
+            _ if table >= CATALOG => Some(rows(table)),
+            _ if table >= DOCUMENTS => {
+                let rows = rows(TableId(table.0 - DOCUMENTS.0 + CATALOG.0));
+                Some(Arc::new(StoredDocuments(rows)))
+            }
+            _ => None,
         }
-        Some(self.known.read().get(&table).unwrap_or(&self.unknown).clone())
     }
 
     /// What an engine needs to know tables by their numbers: SQL's from here, all others from

@@ -40,6 +40,11 @@ pub fn write<'a>(
     packed::put_sequence(out, values.len(), values);
 }
 
+/// Appends one value as it lies in a row; nothing for NULL.
+pub fn write_value(value: DatumRef<'_>, out: &mut Vec<u8>) {
+    packed::put(out, value);
+}
+
 /// The version of the schema that a row was written under: what is needed to know its columns.
 ///
 /// # Errors

@@ -25,11 +25,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("log", &["vfs"]),
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
-    ("table", &["vfs", "store", "txn", "types", "scalar"]),
+    ("table", &["vfs", "store", "txn", "json", "document", "types", "scalar"]),
     ("exec", &["vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table"]),
     (
         "session",
-        &["vfs", "json", "numeric", "types", "scalar", "sql", "store", "txn", "table", "exec"],
+        &[
+            "vfs", "json", "document", "numeric", "types", "scalar", "sql", "store", "txn",
+            "table", "exec",
+        ],
     ),
     ("server", &["types", "txn", "session"]),
     ("document", &["vfs", "store", "txn", "json"]),

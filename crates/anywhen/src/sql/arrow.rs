@@ -153,10 +153,6 @@ impl Output for Sink {
         }
         Ok(ControlFlow::Continue(()))
     }
-
-    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
 }
 
 fn unfit(error: &ArrowError) -> types::Error {

@@ -24,6 +24,7 @@
 mod answer;
 #[cfg(feature = "arrow")]
 mod arrow;
+mod documents;
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -76,7 +77,7 @@ impl Database {
             temporary: Some(self.path().join("temporary")),
             tables: self.shared.sql_tables.clone(),
         };
-        let opened = Instance::open(Arc::clone(self.engine()), options)?;
+        let opened = Instance::open(Arc::clone(&self.shared.documents), options)?;
         *instance = Some(Arc::clone(&opened));
         Ok(opened)
     }
@@ -440,10 +441,6 @@ impl Output for Shown<'_> {
         self.is_over = goes_on.is_break();
         Ok(goes_on)
     }
-
-    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
 }
 
 /// Where the data of `COPY` go.
@@ -521,10 +518,6 @@ impl Output for Rows {
     ) -> types::Result<ControlFlow<()>> {
         self.rows.push(row.to_vec());
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Break(())
     }
 }
 

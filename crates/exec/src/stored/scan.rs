@@ -23,6 +23,12 @@ const ROWS_PER_LOOK_UP: u64 = 8;
 /// So many look-ups are always few.
 const ROWS_FEW: u64 = 64;
 
+/// True where one of these columns of a table holds documents.
+fn reads_documents(table: &Table, attnums: &[i16]) -> bool {
+    let column = table.documents().map(|documents| documents.column());
+    column.is_some_and(|column| attnums.iter().any(|at| *at > 0 && position(*at) == column))
+}
+
 /// Where the rows come from.
 enum Source {
     /// The present, or the past at a snapshot. Without a cursor all rows have been read.
@@ -139,6 +145,10 @@ impl Scan {
             let is_same = era.ended.is_none() || has_key(&era.table, &table, None);
             let range = if is_same { range.clone() } else { KeyRange::ALL };
             let cursor = PastCursor::over(&era.table, range);
+            let cursor = match reads_documents(&era.table, reach.attnums) {
+                true => cursor,
+                false => cursor.without_documents(),
+            };
             Walk { era, cursor, found: VecDeque::new() }
         };
         let eras = eras.into_iter().map(walk).collect();
@@ -274,7 +284,11 @@ impl Scan {
             None => Cursor::over(&table, range, backward),
         };
         // Of a row that is only counted nothing is read.
-        let cursor = if attnums.is_empty() { cursor.keys_only() } else { cursor };
+        let cursor = match attnums {
+            [] => cursor.keys_only(),
+            _ if !reads_documents(&table, attnums) => cursor.without_documents(),
+            _ => cursor,
+        };
         let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
         let width = table.relation().columns.len();
         let known = attnums.last().is_none_or(|last| position(*last) < width);

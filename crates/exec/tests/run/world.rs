@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use document::Documents;
 use exec::tables::{Schema, TableFacts};
 use sql::bind::{
     ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
@@ -48,7 +49,7 @@ impl World {
         let disk = Arc::clone(&env.fs);
         let temporary =
             exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");
-        let handles = Arc::new(Handles::new());
+        let handles = Arc::new(Handles::new(Documents::new(Arc::clone(&engine), 8 << 20)));
         Arc::new(World { engine, cache, handles, sequences, temporary, disk })
     }
 

@@ -10,7 +10,7 @@ use sql::parse::ast::{
 use types::{Datum, Modifier, Oid, SqlState, Type};
 
 use super::drop::behavior;
-use super::table::{self, Parts};
+use super::table::{self, Parts, Storage};
 use super::text::{self, Over};
 use super::{Maker, misc};
 use crate::error::{Error, Result};
@@ -174,7 +174,7 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
             Ok(maker.ddl.set_deferrable(constraint.oid, timing.deferrable, timing.deferred)?)
         }
         Alter::SetOptions(options) => {
-            let (kept, history) = table::storage(options)?;
+            let Storage { options: kept, history, .. } = table::storage(None, options)?;
             if let Some(history) = history {
                 maker.ddl.set_history(oid, history)?;
             }

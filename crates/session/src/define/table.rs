@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{
-    NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey, NewTable,
-    SequenceOptions,
+    NewColumn, NewConstraint, NewConstraintKind, NewDocuments, NewIdentity, NewIndex, NewIndexKey,
+    NewTable, SequenceOptions,
 };
 use ::table::catalog::{Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, SqlText};
 use sql::bind::{ColumnDefault, walk};
@@ -101,7 +101,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         }
     }
     one_primary_key(&parts)?;
-    let (options, history) = storage(&create.options)?;
+    let Storage { options, history, documents } = storage(create.method.as_ref(), &create.options)?;
     // Sequences of serial columns come first, because the columns' defaults name them.
     let mut sequences = Vec::new();
     for (place, ty) in &parts.serials {
@@ -122,6 +122,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         constraints: parts.constraints,
         options,
         history: history.unwrap_or_else(|| usual_history(persistence)),
+        documents,
     })?;
     maker.on_commit(made.oid, persistence, create.on_commit)?;
     for (sequence, attnum) in sequences {
@@ -390,27 +391,56 @@ fn one_primary_key(parts: &Parts) -> Result<()> {
     Ok(())
 }
 
-/// Storage parameters: names and values.
-type Parameters = Vec<(Arc<str>, Arc<str>)>;
+/// How a table is to be stored.
+pub struct Storage {
+    /// Storage parameters: names and values.
+    pub options: Vec<(Arc<str>, Arc<str>)>,
+    /// How much of its past is to be kept, where that is said.
+    pub history: Option<Retention>,
+    /// What its documents are to carry, where it is made `USING document`.
+    pub documents: Option<NewDocuments>,
+}
 
-/// Storage parameters, and the history among them.
+/// What `USING` and `WITH` say.
 ///
 /// # Errors
-/// `22023` for a history that is none.
-pub fn storage(options: &[StorageOption]) -> Result<(Parameters, Option<Retention>)> {
-    let mut kept = Vec::new();
-    let mut history = None;
+/// 42704 for an access method that there is not, `22023` for a parameter or a value that is none.
+pub fn storage(method: Option<&Name>, options: &[StorageOption]) -> Result<Storage> {
+    let mut documents = match method.map(|name| &*name.text) {
+        None | Some("heap") => None,
+        Some("document") => Some(NewDocuments::default()),
+        Some(other) => {
+            let message = format!("access method \"{other}\" does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+    };
+    let (mut kept, mut history) = (Vec::new(), None);
     for (name, value) in options {
         let value = value.as_deref().unwrap_or("true");
-        if name == "history" {
-            history = Some(retention(value)?);
-        } else if let Some(problem) = unknown_option(name) {
-            return Err(problem);
-        } else {
-            kept.push((name.as_str().into(), value.into()));
+        match (name.as_str(), &mut documents) {
+            ("history", _) => history = Some(retention(value)?),
+            ("hashes", Some(documents)) => documents.hashes = switch(name, value)?,
+            ("path_summary", Some(documents)) => documents.path_summary = switch(name, value)?,
+            _ => match unknown_option(name) {
+                Some(problem) => return Err(problem),
+                None => kept.push((name.as_str().into(), value.into())),
+            },
         }
     }
-    Ok((kept, history))
+    Ok(Storage { options: kept, history, documents })
+}
+
+/// What a storage parameter says that is on or off.
+fn switch(name: &str, value: &str) -> Result<bool> {
+    let style = types::Style::default();
+    let context = types::Context::new(&style);
+    match types::text::parse(value, Type::BOOL, Modifier::NONE, &context) {
+        Ok(types::Datum::Bool(value)) => Ok(value),
+        _ => {
+            let message = format!("invalid value for boolean option \"{name}\": {value}");
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
 }
 
 /// How much of the past a word or an interval asks for.
@@ -623,7 +653,7 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
         }
         None => None,
     };
-    let (options, _) = storage(&create.options)?;
+    let Storage { options, .. } = storage(None, &create.options)?;
     let index = maker.ddl.create_index(
         table.oid,
         NewIndex {

@@ -7,6 +7,7 @@ use ::table::catalog::{CheckOption, Class, Persistence};
 use sql::parse::ast::{CreateTableAs, CreateView, Name, Statement};
 use types::{Datum, SqlState, Type};
 
+use super::table::Storage;
 use super::temporary::usual_history;
 use super::{table, text};
 use crate::error::{Error, Result};
@@ -124,7 +125,8 @@ impl Session {
                 sql::bind::statement(&statement, &*maker.names, maker.context(), &portal.types)
                     .map_err(|error| maker.in_text(error))?;
             let columns = columns(&bound.plan, &create.columns, "CREATE TABLE AS")?;
-            let (options, history) = table::storage(&create.options)?;
+            let (method, wanted) = (create.method.as_ref(), &create.options);
+            let Storage { options, history, documents } = table::storage(method, wanted)?;
             let made = maker.ddl.create_table(NewTable {
                 schema,
                 name: name.into(),
@@ -133,6 +135,7 @@ impl Session {
                 constraints: Vec::new(),
                 options,
                 history: history.unwrap_or_else(|| usual_history(persistence)),
+                documents,
             })?;
             maker.on_commit(made.oid, persistence, create.on_commit)?;
             Ok(Some(made.oid))

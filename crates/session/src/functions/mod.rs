@@ -5,6 +5,7 @@
 //!   catalog    definitions as SQL, names, visibility, comments
 //!   privilege  has_table_privilege and its kin
 //!   changes    table_changes
+//!   documents  history, diff, node_history ...
 //!   acl        privileges as values
 //!   advisory   locks on numbers
 //! ```
@@ -13,6 +14,7 @@ mod acl;
 mod advisory;
 mod catalog;
 mod changes;
+mod documents;
 mod privilege;
 pub(crate) mod sequence;
 mod session;
@@ -34,7 +36,9 @@ pub fn call(
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
     let mut done = session::call(around, function.name, args)?;
-    for other in [sequence::call, catalog::call, privilege::call, advisory::call, acl::call] {
+    for other in
+        [sequence::call, catalog::call, privilege::call, advisory::call, acl::call, documents::call]
+    {
         if done.is_none() {
             done = other(around, function.name, args)?;
         }
@@ -59,10 +63,10 @@ pub fn rows(
         "aclexplode" => acl::explode(around, args),
         "pg_options_to_table" => Ok(acl::options(args)),
         "pg_listening_channels" => Ok(session::channels(around)),
-        name => {
+        name => documents::rows(around, name, args).unwrap_or_else(|| {
             let message = format!("function {name}() is not supported");
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
-        }
+        }),
     }
 }
 

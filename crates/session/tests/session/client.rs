@@ -233,10 +233,6 @@ impl Output for Nothing {
     ) -> types::Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))
     }
-
-    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
 }
 
 /// Keeps rows as text.
@@ -254,9 +250,5 @@ impl Output for Kept {
         let flow = shown.row(row, columns, context)?;
         self.0.append(&mut shown.rows);
         Ok(flow)
-    }
-
-    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
     }
 }

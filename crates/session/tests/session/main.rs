@@ -11,9 +11,10 @@
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
 //! random histories, with the proof that they have a serial order, are in `histories`; what a disk
 //! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
-//! `fuzz`, answers that must agree in `oracles`.
+//! `fuzz`, answers that must agree in `oracles`; tables of documents beside ordinary ones in `documents`.
 
 mod client;
+mod documents;
 mod erase;
 mod failing_disk;
 mod fuzz;

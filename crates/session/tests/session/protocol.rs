@@ -26,10 +26,6 @@ impl Output for Kept {
             _ => ControlFlow::Continue(()),
         })
     }
-
-    fn copy_data(&mut self, _: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
 }
 
 fn kept() -> Kept {

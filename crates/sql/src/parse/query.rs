@@ -422,6 +422,7 @@ pub(super) fn made_of_into(statement: Statement, text: &str) -> Statement {
         temporary,
         on_commit: None,
         columns: Vec::new(),
+        method: None,
         options: Vec::new(),
         query,
         text: text.to_owned(),

@@ -1,7 +1,7 @@
 //! Sorting the entries of a new table into a bulk load.
 
 use crate::tests::corners::segments;
-use crate::tests::world::{PLAIN, SimRandom, World, seeds, small_options};
+use crate::tests::world::{PLAIN, SimRandom, World, delete, erase, put, seeds, small_options};
 use crate::{Csn, Sorted, Sorter};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -71,4 +71,26 @@ fn a_key_that_comes_twice_is_found() {
         drop(dropped);
         assert!(segments(&world.disk).is_empty());
     }
+}
+
+/// A table whose every key was erased is not one that never had any: the erased versions still lie in memory
+/// and in files, above which a load, whose entries count as older, would not be seen.
+#[test]
+fn an_erased_table_is_not_fresh() {
+    let mut world = world(2);
+    assert!(world.store.is_fresh(PLAIN).unwrap());
+    world.commit_durably(vec![put(PLAIN, b"a", b"secret")]);
+    world.commit_durably(vec![erase(PLAIN, b"a", 0, None), delete(PLAIN, b"a")]);
+    assert!(
+        world
+            .store
+            .keys(PLAIN, Bound::Unbounded, Bound::Unbounded, false)
+            .advance()
+            .unwrap()
+            .is_none()
+    );
+    assert!(!world.store.is_fresh(PLAIN).unwrap());
+    world.store.flush().unwrap();
+    world.store.scrub().unwrap();
+    assert!(world.store.is_fresh(PLAIN).unwrap(), "not a byte is left");
 }

@@ -83,6 +83,14 @@ impl CatalogCache {
         }))
     }
 
+    /// True where a database has a catalog: there is SQL in it.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn exists(engine: &Arc<Engine>) -> Result<bool> {
+        Ok(engine.snapshot().read(CATALOG, VERSION_KEY)?.is_some())
+    }
+
     /// The newest catalog.
     pub fn newest(&self) -> Arc<Catalog> {
         self.newest.read().clone()

@@ -135,6 +135,19 @@ pub struct TableData {
     pub history: Retention,
     /// The commit before which nothing is kept, whatever else is said.
     pub forgotten: u64,
+    /// What is special where it is made `USING document`.
+    pub documents: Option<DocumentData>,
+}
+
+/// What only a table `USING document` has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentData {
+    /// The column whose values are documents.
+    pub column: i16,
+    /// Every document carries a hash of all its nodes.
+    pub hashes: bool,
+    /// Every document has a summary of its paths, which is read and not computed.
+    pub path_summary: bool,
 }
 
 /// What only a view has.

@@ -24,13 +24,20 @@ pub struct Cursor {
     inner: txn::Cursor,
     by_index: bool,
     keys_only: bool,
+    without_documents: bool,
 }
 
 impl Cursor {
     /// The rows whose keys are in a range (see [`Table::shape`]), in the order of keys, or in reverse.
     pub fn over(table: &Arc<Table>, range: KeyRange, reverse: bool) -> Cursor {
         let inner = txn::Cursor::new(table.storage(), range, reverse);
-        Cursor { table: Arc::clone(table), inner, by_index: false, keys_only: false }
+        Cursor {
+            table: Arc::clone(table),
+            inner,
+            by_index: false,
+            keys_only: false,
+            without_documents: false,
+        }
     }
 
     /// The rows whose entries in the index are in a range (see [`Index::shape`]), in the index's order,
@@ -40,7 +47,13 @@ impl Cursor {
             None => Cursor::over(table, range, reverse),
             Some(storage) => {
                 let inner = txn::Cursor::new(storage, range, reverse);
-                Cursor { table: Arc::clone(table), inner, by_index: true, keys_only: false }
+                Cursor {
+                    table: Arc::clone(table),
+                    inner,
+                    by_index: true,
+                    keys_only: false,
+                    without_documents: false,
+                }
             }
         }
     }
@@ -48,6 +61,12 @@ impl Cursor {
     /// Gives keys alone: the rows have no columns that could be read.
     pub fn keys_only(mut self) -> Cursor {
         self.keys_only = true;
+        self
+    }
+
+    /// Leaves documents out: the column of a table `USING document` cannot be read, only whether it is NULL.
+    pub fn without_documents(mut self) -> Cursor {
+        self.without_documents = true;
         self
     }
 
@@ -64,7 +83,8 @@ impl Cursor {
     /// Adds up to so many of the next rows to `batch`. Fewer are added only at the end. All views are
     /// of one transaction, or of none.
     pub fn fill(&mut self, view: View<'_>, batch: &mut Batch, rows_max: usize) -> Result<()> {
-        let Cursor { table, inner, by_index, keys_only } = self;
+        let Cursor { table, inner, by_index, keys_only, without_documents } = self;
+        let with_documents = table.documents().is_some() && !*without_documents;
         batch.lay_out(table.layout());
         if rows_max == 0 {
             return Ok(());
@@ -74,16 +94,18 @@ impl Cursor {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         };
-        if !*by_index {
+        if !*by_index && !with_documents {
             return inner.fill(view, |key, row| {
                 batch.push(key, |out| if *keys_only { Ok(()) } else { image(row, out) })?;
                 Ok(go_on(batch))
             });
         }
-        // Keys first: the cursor's snapshot is known to be held only between its fills.
+        // Keys first: the cursor's snapshot is known to be held only between its fills, and documents are
+        // read in it, as rows that an index leads to are.
         let mut keys: Vec<Vec<u8>> = Vec::new();
         inner.fill::<Error>(view, |entry, value| {
-            keys.push(Entry::row_key(entry, value.base())?.to_vec());
+            let key = if *by_index { Entry::row_key(entry, value.base())? } else { entry };
+            keys.push(key.to_vec());
             Ok(if keys.len() < rows_max {
                 ControlFlow::Continue(())
             } else {
@@ -98,7 +120,10 @@ impl Cursor {
         for key in keys {
             let row = view.read(table.storage(), &key)?;
             let row = row.ok_or(Error::Damaged { what: "an index entry without a row" })?;
-            batch.push(&key, |out| image(&row, out))?;
+            batch.push(&key, |out| match with_documents {
+                true => table.write_row(view, &row, false, out),
+                false => image(&row, out),
+            })?;
         }
         Ok(())
     }

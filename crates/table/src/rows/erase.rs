@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use store::{Csn, Kind, Op, TableId};
 use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, Wait};
-use types::Oid;
+use types::{Datum, Oid};
 
 use super::eras::Era;
 use super::{Change, Table};
@@ -82,6 +82,7 @@ pub fn erase(
         let storage = era.table.storage();
         for key in sorted(found.get(&storage).unwrap_or(&none)) {
             forget(change.txn, storage, key)?;
+            era.table.erase_document(change.txn, key, None)?;
         }
     }
     for (index, ended) in gone_indexes(change.txn, tables, now.table.relation().oid)? {
@@ -284,7 +285,25 @@ impl Table {
                 }
             }
         }
+        self.erase_document(change.txn, key, latest.as_deref())?;
         Ok(latest.is_some())
+    }
+
+    /// Erases the document of the row at `key`, whose newest state was `latest`.
+    fn erase_document(
+        &self,
+        txn: &mut Transaction,
+        key: &[u8],
+        latest: Option<&[Datum]>,
+    ) -> Result<()> {
+        let Some(documents) = self.documents() else { return Ok(()) };
+        if let Some(row) = latest {
+            return documents.erase(txn, row);
+        }
+        match self.every_version(&txn.latest(), key)?.first() {
+            Some(version) => documents.erase(txn, &version.row.to_datums()?),
+            None => Ok(()),
+        }
     }
 }
 

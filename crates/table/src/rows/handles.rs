@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use document::Documents;
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use store::TableId;
@@ -23,9 +24,15 @@ use crate::catalog::Catalog;
 /// States of one definition kept at most: of the present, of drafts, of the past.
 const STATES_MAX: usize = 4;
 
+impl std::fmt::Debug for Handles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handles").field("known", &self.known).finish_non_exhaustive()
+    }
+}
+
 /// The handles of all tables.
-#[derive(Debug, Default)]
 pub struct Handles {
+    documents: Arc<Documents>,
     known: RwLock<HashMap<Oid, Vec<Arc<Table>>, FixedState>>,
     ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
@@ -33,9 +40,20 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// No handles yet.
-    pub fn new() -> Handles {
-        Handles::default()
+    /// No handles yet. The documents of tables `USING document` are among `documents`.
+    pub fn new(documents: Arc<Documents>) -> Handles {
+        Handles {
+            documents,
+            known: RwLock::default(),
+            ids: Mutex::default(),
+            moves: Mutex::default(),
+            counts: Arc::default(),
+        }
+    }
+
+    /// All documents.
+    pub fn documents(&self) -> &Arc<Documents> {
+        &self.documents
     }
 
     /// The handle of the table with this OID as `catalog` defines it; `None` for other relations.
@@ -50,7 +68,7 @@ impl Handles {
             catalog.schema(def.relation.schema).map_or_else(|| "".into(), |s| s.name.clone());
         let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
         let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
-        let table = Arc::new(Table::new(def, data, schema, ids, moves));
+        let table = Arc::new(Table::new(def, data, schema, ids, moves, &self.documents));
         let mut known = self.known.write();
         let states = known.entry(oid).or_default();
         if states.len() == STATES_MAX {

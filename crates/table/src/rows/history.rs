@@ -48,7 +48,7 @@ pub struct RowChange {
 
 impl Table {
     /// The versions of the row at `key` that were the newest at some commit in `from..=to`, oldest
-    /// first, as `now` knows them. What retention has dropped is not among them.
+    /// first, as `now` knows them, without their documents. What retention has dropped is not among them.
     pub fn versions(
         &self,
         now: &Snapshot,
@@ -60,9 +60,12 @@ impl Table {
         self.kept_versions(now, key, from.max(forgotten), to)
     }
 
-    /// The versions that the store still has, those included of which the past is to be forgotten.
+    /// The versions that the store still has, those included of which the past is to be forgotten; with
+    /// their documents, which indexes may be made of.
     pub(super) fn every_version(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<RowVersion>> {
-        self.kept_versions(now, key, Csn::ZERO, Csn::MAX)
+        let mut versions = self.kept_versions(now, key, Csn::ZERO, Csn::MAX)?;
+        self.fill_documents(now, &mut versions)?;
+        Ok(versions)
     }
 
     fn kept_versions(
@@ -75,7 +78,9 @@ impl Table {
         let store = now.engine().store();
         let storage = self.storage();
         let to = to.min(now.csn());
-        let from = from.max(store.horizon(storage));
+        let documents = self.documents().map(|documents| documents.collection().id());
+        let horizon = documents.map_or(Csn::ZERO, |documents| store.horizon(documents));
+        let from = from.max(store.horizon(storage)).max(horizon);
         if from > to {
             return Ok(Vec::new());
         }
@@ -129,6 +134,17 @@ impl Table {
         Ok(versions)
     }
 
+    /// Puts the documents of their time into versions of rows.
+    fn fill_documents(&self, now: &Snapshot, versions: &mut [RowVersion]) -> Result<()> {
+        let Some(documents) = self.documents() else { return Ok(()) };
+        let horizon = now.engine().store().horizon(self.storage());
+        for RowVersion { row, from, .. } in versions {
+            let (csn, at) = ((*from).max(horizon), row.key().len());
+            documents.fill(self.layout(), at, row.bytes_mut(), |key| documents.then(key, csn))?;
+        }
+        Ok(())
+    }
+
     /// The changes of the row at `key` by commits above `after` up to `to`, oldest first.
     pub fn row_changes(
         &self,
@@ -140,7 +156,9 @@ impl Table {
         let within = |csn: Csn| csn > after && csn <= to;
         let mut changes: Vec<RowChange> = Vec::new();
         let mut before: Option<RowVersion> = None;
-        for version in self.versions(now, key, after, to)? {
+        let mut versions = self.versions(now, key, after, to)?;
+        self.fill_documents(now, &mut versions)?;
+        for version in versions {
             let ended = before.take().and_then(|before| Some((before.to?, before.row)));
             let replaced = match ended {
                 Some((csn, row)) if csn == version.from => Some(row),
@@ -167,12 +185,19 @@ pub struct PastCursor {
     table: Arc<Table>,
     range: KeyRange,
     ended: bool,
+    without_documents: bool,
 }
 
 impl PastCursor {
     /// The rows, those that are gone included, whose keys are in a range.
     pub fn over(table: &Arc<Table>, range: KeyRange) -> PastCursor {
-        PastCursor { table: Arc::clone(table), range, ended: false }
+        PastCursor { table: Arc::clone(table), range, ended: false, without_documents: false }
+    }
+
+    /// Leaves documents out of versions, as [`Cursor::without_documents`](super::Cursor::without_documents).
+    pub fn without_documents(mut self) -> PastCursor {
+        self.without_documents = true;
+        self
     }
 
     /// True where there is nothing more to come.
@@ -190,9 +215,13 @@ impl PastCursor {
         out: &mut Vec<RowVersion>,
         versions_max: usize,
     ) -> Result<()> {
-        let table = Arc::clone(&self.table);
+        let (table, without_documents) = (Arc::clone(&self.table), self.without_documents);
         self.walk(now, |key| {
-            out.extend(table.versions(now, key, from, to)?);
+            let mut versions = table.versions(now, key, from, to)?;
+            if !without_documents {
+                table.fill_documents(now, &mut versions)?;
+            }
+            out.extend(versions);
             Ok(out.len() < versions_max)
         })
     }

@@ -35,8 +35,8 @@ pub struct Load {
 }
 
 impl Table {
-    /// Begins a load, where the table can be loaded: it is fresh, and has no key that is checked late. The
-    /// caller keeps others from writing to it.
+    /// Begins a load, where the table can be loaded: it is fresh, and has neither a key that is checked late
+    /// nor documents. The caller keeps others from writing to it.
     pub fn load(self: &Arc<Self>, txn: &Transaction) -> Result<Option<Load>> {
         let indexes = self.indexes().iter().enumerate();
         let indexes: Vec<_> =
@@ -47,7 +47,8 @@ impl Table {
                 return Ok(None);
             }
         }
-        if self.indexes().iter().any(|index| index.is_checked_late()) {
+        if self.documents().is_some() || self.indexes().iter().any(|index| index.is_checked_late())
+        {
             return Ok(None);
         }
         Ok(Some(Load {

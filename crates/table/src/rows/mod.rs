@@ -23,6 +23,8 @@
 //! | `change` | [`Change`], [`RowValues`]: what a change needs |
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
+//! | `documents` | [`RowDocuments`]: the column of a table `USING document` |
+//! | `beside` | [`DocumentRows`]: rows that follow documents changed without SQL |
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `eras` | [`Era`]: where the rows of a relation are, and were |
@@ -32,9 +34,11 @@
 //! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
 
+mod beside;
 mod change;
 mod count;
 mod cursor;
+mod documents;
 mod eras;
 mod erase;
 mod handles;
@@ -48,9 +52,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use beside::DocumentRows;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
+pub use documents::{RowDocuments, can_key_documents};
 pub use eras::Era;
 pub(crate) use erase::ERASURES;
 pub use erase::{Erasure, RowAt, clean, erase, erasures};

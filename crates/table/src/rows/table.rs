@@ -15,11 +15,13 @@
 
 use std::sync::Arc;
 
+use document::Documents;
 use store::{Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
 use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
+use super::documents::RowDocuments;
 use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
@@ -39,6 +41,7 @@ pub struct Table {
     keyed_by: Vec<usize>,
     shape: KeyShape,
     indexes: Vec<Index>,
+    documents: Option<RowDocuments>,
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
 }
@@ -51,6 +54,7 @@ impl Table {
         schema: Arc<str>,
         ids: Arc<RowIds>,
         moves: Arc<Moves>,
+        documents: &Arc<Documents>,
     ) -> Table {
         let relation = &def.relation;
         let keyed_by: Vec<usize> = data.keyed_by.iter().map(|at| position(*at)).collect();
@@ -62,6 +66,9 @@ impl Table {
             layout: Arc::new(Layout::new(relation, data.row_version)),
             shape: KeyShape::new(columns),
             indexes: def.indexes.iter().filter_map(Index::new).collect(),
+            documents: data
+                .documents
+                .map(|own| RowDocuments::new(documents, relation, &keyed_by, data, &own)),
             keyed_by,
             ids,
             moves,
@@ -109,6 +116,11 @@ impl Table {
         &self.indexes
     }
 
+    /// The documents of a table `USING document`.
+    pub fn documents(&self) -> Option<&RowDocuments> {
+        self.documents.as_ref()
+    }
+
     // --- reading ---------------------------------------------------------------------------------
 
     /// The key of the row with these values of the columns that it is keyed by.
@@ -124,7 +136,7 @@ impl Table {
     pub fn get(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
         let Some(found) = view.read(self.storage, key)? else { return Ok(None) };
         let mut row = Row::of(key, &self.layout, found.base().len());
-        image(&found, row.bytes_mut())?;
+        self.write_row(view, &found, true, row.bytes_mut())?;
         Ok(Some(row))
     }
 
@@ -132,8 +144,27 @@ impl Table {
     pub fn get_into(&self, view: View<'_>, key: &[u8], batch: &mut Batch) -> Result<()> {
         batch.lay_out(&self.layout);
         match view.read(self.storage, key)? {
-            Some(found) => batch.push(key, |out| image(&found, out)),
+            Some(found) => batch.push(key, |out| self.write_row(view, &found, true, out)),
             None => Ok(()),
+        }
+    }
+
+    /// Appends the row that was found in a view, with its document; `keep` where that will be asked for
+    /// again soon.
+    pub(super) fn write_row(
+        &self,
+        view: View<'_>,
+        found: &txn::Row<'_>,
+        keep: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let from = out.len();
+        image(found, out)?;
+        match &self.documents {
+            None => Ok(()),
+            Some(documents) => {
+                documents.fill(&self.layout, from, out, |key| documents.seen(view, key, keep))
+            }
         }
     }
 
@@ -242,6 +273,9 @@ impl Table {
             return Err(self.duplicate(change.values, None, row));
         }
         change.txn.write(self.storage, key.clone(), Op::Put(self.encode(row)))?;
+        if let Some(documents) = &self.documents {
+            documents.put(change.txn, row)?;
+        }
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(row, &key, change.values)? {
                 self.add_entry(change, index, entry, row)?;
@@ -279,6 +313,11 @@ impl Table {
         let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
         let op = self.written(change.txn, locked, key, new)?;
         change.txn.write(self.storage, key.to_vec(), op)?;
+        if let Some(documents) = &self.documents
+            && changes(documents.column())
+        {
+            documents.update(change.txn, old, new)?;
+        }
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             if !index.may_change(changes) {
                 continue;
@@ -323,6 +362,9 @@ impl Table {
     pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
         change.txn.write(self.storage, key.to_vec(), Op::Delete)?;
+        if let Some(documents) = &self.documents {
+            documents.remove(change.txn, old)?;
+        }
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(old, key, change.values)? {
                 end_entry(change, index, entry)?;
@@ -349,9 +391,25 @@ impl Table {
         Ok(())
     }
 
-    fn encode(&self, values: &[Datum]) -> Vec<u8> {
+    /// The values of a stored row, without its document.
+    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Vec<Datum>> {
+        let mut row = Row::of(&[], &self.layout, bytes.len());
+        row.bytes_mut().extend_from_slice(bytes);
+        row.to_datums()
+    }
+
+    pub(super) fn encode(&self, values: &[Datum]) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + 8 * values.len());
-        row::write(self.layout.version, values.iter().map(Datum::as_ref), &mut out);
+        let version = self.layout.version;
+        match &self.documents {
+            None => row::write(version, values.iter().map(Datum::as_ref), &mut out),
+            Some(documents) => {
+                let (at, mark) = (documents.column(), documents.mark(&values[documents.column()]));
+                let stored = values.iter().enumerate();
+                let stored = stored.map(|(i, value)| if i == at { &mark } else { value }.as_ref());
+                row::write(version, stored, &mut out);
+            }
+        }
         out
     }
 

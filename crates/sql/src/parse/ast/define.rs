@@ -266,6 +266,8 @@ pub struct CreateTable {
     pub unlogged: bool,
     /// Columns, constraints, and tables to be like.
     pub elements: Vec<TableElement>,
+    /// `USING`
+    pub method: Option<Name>,
     /// `WITH (...)`
     pub options: Vec<StorageOption>,
     /// `ON COMMIT`, by its words: `preserve rows`, `delete rows`, `drop`.
@@ -288,6 +290,8 @@ pub struct CreateTableAs {
     pub on_commit: Option<&'static str>,
     /// The names of the columns.
     pub columns: Vec<Name>,
+    /// `USING`
+    pub method: Option<Name>,
     /// `WITH (...)`
     pub options: Vec<StorageOption>,
     /// The query.

@@ -21,9 +21,7 @@ impl Parser<'_> {
         }
         if self.is_table_as() {
             let columns = self.optional_column_names()?;
-            if self.eat(&["using"]) {
-                self.name()?;
-            }
+            let method = self.access_method()?;
             let options = self.with_options()?;
             let on_commit = self.on_commit()?;
             self.expect(&["as"])?;
@@ -40,6 +38,7 @@ impl Parser<'_> {
                 temporary,
                 on_commit,
                 columns,
+                method,
                 options,
                 query,
                 text,
@@ -58,9 +57,7 @@ impl Parser<'_> {
         if self.is(&["partition", "by"]) {
             return Err(self.not_supported("PARTITION BY"));
         }
-        if self.eat(&["using"]) {
-            self.name()?;
-        }
+        let method = self.access_method()?;
         let options = self.with_options()?;
         let on_commit = self.on_commit()?;
         if self.eat(&["tablespace"]) {
@@ -72,9 +69,15 @@ impl Parser<'_> {
             temporary,
             unlogged,
             elements,
+            method,
             options,
             on_commit,
         })))
+    }
+
+    /// `[USING method]`
+    fn access_method(&mut self) -> Result<Option<Name>> {
+        if self.eat(&["using"]) { self.name().map(Some) } else { Ok(None) }
     }
 
     /// True where names of columns and `AS` follow, or `AS` alone.

@@ -24,6 +24,7 @@
 mod alter;
 mod column;
 mod constraint;
+mod documents;
 mod drop;
 mod grant;
 mod index;
@@ -43,6 +44,7 @@ use txn::{RowLock, Transaction};
 
 pub use column::ColumnChange;
 pub use constraint::{NewConstraint, NewConstraintKind};
+pub use documents::NewDocuments;
 pub use drop::{Behavior, Notice};
 pub use grant::Grant;
 pub use index::{NewIndex, NewIndexKey};
@@ -146,6 +148,9 @@ impl<'a> Ddl<'a> {
     }
 
     fn put_relation(&mut self, relation: Relation) -> Result<Arc<Relation>> {
+        if let Some(refusal) = documents::refusal(&relation) {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, refusal));
+        }
         let relation = Arc::new(relation);
         self.put(Entry::Relation(relation.clone()))?;
         Ok(relation)

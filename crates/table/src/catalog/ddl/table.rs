@@ -7,8 +7,8 @@ use store::{Csn, Retention};
 
 use super::name::check_column_name;
 use super::{
-    Address, Catalog, Class, Ddl, NewConstraint, NewConstraintKind, Relation, RelationKind,
-    Rewrite, SequenceOptions, not_supported,
+    Address, Catalog, Class, Ddl, NewConstraint, NewConstraintKind, NewDocuments, Relation,
+    RelationKind, Rewrite, SequenceOptions, not_supported,
 };
 use crate::catalog::{
     CheckOption, Column, ColumnDefault, Identity, OwnedBy, Persistence, Privileges, RowType,
@@ -36,6 +36,8 @@ pub struct NewTable {
     pub options: Vec<(Arc<str>, Arc<str>)>,
     /// How much of its past is kept.
     pub history: Retention,
+    /// Where it is made `USING document`, what its documents carry.
+    pub documents: Option<NewDocuments>,
 }
 
 /// A column to be made. In its expressions, the relation with OID 0 is the table itself.
@@ -140,6 +142,7 @@ impl Ddl<'_> {
                 keyed_by,
                 history: new.history,
                 forgotten: 0,
+                documents: new.documents.map(|documents| documents.among(&columns)),
             };
             let relation = Relation {
                 oid,

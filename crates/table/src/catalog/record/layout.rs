@@ -10,10 +10,10 @@ use super::field::{Field, Input, choices, fields, put_varint, shared};
 use crate::Result;
 use crate::catalog::{
     Acl, AclItem, Action, Address, CheckOption, Class, Column, ColumnDefault, Comment, Constraint,
-    ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Enum, ForeignKey, Identity, Index,
-    IndexKey, IndexMethod, IndexPart, MatchType, Membership, NamePlace, OwnedBy, Persistence,
-    Privileges, Relation, RelationKind, Role, RoleFlags, RowType, Schema, Sequence, Settings,
-    SqlText, TableData, UserType, UserTypeKind, View,
+    ConstraintKind, ConstraintOn, Database, DefaultAcl, DocumentData, Domain, Enum, ForeignKey,
+    Identity, Index, IndexKey, IndexMethod, IndexPart, MatchType, Membership, NamePlace, OwnedBy,
+    Persistence, Privileges, Relation, RelationKind, Role, RoleFlags, RowType, Schema, Sequence,
+    Settings, SqlText, TableData, UserType, UserTypeKind, View,
 };
 
 shared!(Database Role Membership Settings Schema DefaultAcl Relation UserType Constraint Comment);
@@ -40,7 +40,8 @@ fields! {
     Identity { sequence, is_always }
     NamePlace { at, len, object }
     Address { class, oid, sub }
-    TableData { storage, row_version, keyed_by, history, forgotten }
+    TableData { storage, row_version, keyed_by, history, forgotten, documents }
+    DocumentData { column, hashes, path_summary }
     View { query, check }
     Index {
         table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,

@@ -149,6 +149,7 @@ pub fn table(name: &str, columns: &[(&str, Type)], constraints: Vec<NewConstrain
         constraints,
         options: Vec::new(),
         history: store::Retention::Forever,
+        documents: None,
     }
 }
 

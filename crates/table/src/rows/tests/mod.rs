@@ -10,6 +10,8 @@ mod threads;
 use std::path::Path;
 use std::sync::Arc;
 
+use document::Documents;
+
 use store::{Retention, StoreOptions};
 use txn::{CommitMeta, Engine, EngineOptions, Isolation, Transaction};
 use types::{Datum, Object, Type};
@@ -46,7 +48,7 @@ impl World {
         let engine = Engine::open(&Env::sim(disk, seed), Path::new("/db"), options, resolver);
         let engine = engine.expect("the database opens");
         let cache = CatalogCache::open(&engine, tables, "postgres").expect("so does its catalog");
-        let handles = Arc::new(Handles::new());
+        let handles = Arc::new(Handles::new(Documents::new(Arc::clone(&engine), 8 << 20)));
         handles.load_counts(&engine).expect("counts are read");
         World { engine, cache, handles }
     }
@@ -86,6 +88,7 @@ impl World {
             constraints,
             options: Vec::new(),
             history: Retention::Forever,
+            documents: None,
         };
         self.ddl(|ddl| ddl.create_table(new)).expect("the table is made");
     }

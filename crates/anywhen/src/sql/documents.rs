@@ -1,0 +1,63 @@
+//! Tables `USING document` as collections.
+
+use crate::{Collection, Database, Result, Retention};
+
+impl Database {
+    /// The table of documents that a collection's name means, where there is SQL in the database.
+    pub(crate) fn table_of_documents(&self, name: &str) -> Result<Option<Collection>> {
+        if self.has_no_sql()? {
+            return Ok(None);
+        }
+        Ok(self.instance()?.documents(name))
+    }
+
+    /// The names of all of them.
+    pub(crate) fn tables_of_documents(&self) -> Result<Vec<String>> {
+        if self.has_no_sql()? {
+            return Ok(Vec::new());
+        }
+        Ok(self.instance()?.documents_names())
+    }
+
+    /// True where nobody has asked for SQL yet: asking would make its catalog.
+    fn has_no_sql(&self) -> Result<bool> {
+        if self.shared.instance.lock().is_some() {
+            return Ok(false);
+        }
+        let exists = table::CatalogCache::exists(self.engine());
+        Ok(!exists.map_err(|_| crate::Error::Catalog("whether there is one of SQL"))?)
+    }
+
+    /// Keeps another part of the past of a table of documents; false where there is none of that name.
+    pub(crate) fn set_history_of_table(&self, name: &str, history: Retention) -> Result<bool> {
+        let Some(table) = self.quoted(name)? else { return Ok(false) };
+        let history = match history {
+            Retention::Forever => "forever".to_owned(),
+            Retention::None => "none".to_owned(),
+            Retention::For(age) => format!("{} microseconds", age.as_micros()),
+        };
+        let alter = format!("ALTER TABLE {table} SET (history = '{history}')");
+        self.connect()?.execute(&alter, &[])?;
+        Ok(true)
+    }
+
+    /// Drops a table of documents; false where there is none of that name.
+    pub(crate) fn drop_table(&self, name: &str) -> Result<bool> {
+        let Some(table) = self.quoted(name)? else { return Ok(false) };
+        self.connect()?.execute(&format!("DROP TABLE {table}"), &[])?;
+        Ok(true)
+    }
+
+    /// The name of a table of documents as SQL writes it; `None` where there is no such table.
+    fn quoted(&self, name: &str) -> Result<Option<String>> {
+        if self.table_of_documents(name)?.is_none() {
+            return Ok(None);
+        }
+        let quote = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let public = self.instance()?.documents(&format!("public.{name}")).is_some();
+        Ok(Some(match name.split_once('.') {
+            Some((schema, name)) if !public => format!("{}.{}", quote(schema), quote(name)),
+            _ => format!("public.{}", quote(name)),
+        }))
+    }
+}

@@ -1,0 +1,164 @@
+//! Tables `USING document` as collections: what SQL and the library do to one document is one history.
+
+use crate::{Database, DocumentError, Error, Meta, Retention, Revision};
+use std::sync::Barrier;
+
+/// The rows of a query, their values with `|` between.
+fn rows(database: &Database, query: &str) -> Vec<String> {
+    let mut sql = database.connect().unwrap();
+    let found = sql.query(query, &[]).unwrap();
+    let columns = found.columns.clone();
+    let line = |row: crate::sql::Row<'_>| {
+        let values = row.values().iter().zip(&columns);
+        let texts = values.map(|(value, column)| sql.text(value, column).unwrap_or("-".into()));
+        texts.collect::<Vec<_>>().join("|")
+    };
+    found.iter().map(line).collect()
+}
+
+fn run(database: &Database, statement: &str) {
+    database.sql(statement, &[]).unwrap();
+}
+
+fn prepared() -> Database {
+    let database = Database::open_in_memory().unwrap();
+    run(&database, "CREATE TABLE articles (id text PRIMARY KEY, doc jsonb, n int) USING document");
+    database
+}
+
+/// A document that is put by the library is a row, whose other columns are NULL; one that is inserted is a
+/// document; and each sees what the other has done, in the same history.
+#[test]
+fn a_table_of_documents_is_a_collection() {
+    let database = prepared();
+    assert_eq!(database.collections().unwrap(), ["articles"]);
+    let articles = database.collection("articles").unwrap();
+    articles.put_with("a", r#"{"n":1}"#, &Meta::new("ada", "first")).unwrap();
+    run(&database, "UPDATE articles SET doc['n'] = '2', n = 7 WHERE id = 'a'");
+    articles.edit("a", |edit| edit.set("$.n", "3")).unwrap();
+    assert_eq!(rows(&database, "SELECT * FROM articles"), [r#"a|{"n": 3}|7"#]);
+    let then = "SELECT doc FROM articles FOR SYSTEM_TIME ALL ORDER BY _version";
+    assert_eq!(rows(&database, then), [r#"{"n": 1}"#, r#"{"n": 2}"#, r#"{"n": 3}"#]);
+    let by = "SELECT version, author, message FROM history('articles', 'a') ORDER BY 1 LIMIT 1";
+    assert_eq!(rows(&database, by), ["1|ada|first"]);
+    assert_eq!(articles.newest("a").unwrap(), Revision(3));
+    assert_eq!(articles.node_history("a", "$.n").unwrap().len(), 3);
+
+    run(&database, "INSERT INTO articles VALUES ('b', '[1]', 1), ('c', NULL, 2)");
+    assert_eq!(articles.get("b").unwrap().unwrap().to_json().unwrap(), "[1]");
+    assert!(articles.get("c").unwrap().is_none(), "a row without a document");
+    articles.put("c", "{}").unwrap();
+    articles.remove("b").unwrap();
+    assert_eq!(rows(&database, "SELECT id, doc, n FROM articles WHERE id > 'a'"), ["c|{}|2"]);
+    assert!(matches!(articles.remove("b"), Err(DocumentError::NoDocument { .. })));
+    articles.import("d", &mut r#"{"long":[1,2,3]}"#.as_bytes(), &Meta::default()).unwrap();
+    assert_eq!(rows(&database, "SELECT count(*) FROM articles WHERE doc ? 'long'"), ["1"]);
+
+    let mut txn = database.begin().unwrap();
+    txn.collection("articles").unwrap().put("e", "1").unwrap();
+    txn.collection("articles").unwrap().remove("c").unwrap();
+    txn.collection("plain").unwrap().put("x", "1").unwrap();
+    assert_eq!(rows(&database, "SELECT count(*) FROM articles"), ["3"]);
+    let csn = txn.commit().unwrap();
+    let one = format!("SELECT id FROM articles FOR SYSTEM_VERSION AS OF {} ORDER BY id", csn.0);
+    assert_eq!(rows(&database, &one), ["a", "d", "e"]);
+    assert_eq!(database.collections().unwrap(), ["articles", "plain"]);
+    let keys: Vec<_> = articles.keys("").map(|key| key.unwrap()).collect();
+    assert_eq!(keys, ["a", "d", "e"]);
+}
+
+/// Whoever changes a document waits for the other, by whichever way it comes: no change is lost.
+#[test]
+fn sql_and_the_library_wait_for_each_other() {
+    const TIMES: usize = 60;
+    let database = prepared();
+    database.collection("articles").unwrap().put("a", r#"{"n":0}"#).unwrap();
+    let start = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let (database, start) = (&database, &start);
+            scope.spawn(move || {
+                let articles = database.collection("articles").unwrap();
+                let mut sql = database.connect().unwrap();
+                start.wait();
+                for _ in 0..TIMES {
+                    if number % 2 == 0 {
+                        let add = |edit: &mut crate::Edit<'_>| {
+                            let n: u64 = edit.scalar("$.n")?.unwrap().parse().unwrap();
+                            edit.set("$.n", (n + 1).to_string())
+                        };
+                        articles.edit("a", add).unwrap();
+                    } else {
+                        let add = "UPDATE articles SET doc['n'] = to_jsonb((doc ->> 'n')::int + 1)";
+                        assert_eq!(sql.execute(add, &[]).unwrap(), 1);
+                    }
+                }
+            });
+        }
+    });
+    let total = 4 * TIMES;
+    assert_eq!(rows(&database, "SELECT doc -> 'n' FROM articles"), [total.to_string()]);
+    let articles = database.collection("articles").unwrap();
+    assert_eq!(articles.newest("a").unwrap(), Revision(total as u64 + 1));
+
+    // The first to change a document of two transactions wins.
+    let mut txn = database.begin().unwrap();
+    assert!(txn.collection("articles").unwrap().get("a").unwrap().is_some());
+    run(&database, "UPDATE articles SET doc['n'] = '0'");
+    let late = txn.collection("articles").unwrap().put("a", "1").unwrap_err();
+    assert!(matches!(late, Error::Document(DocumentError::Conflict { .. })), "{late}");
+}
+
+/// What of rows only SQL can compute is left to SQL: nothing is changed, and the words say why.
+#[test]
+fn rows_that_need_more_are_changed_by_sql() {
+    let database = prepared();
+    let articles = database.collection("articles").unwrap();
+    articles.put("a", r#"{"n":1}"#).unwrap();
+    let refused = |words: &str| {
+        let error = articles.put("b", "1").unwrap_err();
+        assert!(matches!(error, DocumentError::Refused(_)), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(articles.get("b").unwrap().is_none());
+    };
+    run(&database, "ALTER TABLE articles ADD COLUMN m int NOT NULL DEFAULT 3");
+    refused("needs a value for column \"m\"");
+    articles.put("a", r#"{"n":2}"#).unwrap();
+    run(&database, "ALTER TABLE articles DROP COLUMN m");
+    run(&database, "CREATE INDEX by_n ON articles ((doc ->> 'n'))");
+    refused("indexes");
+    assert!(articles.edit("a", |edit| edit.set("$.n", "3")).is_err());
+    assert_eq!(articles.get("a").unwrap().unwrap().to_json().unwrap(), r#"{"n":2}"#);
+    run(&database, "DROP INDEX by_n");
+    run(&database, "ALTER TABLE articles ADD CHECK (doc ? 'n')");
+    refused("checks");
+
+    run(&database, "CREATE TABLE numbered (id int PRIMARY KEY, doc jsonb) USING document");
+    let numbered = database.collection("numbered").unwrap();
+    numbered.put("7", "[]").unwrap();
+    assert_eq!(rows(&database, "SELECT * FROM numbered WHERE id = 7"), ["7|[]"]);
+    assert!(matches!(numbered.put("seven", "[]"), Err(DocumentError::BadKey(_))));
+}
+
+/// A table ends as a collection does: for those who hold it, it was dropped.
+#[test]
+fn tables_of_documents_end() {
+    let database = prepared();
+    let articles = database.collection("articles").unwrap();
+    articles.put("a", "1").unwrap();
+    run(&database, "TRUNCATE articles");
+    assert!(matches!(articles.put("a", "2"), Err(DocumentError::Dropped { .. })));
+    let articles = database.collection("articles").unwrap();
+    assert_eq!(articles.put("a", "2").unwrap().revision, Revision(1));
+    database.set_history("articles", Retention::None).unwrap();
+    let options = database.find_collection("articles").unwrap().options();
+    assert_eq!(options.history, Retention::None);
+    assert!(database.drop_collection("articles").unwrap());
+    assert!(matches!(articles.put("a", "3"), Err(DocumentError::Dropped { .. })));
+    assert!(database.find_collection("articles").is_none());
+    run(&database, "CREATE SCHEMA s");
+    run(&database, "CREATE TABLE s.\"Of it\" (id uuid PRIMARY KEY, doc jsonb) USING document");
+    assert_eq!(database.collections().unwrap(), ["s.Of it"]);
+    assert!(database.drop_collection("s.Of it").unwrap());
+    assert!(!database.drop_collection("s.Of it").unwrap());
+}

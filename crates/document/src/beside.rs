@@ -1,0 +1,53 @@
+//! Rows beside documents: a collection that is a table of SQL.
+//!
+//! ```text
+//!   put "a1"    Rows::lock ──> the row of a1      edits of nodes      Rows::follow ──> it is there      commit
+//! ```
+//!
+//! Who changes documents by this crate knows nothing of rows. Where a collection has them, they decide who
+//! may change a document, in place of the document's own lock, and follow what becomes of it in the same
+//! commit.
+
+use crate::Result;
+use crate::collection::Collection;
+use crate::key::{Prefix, Record};
+use std::sync::Arc;
+use txn::Transaction;
+
+/// The rows that stand beside the documents of a collection, one for each.
+pub trait Rows: Send + Sync {
+    /// Keeps everybody else from the row of a document until the transaction ends.
+    ///
+    /// # Errors
+    /// [`DocumentError::Dropped`](crate::DocumentError::Dropped) where the table is not there any more,
+    /// [`DocumentError::BadKey`](crate::DocumentError::BadKey) where no row can have that key,
+    /// [`DocumentError::Refused`](crate::DocumentError::Refused) where rows need more than a document.
+    fn lock(&self, txn: &mut Transaction, key: &str) -> Result<()>;
+
+    /// Has the row, which is locked, be changed with its document, which is there after that, or not.
+    ///
+    /// # Errors
+    /// [`DocumentError::Refused`](crate::DocumentError::Refused) where a new row needs more than a document.
+    fn follow(&self, txn: &mut Transaction, key: &str, is_there: bool) -> Result<()>;
+}
+
+impl Collection {
+    /// The same collection, whose documents have rows beside them.
+    pub fn with_rows(mut self, rows: Arc<dyn Rows>) -> Collection {
+        self.rows = Some(rows);
+        self
+    }
+
+    /// Takes the lock that decides about a document.
+    pub(crate) fn lock(&self, txn: &mut Transaction, key: &str, prefix: &Prefix) -> Result<()> {
+        match &self.rows {
+            Some(rows) => rows.lock(txn, key),
+            None => Ok(txn.lock(self.id(), &prefix.record(Record::Revisions(0))).map(drop)?),
+        }
+    }
+
+    /// Tells the row of a document, if there are rows, that it changes.
+    pub(crate) fn follow(&self, txn: &mut Transaction, key: &str, is_there: bool) -> Result<()> {
+        self.rows.as_ref().map_or(Ok(()), |rows| rows.follow(txn, key, is_there))
+    }
+}

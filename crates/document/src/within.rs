@@ -1,0 +1,188 @@
+//! Documents inside a transaction of somebody who keeps more than documents: the tables of SQL.
+//!
+//! ```text
+//!   statement 1   tree as the view sees it ── edits ──> writes of chunks, an entry of the list of revisions
+//!   statement 2   the same, its own writes over it ───> more of both
+//!   commit        all entries of one commit are one revision
+//! ```
+//!
+//! Nothing is kept beside the transaction's writes: going back to a savepoint takes a document back by
+//! itself, and every reader of the transaction sees it as it is.
+//!
+//! # Invariants
+//! * Who changes a document holds a lock that keeps everybody else from it until the end: that of its row.
+
+use crate::chunk::Chunk;
+use crate::collection::Collection;
+use crate::edit::Edit;
+use crate::error::DocumentError;
+use crate::key::{Prefix, Record, record_of};
+use crate::revisions::{PAGE, Page};
+use crate::state::{RevisionList, State, Timed};
+use crate::tree::{Source, Tree};
+use crate::working::Working;
+use crate::{NodeKey, Result, Revision};
+use json::Tape;
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+use store::{Csn, Op};
+use txn::{Cursor, KeyRange, Transaction, View};
+
+/// The chunks of a document that a transaction has changed, as it sees them.
+struct OwnChunks(BTreeMap<u32, Chunk>);
+
+impl Source for OwnChunks {
+    fn chunk(&self, number: u32) -> Result<Option<Chunk>> {
+        Ok(self.0.get(&number).cloned())
+    }
+
+    fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
+        self.0.iter().for_each(|(number, chunk)| each(*number, chunk.clone()));
+        Ok(())
+    }
+}
+
+impl Collection {
+    /// The document as a view sees it, `None` where there is none. `keep` where it will be asked for
+    /// again soon.
+    pub fn tree_within(&self, view: View<'_>, key: &str, keep: bool) -> Result<Option<Arc<Tree>>> {
+        let prefix = Prefix::new(key)?;
+        let has_written = view.transaction().is_some_and(|txn| txn.has_written(self.id()));
+        if has_written || keep {
+            return Ok(self.state_within(view, &prefix)?.0.tree);
+        }
+        match self.cached(&prefix, view.csn()) {
+            Some(state) => Ok(state.tree),
+            None => Ok(self.load_tree(&prefix, view.csn(), false)?.map(Arc::new)),
+        }
+    }
+
+    /// The document as of a commit, `None` where there was none then.
+    pub fn tree_as_of(&self, key: &str, csn: Csn) -> Result<Option<Tree>> {
+        self.load_tree(&Prefix::new(key)?, csn, false)
+    }
+
+    /// The state of a document as a view sees it, and true where the view's transaction has changed it.
+    /// The revision is the newest committed one.
+    fn state_within(&self, view: View<'_>, prefix: &Prefix) -> Result<(State, bool)> {
+        let mut committed = self.state(prefix, view.csn())?;
+        if !view.transaction().is_some_and(|txn| txn.has_written(self.id())) {
+            return Ok((committed, false));
+        }
+        if self.has_erased(view, prefix, committed.revision)? {
+            let growth = Arc::clone(self.documents().cache().growth());
+            let list = RevisionList::new(self.id(), prefix.clone(), 0, Timed::default(), growth);
+            let (csn, revision) = (Csn::ZERO, Revision(0));
+            committed = State { csn, revision, tree: None, next_key: 1, list: Arc::new(list) };
+        }
+        let page = page_after(committed.revision)?;
+        let found = view.read(self.id(), &prefix.record(Record::Revisions(page)))?;
+        let Some(row) = found.filter(|row| row.is_own()) else { return Ok((committed, false)) };
+        let page = Page::read(row.base_csn(), row.base(), row.deltas())?;
+        let last = page.csns.len().checked_sub(1).and_then(|last| page.entry(last));
+        let state = match last.and_then(|entry| entry.deleted) {
+            Some(next_key) => State { tree: None, next_key, ..committed },
+            None => State { tree: self.own_tree(view, prefix)?.map(Arc::new), ..committed },
+        };
+        Ok((state, true))
+    }
+
+    /// True where the view's transaction has erased the document, whatever it has done with it since: its
+    /// last page of revisions is gone, or is the first of a document that was put after.
+    fn has_erased(&self, view: View<'_>, prefix: &Prefix, revision: Revision) -> Result<bool> {
+        let Some(before) = revision.0.checked_sub(1) else { return Ok(false) };
+        let page = prefix.record(Record::Revisions(page_after(Revision(before))?));
+        let found = view.read(self.id(), &page)?;
+        Ok(found.is_none_or(|row| row.base_csn() == Csn::MAX))
+    }
+
+    /// The tree that a transaction has made.
+    fn own_tree(&self, view: View<'_>, prefix: &Prefix) -> Result<Option<Tree>> {
+        let bound = |record| prefix.record(record).to_vec();
+        let range = KeyRange {
+            lower: Bound::Included(bound(Record::Chunk(0))),
+            upper: Bound::Excluded(bound(Record::Revisions(0))),
+        };
+        let mut chunks = BTreeMap::new();
+        Cursor::new(self.id(), range, false).fill(view, |key, row| {
+            if let Some(Record::Chunk(number)) = record_of(key) {
+                chunks.insert(number, Chunk::merged(row.base_csn(), row.base(), row.deltas())?);
+            }
+            Ok::<_, DocumentError>(ControlFlow::Continue(()))
+        })?;
+        let Some(first) = chunks.get(&0).cloned() else { return Ok(None) };
+        Tree::open(Csn::MAX, first, || Arc::new(OwnChunks(chunks)))?.whole().map(Some)
+    }
+
+    /// Gives the document this value, as part of a transaction. What is equal stays as it is, down to the
+    /// nodes.
+    pub fn put_within(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
+        self.change_within(txn, key, |working| working.put_tape(tape))
+    }
+
+    /// Edits the document, as part of a transaction. Fails where there is none.
+    pub fn edit_within<R>(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
+    ) -> Result<R> {
+        self.change_within(txn, key, |working| {
+            working.edit(f)?.ok_or_else(|| crate::collection::no_document(key))
+        })
+    }
+
+    /// Removes the document where there is one, as part of a transaction; its history stays.
+    pub fn remove_within(&self, txn: &mut Transaction, key: &str) -> Result<()> {
+        self.change_within(txn, key, |working| {
+            working.remove();
+            Ok(())
+        })
+    }
+
+    /// Has the document never been, from the commit of a transaction on: its nodes, its revisions, in no
+    /// version. It was removed before, where it was there.
+    pub fn erase_within(&self, txn: &mut Transaction, key: &str) -> Result<()> {
+        let prefix = Prefix::new(key)?;
+        let latest = txn.latest();
+        let (state, _) = self.state_within(View::of(txn, &latest), &prefix)?;
+        let chunks = (0..=NodeKey(state.next_key).chunk()).map(Record::Chunk);
+        let pages = (0..=page_after(state.revision)?).map(Record::Revisions);
+        for record in chunks.chain(pages).chain([Record::Paths]) {
+            // What this very commit has done to it before is not in the past that goes.
+            for op in [Op::Erase { from: Csn::ZERO, to: None }, Op::Delete] {
+                txn.write(self.id(), prefix.record(record).to_vec(), op)?;
+            }
+        }
+        let (cache, id) = (Arc::clone(self.documents().cache()), self.id());
+        txn.on_publish(move |commit| cache.forget(&(id, prefix), commit.csn));
+        Ok(())
+    }
+
+    fn change_within<R>(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        f: impl FnOnce(&mut Working) -> Result<R>,
+    ) -> Result<R> {
+        let prefix = Prefix::new(key)?;
+        let latest = txn.latest();
+        let (state, is_own) = self.state_within(View::of(txn, &latest), &prefix)?;
+        let mut working = Working::new(state, self.options());
+        let done = f(&mut working)?;
+        if working.is_changed() {
+            let cache = self.documents().cache();
+            match is_own {
+                false => working.write(txn, self.id(), prefix, cache)?,
+                true => working.write_more(txn, self.id(), prefix, cache)?,
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// The page that the revision after this one falls into.
+pub(crate) fn page_after(revision: Revision) -> Result<u32> {
+    u32::try_from(revision.0 / PAGE).map_err(|_| DocumentError::TooLarge("2^42 revisions"))
+}

@@ -1,0 +1,366 @@
+//! Functions on the documents of tables `USING document`: their history, node by node.
+//!
+//! ```text
+//!   history('t', 'a1')               every version of the document at key 'a1'
+//!   diff('t', 'a1', 3, 7)            what differs, node by node
+//!   node_history('t', 'a1', '$.n')   the values that one node had, as long as it had each
+//!   node_at('t', 'a1', '$.n', 3)     a value, as it was
+//! ```
+//!
+//! Versions are those of one document: 1, 2, 3 ... A node is named by where it stands (`$.items[3]`, or
+//! `/items/3`), or by its key, a number. All that is told was committed when the statement began; what
+//! the transaction itself has written is no version yet.
+
+use document::{Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Revision};
+use store::Csn;
+use table::catalog::{Address, Privileges};
+use types::time::TimestampTz;
+use types::{Datum, DatumRef, Error, Jsonb, Record, Repr, Result, SqlState, Type};
+
+use super::{integer, oid, text};
+use crate::client::Surroundings;
+use crate::instance::time_of;
+use crate::rights::Rights;
+
+/// A document that a function was asked about.
+struct Asked<'a> {
+    collection: Collection,
+    key: &'a str,
+    /// The newest version that the statement knows of; 0 where there is none.
+    newest: Revision,
+}
+
+fn error(source: document::DocumentError) -> Error {
+    crate::error::Error::from(table::Error::from(source)).cause
+}
+
+/// The document that the first two arguments name.
+fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
+    let names = &around.names;
+    let (oid, key) = (oid(args, 0), text(args, 1));
+    let table = names.handles.table(&names.catalog, oid);
+    let Some(documents) = table.as_ref().and_then(|table| table.documents()) else {
+        let message = match names.relation_name(oid) {
+            Some((_, name)) => format!("\"{name}\" is not a table of documents"),
+            None => format!("relation with OID {oid} does not exist"),
+        };
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+            .with_hint("Such a table is made by CREATE TABLE ... USING document."));
+    };
+    let rights = Rights::of(names);
+    let column = [documents.column() as i16 + 1];
+    if !names.is_superuser
+        && !rights.has(Address::relation(oid), Privileges::SELECT)
+        && !rights.has_on_columns(oid, &column, Privileges::SELECT)
+    {
+        return Err(rights.denied(oid).cause);
+    }
+    let collection = documents.collection().clone();
+    let seen = around.client.seen.get();
+    let newest = collection.at(seen).revision(key).map_err(error)?;
+    Ok(Asked { collection, key, newest: newest.map_or(Revision(0), |info| info.revision) })
+}
+
+impl Asked<'_> {
+    /// A version that was asked for.
+    fn version(&self, number: i64) -> Result<Revision> {
+        let asked = u64::try_from(number).ok().filter(|n| (1..=self.newest.0).contains(n));
+        asked.map(Revision).ok_or_else(|| {
+            let message = match self.newest.0 {
+                0 => format!("there is no document with key \"{}\"", self.key),
+                newest => format!("there is no version {number}; the newest is {newest}"),
+            };
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        })
+    }
+
+    /// The version in an argument, or the newest where there is no such argument; none where there is no
+    /// document.
+    fn version_at(&self, args: &[DatumRef<'_>], at: usize) -> Result<Option<Revision>> {
+        match args.len() > at {
+            true => self.version(integer(args, at)).map(Some),
+            false => Ok(Some(self.newest).filter(|newest| newest.0 > 0)),
+        }
+    }
+
+    /// What is known of versions, the newest first.
+    fn infos(&self, from: Revision, to: Revision) -> Result<document::History> {
+        self.collection.history_range(self.key, from, to).map_err(error)
+    }
+
+    /// The values that a node had up to the newest version.
+    fn runs(&self, node: NodeRef) -> Result<Vec<NodeVersion>> {
+        if self.newest.0 == 0 {
+            return Ok(Vec::new());
+        }
+        let mut runs = self.collection.node_history(self.key, node).map_err(error)?;
+        runs.retain(|run| run.from <= self.newest);
+        for run in &mut runs {
+            if run.to.is_some_and(|to| to >= self.newest) {
+                (run.to, run.to_us) = (None, None);
+            }
+        }
+        Ok(runs)
+    }
+}
+
+/// The node that an argument names.
+fn node(args: &[DatumRef<'_>], at: usize) -> Result<NodeRef> {
+    match args.get(at) {
+        Some(DatumRef::Int8(number)) => {
+            let number = u64::try_from(*number).map_err(|_| {
+                let message = format!("{number} is not the key of a node");
+                Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+            })?;
+            Ok(NodeRef::Key(NodeKey(number)))
+        }
+        _ => Ok(NodeRef::Path(text(args, at).to_owned())),
+    }
+}
+
+/// The rows of a function of this module; none where it is no such function.
+pub(super) fn rows(
+    around: &Surroundings<'_>,
+    name: &str,
+    args: &[DatumRef<'_>],
+) -> Option<Result<scalar::Rows>> {
+    Some(match name {
+        "history" => history(around, args),
+        "diff" => diff(around, args),
+        "node_history" => node_history(around, args),
+        "value_runs" => value_runs(around, args),
+        "node_changes" => node_changes(around, args),
+        "blame" => blame(around, args),
+        "path_summary" => path_summary(around, args),
+        _ => return None,
+    })
+}
+
+/// The value of a function of this module that gives one; none where it is no such function.
+pub(super) fn call(
+    around: &Surroundings<'_>,
+    name: &str,
+    args: &[DatumRef<'_>],
+) -> Result<Option<Datum>> {
+    match name {
+        "json_patch" => json_patch(around, args).map(Some),
+        "node_at" => node_at(around, args).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let asked = asked(around, args)?;
+    if asked.newest.0 == 0 {
+        return Ok(Box::new(std::iter::empty()));
+    }
+    let found = asked.infos(Revision(1), asked.newest)?;
+    let row = move |at: usize| {
+        let info = found.get(at)?;
+        Some(Ok(record([
+            version(info.revision),
+            time(info.time_us),
+            Datum::text(info.author),
+            Datum::text(info.message),
+            commit(info.csn),
+            Datum::Bool(info.deleted),
+        ])))
+    };
+    Ok(Box::new((0..).map_while(row)))
+}
+
+fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let asked = asked(around, args)?;
+    let (from, to) = (asked.version(integer(args, 2))?, asked.version(integer(args, 3))?);
+    let found = asked.collection.diff(asked.key, from, to).map_err(error)?;
+    let row = |Change { node, path, op }: Change| {
+        let (op, old, new) = match op {
+            ChangeOp::Update { old, new, .. } => ("update", json(&old)?, json(&new)?),
+            ChangeOp::Rename { old, new } => ("rename", quoted(&old)?, quoted(&new)?),
+            ChangeOp::Move { from, .. } => {
+                ("move", string(&from.to_string())?, string(&path.to_string())?)
+            }
+            ChangeOp::Insert { new, .. } => ("insert", Datum::Null, json(&new)?),
+            ChangeOp::Delete { old } => ("delete", json(&old)?, Datum::Null),
+            ChangeOp::Replace { old, new, .. } => ("replace", json(&old)?, json(&new)?),
+        };
+        Ok(record([key(node), Datum::text(path.to_string()), Datum::text(op), old, new]))
+    };
+    Ok(Box::new(found.changes.into_iter().map(row)))
+}
+
+fn node_history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let runs = asked(around, args)?.runs(node(args, 2)?)?;
+    let row = |run: NodeVersion| {
+        Ok(record([
+            version(run.from),
+            run.to.map_or(Datum::Null, version),
+            time(run.from_us),
+            run.to_us.map_or(Datum::Null, time),
+            json(&run.value)?,
+        ]))
+    };
+    Ok(Box::new(runs.into_iter().map(row)))
+}
+
+fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let asked = asked(around, args)?;
+    let (newest, runs) = (asked.newest, asked.runs(node(args, 2)?)?);
+    let row = move |run: NodeVersion| {
+        let versions = run.to.unwrap_or(newest).0 - run.from.0 + 1;
+        Ok(record([
+            json(&run.value)?,
+            version(run.from),
+            run.to.map_or(Datum::Null, version),
+            Datum::Int8(versions as i64),
+            time(run.from_us),
+            run.to_us.map_or(Datum::Null, time),
+        ]))
+    };
+    Ok(Box::new(runs.into_iter().map(row)))
+}
+
+/// What commits did to a node: made it, gave it another value, removed it.
+fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let asked = asked(around, args)?;
+    let runs = asked.runs(node(args, 2)?)?;
+    let mut changes: Vec<(Revision, &str, Option<String>)> = Vec::new();
+    let mut ended = None;
+    for run in runs {
+        let follows = ended == Some(run.from);
+        if !follows {
+            changes.extend(ended.map(|at| (at, "delete", None)));
+        }
+        changes.push((run.from, if follows { "update" } else { "insert" }, Some(run.value)));
+        ended = run.to.map(|to| Revision(to.0 + 1));
+    }
+    changes.extend(ended.map(|at| (at, "delete", None)));
+    let (mut infos, mut rows) = (None, Vec::with_capacity(changes.len()));
+    if let (Some((from, ..)), Some((to, ..))) = (changes.first(), changes.last()) {
+        infos = Some((asked.infos(*from, *to)?, to.0));
+    }
+    for (revision, op, value) in changes {
+        let Some((infos, last)) = &infos else { break };
+        // The newest comes first.
+        let Some(info) = infos.get((last - revision.0) as usize) else { continue };
+        rows.push(Ok(record([
+            version(revision),
+            time(info.time_us),
+            Datum::text(info.author),
+            Datum::text(info.message),
+            Datum::text(op),
+            value.map_or(Ok(Datum::Null), |value| json(&value))?,
+        ])));
+    }
+    Ok(Box::new(rows.into_iter()))
+}
+
+fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let asked = asked(around, args)?;
+    let Some(at) = asked.version_at(args, 2)? else { return Ok(Box::new(std::iter::empty())) };
+    let infos = asked.infos(Revision(1), at)?;
+    let lines = asked.collection.blame(asked.key, Some(at)).map_err(error)?;
+    let row = move |line: document::BlameLine| {
+        let info = infos.get((at.0 - line.revision.0) as usize);
+        let (us, author, message) =
+            info.map_or((0, "", ""), |info| (info.time_us, info.author, info.message));
+        // Of containers the value says which they are.
+        let value = match line.value.as_str() {
+            "{" => "{}",
+            "[" => "[]",
+            value => value,
+        };
+        Ok(record([
+            key(line.node),
+            Datum::text(line.path.to_string()),
+            version(line.revision),
+            time(us),
+            Datum::text(author),
+            Datum::text(message),
+            json(value)?,
+        ]))
+    };
+    Ok(Box::new(lines.into_iter().map(row)))
+}
+
+fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let asked = asked(around, args)?;
+    let at = asked.version_at(args, 2)?;
+    let classes = at.map(|at| asked.collection.path_summary(asked.key, at)).transpose();
+    let classes = classes.map_err(error)?.flatten().unwrap_or_default();
+    let row = |class: document::PathClass| {
+        let count = Datum::Int8(class.count as i64);
+        Ok(Datum::from(Record::new([
+            (Type::TEXT, Repr::Text, DatumRef::Text(&class.path)),
+            (Type::INT8, Repr::Int8, count.as_ref()),
+            (Type::INT4, Repr::Int4, DatumRef::Int4(class.level as i32)),
+        ])))
+    };
+    Ok(Box::new(classes.into_iter().map(row)))
+}
+
+fn json_patch(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+    let asked = asked(around, args)?;
+    let (from, to) = (asked.version(integer(args, 2))?, asked.version(integer(args, 3))?);
+    let found = asked.collection.diff(asked.key, from, to).map_err(error)?;
+    json(&found.to_rfc6902().map_err(error)?)
+}
+
+fn node_at(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+    let asked = asked(around, args)?;
+    let (Some(at), node) = (asked.version_at(args, 3)?, node(args, 2)?) else {
+        return Ok(Datum::Null);
+    };
+    let Some(document) = asked.collection.get_at(asked.key, at).map_err(error)? else {
+        return Ok(Datum::Null);
+    };
+    let tree = document.tree();
+    let Some(found) = tree.find(&node).map_err(error)? else { return Ok(Datum::Null) };
+    let mut value = Vec::new();
+    tree.write_subtree(found, &mut value).map_err(error)?;
+    json(&String::from_utf8_lossy(&value))
+}
+
+// --- values --------------------------------------------------------------------------------------
+
+/// A row of values, none of whose types has to be looked up.
+fn record<const N: usize>(values: [Datum; N]) -> Datum {
+    let field = |value: &Datum| match value {
+        Datum::Int8(_) => (Type::INT8, Repr::Int8),
+        Datum::Bool(_) => (Type::BOOL, Repr::Bool),
+        Datum::TimestampTz(_) => (Type::TIMESTAMPTZ, Repr::TimestampTz),
+        Datum::Jsonb(_) => (Type::JSONB, Repr::Jsonb),
+        _ => (Type::TEXT, Repr::Text),
+    };
+    let fields = values.iter().map(|value| (field(value).0, field(value).1, value.as_ref()));
+    Datum::from(Record::new(fields.collect::<Vec<_>>()))
+}
+
+fn version(revision: Revision) -> Datum {
+    Datum::Int8(i64::try_from(revision.0).unwrap_or(i64::MAX))
+}
+
+fn key(node: NodeKey) -> Datum {
+    Datum::Int8(i64::try_from(node.0).unwrap_or(i64::MAX))
+}
+
+fn commit(csn: Csn) -> Datum {
+    Datum::Int8(i64::try_from(csn.0).unwrap_or(i64::MAX))
+}
+
+fn time(us: u64) -> Datum {
+    Datum::TimestampTz(TimestampTz(time_of(us).0))
+}
+
+fn json(text: &str) -> Result<Datum> {
+    Ok(Jsonb::parse(text)?.into())
+}
+
+/// A name that is escaped already.
+fn quoted(escaped: &str) -> Result<Datum> {
+    json(&format!("\"{escaped}\""))
+}
+
+fn string(text: &str) -> Result<Datum> {
+    Ok(Jsonb::string(text)?.into())
+}

@@ -1,0 +1,234 @@
+//! A table `USING document` beside an ordinary one to which the same is done: whatever the statements,
+//! both have the same rows, now, inside of transactions, and at every commit of their past.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use session::{Instance, Session};
+use vfs::{SimRandom, SimVfs, seeds};
+
+use crate::client::{connect, instance_on, query};
+
+const TABLES: [&str; 2] = ["d", "h"];
+const KEYS: u64 = 5;
+
+/// What comes back of a statement.
+fn answer(session: &mut Session, text: &str) -> String {
+    let mut shown = String::new();
+    query(session, text, &mut std::iter::empty(), &mut shown);
+    shown
+}
+
+struct Twins {
+    dice: SimRandom,
+    disk: SimVfs,
+    /// None while the database is being opened again.
+    open: Option<(Arc<Instance>, Session)>,
+    done: Vec<String>,
+}
+
+impl Twins {
+    fn new(seed: u64) -> Twins {
+        let (dice, disk) = (SimRandom::new(seed), SimVfs::new(seed));
+        let mut twins = Twins { dice, disk, open: None, done: Vec::new() };
+        twins.reopen();
+        let options = match twins.dice.below(2) {
+            0 => "",
+            _ => "with (hashes = on, path_summary = on)",
+        };
+        twins.run(&format!(
+            "create table d (k text primary key, n int, doc jsonb) using document {options}"
+        ));
+        twins.run("create table h (k text primary key, n int, doc jsonb)");
+        if twins.dice.below(2) == 0 {
+            twins.both("create index on % ((doc ->> 'a'))");
+            twins.both("create index on % using gin (doc)");
+        }
+        twins
+    }
+
+    fn reopen(&mut self) {
+        self.open = None;
+        let instance = instance_on(&self.disk);
+        let session = connect(&instance);
+        self.open = Some((instance, session));
+        self.done.push("-- opened again".into());
+    }
+
+    fn run(&mut self, text: &str) -> String {
+        self.done.push(format!("{text};"));
+        let (_, session) = self.open.as_mut().expect("the database is open");
+        answer(session, text)
+    }
+
+    /// Does something to both tables, `%` being the name; it ends alike.
+    fn both(&mut self, text: &str) {
+        let [d, h] = TABLES.map(|table| {
+            self.run("savepoint e");
+            let shown = self.run(&text.replace('%', table));
+            if shown.contains("ERROR") {
+                self.run("rollback to e");
+            }
+            shown
+        });
+        // Of an error the code: the words name the table.
+        let end =
+            |shown: &str| shown.get(..13).filter(|_| shown.contains("ERROR")).map(str::to_owned);
+        assert_eq!(end(&d).unwrap_or(d), end(&h).unwrap_or(h), "{text}");
+    }
+
+    /// Asks both tables; the answers are the same.
+    fn compare(&mut self, text: &str) -> String {
+        let [d, h] = TABLES.map(|table| self.run(&text.replace('%', table)));
+        assert_eq!(d, h, "{text}");
+        self.done.truncate(self.done.len() - 2);
+        d
+    }
+
+    fn key(&self) -> String {
+        format!("'k{}'", self.dice.below(KEYS))
+    }
+
+    fn value(&self, depth: u32) -> String {
+        match self.dice.below(if depth == 0 { 5 } else { 9 }) {
+            0 => "null".into(),
+            1 => "true".into(),
+            2 => format!("\"s{}\"", self.dice.below(4)),
+            3 | 4 => self.dice.below(20).to_string(),
+            5 | 6 => {
+                let items: Vec<_> =
+                    (0..self.dice.below(4)).map(|_| self.value(depth - 1)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            _ => {
+                let names = ["a", "b", "c", "long name", "ü"];
+                let mut text = String::new();
+                for name in names.iter().filter(|_| self.dice.below(2) == 0) {
+                    let comma = if text.is_empty() { "" } else { ", " };
+                    write!(text, "{comma}\"{name}\": {}", self.value(depth - 1)).expect("writes");
+                }
+                format!("{{{text}}}")
+            }
+        }
+    }
+
+    /// An expression for the new document.
+    fn expression(&self) -> String {
+        let (name, value) = (["a", "b", "c"][self.dice.below(3) as usize], self.value(2));
+        let at = self.dice.below(3);
+        match self.dice.below(10) {
+            0 => format!("'{value}'"),
+            1 => "null".into(),
+            2 => format!("jsonb_set(doc, '{{{name}}}', '{value}')"),
+            3 => format!("jsonb_set(doc, '{{{name},{at}}}', '{value}', false)"),
+            4 => format!(
+                "case jsonb_typeof(doc) when 'object' then doc || '{{\"{name}\": {value}}}' else doc end"
+            ),
+            5 => format!("case jsonb_typeof(doc) when 'object' then doc - '{name}' else doc end"),
+            6 => format!(
+                "case jsonb_typeof(doc) when 'array' then doc || '{value}'::jsonb else doc end"
+            ),
+            7 => format!("case jsonb_typeof(doc) when 'array' then doc - {at} else doc end"),
+            8 => format!(
+                "case when jsonb_typeof(doc) in ('array', 'object') then doc #- '{{{name},{at}}}' else doc end"
+            ),
+            _ => format!(
+                "case jsonb_typeof(doc) when 'array' then jsonb_insert(doc, '{{{at}}}', '{value}') else doc end"
+            ),
+        }
+    }
+
+    fn statement(&mut self) {
+        let (key, other, value) = (self.key(), self.key(), self.value(3));
+        let new = self.expression();
+        let text = match self.dice.below(12) {
+            0 | 1 => format!("insert into % values ({key}, 1, '{value}') on conflict do nothing"),
+            2 => format!(
+                "insert into % values ({key}, 2, '{value}') on conflict (k) do update set doc = excluded.doc"
+            ),
+            3 => format!("delete from % where k = {key}"),
+            4 => format!("update % set n = n + 1 where k <= {key}"),
+            5 => format!(
+                "update % set k = {other} where k = {key} and not exists (select from % where k = {other})"
+            ),
+            6 => format!("update % set doc = {new}"),
+            _ => format!("update % set doc = {new} where k = {key}"),
+        };
+        self.both(&text);
+    }
+
+    fn transaction(&mut self) {
+        self.run("begin");
+        for _ in 0..1 + self.dice.below(4) {
+            let goes_back = self.dice.below(4) == 0;
+            if goes_back {
+                self.run("savepoint s");
+            }
+            self.statement();
+            self.compare("select * from % order by k");
+            if goes_back {
+                self.run("rollback to s");
+                self.compare("select * from % order by k");
+            }
+        }
+        self.run(if self.dice.below(8) == 0 { "rollback" } else { "commit" });
+    }
+
+    /// The past of both, as a whole, at each commit, and as each document's own history tells it.
+    fn check_past(&mut self) {
+        self.compare("select k, n, doc, _version from % for system_time all order by _version, k");
+        self.compare("select count(*) from % for system_time all");
+        self.compare(
+            "select _version, _op, old, new from table_changes('%', 0, 100000) order by 1, 2, 3, 4",
+        );
+        let last: u64 = self.number("select max(version) from commits");
+        for version in 3..=last {
+            let as_of = format!("% for system_version as of {version}");
+            self.compare(&format!("select * from {as_of} order by k"));
+            self.compare(&format!("select k from {as_of} where doc ->> 'a' = 's1' order by k"));
+        }
+        for key in 0..KEYS {
+            let versions = self.number(&format!("select count(*) from history('d', 'k{key}')"));
+            for version in 1..=versions {
+                let told = format!("from history('d', 'k{key}') where version = {version}");
+                let commit = self.number(&format!("select commit {told}"));
+                let whole = format!("select node_at('d', 'k{key}', '$', {version})");
+                let whole = self.run(&whole).replace("node_at", "doc");
+                let row = format!("from h for system_version as of {commit} where k = 'k{key}'");
+                let row = self.run(&format!("select (select doc {row}) as doc"));
+                assert_eq!(whole, row, "version {version} of k{key}");
+            }
+        }
+    }
+
+    fn number(&mut self, text: &str) -> u64 {
+        let shown = self.run(text);
+        self.done.pop();
+        shown.lines().nth(1).and_then(|line| line.parse().ok()).expect(text)
+    }
+}
+
+#[test]
+fn documents_and_rows_are_twins() {
+    seeds(70_000, 30, |seed| {
+        let mut twins = Twins::new(seed);
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for _ in 0..25 {
+                twins.transaction();
+                twins.compare("select * from % order by k");
+                twins.compare("select k from % where doc @> '{\"a\": 1}' order by k");
+                match twins.dice.below(12) {
+                    0 => twins.reopen(),
+                    1 => drop(twins.run("vacuum")),
+                    _ => {}
+                }
+            }
+            twins.check_past();
+        }));
+        if let Err(panic) = done {
+            let from = twins.done.len().saturating_sub(30);
+            eprintln!("{}", twins.done[from..].join("\n"));
+            std::panic::resume_unwind(panic);
+        }
+    });
+}

@@ -1,0 +1,155 @@
+//! [`DocumentRows`]: the rows of a table of documents, for who changes its documents without SQL.
+//!
+//! A program or a client of HTTP that puts a document makes a row of it: the values of its key are read
+//! from the document's key, and all other columns are NULL. What a row of the table needs beyond that,
+//! because it has other indexes, checks, foreign keys or defaults, only SQL can compute: documents of such
+//! a table are read by everybody and changed by SQL alone.
+
+use std::sync::Arc;
+
+use document::{DocumentError, Rows};
+use store::{Op, TableId};
+use txn::{RelationLock, RowLock, Transaction, View, Wait};
+use types::{Datum, Jsonb, Oid};
+
+use super::documents::RowDocuments;
+use super::handles::Handles;
+use super::patch;
+use super::table::{Table, image, position};
+use crate::catalog::{CatalogCache, ConstraintKind};
+use crate::{Error, Result};
+
+/// The rows of a table of documents.
+pub struct DocumentRows {
+    catalogs: Arc<CatalogCache>,
+    handles: Arc<Handles>,
+    relation: Oid,
+    /// Where the documents lie: another table of the store after `TRUNCATE`.
+    documents: TableId,
+}
+
+impl DocumentRows {
+    /// Those of a table, whose documents lie there.
+    pub fn new(
+        catalogs: Arc<CatalogCache>,
+        handles: Arc<Handles>,
+        relation: Oid,
+        documents: TableId,
+    ) -> DocumentRows {
+        DocumentRows { catalogs, handles, relation, documents }
+    }
+
+    /// The table as it is now, which is locked.
+    fn table(&self) -> Result<Arc<Table>, DocumentError> {
+        let catalog = self.catalogs.newest();
+        let table = self.handles.table(&catalog, self.relation);
+        let is_same = |table: &Arc<Table>| {
+            let documents = table.documents();
+            documents.is_some_and(|documents| documents.collection().id() == self.documents)
+        };
+        table.filter(is_same).ok_or(DocumentError::Dropped { csn: catalog.version() })
+    }
+}
+
+impl Rows for DocumentRows {
+    fn lock(&self, txn: &mut Transaction, key: &str) -> Result<(), DocumentError> {
+        txn.lock_relation(self.relation.0, RelationLock::RowExclusive, Wait::Allowed)?;
+        let table = self.table()?;
+        if let Some(refusal) = refusal(&table) {
+            let name = &table.relation().name;
+            return Err(DocumentError::Refused(format!("table \"{name}\" has {refusal}")));
+        }
+        let (_, key) = row_key(&table, key)?;
+        txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
+        Ok(())
+    }
+
+    fn follow(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        is_there: bool,
+    ) -> Result<(), DocumentError> {
+        let table = self.table()?;
+        let (values, key) = row_key(&table, key)?;
+        let mut before = Vec::new();
+        let latest = txn.latest();
+        let found = View::of(txn, &latest).read(table.storage(), &key)?;
+        if let Some(found) = &found {
+            image(found, &mut before).map_err(refused)?;
+        }
+        let storage = table.storage();
+        let op = match (found.is_some(), is_there) {
+            (false, false) => return Ok(()),
+            (true, false) => {
+                self.handles.count(txn, storage, -1);
+                Op::Delete
+            }
+            (true, true) => marked(&table, before)?,
+            (false, true) => {
+                self.handles.count(txn, storage, 1);
+                Op::Put(new_row(&table, values)?)
+            }
+        };
+        Ok(txn.write(storage, key, op)?)
+    }
+}
+
+/// What of a table only SQL can compute, in words; `None` where there is no such thing.
+fn refusal(table: &Table) -> Option<&'static str> {
+    let def = table.def();
+    if table.indexes().iter().any(|index| index.storage().is_some()) {
+        return Some("indexes beside its primary key");
+    }
+    if def.constraints.iter().any(|one| !matches!(one.kind, ConstraintKind::Key { .. })) {
+        return Some("checks or foreign keys");
+    }
+    (!def.referenced_by.is_empty()).then_some("foreign keys that refer to it")
+}
+
+/// The values of the columns that rows are keyed by, and the key that they make.
+fn row_key(table: &Table, key: &str) -> Result<(Vec<Datum>, Vec<u8>), DocumentError> {
+    let values = table.documents().and_then(|documents| documents.values_of(key));
+    let values = values.ok_or(DocumentError::BadKey("is not the text of a key of its table"))?;
+    let key = table.key_of(&values);
+    Ok((values, key))
+}
+
+/// A row that is there, whose document is: written again, so that it has a version.
+fn marked(table: &Table, before: Vec<u8>) -> Result<Op, DocumentError> {
+    let row = table.decode(&before).map_err(refused)?;
+    let at = table.documents().map_or(0, RowDocuments::column);
+    let is_marked = !row[at].as_ref().is_null();
+    if is_marked && before.len() >= patch::ROW_BYTES_MIN {
+        return Ok(Op::Delta(Vec::new()));
+    }
+    if is_marked {
+        return Ok(Op::Put(before));
+    }
+    let mut row = row;
+    row[at] = Jsonb::default().into();
+    Ok(Op::Put(table.encode(&row)))
+}
+
+/// A row of a document alone.
+fn new_row(table: &Table, key: Vec<Datum>) -> Result<Vec<u8>, DocumentError> {
+    let relation = table.relation();
+    let mut row = vec![Datum::Null; relation.columns.len()];
+    for (at, value) in table.keyed_by().iter().zip(key) {
+        row[*at] = value;
+    }
+    row[table.documents().map_or(0, RowDocuments::column)] = Jsonb::default().into();
+    for column in relation.live_columns() {
+        let is_null = row[position(column.attnum)].as_ref().is_null();
+        if is_null && (column.not_null || column.default.is_some() || column.identity.is_some()) {
+            let (name, column) = (&relation.name, &column.name);
+            let words = format!("a row of table \"{name}\" needs a value for column \"{column}\"");
+            return Err(DocumentError::Refused(words));
+        }
+    }
+    Ok(table.encode(&row))
+}
+
+fn refused(error: Error) -> DocumentError {
+    DocumentError::Refused(error.to_string())
+}
