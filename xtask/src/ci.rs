@@ -1,7 +1,7 @@
 //! Everything that `make test` and the build server run, and how long it took.
 //!
 //! ```text
-//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> summary
+//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> python ─> summary
 //! ```
 //!
 //! A step that fails does not stop the ones after it: one run tells all that
@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     ("test", "unit and integration tests of every crate", test),
     ("e2e", "the built command, driven from outside", end_to_end),
     ("clients", "programs that speak to PostgreSQL speak to the built server", clients),
+    ("python", "the Python module, installed from its wheel, here and over the wire", python),
 ];
 
 /// Runs the steps named in `only`, or all, and prints a summary.
@@ -84,6 +85,9 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(arguments);
+    // Of the Python module the names of the interpreter are found when that loads it: nothing is linked
+    // with an interpreter.
+    command.env("PYO3_BUILD_EXTENSION_MODULE", "1");
     command
 }
 
@@ -171,14 +175,26 @@ fn clients(root: &Path) -> Outcome {
     counted(command)
 }
 
+/// Runs the tests of the Python module, with `ANYWHEN` set to the built command.
+fn python(root: &Path) -> Outcome {
+    let Some(anywhen) = build_command(root) else {
+        return Outcome::single(false);
+    };
+    let mut command = Command::new("python3");
+    command.current_dir(root).arg("python/run").env("ANYWHEN", anywhen);
+    counted(command)
+}
+
 /// Builds the command in the test profile, with the features that the tests had, so that nothing is compiled
-/// twice; returns its path, as Cargo tells it.
+/// twice; returns its path, as Cargo tells it. The native half of the Python module is built with it, and
+/// lies beside it.
 fn build_command(root: &Path) -> Option<String> {
     let arguments = [
         "build",
         "--locked",
         "--workspace",
         "--all-features",
+        "--lib",
         "--bin",
         "anywhen",
         "--message-format=json-render-diagnostics",

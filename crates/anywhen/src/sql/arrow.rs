@@ -83,6 +83,24 @@ impl Connection {
     }
 }
 
+/// Names and types of columns, and rows in batches.
+pub type Columns = (Arc<Schema>, Vec<RecordBatch>);
+
+/// Rows that are there already, in columns.
+pub(super) fn columns(
+    columns: &[Column],
+    rows: &[Vec<Datum>],
+    context: &Context<'_>,
+) -> Result<Columns> {
+    let mut sink = Sink::new(columns, context)?;
+    for row in rows {
+        // It takes every row: there is nothing to look at.
+        let _ = sink.row(row, columns, context)?;
+    }
+    sink.end_batch()?;
+    Ok((sink.schema, sink.batches))
+}
+
 /// Rows on their way into columns.
 struct Sink {
     schema: Arc<Schema>,

@@ -21,6 +21,7 @@
 //! The first use of SQL in a database writes the catalog with which it begins; a database that is used
 //! for documents alone has none.
 
+mod answer;
 #[cfg(feature = "arrow")]
 mod arrow;
 mod documents;
@@ -32,8 +33,9 @@ use std::sync::Arc;
 use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
 use types::{Context, SqlState};
 
+pub use answer::Answer;
 #[cfg(feature = "arrow")]
-pub use arrow::Batches;
+pub use arrow::{Batches, Columns};
 pub use session::{Column, Error, Tag};
 pub use types::{Datum, Oid, Type};
 
@@ -87,7 +89,8 @@ impl Database {
     pub fn connect(&self) -> Result<Connection> {
         let start =
             StartUp { user: USER.to_owned(), database: USER.to_owned(), ..StartUp::default() };
-        Ok(Connection { session: self.instance()?.connect(start)?, prepared: 0 })
+        let instance = self.instance()?;
+        Ok(Connection { session: instance.connect(start)?, instance, prepared: 0 })
     }
 
     /// Runs one statement on a connection of its own.
@@ -103,6 +106,7 @@ impl Database {
 /// back.
 pub struct Connection {
     session: Session,
+    instance: Arc<Instance>,
     /// Statements prepared so far.
     prepared: u64,
 }
@@ -230,6 +234,18 @@ impl Connection {
         let context = self.session.style();
         types::text::write(value.as_ref(), column.ty, column.modifier, &context, &mut text);
         Some(text)
+    }
+
+    /// What tells the statement that runs on this connection to stop (57014), from another thread. It does
+    /// not keep the database open.
+    pub fn canceller(&self) -> impl Fn() + Send + Sync + use<> {
+        let instance = Arc::downgrade(&self.instance);
+        let (process, secret) = (self.session.process_id(), self.session.secret().to_vec());
+        move || {
+            if let Some(instance) = instance.upgrade() {
+                instance.cancel(process, &secret);
+            }
+        }
     }
 
     /// The session below.
@@ -374,14 +390,16 @@ impl Connection {
     fn give_copy(&mut self, text: &str, to: &mut dyn Write) -> Result<Tag> {
         let mut portal = self.only(text)?;
         let mut sink = Sink { to, failed: None };
+        let mut is_copy = false;
         loop {
             let done = self.session.execute(&mut portal, 0, &mut sink)?;
             if let Some(error) = sink.failed.take() {
                 return Err(Error::new(SqlState::IO_ERROR, format!("could not write: {error}")));
             }
             match done {
-                Done::Complete(tag) => return Ok(tag),
-                Done::More | Done::Blocked | Done::CopyOut(_) => {}
+                Done::Complete(tag) if is_copy => return Ok(tag),
+                Done::More | Done::Blocked => {}
+                Done::CopyOut(_) => is_copy = true,
                 _ => {
                     return Err(Error::new(SqlState::SYNTAX_ERROR, "this statement gives no data"));
                 }

@@ -1,0 +1,88 @@
+"""Anywhen: a database that keeps every version of everything, in your process or over the wire. ::
+
+    import anywhen
+
+    db = anywhen.open("data")                    # embedded, no server
+    articles = db.collection("articles")
+    articles["a1"] = {"title": "Anywhen", "counter": 0}
+    articles.update("a1", "$.counter", 1, message="first edit")
+    articles.at(version=1)["a1"]                 # {"title": "Anywhen", "counter": 0}
+    articles.history("a1")                       # who, when and why
+    articles.diff("a1", 1, 2)                    # what changed, node by node
+    articles.node_history("a1", "$.counter")     # every value that one field ever had
+
+    db.sql("SELECT $1::int + 1 AS next", [41]).fetchall()
+
+:func:`connect` does the same with a server; :mod:`anywhen.dbapi` is SQL as PEP 249 has it.
+"""
+
+import os as _os
+
+from . import _native, dbapi, errors
+from ._collection import Collection, Document, View
+from ._database import Database, connect, open
+from ._parameters import Json
+from ._sql import Result, Session
+from ._transaction import Transaction, TransactionCollection
+from .errors import (
+    ConflictError,
+    DatabaseError,
+    DataError,
+    EditError,
+    Error,
+    ForgottenError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    InvalidValueError,
+    NotFoundError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    StaleError,
+)
+from .records import BlameLine, Change, CollectionOptions, Column, Commit, NodeVersion, Version
+
+__version__: str = _native.__version__
+
+__all__ = [
+    "BlameLine",
+    "Change",
+    "Collection",
+    "CollectionOptions",
+    "Column",
+    "Commit",
+    "ConflictError",
+    "DataError",
+    "Database",
+    "DatabaseError",
+    "Document",
+    "EditError",
+    "Error",
+    "ForgottenError",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "InvalidValueError",
+    "Json",
+    "NodeVersion",
+    "NotFoundError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Result",
+    "Session",
+    "StaleError",
+    "Transaction",
+    "TransactionCollection",
+    "Version",
+    "View",
+    "connect",
+    "dbapi",
+    "errors",
+    "open",
+]
+
+# What is open belongs to the process that opened it: the threads behind it do not go with a fork.
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_native._forked)

@@ -1,0 +1,233 @@
+"""Databases: here, or on a server."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import weakref
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Literal
+
+from . import _native
+from ._collection import Collection, _Handle
+from ._embedded import EmbeddedStore
+from ._http import HttpStore
+from ._parameters import to_texts
+from ._postgres import PostgresStore
+from ._sql import Result, Session
+from ._store import Numbers, Store
+from ._transaction import Transaction
+from .errors import InterfaceError, NotSupportedError
+
+
+class Database(_Handle):
+    """A database, in this process or on a server; see :func:`anywhen.open` and :func:`anywhen.connect`.
+
+    ============================  ============  ============  ===============
+    what                          ``open``      ``http://``   ``postgres://``
+    ============================  ============  ============  ===============
+    documents and their past      yes           yes           no
+    several documents as one      yes           no            no
+    ``sql``, a statement each     yes           yes           yes
+    ``session``, DB-API           yes           no            yes
+    ============================  ============  ============  ===============
+
+    What cannot be had raises :class:`~anywhen.NotSupportedError`.
+
+    Any number of threads may use it. It is a context manager that closes it at the end.
+    """
+
+    __slots__ = ("_place", "_store", "_used", "author")
+
+    def __init__(
+        self, store: EmbeddedStore | HttpStore | PostgresStore, place: str, author: str
+    ) -> None:
+        self._store: Any = store
+        self._place = place
+        # Transactions and sessions: they are closed with the database.
+        self._used: weakref.WeakSet[Transaction | Session] = weakref.WeakSet()
+        #: Who signs what is written where nothing else is said.
+        self.author = author
+
+    @property
+    def numbers(self) -> Numbers:
+        """How numbers with a fraction come out: ``exact``, ``float`` or ``decimal``."""
+        numbers: Numbers = self._store.numbers
+        return numbers
+
+    @property
+    def is_embedded(self) -> bool:
+        """True where the database is in this process."""
+        return isinstance(self._store, EmbeddedStore)
+
+    def _documents(self) -> Store:
+        if isinstance(self._store, PostgresStore):
+            raise NotSupportedError(
+                "documents cannot be reached over postgres://",
+                "0A000",
+                hint="connect with http:// for documents, or use SQL",
+            )
+        store: Store = self._store
+        return store
+
+    # --- documents ---------------------------------------------------------------------------------
+
+    def collection(
+        self,
+        name: str,
+        *,
+        history: str | None = None,
+        hashes: bool | None = None,
+        path_summary: bool | None = None,
+    ) -> Collection:
+        """The collection of that name, made where there is none.
+
+        ``history`` says how much of the past it keeps (``forever``, ``none``, or a time such as ``90d``),
+        ``hashes`` whether it keeps a rolling hash of every document, ``path_summary`` whether it keeps their
+        paths. Where the collection exists with others, this fails.
+        """
+        self._documents().create_collection(name, history, hashes, path_summary)
+        return Collection(self, name)
+
+    def collections(self) -> list[str]:
+        """The names of the collections, in order."""
+        return self._documents().collections()
+
+    def drop_collection(self, name: str, *, purge: bool = False) -> bool:
+        """Drops a collection; False where there is none. With ``purge`` its past goes too."""
+        return self._documents().drop_collection(name, purge)
+
+    def transaction(
+        self, message: str = "", author: str | None = None, *, serializable: bool = False
+    ) -> Transaction:
+        """Begins a transaction over documents, for a ``with`` block. A ``serializable`` one commits only if
+        it could have run alone."""
+        if not isinstance(self._store, EmbeddedStore):
+            raise NotSupportedError(
+                "transactions over several documents need the database in this process",
+                "0A000",
+                hint="anywhen.open embeds it; if_version= keeps one document safe over HTTP",
+            )
+        native = self._store.native.begin(serializable)
+        author = self.author if author is None else author
+        transaction = Transaction(self, native, message, author)
+        self._used.add(transaction)
+        return transaction
+
+    # --- SQL ---------------------------------------------------------------------------------------
+
+    def sql(self, text: str, parameters: Iterable[Any] = ()) -> Result:
+        """Runs one statement, in a session and a transaction of its own. Parameters stand in the text as
+        ``$1``, ``$2`` and so on. Ctrl-C stops it."""
+        if isinstance(self._store, HttpStore):
+            return Result(self._store.query(text, to_texts(parameters)), self.numbers)
+        with self.session() as session:
+            return session.sql(text, parameters)
+
+    def session(self) -> Session:
+        """Begins a session of SQL: settings and transactions over several statements."""
+        session = Session(self._store.session(), self.numbers)
+        self._used.add(session)
+        return session
+
+    # --- care --------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> None:
+        """Writes everything committed to files and frees the log. In this process only."""
+        self._native("checkpoint").checkpoint()
+
+    def compact(self) -> None:
+        """Merges all files, and drops what nothing needs any more. In this process only."""
+        self._native("compact").compact()
+
+    def newest_commit(self) -> int:
+        """The number of the newest commit. In this process only."""
+        return self._native("newest_commit").newest_commit()
+
+    def _native(self, what: str) -> _native.Database:
+        if not isinstance(self._store, EmbeddedStore):
+            raise NotSupportedError(f"{what}() needs the database in this process", "0A000")
+        return self._store.native
+
+    def close(self) -> None:
+        """Closes the database, its sessions, and its transactions, which are taken back; nothing where it is
+        closed. Nothing that was acknowledged needs it."""
+        for used in list(self._used):
+            if isinstance(used, Transaction):
+                used.rollback()
+            else:
+                used.close()
+        self._store.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<anywhen.Database {self._place}>"
+
+
+def open(  # noqa: A001  (anywhen.open is what it is called)
+    path: str | os.PathLike[str] | None,
+    *,
+    create: Literal["if_missing", "never", "new"] = "if_missing",
+    author: str = "",
+    numbers: Numbers = "exact",
+    durability: Literal["sync", "os"] = "sync",
+    cache_bytes: int | None = None,
+) -> Database:
+    """Opens the database in a folder, in this process; ``None`` is one in memory, gone when it is closed.
+
+    ``create`` says what to do where there is none or where there is one. ``author`` signs what is written
+    where nothing else is said. ``numbers`` says what JSON numbers with a fraction become: ``exact`` is a
+    float where a float holds the number and a Decimal where not, ``float`` and ``decimal`` are always that.
+    ``durability`` is what a write waits for: ``sync``, that it is on the disk; ``os``, that the operating
+    system has it, which survives the end of the process and not that of the machine. ``cache_bytes`` is the
+    memory for blocks of files.
+
+    One process has a database open at a time, and once: a second ``open`` of the same folder fails with
+    :class:`~anywhen.OperationalError` (55006) until the first is closed. Threads share one database.
+    """
+    if numbers not in ("exact", "float", "decimal"):
+        raise ValueError(f"numbers={numbers!r} is none of exact, float, decimal")
+    folder = None if path is None else os.fspath(path)
+    native = _native.Database.open(folder, create, durability, cache_bytes)
+    return Database(EmbeddedStore(native, numbers), repr(folder) if folder else "in memory", author)
+
+
+def connect(
+    url: str,
+    *,
+    token: str | None = None,
+    author: str = "",
+    numbers: Numbers = "exact",
+    timeout: float | None = 60.0,
+    ssl_context: ssl.SSLContext | None = None,
+) -> Database:
+    """Connects to a server, ``anywhen serve``.
+
+    ``http://`` and ``https://`` reach documents, and SQL one statement at a time; ``token`` says who asks.
+    ``postgres://user:password@host:port/database?sslmode=...`` reaches SQL with sessions and transactions,
+    and no documents. ``timeout`` is how long an answer over HTTP, or a connection, may take, in seconds;
+    ``ssl_context`` is whom ``https://`` trusts, where that is not the system's choice.
+    """
+    if numbers not in ("exact", "float", "decimal"):
+        raise ValueError(f"numbers={numbers!r} is none of exact, float, decimal")
+    scheme = url.split("://", 1)[0]
+    if scheme in ("http", "https"):
+        store = HttpStore(url, numbers, token, timeout, ssl_context)
+        return Database(store, url, author)
+    if scheme in ("postgres", "postgresql"):
+        if token is not None:
+            raise InterfaceError("token= is for http://; a postgres:// URL has a password")
+        postgres = PostgresStore(url, numbers, timeout)
+        return Database(postgres, postgres.shown, author)
+    raise InterfaceError(f"{url!r} begins with none of http://, https://, postgres://")

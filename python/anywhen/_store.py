@@ -1,0 +1,147 @@
+"""What collections ask of a database, wherever it is.
+
+::
+
+    Collection, View, Document ── Store ──┬── EmbeddedStore   this process
+                                          ├── HttpStore       a server over HTTP
+                                          └── PostgresStore   a server over PostgreSQL's protocol: SQL alone
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from .records import BlameLine, Change, CollectionOptions, Commit, NodeVersion, Version
+
+#: How numbers with a fraction come out.
+Numbers = Literal["exact", "float", "decimal"]
+
+#: ``("version", 3)``, ``("time", microseconds)``, ``("csn", 17)``; None for now.
+At = tuple[str, int] | None
+
+#: A node: a path such as ``$.items[3].qty`` or ``/items/3/qty``, or a node key.
+Node = str | int
+
+#: Keys that are asked for at a time.
+PAGE = 1_000
+
+
+class Said(NamedTuple):
+    """What a write says of itself; the order is that of the native module."""
+
+    message: str = ""
+    author: str = ""
+    authored_us: int | None = None
+    #: Write only where this is the newest version; 0 where there must be no document.
+    if_version: int | None = None
+
+
+class Store(Protocol):
+    """Documents by collection and key."""
+
+    def collections(self) -> list[str]: ...
+
+    def create_collection(
+        self, name: str, history: str | None, hashes: bool | None, path_summary: bool | None
+    ) -> CollectionOptions: ...
+
+    def collection_options(self, name: str) -> CollectionOptions: ...
+
+    def set_history(self, name: str, history: str) -> None: ...
+
+    def drop_collection(self, name: str, purge: bool) -> bool: ...
+
+    def count(self, collection: str) -> int: ...
+
+    def keys(
+        self, collection: str, prefix: str, after: str, limit: int, at: At = None
+    ) -> list[str]: ...
+
+    def get(self, collection: str, key: str, at: At = None) -> tuple[int, Any] | None: ...
+
+    def get_node(self, collection: str, key: str, node: Node, at: At = None) -> Any: ...
+
+    def put(self, collection: str, key: str, value: Any, said: Said) -> Commit: ...
+
+    def edit(
+        self,
+        collection: str,
+        key: str,
+        said: Said,
+        op: str,
+        node: Node,
+        json: bytes | None = None,
+        to: Node | None = None,
+        at: str | None = None,
+        name: str | None = None,
+    ) -> Commit: ...
+
+    def remove(self, collection: str, key: str, said: Said) -> Commit | None: ...
+
+    def revert(self, collection: str, key: str, to: int, said: Said) -> Commit: ...
+
+    def newest(self, collection: str, key: str) -> int: ...
+
+    def history(self, collection: str, key: str, limit: int | None) -> list[Version]: ...
+
+    def diff(self, collection: str, key: str, old: int, new: int) -> list[Change]: ...
+
+    def json_patch(
+        self, collection: str, key: str, old: int, new: int
+    ) -> list[dict[str, Any]]: ...
+
+    def node_history(self, collection: str, key: str, node: Node) -> list[NodeVersion]: ...
+
+    def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]: ...
+
+    def close(self) -> None: ...
+
+
+class Session(Protocol):
+    """A session of SQL: what :class:`anywhen.Session` asks of it."""
+
+    def query(self, text: str, parameters: list[str | None]) -> Any: ...
+
+    def copy_in(self, text: str, data: bytes) -> int: ...
+
+    def copy_out(self, text: str) -> bytes: ...
+
+    def notices(self) -> list[tuple[str, str]]: ...
+
+    def is_in_transaction(self) -> bool: ...
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def is_open(self) -> bool: ...
+
+
+def at_of(
+    version: int | None = None, time: datetime | str | None = None, csn: int | None = None
+) -> At:
+    """The moment that one of the three names."""
+    from ._native import parse_time
+    from .records import microseconds_of
+
+    given = [given for given in (version, time, csn) if given is not None]
+    if len(given) != 1:
+        raise TypeError("a moment is one of version=, time= and csn=")
+    if version is not None:
+        return ("version", _number("version", version))
+    if csn is not None:
+        return ("csn", _number("csn", csn))
+    if isinstance(time, str):
+        return ("time", parse_time(time))
+    if not isinstance(time, datetime):
+        raise TypeError(f"time= is a datetime with a time zone or a str, not {type(time).__name__}")
+    return ("time", max(0, microseconds_of(time)))
+
+
+def _number(name: str, number: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"{name}= is an int, not {type(number).__name__}")
+    if number < 0:
+        raise ValueError(f"{name}={number} is before the first")
+    return number

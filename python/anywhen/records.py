@@ -1,0 +1,151 @@
+"""What the database tells: small objects that compare, print and pickle, and that nobody can change.
+
+All times are :class:`datetime.datetime` in UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+__all__ = ["BlameLine", "Change", "CollectionOptions", "Column", "Commit", "NodeVersion", "Version"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def moment_of(us: int) -> datetime:
+    """The time so many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=us)
+
+
+def microseconds_of(moment: datetime) -> int:
+    """Microseconds from 1970 to a time, which must say where it is."""
+    if moment.tzinfo is None:
+        raise ValueError(
+            f"{moment!r} has no time zone: write datetime(..., tzinfo=timezone.utc), or moment.astimezone()"
+        )
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A write that is on the disk."""
+
+    #: The document's newest version.
+    version: int
+    #: The number of the commit in the database.
+    csn: int
+    #: When it was committed.
+    time: datetime
+    #: False where the document already was as asked: then this is the version that made it so.
+    changed: bool
+    #: The key of the node that is new or holds the value, where one was set or inserted here.
+    node_key: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a document: who made it, when and why."""
+
+    #: 1, 2, 3 ...
+    version: int
+    #: The number of the commit in the database.
+    csn: int
+    #: When it was committed.
+    time: datetime
+    author: str
+    message: str
+    #: When it was made where it comes from, for imports.
+    authored: datetime | None = None
+    #: True where it removed the document.
+    deleted: bool = False
+    #: True where the document can still be read as it was then.
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between two versions of a document."""
+
+    #: ``insert``, ``update``, ``delete``, ``move``, ``rename`` or ``replace``.
+    op: str
+    #: Where the node stands in the newer version; for a delete, where it stood.
+    path: str
+    #: The node: the same in every version.
+    node_key: int
+    #: The value before, or the name for a rename; None also where there was none.
+    old: Any = None
+    #: The value now, or the name for a rename; None also where there is none.
+    new: Any = None
+    #: Where a node that moved stood before.
+    from_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVersion:
+    """The value of one node over some versions in a row."""
+
+    value: Any
+    #: The first version that has it.
+    from_version: int
+    #: The last version that has it; None where it is the value of now.
+    to_version: int | None
+    from_time: datetime
+    #: When the next version was committed; None where it is the value of now.
+    to_time: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlameLine:
+    """Which version last changed a node."""
+
+    path: str
+    node_key: int
+    version: int
+    time: datetime
+    author: str
+    message: str
+    #: True for objects and arrays: what is changed of these is which children they have.
+    is_container: bool
+    #: The value of a scalar; None for a container.
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionOptions:
+    """What a collection keeps."""
+
+    #: ``forever``, ``none``, or a time such as ``90d``.
+    history: str = "forever"
+    #: A rolling hash of every document.
+    hashes: bool = False
+    #: The paths of every document, so that they are read and not computed.
+    path_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an answer of SQL."""
+
+    name: str
+    #: The name of its type in SQL, such as ``integer`` or ``text[]``.
+    type: str
+    #: The number of its type.
+    oid: int
+    #: Digits in all, and behind the point, of a ``numeric(precision, scale)``.
+    precision: int | None = None
+    scale: int | None = None
+
+
+def change_of(told: dict[str, Any]) -> Change:
+    """A change as JSON tells it."""
+    return Change(
+        op=told["op"],
+        path=told["path"],
+        node_key=told["node_key"],
+        old=told.get("old"),
+        new=told.get("new"),
+        from_path=told.get("from"),
+    )

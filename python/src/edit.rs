@@ -1,0 +1,135 @@
+//! Edits of one node, as Python asks for them: what, where, and with what.
+
+use anywhen::{DocumentError, Edit, Meta, Moment, NodeKey, NodeRef, Nodes, Place, Revision};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A node: a path, or a node key.
+#[derive(FromPyObject)]
+pub(crate) enum NodeArgument {
+    Key(u64),
+    Path(String),
+}
+
+impl From<NodeArgument> for NodeRef {
+    fn from(node: NodeArgument) -> Self {
+        match node {
+            NodeArgument::Key(key) => NodeRef::Key(NodeKey(key)),
+            NodeArgument::Path(path) => NodeRef::Path(path),
+        }
+    }
+}
+
+/// Message, author, when it was made where it comes from, and the version that it is to follow.
+pub(crate) type MetaArgument = (String, String, Option<u64>, Option<u64>);
+
+pub(crate) fn meta((message, author, authored_us, if_version): MetaArgument) -> Meta {
+    Meta { authored_us, only_at: if_version.map(Revision), ..Meta::new(author, message) }
+}
+
+/// `version`, `time` (microseconds since 1970) or `csn`, and the number.
+pub(crate) type MomentArgument = (String, u64);
+
+pub(crate) fn moment((kind, number): MomentArgument) -> PyResult<Moment> {
+    Ok(match kind.as_str() {
+        "version" => Moment::Revision(Revision(number)),
+        "time" => Moment::Time(number),
+        "csn" => Moment::Csn(anywhen::Csn(number)),
+        _ => return Err(PyValueError::new_err(format!("a moment has no {kind:?}"))),
+    })
+}
+
+/// What is done to a node.
+enum Op {
+    Set(Vec<u8>),
+    Insert(Where, Vec<u8>),
+    Remove,
+    Rename(String),
+    Move(NodeRef, Where),
+}
+
+/// Where a node goes, seen from another.
+struct Where {
+    at: String,
+    name: Option<String>,
+}
+
+impl Where {
+    fn new(at: Option<String>, name: Option<String>) -> PyResult<Where> {
+        let at = at.unwrap_or_else(|| "last".to_owned());
+        let text = match (at.as_str(), &name) {
+            ("last" | "before" | "after", _) | ("first", None) => return Ok(Where { at, name }),
+            ("first", Some(_)) => "a field goes last, or before or after another".to_owned(),
+            _ => format!("where={at:?} is none of first, last, before, after"),
+        };
+        Err(PyValueError::new_err(text))
+    }
+
+    fn place(&self) -> Place<'_> {
+        match (self.at.as_str(), self.name.as_deref()) {
+            ("first", _) => Place::FirstChild,
+            ("before", None) => Place::Before,
+            ("before", Some(name)) => Place::FieldBefore(name),
+            ("after", None) => Place::After,
+            ("after", Some(name)) => Place::FieldAfter(name),
+            (_, None) => Place::LastChild,
+            (_, Some(name)) => Place::Field(name),
+        }
+    }
+}
+
+/// One edit.
+pub(crate) struct Step {
+    node: NodeRef,
+    op: Op,
+}
+
+impl Step {
+    /// Reads an edit: `set`, `insert`, `remove`, `rename` or `move`, and what each needs of the rest.
+    pub(crate) fn new(
+        op: &str,
+        node: NodeArgument,
+        json: Option<&[u8]>,
+        to: Option<NodeArgument>,
+        at: Option<String>,
+        name: Option<String>,
+    ) -> PyResult<Step> {
+        let json = || json.map(<[u8]>::to_vec).ok_or_else(|| missing("a value"));
+        let op = match op {
+            "set" => Op::Set(json()?),
+            "insert" => Op::Insert(Where::new(at, name)?, json()?),
+            "remove" => Op::Remove,
+            "rename" => Op::Rename(name.ok_or_else(|| missing("a name"))?),
+            "move" => {
+                let to = to.ok_or_else(|| missing("a node to move it to"))?;
+                Op::Move(to.into(), Where::new(at, name)?)
+            }
+            other => return Err(PyValueError::new_err(format!("there is no edit {other:?}"))),
+        };
+        Ok(Step { node: node.into(), op })
+    }
+
+    /// Does it; gives the key of the node that is new, or holds the value.
+    pub(crate) fn apply(&self, edit: &mut Edit<'_>) -> Result<Option<NodeKey>, DocumentError> {
+        let node = &self.node;
+        match &self.op {
+            Op::Set(json) => edit.set(node, json).map(Some),
+            Op::Insert(place, json) => edit.insert(node, place.place(), json).map(Some),
+            Op::Remove => edit.remove(node).map(|()| None),
+            Op::Rename(name) => {
+                if let Some(found) = edit.find(node)?
+                    && edit.nodes().expect(found)?.name.is_none()
+                {
+                    let text = "only a field of an object has a name";
+                    return Err(DocumentError::BadEdit(text.into()));
+                }
+                edit.rename(node, name).map(|()| None)
+            }
+            Op::Move(to, place) => edit.move_to(node, to, place.place()).map(|()| None),
+        }
+    }
+}
+
+fn missing(what: &str) -> PyErr {
+    PyValueError::new_err(format!("{what} is wanted"))
+}

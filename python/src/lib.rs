@@ -1,0 +1,52 @@
+//! The native half of the Python module `anywhen`: the engine in this process, and values on their way
+//! between Python and JSON, SQL and Arrow.
+//!
+//! ```text
+//!   anywhen/*.py     the interface: collections as mappings, records, the clients of servers, DB-API
+//!      │
+//!   _native          Database · Transaction · Session · Answer · dumps · loads
+//!      │             one call each, with texts and numbers; nothing of Python is touched below
+//!   anywhen (Rust)
+//! ```
+//!
+//! # Invariants
+//! * The interpreter is let go of ([`Python::detach`]) before anything of the engine is called or any lock
+//!   is taken, so a thread that waits here holds up no other, and two locks are never waited for in two
+//!   orders.
+//! * A panic of the engine becomes an error of Python (`XX000`), and goes no further.
+//! * A handle that was opened before a fork is refused in the child, and never closed by it: the threads
+//!   that belong to it are not there.
+
+mod database;
+mod edit;
+mod errors;
+mod handle;
+mod numbers;
+mod session;
+mod sql;
+mod transaction;
+mod value;
+mod worker;
+
+use pyo3::prelude::*;
+
+/// The engine of Anywhen. Use the module `anywhen`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::database::Database;
+    #[pymodule_export]
+    use crate::handle::forked;
+    #[pymodule_export]
+    use crate::session::Session;
+    #[pymodule_export]
+    use crate::sql::{Answer, answer_from_http, answer_from_texts, parse_time};
+    #[pymodule_export]
+    use crate::transaction::Transaction;
+    #[pymodule_export]
+    use crate::value::{dumps, loads};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python looks for")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,183 @@
+//! Sessions of SQL in this process.
+//!
+//! A statement runs on another thread ([`worker`]) while the one that asked waits, attached to nothing:
+//!
+//! ```text
+//!   asks       ── detach ── wait 10 ms ── signals? deadlines? ── wait ── ... ── attach, answer
+//!                    │                        └─ Ctrl-C: cancel              │
+//!   its worker       └── statement ──────────────────────────────────────────┘
+//! ```
+//!
+//! So Ctrl-C ends a long statement as it ends one of Python, and `statement_timeout` holds.
+
+use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+
+use anywhen::sql::{Connection, ToSql};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::{Failure, Outcome};
+use crate::handle::{Handle, TICK, caught, engine};
+use crate::sql::Answer;
+use crate::worker;
+
+/// A session of SQL. Whoever uses it while another does waits.
+#[pyclass(frozen, module = "anywhen._native")]
+pub(crate) struct Session {
+    /// `None` while a statement has it, on its thread.
+    handle: Handle<Option<Connection>>,
+    cancel: Box<dyn Fn() + Send + Sync>,
+    /// Stops statements that have run for too long.
+    watch: Box<dyn Fn() + Send + Sync>,
+}
+
+/// A parameter: its text, or NULL.
+struct Parameter(Option<String>);
+
+impl ToSql for Parameter {
+    fn to_sql(&self) -> Option<String> {
+        self.0.clone()
+    }
+}
+
+impl Session {
+    pub(crate) fn open(database: &anywhen::Database) -> Outcome<Session> {
+        let connection = database.connect()?;
+        let cancel = Box::new(connection.canceller());
+        // Held weakly, as the canceller does: a session that is closed keeps no database open.
+        let instance = Arc::downgrade(&database.instance()?);
+        let watch = Box::new(move || {
+            if let Some(instance) = instance.upgrade() {
+                instance.watch();
+            }
+        });
+        Ok(Session { handle: Handle::new("session", Some(connection)), cancel, watch })
+    }
+
+    /// Runs `f` on the connection; a signal for this process ends it early, and is what is told then.
+    fn run<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let signal = Mutex::new(Ok(()));
+        let is_quiet = || {
+            let mut signal = signal.lock();
+            if signal.is_ok() {
+                *signal = Python::attach(|py| py.check_signals());
+            }
+            signal.is_ok()
+        };
+        let done = py.detach(|| {
+            self.handle.with_patience(is_quiet, |place| self.watched(place, is_quiet, f))
+        });
+        signal.into_inner()?;
+        done.map_err(|failure| failure.raise(py))
+    }
+
+    fn watched<T: Send + 'static>(
+        &self,
+        place: &mut Option<Connection>,
+        is_quiet: impl Fn() -> bool,
+        f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let lost = || Failure::sql("XX000", "the session was lost with a statement".into());
+        let mut connection = place.take().ok_or_else(lost)?;
+        let (tell, told) = sync_channel(1);
+        worker::run(move || {
+            let done = caught(|| f(&mut connection));
+            // Nobody goes away before it is told.
+            let _ = tell.send((connection, done));
+        })?;
+        loop {
+            match told.recv_timeout(TICK) {
+                Ok((connection, done)) => {
+                    *place = Some(connection);
+                    return done;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    (self.watch)();
+                    if !is_quiet() {
+                        (self.cancel)();
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(lost()),
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// Runs one statement; parameters are texts, or None for NULL.
+    fn query(
+        &self,
+        py: Python<'_>,
+        text: String,
+        parameters: Vec<Option<String>>,
+    ) -> PyResult<Answer> {
+        let parameters: Vec<Parameter> = parameters.into_iter().map(Parameter).collect();
+        let answer = self.run(py, move |connection| {
+            let values: Vec<&dyn ToSql> =
+                parameters.iter().map(|value| value as &dyn ToSql).collect();
+            Ok(connection.answer(&text, &values)?)
+        })?;
+        Ok(Answer::new(answer))
+    }
+
+    /// Runs `COPY ... FROM STDIN` with these bytes; returns the number of rows.
+    fn copy_in(&self, py: Python<'_>, text: String, data: Vec<u8>) -> PyResult<u64> {
+        self.run(py, move |connection| Ok(connection.copy_in(&text, &mut Cursor::new(data))?))
+    }
+
+    /// Runs `COPY ... TO STDOUT`; returns the bytes.
+    fn copy_out<'py>(&self, py: Python<'py>, text: String) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.run(py, move |connection| {
+            let mut bytes = Vec::new();
+            connection.copy_out(&text, &mut bytes)?;
+            Ok(bytes)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Severity and text of the notices that statements have left since the last call.
+    fn notices(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
+        engine(py, || {
+            self.handle.with(|place| {
+                let notices = place.as_mut().map(Connection::notices).unwrap_or_default();
+                let notices = notices.into_iter();
+                Ok(notices
+                    .map(|notice| (notice.severity.name(), notice.message().to_owned()))
+                    .collect())
+            })
+        })
+    }
+
+    /// True where the next statement is part of a transaction block that was begun before.
+    fn is_in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
+        engine(py, || {
+            self.handle.with(|place| Ok(place.as_ref().is_some_and(Connection::is_in_transaction)))
+        })
+    }
+
+    /// Tells the statement that runs, if one does, to stop; from another thread.
+    fn cancel(&self) {
+        (self.cancel)();
+    }
+
+    /// Ends the session; what is open is rolled back.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        engine(py, || {
+            drop(self.handle.take()?);
+            Ok(())
+        })
+    }
+
+    /// True until it is closed.
+    fn is_open(&self) -> bool {
+        self.handle.is_open()
+    }
+}

@@ -1,0 +1,136 @@
+"""Values: what goes in comes out, and what has no place in JSON is refused with the place in the value."""
+
+import enum
+import json
+import math
+from decimal import Decimal
+
+import pytest
+
+import anywhen
+from anywhen._native import dumps, loads
+
+
+def back(db, name, value):
+    things = db.collection(name)
+    things["k"] = value
+    return things["k"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        0,
+        -1,
+        2**63,
+        -(10**30),
+        10**5000,
+        0.1,
+        -0.0,
+        1e16,
+        1e-300,
+        1.7976931348623157e308,
+        5e-324,
+        "",
+        "ä\u0000\ud7ff\U0001f600\n\"\\",
+        [],
+        {},
+        [[[]]],
+        {"": {"ä\"": [None, {"b": 1.5}]}},
+        Decimal("0.1234567890123456789012345"),
+        Decimal("1E+400"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_goes_in_comes_out(db, name, value):
+    """Equal, and of the same type."""
+    found = back(db, name, value)
+    assert found == value and type(found) is type(value)
+    if isinstance(value, float):
+        assert math.copysign(1, found) == math.copysign(1, value)
+
+
+def test_what_comes_out_as_something_else(db, name):
+    """Tuples are arrays; subclasses are what they stand for; exact numbers are floats where these hold them."""
+
+    class Level(enum.IntEnum):
+        HIGH = 3
+
+    class Name(str):
+        pass
+
+    assert back(db, name, (1, (2,))) == [1, [2]]
+    found = back(db, name, {Name("a"): Level.HIGH, "b": Name("x")})
+    assert found == {"a": 3, "b": "x"} and type(found["a"]) is int and type(found["b"]) is str
+    assert type(back(db, name, Decimal("12.50"))) is float
+    assert type(back(db, name, Decimal("7"))) is int
+
+
+def test_numbers_as_they_are_wanted():
+    """`numbers=` says what a number with a fraction is."""
+    text = b"[0.1, 12.50, 0.1234567890123456789, 1e400, 7]"
+    exact, decimal = loads(text, "exact"), loads(text, "decimal")
+    assert [type(value).__name__ for value in exact] == ["float", "float", "Decimal", "Decimal", "int"]
+    assert str(exact[2]) == "0.1234567890123456789"
+    assert [str(value) for value in decimal] == ["0.1", "12.50", "0.1234567890123456789", "1E+400", "7"]
+    assert loads(b"[0.1234567890123456789]", "float") == [0.12345678901234568]
+    with pytest.raises(OverflowError):
+        loads(b"1e400", "float")
+    with anywhen.open(None, numbers="decimal") as db:
+        assert repr(back(db, "t", Decimal("12.50"))) == "Decimal('12.50')"
+    for function in (anywhen.open, anywhen.connect):
+        with pytest.raises(ValueError, match="numbers"):
+            function("http://nowhere", numbers="some")
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 2**53 + 0.0, 123456789.12345678, 9007199254740993.0])
+def test_floats_are_what_python_shows(value):
+    """The shortest text of a float comes back as that float, never as a Decimal."""
+    for text in (repr(value), dumps(value).decode(), json.dumps(value)):
+        assert type(loads(text, "exact")) is float and loads(text, "exact") == value
+
+
+def nested(levels):
+    value = 0
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_what_has_no_place_is_refused(db, name):
+    """Nothing is written, and the error says where in the value it stands."""
+    itself = []
+    itself.append(itself)
+    things = db.collection(name)
+    refused = [
+        (math.nan, ValueError, r"nan \(at \$\)"),
+        ({"a": [math.inf]}, anywhen.InvalidValueError, r"inf \(at \$\.a\[0\]\)"),
+        (Decimal("sNaN"), anywhen.InvalidValueError, "JSON has no"),
+        ("\ud800", anywhen.DataError, "surrogate"),
+        ({"\udfff": 1}, anywhen.InvalidValueError, "surrogate"),
+        ({"x y": {7: 1}}, TypeError, r'names of an object are str, not int \(at \$\["x y"\]\)'),
+        ([{1, 2}], TypeError, r"type set.*at \$\[0\]"),
+        (b"bytes", TypeError, "type bytes"),
+        (nested(513), anywhen.InvalidValueError, "512 levels"),
+        (itself, anywhen.InvalidValueError, "512 levels"),
+    ]
+    for value, error, text in refused:
+        with pytest.raises(error, match=text):
+            things["k"] = value
+        with pytest.raises(error):
+            things.update("k", "$.a", value)
+    assert "k" not in things
+    with pytest.raises(anywhen.InvalidValueError, match="512 levels"):
+        things["k"] = nested(512)
+    things["k"] = nested(511)
+    assert things["k"] == nested(511)
+
+
+def test_json_that_is_none():
+    """Texts that do not parse are refused, as documents are."""
+    for text in ("", "[1,", "nul", "[1] 2", '"\\ud800"', "01", b"\xff", "NaN"):
+        with pytest.raises(anywhen.InvalidValueError):
+            loads(text, "exact")
+    assert loads('{"a": 1, "b": 2, "a": 3}', "exact") == {"a": 3, "b": 2}
