@@ -243,7 +243,6 @@ impl Session {
 
     /// Changes the modes of the open transaction.
     fn apply_modes(&mut self, said: &ast::Modes) -> Result<()> {
-        let engine = Arc::clone(&self.client.instance.engine);
         let open = self.open();
         let modes = with(open.modes, said);
         if modes.isolation != open.modes.isolation {
@@ -257,8 +256,10 @@ impl Session {
             if !what.is_empty() {
                 return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, what));
             }
-            open.inner = Some(engine.begin(modes.isolation));
+            let inner = self.begin_inner(modes.isolation);
+            self.open().inner = Some(inner);
         }
+        let open = self.open();
         if open.modes.read_only && !modes.read_only && open.looked {
             return Err(Error::new(
                 SqlState::ACTIVE_SQL_TRANSACTION,
