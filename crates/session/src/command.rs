@@ -414,7 +414,10 @@ impl Session {
     fn discard(&mut self, what: Discard) -> Result<Work> {
         let tag = match what {
             Discard::Plans => "DISCARD PLANS",
-            Discard::Sequences => "DISCARD SEQUENCES",
+            Discard::Sequences => {
+                self.client.sequences.get_mut().clear();
+                "DISCARD SEQUENCES"
+            }
             Discard::Temp => {
                 self.discard_temporary()?;
                 "DISCARD TEMP"

@@ -306,7 +306,7 @@ fn send(random: &SimRandom, stream: &mut TcpStream, bytes: &[u8]) -> bool {
 /// Proves a password, most of the time; false where the server does not want to go on.
 fn prove(random: &SimRandom, wire: &mut Wire) -> bool {
     let mut scram = ScramSha256::new(b"secret", ChannelBinding::unsupported());
-    let mut heard = |wire: &mut Wire, step: u8| {
+    let heard = |wire: &mut Wire, step: u8| {
         let answer = wire.next().filter(|answer| (answer.kind, answer.body[3]) == (b'R', step))?;
         Some(answer.body[4..].to_vec())
     };
@@ -314,10 +314,13 @@ fn prove(random: &SimRandom, wire: &mut Wire) -> bool {
         heard(wire, 10)?;
         let length = (scram.message().len() as u32).to_be_bytes();
         let mut said = message(b'p', &[b"SCRAM-SHA-256\0", &length[..], scram.message()].concat());
-        if random.chance(1, 4) {
+        let is_damaged = random.chance(1, 4);
+        if is_damaged {
             damage(random, &mut said, 1);
         }
         send(random, &mut wire.stream, &said).then_some(())?;
+        // What announces more than it is is waited for: it has no answer before its end.
+        (!is_damaged).then_some(())?;
         scram.update(&heard(wire, 11)?).ok()?;
         let mut said = message(b'p', scram.message());
         if random.chance(1, 4) {

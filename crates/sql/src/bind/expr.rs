@@ -359,7 +359,7 @@ impl Binder<'_> {
             .facts()
             .array_of(found.right)
             .ok_or_else(|| unsupported("an array of this type", at))?;
-        let left = self.implicit(left, found.left)?;
+        let left = padded(self.implicit(left, found.left)?, found.operator.function);
         let right = self.implicit(right, array)?;
         let call = Call {
             function: found.operator.function,
