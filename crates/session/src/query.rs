@@ -115,7 +115,10 @@ pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
 /// The query or change that a command holds, whose parameters are those of the command.
 pub(crate) fn within(statement: &Statement) -> Option<Statement> {
     Some(match statement {
-        Statement::Explain { statement, .. } => (**statement).clone(),
+        Statement::Explain { statement, .. } => match tag_of(statement) {
+            Some(_) => (**statement).clone(),
+            None => return within(statement),
+        },
         Statement::Command(command) => match &**command {
             Command::Declare { query, .. } => Statement::Query(query.clone()),
             _ => return None,

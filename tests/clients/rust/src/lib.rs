@@ -51,10 +51,10 @@ pub fn keeps_the_past() -> bool {
 macro_rules! parts {
     ($version:expr, $($part:ident)*) => {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        tokio::task::LocalSet::new().block_on(&runtime, async {
             $(
                 println!("part: {}", stringify!($part));
-                if tokio::spawn($part()).await.is_err() {
+                if tokio::task::spawn_local($part()).await.is_err() {
                     $crate::note(false, || format!("{} ended early", stringify!($part)));
                 }
             )*

@@ -67,7 +67,7 @@ async fn migrations() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
     let migrator = well(Migrator::new(folder).await);
     // Two at once: one waits for the other, and then has nothing to do.
-    let (one, two) = futures_util::join!(migrator.run(&db), migrator.run(&db));
+    let (one, two) = tokio::join!(migrator.run(&db), migrator.run(&db));
     well(one);
     well(two);
     let done = "SELECT version, success FROM _sqlx_migrations ORDER BY version";

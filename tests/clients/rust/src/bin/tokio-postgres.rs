@@ -180,7 +180,7 @@ async fn work() {
             }
         });
     let [one, none, two] = divided;
-    let (one, none, two) = futures_util::join!(one, none, two);
+    let (one, none, two) = tokio::join!(one, none, two);
     same((well(one), well(two)), (10, 5));
     refused("22012", none);
     same(well(db.execute("UPDATE tool SET price = weight WHERE id <= $1", &[&50]).await), 50);
@@ -212,7 +212,7 @@ async fn transactions() {
     let price = "SELECT price::float8 FROM tool WHERE id = 1";
     let mut outer = well(db.transaction().await);
     well(outer.execute("UPDATE tool SET price = 10 WHERE id = 1", &[]).await);
-    let inner = well(outer.savepoint("inner").await);
+    let inner = well(outer.savepoint("before").await);
     refused("23514", inner.execute("UPDATE tool SET price = -1 WHERE id = 1", &[]).await);
     refused("25P02", inner.query("SELECT 1", &[]).await);
     well(inner.rollback().await);
