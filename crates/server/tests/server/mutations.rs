@@ -257,6 +257,8 @@ fn change(random: &SimRandom, said: &mut Conversation) {
         0 if !said.first.is_empty() => {
             let at = any(&said.first);
             damage(random, &mut said.first[at], 0);
+            // It may announce more than it is: then there is no answer to wait for.
+            said.proves = false;
         }
         1 if !said.messages.is_empty() => {
             let (one, other) = (any(&said.messages), any(&said.messages));
