@@ -111,6 +111,9 @@ struct Builder<'a> {
     probes: Option<HashMap<usize, usize>>,
 }
 
+/// So many rows of `VALUES` may be worth loading.
+const VALUES_MANY: usize = 1_000;
+
 fn internal(message: impl Into<String>) -> Error {
     Error::new(SqlState::INTERNAL_ERROR, message)
 }
@@ -391,8 +394,13 @@ impl Builder<'_> {
             }
         };
         let returning = modify.returning.as_ref().map(|exprs| self.programs(exprs)).transpose()?;
-        let mut streams = inserts;
+        let (mut streams, mut may_be_many) = (inserts, false);
         modify.input.clone().each(&mut |node| {
+            may_be_many |= match &node.kind {
+                Kind::Values(rows) => rows.len() >= VALUES_MANY,
+                Kind::Given | Kind::Project { .. } | Kind::Filter { .. } => false,
+                _ => true,
+            };
             streams &= !matches!(node.kind, Kind::Scan(_) | Kind::CteScan { .. });
             node.exprs(&mut |expr, _| {
                 each_part(expr, &mut |part| {
@@ -402,7 +410,9 @@ impl Builder<'_> {
             });
         });
         let input = self.node(&modify.input)?;
-        Ok(Modify::new(input, target, action, returning, streams, is_main))
+        let is_plain = is_main && matches!(action, modify::Action::Insert(None));
+        let may_load = is_plain && may_be_many && self.plan.clone().changes() == 1;
+        Ok(Modify::new(input, target, action, returning, streams, is_main, may_load))
     }
 
     /// The input of a limit: a sort below it, or below a projection, needs to keep only the rows

@@ -206,7 +206,7 @@ impl Held {
     pub(crate) fn add_row(&mut self, env: &Env<'_>, row: &[Datum]) -> Result<()> {
         let before = self.packed_bytes;
         let heap: usize = row.iter().map(heap_bytes).sum();
-        self.add(env, size_of::<Row>() + std::mem::size_of_val(row) + heap)?;
+        self.add(env, row_bytes(row))?;
         self.packed_bytes = before + ROW_BYTES + VALUE_BYTES * row.len() + heap;
         Ok(())
     }
@@ -236,6 +236,12 @@ impl Held {
 /// What a written row, and each value of it, has beside what is of any length.
 const ROW_BYTES: usize = 16;
 const VALUE_BYTES: usize = 8;
+
+/// How many bytes a row takes in memory, about.
+pub fn row_bytes(row: &[Datum]) -> usize {
+    let heap: usize = row.iter().map(heap_bytes).sum();
+    size_of::<Row>() + std::mem::size_of_val(row) + heap
+}
 
 /// How many bytes of a value lie elsewhere.
 fn heap_bytes(value: &Datum) -> usize {

@@ -172,6 +172,20 @@ pub trait Tables {
     /// `23505` where a row like it is there and that is no conflict; `23503`.
     fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted>;
 
+    /// Has rows that are inserted without arbiters taken in all together, by [`Tables::end_load`]; until
+    /// then nobody sees them, and their keys are not checked. False where the table has had rows, or
+    /// another transaction is about to change it: then they are inserted one by one.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn begin_load(&self, relation: Oid) -> Result<bool>;
+
+    /// Takes in the rows that were inserted since [`Tables::begin_load`].
+    ///
+    /// # Errors
+    /// `23505` where two of them are alike.
+    fn end_load(&self, relation: Oid) -> Result<()>;
+
     /// Replaces a row, which was locked.
     ///
     /// # Errors

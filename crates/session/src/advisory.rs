@@ -8,11 +8,13 @@
 //!
 //! A lock is held by a session, once for each time that it was taken; it is let go of by
 //! `pg_advisory_unlock`, or at the end of the transaction where it was taken for that. Those who wait
-//! come in the order in which they asked. A wait that would never end, because of other waits for
-//! advisory locks, is an error.
+//! come in the order in which they asked. A wait that would never end is an error.
 //!
-//! # Absent on purpose
-//! Waits for rows and tables are not looked at for deadlocks: `lock_timeout` ends such a one.
+//! # Deadlocks
+//! `txn` finds circles of waits for rows and tables, and knows no advisory locks. A circle with both
+//! has somebody who waits for an advisory lock: whoever does looks along all waits, now and again,
+//! and is the one that fails. The walk holds the table of advisory locks, so that nobody in it is
+//! given one meanwhile; and who waits for a row of such a one cannot move either, and so on around.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -128,19 +130,20 @@ impl Table {
             .map(|other| other.process)
     }
 
-    /// True where a session that waits would wait for itself.
-    fn is_deadlock(&self, process: i32) -> bool {
+    /// True where a session that waits would wait for itself. `others` are the sessions that one
+    /// waits for because of rows and tables.
+    fn is_deadlock(&self, process: i32, others: impl Fn(i32) -> Vec<i32>) -> bool {
         let (mut seen, mut at) = (vec![process], 0);
         while let Some(&next) = seen.get(at) {
             at += 1;
-            for claim in self.waiting.iter().filter(|claim| claim.process == next) {
-                for other in self.before(claim) {
-                    if other == process {
-                        return true;
-                    }
-                    if !seen.contains(&other) {
-                        seen.push(other);
-                    }
+            let claims = self.waiting.iter().filter(|claim| claim.process == next);
+            let before = claims.flat_map(|claim| self.before(claim));
+            for other in before.chain(others(next)) {
+                if other == process {
+                    return true;
+                }
+                if !seen.contains(&other) {
+                    seen.push(other);
                 }
             }
         }
@@ -215,9 +218,6 @@ impl Client {
     }
 
     fn wait(&self, table: &mut parking_lot::MutexGuard<'_, Table>, claim: &Claim) -> Result<()> {
-        if table.is_deadlock(claim.process) {
-            return Err(self.deadlock(table, claim));
-        }
         let clock = &self.instance.env.clock;
         let timeout_ms = self.settings.borrow().integer("lock_timeout").unsigned_abs();
         let end_us = match timeout_ms {
@@ -225,6 +225,9 @@ impl Client {
             ms => clock.monotonic_us() + ms * 1_000,
         };
         while table.before(claim).next().is_some() {
+            if table.is_deadlock(claim.process, |process| self.instance.blockers(process)) {
+                return Err(self.deadlock(table, claim));
+            }
             if let Some(stopped) = self.slot.stopped() {
                 return Err(stopped);
             }

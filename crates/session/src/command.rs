@@ -243,7 +243,6 @@ impl Session {
 
     /// Changes the modes of the open transaction.
     fn apply_modes(&mut self, said: &ast::Modes) -> Result<()> {
-        let engine = Arc::clone(&self.client.instance.engine);
         let open = self.open();
         let modes = with(open.modes, said);
         if modes.isolation != open.modes.isolation {
@@ -257,8 +256,10 @@ impl Session {
             if !what.is_empty() {
                 return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, what));
             }
-            open.inner = Some(engine.begin(modes.isolation));
+            let inner = self.begin_inner(modes.isolation);
+            self.open().inner = Some(inner);
         }
+        let open = self.open();
         if open.modes.read_only && !modes.read_only && open.looked {
             return Err(Error::new(
                 SqlState::ACTIVE_SQL_TRANSACTION,
@@ -413,7 +414,10 @@ impl Session {
     fn discard(&mut self, what: Discard) -> Result<Work> {
         let tag = match what {
             Discard::Plans => "DISCARD PLANS",
-            Discard::Sequences => "DISCARD SEQUENCES",
+            Discard::Sequences => {
+                self.client.sequences.get_mut().clear();
+                "DISCARD SEQUENCES"
+            }
             Discard::Temp => {
                 self.discard_temporary()?;
                 "DISCARD TEMP"

@@ -51,9 +51,9 @@ impl Cursor {
     }
 }
 
-/// Takes rows up to a number.
-struct Taken<'a> {
-    rows: &'a mut Vec<Vec<Datum>>,
+/// Keeps rows.
+pub(crate) struct Taken<'a> {
+    pub rows: &'a mut Vec<Vec<Datum>>,
 }
 
 impl Output for Taken<'_> {

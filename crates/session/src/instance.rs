@@ -18,7 +18,7 @@ use table::catalog::{Address, Class, POSTGRES_DATABASE, Persistence, Privileges,
 use table::rows::{DocumentRows, Handles};
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
-use txn::{Engine, EngineOptions, Snapshot};
+use txn::{Engine, EngineOptions, Snapshot, TxnId};
 use types::time::TimestampTz;
 use types::{Oid, SqlState};
 use vfs::Env;
@@ -135,6 +135,8 @@ pub(crate) struct Slot {
     /// When the running statement has run for too long, by the monotonic clock; 0 for never.
     deadline_us: AtomicU64,
     pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+    /// The number of its newest transaction in the engine, which may have ended.
+    pub transaction: AtomicU64,
     pub activity: Mutex<Activity>,
     /// Notifications that wait for the client.
     pub inbox: Mutex<Vec<Notification>>,
@@ -396,6 +398,7 @@ impl Instance {
             why: AtomicU8::new(0),
             deadline_us: AtomicU64::new(0),
             wake: Mutex::new(None),
+            transaction: AtomicU64::new(0),
             activity: Mutex::default(),
             inbox: Mutex::default(),
         });
@@ -415,6 +418,20 @@ impl Instance {
         let mut slots: Vec<_> = self.roster.read().values().cloned().collect();
         slots.sort_by_key(|slot| slot.process);
         slots
+    }
+
+    /// The sessions that one waits for because of rows or relations, by their process numbers.
+    pub(crate) fn blockers(&self, process: i32) -> Vec<i32> {
+        let Some(slot) = self.session(process) else { return Vec::new() };
+        let waiting = TxnId(slot.transaction.load(Ordering::Acquire));
+        let blockers = self.engine.waits_for(waiting);
+        if blockers.is_empty() {
+            return Vec::new();
+        }
+        let roster = self.roster.read();
+        let is_one =
+            |slot: &&Arc<Slot>| blockers.contains(&TxnId(slot.transaction.load(Ordering::Acquire)));
+        roster.values().filter(is_one).map(|slot| slot.process).collect()
     }
 
     /// The session with this process number.

@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sql::bind::Uses;
 use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
+use table::rows::{Change, LOAD_BYTES_MIN};
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
 use crate::client::{Client, Surroundings};
+use crate::cursor::Taken;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::Names;
@@ -28,6 +30,9 @@ use crate::system::rows::Scene;
 /// How many rows a statement may look at where it holds up the other sessions of its core: a few
 /// milliseconds' worth.
 pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
+
+/// How many rows are read together for a table that is made of them.
+const FILL_ROWS: u64 = 1_024;
 
 /// A statement that is ready to be run.
 pub(crate) struct Planned {
@@ -110,7 +115,10 @@ pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
 /// The query or change that a command holds, whose parameters are those of the command.
 pub(crate) fn within(statement: &Statement) -> Option<Statement> {
     Some(match statement {
-        Statement::Explain { statement, .. } => (**statement).clone(),
+        Statement::Explain { statement, .. } => match tag_of(statement) {
+            Some(_) => (**statement).clone(),
+            None => return within(statement),
+        },
         Statement::Command(command) => match &**command {
             Command::Declare { query, .. } => Statement::Query(query.clone()),
             _ => return None,
@@ -299,29 +307,59 @@ impl Session {
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
 
-    /// Inserts rows, which have a value for each column that is there, into a table.
-    pub(crate) fn insert_rows(&mut self, table: Oid, rows: Vec<Vec<Datum>>) -> Result<()> {
-        let names = Arc::clone(&self.names);
-        let handles = Arc::clone(&self.client.instance.handles);
-        let found = handles.table(&names.catalog, table).ok_or_else(|| {
-            let message = format!("table with OID {table} does not exist");
-            Error::new(SqlState::UNDEFINED_TABLE, message)
-        })?;
-        let open = self.transaction.as_mut().expect("a transaction was begun");
-        let txn = open.inner.as_mut().expect("a transaction that goes on is open");
-        let around = Surroundings::of(&self.client, &names, open.started);
-        let evaluator = Evaluator::new(&around, &names);
-        let mut values = evaluator.values();
-        open.checks.set_catalog(Arc::clone(&names.catalog));
-        let count = rows.len() as i64;
-        for row in rows {
-            let mut change =
-                table::rows::Change { txn, values: &mut values, checks: &mut open.checks };
-            found.insert(&mut change, &row)?;
+    /// Puts the rows of a plan, which have a value for each column, into a table that was just made;
+    /// how many they are. Many are loaded.
+    pub(crate) fn fill(
+        &mut self,
+        table: Oid,
+        planned: Arc<Planned>,
+        params: &Arc<[Datum]>,
+    ) -> Result<u64> {
+        let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
+        portal.params = Arc::clone(params);
+        let (mut rows, mut load, mut is_begun, mut count) = (Vec::new(), None, false, 0);
+        loop {
+            let mut out = Taken { rows: &mut rows };
+            let done = self.run_plan(&mut portal, FILL_ROWS, &mut out)?;
+            let is_last = matches!(done, Done::Complete(_));
+            let bytes = || rows.iter().map(|row| exec::row_bytes(row)).sum::<usize>();
+            let is_large = !is_begun && bytes() >= LOAD_BYTES_MIN;
+            if !(is_begun || is_large || is_last) {
+                continue;
+            }
+            let names = Arc::clone(&self.names);
+            let handles = Arc::clone(&self.client.instance.handles);
+            let found = handles.table(&names.catalog, table).ok_or_else(|| {
+                let message = format!("table with OID {table} does not exist");
+                Error::new(SqlState::UNDEFINED_TABLE, message)
+            })?;
+            let open = self.transaction.as_mut().ok_or_else(gone)?;
+            let txn = open.inner.as_mut().ok_or_else(gone)?;
+            if is_large {
+                load = found.load(txn)?;
+            }
+            is_begun = true;
+            count += rows.len() as u64;
+            let around = Surroundings::of(&self.client, &names, open.started);
+            let evaluator = Evaluator::new(&around, &names);
+            let mut values = evaluator.values();
+            open.checks.set_catalog(Arc::clone(&names.catalog));
+            let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
+            for row in rows.drain(..) {
+                match &mut load {
+                    Some(load) => load.insert(&mut change, &row)?,
+                    None => found.insert(&mut change, &row)?,
+                };
+            }
+            if is_last {
+                if let Some(load) = load {
+                    load.finish(&mut change)?;
+                }
+                open.checks.end_statement(txn, &mut values)?;
+                handles.count(txn, found.storage(), count as i64);
+                return Ok(count);
+            }
         }
-        open.checks.end_statement(txn, &mut values)?;
-        handles.count(txn, found.storage(), count);
-        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@
 //! where the transaction goes on.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use txn::{Isolation, Savepoint, Transaction};
 use types::time::TimestampTz;
@@ -155,11 +156,7 @@ impl Session {
     /// Begins a transaction.
     pub(crate) fn begin(&mut self, block: Block, modes: Option<Modes>) {
         let modes = modes.unwrap_or_else(|| self.default_modes());
-        let mut inner = self.client.instance.engine.begin(modes.isolation);
-        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
-        if timeout_ms > 0 {
-            inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
-        }
+        let inner = self.begin_inner(modes.isolation);
         let instance = &self.client.instance;
         let checks = table::foreign::Checks::new(
             Arc::clone(&instance.handles),
@@ -176,6 +173,17 @@ impl Session {
             checks,
             looked: false,
         });
+    }
+
+    /// A transaction of the engine, which others find by the session's slot.
+    pub(crate) fn begin_inner(&mut self, isolation: Isolation) -> Transaction {
+        let mut inner = self.client.instance.engine.begin(isolation);
+        self.client.slot.transaction.store(inner.id().0, Ordering::Release);
+        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
+        if timeout_ms > 0 {
+            inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
+        }
+        inner
     }
 
     /// What transactions are like unless they say otherwise.

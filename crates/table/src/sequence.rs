@@ -13,6 +13,9 @@
 //! What the store has is ahead of what was given out: after a crash a sequence goes on from there, and
 //! up to 31 numbers are never given out. After a clean close ([`Sequences::save`]) none are lost.
 //!
+//! A session takes as many numbers at once as `CACHE` says, and gives out its own; those that it has
+//! left when it ends are lost, and so are they when the sequence is made to count otherwise.
+//!
 //! # Invariants
 //! * A number is given out only after a state at or past it has its place in the log.
 //! * One thread at a time advances a sequence; nothing waits for a transaction here.
@@ -31,7 +34,7 @@ use crate::{Error, Result};
 
 const KEY: &[u8] = b"s";
 /// Numbers reserved at once.
-const RESERVED: usize = 32;
+const RESERVED: u64 = 32;
 
 /// Where a sequence stands: what `SELECT * FROM sequence` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,25 @@ impl SequenceState {
         let last = next.or(cycle.then_some(begin))?;
         Some(SequenceState { last, is_called: true })
     }
+
+    /// The state up to so many numbers further, none of which begins a cycle; and how many they are.
+    fn further(self, sequence: &Sequence, steps: u64) -> (SequenceState, u64) {
+        let end = if sequence.increment > 0 { sequence.max } else { sequence.min };
+        let room = (i128::from(end) - i128::from(self.last)) / i128::from(sequence.increment);
+        let steps = room.clamp(0, i128::from(steps));
+        let last = i128::from(self.last) + steps * i128::from(sequence.increment);
+        // Between this number and the end of the sequence, both of which fit.
+        (SequenceState { last: last as i64, is_called: true }, steps as u64)
+    }
+}
+
+/// Numbers that were taken together: the first, and each an increment further, up to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The first.
+    pub first: i64,
+    /// The last, which is also the first where it is alone.
+    pub last: i64,
 }
 
 struct Open {
@@ -77,9 +99,11 @@ struct Open {
     /// What the store has, or is about to.
     stored: Option<SequenceState>,
     /// Numbers that may be given out before more must be reserved.
-    reserved: usize,
+    reserved: u64,
     /// The last reservation, until it is known to be visible.
     ordered: Option<Ordered>,
+    /// How often it was made to begin anew.
+    restarts: u64,
 }
 
 impl std::fmt::Debug for Open {
@@ -103,32 +127,28 @@ impl Sequences {
         Sequences { engine, known: RwLock::default() }
     }
 
-    /// The next number of a sequence.
+    /// Takes the next numbers of a sequence: as many as its `CACHE` says, fewer at its end.
     ///
     /// # Errors
     /// 2200H where it has come to its end and does not cycle; what the reservation's commit reports.
-    pub fn next(&self, relation: &Relation) -> Result<i64> {
+    pub fn take(&self, relation: &Relation) -> Result<Block> {
         let sequence = definition(relation)?;
         let open = self.open(sequence)?;
         let mut open = open.lock();
-        let Some(next) = open.state.next(sequence) else {
+        let Some(first) = open.state.next(sequence) else {
             return Err(at_end(relation, sequence));
         };
-        if open.reserved == 0 {
-            let (mut ahead, mut count) = (next, 1);
-            // A cycle begins with a reservation of its own, so that what is stored is never behind.
-            while count < RESERVED
-                && let Some(further) = ahead.next(sequence)
-                && (further.last > ahead.last) == (sequence.increment > 0)
-            {
-                (ahead, count) = (further, count + 1);
-            }
+        // A cycle begins with a block and a reservation of its own, so that what is stored is never
+        // behind.
+        let (last, count) = first.further(sequence, sequence.cache.unsigned_abs().max(1) - 1);
+        if open.reserved <= count {
+            let (ahead, more) = last.further(sequence, RESERVED - 1);
             self.store(sequence.storage, &mut open, ahead)?;
-            open.reserved = count;
+            open.reserved = count + 1 + more;
         }
-        open.reserved -= 1;
-        open.state = next;
-        Ok(next.last)
+        open.reserved -= count + 1;
+        open.state = last;
+        Ok(Block { first: first.last, last: last.last })
     }
 
     /// Where a sequence stands.
@@ -155,6 +175,21 @@ impl Sequences {
         open.state = state;
         open.reserved = 0;
         Ok(())
+    }
+
+    /// Makes a sequence begin anew at a number, at once and for all: what sessions have taken and not
+    /// given out is lost.
+    ///
+    /// # Errors
+    /// As [`Sequences::set`].
+    pub fn restart(&self, relation: &Relation, at: i64) -> Result<()> {
+        self.set(relation, SequenceState { last: at, is_called: false })?;
+        self.open(definition(relation)?)?.lock().restarts += 1;
+        Ok(())
+    }
+
+    fn restarts(&self, sequence: &Sequence) -> Result<u64> {
+        Ok(self.open(sequence)?.lock().restarts)
     }
 
     /// Writes where all sequences stand, so that no numbers are lost, and waits until that is visible.
@@ -192,7 +227,7 @@ impl Sequences {
             }
         };
         let state = stored.unwrap_or(SequenceState { last: sequence.start, is_called: false });
-        let open = Open { state, stored, reserved: 0, ordered: None };
+        let open = Open { state, stored, reserved: 0, ordered: None, restarts: 0 };
         let open = Arc::new(Mutex::new(open));
         known.insert(storage, Arc::clone(&open));
         Ok(open)
@@ -212,16 +247,58 @@ impl Sequences {
     }
 }
 
-/// What a session remembers of sequences: `currval` and `lastval`.
+/// What a session has of sequences: `currval`, `lastval`, and the numbers that it has taken.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSequences {
     values: HashMap<Oid, i64, FixedState>,
     last: Option<Oid>,
+    taken: HashMap<Oid, Taken, FixedState>,
+}
+
+/// Numbers of a session that it has not given out.
+#[derive(Clone, Debug)]
+struct Taken {
+    /// The sequence as it counted then.
+    sequence: Sequence,
+    restarts: u64,
+    left: Block,
 }
 
 impl SessionSequences {
-    /// `nextval` of this session gave this number.
-    pub fn note(&mut self, relation: &Relation, value: i64) {
+    /// The next number of a sequence for this session.
+    ///
+    /// # Errors
+    /// As [`Sequences::take`].
+    pub fn next(&mut self, sequences: &Sequences, relation: &Relation) -> Result<i64> {
+        let sequence = definition(relation)?;
+        let block = match self.taken.remove(&relation.oid) {
+            Some(taken)
+                if taken.sequence == *sequence
+                    && taken.restarts == sequences.restarts(sequence)? =>
+            {
+                taken.left
+            }
+            _ => sequences.take(relation)?,
+        };
+        if block.first != block.last {
+            let left = Block { first: block.first + sequence.increment, ..block };
+            let restarts = sequences.restarts(sequence)?;
+            let taken = Taken { sequence: sequence.clone(), restarts, left };
+            self.taken.insert(relation.oid, taken);
+        }
+        self.note(relation, block.first);
+        Ok(block.first)
+    }
+
+    /// `setval` of this session set this number; `is_called` where it counts as given out.
+    pub fn set(&mut self, relation: &Relation, value: i64, is_called: bool) {
+        self.taken.remove(&relation.oid);
+        if is_called {
+            self.note(relation, value);
+        }
+    }
+
+    fn note(&mut self, relation: &Relation, value: i64) {
         self.values.insert(relation.oid, value);
         self.last = Some(relation.oid);
     }

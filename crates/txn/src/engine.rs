@@ -265,6 +265,12 @@ impl Engine {
         self.locks.interrupt(transaction);
     }
 
+    /// The transactions that one waits for now because of rows or relations; none where it does not
+    /// wait, or has ended.
+    pub fn waits_for(&self, transaction: TxnId) -> Vec<TxnId> {
+        self.locks.waits_for(transaction)
+    }
+
     /// The newest visible commit; 0 before the first.
     pub fn visible(&self) -> Csn {
         Csn(self.tracker.visible())

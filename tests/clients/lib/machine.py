@@ -5,6 +5,7 @@
     Node             npm ci, package-lock.json pins it                   target/clients/node
     Java             Maven, pom.xml pins the driver                      target/clients/pgjdbc
     Go               go.mod and go.sum pin the driver                    target/clients/pgx
+    Rust             a project of its own, Cargo.lock pins it            target/clients/rust
 
 Each function gives the command that runs a client, or raises `Missing`, which says what is not
 there and why. What was fetched once is used again until its list of versions changes.
@@ -105,6 +106,19 @@ def go(folder):
     told("go", "build", "-o", program, ".", cwd=folder,
          env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
     return [program]
+
+
+def rust(folder, name):
+    """One program of a Cargo project that is no part of the workspace, built anew where it has
+    changed."""
+    if not shutil.which("cargo"):
+        raise Missing("no cargo here")
+    told("cargo", "fetch", "--quiet", "--locked", cwd=folder)
+    target = FETCHED / "rust"
+    build = ["cargo", "build", "--quiet", "--offline", "--locked", "--target-dir", target]
+    if subprocess.run([*build, "--bin", name], cwd=folder).returncode != 0:
+        sys.exit(f"clients: {name} does not compile")
+    return [target / "debug" / name]
 
 
 def java(program):

@@ -9,16 +9,20 @@
 //! The input is read to its end before anything is changed, so that a statement never sees its own
 //! changes; unless it reads no tables, as most insertions do. A row is changed once by a statement,
 //! however often it comes. The rows that are erased come in all their versions, and go all at once.
+//!
+//! Many rows for a table that never had any are loaded: they go to files of the store as they come, are
+//! seen by nobody, and are there all at once when the last has come.
 
 use sql::eval::{Program, Row as EvalRow};
 use sql::plan::{LockStrength, LockWait};
+use table::rows::LOAD_BYTES_MIN;
 use types::{Datum, Error, Oid, Result, SqlState};
 
 use super::guard::Guard;
 use super::merge::Merge;
 use super::recheck::Recheck;
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared};
+use crate::ctx::{Env, Held, Shared, row_bytes};
 use crate::tables::{Inserted, Locked};
 
 /// What is done with each row of the input, ready to be computed.
@@ -62,6 +66,8 @@ pub(crate) struct Modify {
     streams: bool,
     /// True where the rows that are changed are counted for the client.
     is_main: bool,
+    /// True where there may be many rows for a table that nothing else of the statement changes.
+    may_load: bool,
     state: State,
     held: Held,
 }
@@ -83,12 +89,16 @@ impl Modify {
         returning: Option<Vec<Program>>,
         streams: bool,
         is_main: bool,
+        may_load: bool,
     ) -> Self {
         let (state, held) = (State::Start, Held::default());
-        Self { input, target, action, returning, streams, is_main, state, held }
+        Self { input, target, action, returning, streams, is_main, may_load, state, held }
     }
 
     fn run(&mut self, env: &Env<'_>) -> Result<Vec<Row>> {
+        if self.may_load {
+            return self.fill(env);
+        }
         let mut given = Vec::new();
         let mut row = Row::new();
         if self.streams {
@@ -108,6 +118,38 @@ impl Modify {
         for mut row in rows {
             env.tick()?;
             self.change(env, &mut row, &mut given)?;
+        }
+        Ok(given)
+    }
+
+    /// Inserts rows; the first of them decide whether the table is loaded.
+    fn fill(&mut self, env: &Env<'_>) -> Result<Vec<Row>> {
+        let (mut first, mut row, mut bytes) = (Vec::new(), Row::new(), 0);
+        while bytes < LOAD_BYTES_MIN && self.input.next(env, &mut row)? {
+            bytes += row_bytes(&row);
+            self.held.add_row(env, &row)?;
+            first.push(std::mem::take(&mut row));
+        }
+        let tables = env.ctx.tables;
+        let is_large = bytes >= LOAD_BYTES_MIN;
+        let loads = is_large && tables.begin_load(self.target.relation)?;
+        // What is loaded cannot be seen by what is still to be read.
+        let streams = is_large && (loads || self.streams);
+        while is_large && !streams && self.input.next(env, &mut row)? {
+            self.held.add_row(env, &row)?;
+            first.push(std::mem::take(&mut row));
+        }
+        let mut given = Vec::new();
+        for mut row in first {
+            env.tick()?;
+            self.change(env, &mut row, &mut given)?;
+        }
+        self.held.clear(&env.shared);
+        while streams && self.input.next(env, &mut row)? {
+            self.change(env, &mut row, &mut given)?;
+        }
+        if loads {
+            tables.end_load(self.target.relation)?;
         }
         Ok(given)
     }

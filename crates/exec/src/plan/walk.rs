@@ -237,6 +237,13 @@ impl Plan {
         holds
     }
 
+    /// How many operators change rows.
+    pub fn changes(&mut self) -> usize {
+        let mut changes = 0;
+        self.each(&mut |node| changes += usize::from(matches!(node.kind, Kind::Modify(_))));
+        changes
+    }
+
     /// The tables whose rows are changed; and where rows are locked, the tables that are read.
     pub fn tables_held(&mut self) -> (BTreeSet<Oid>, BTreeSet<Oid>) {
         let (mut changed, mut read) = (BTreeSet::new(), BTreeSet::new());

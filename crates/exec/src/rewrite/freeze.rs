@@ -7,21 +7,14 @@
 use std::collections::BTreeSet;
 
 use crate::plan::{Body, Kind, Node, Plan, Table, slots_of};
-use types::Oid;
 
 /// Has the tables that a statement changes read at its start.
 pub(super) fn freeze(plan: &mut Plan) {
-    let mut changed: Vec<Oid> = Vec::new();
-    let mut changes = 0;
-    plan.root.each(&mut |node| {
-        if let Kind::Modify(modify) = &node.kind {
-            changed.push(modify.relation);
-            changes += 1;
-        }
-    });
+    let changes = plan.changes();
     if changes == 0 || (changes == 1 && matches!(plan.root.main().kind, Kind::Modify(_))) {
         return;
     }
+    let (changed, _) = plan.tables_held();
     let mut next = plan.tables;
     let mut frozen = Vec::new();
     let whole = plan.clone();

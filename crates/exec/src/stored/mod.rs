@@ -22,7 +22,7 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
-use table::rows::{Change, Era, Handles, Row, RowAt, RowValues, RowVersion, Table};
+use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowValues, RowVersion, Table};
 use txn::{Isolation, RowLock, Transaction, TxnError, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
@@ -53,6 +53,8 @@ pub struct Stored<'a> {
     computed: &'a dyn Computed,
     /// The handle that was used last.
     last: RefCell<Option<(Oid, Arc<Table>)>>,
+    /// The table that is loaded.
+    loading: RefCell<Option<Load>>,
     /// How many rows each table has more than before.
     grown: RefCell<Vec<(Arc<Table>, i64)>>,
     is_counted: Cell<bool>,
@@ -88,6 +90,7 @@ impl<'a> Stored<'a> {
             catalog: base.catalog,
             computed: base.computed,
             last: RefCell::default(),
+            loading: RefCell::default(),
             grown: RefCell::default(),
             is_counted: Cell::new(false),
         }
@@ -322,7 +325,12 @@ impl Tables for Stored<'_> {
     fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted> {
         let table = self.table(relation)?;
         let row = whole(&table, row);
+        let mut loading = self.loading.borrow_mut();
+        let load = loading.as_mut().filter(|load| load.table().storage() == table.storage());
         let inserted = self.change(|change| {
+            if let (Some(load), None) = (load, arbiters) {
+                return Ok(Inserted::Done(load.insert(change, &row)?));
+            }
             if let Some(arbiters) = arbiters {
                 let deciding = table.indexes().iter().enumerate().filter(|(_, index)| {
                     index.is_arbiter()
@@ -345,6 +353,20 @@ impl Tables for Stored<'_> {
             self.grow(&table, 1);
         }
         Ok(inserted)
+    }
+
+    fn begin_load(&self, relation: Oid) -> Result<bool> {
+        let load = self.table(relation)?.load(&mut self.txn.borrow_mut()).map_err(error)?;
+        let begins = load.is_some();
+        *self.loading.borrow_mut() = load;
+        Ok(begins)
+    }
+
+    fn end_load(&self, _: Oid) -> Result<()> {
+        match self.loading.take() {
+            Some(load) => self.change(|change| load.finish(change)),
+            None => Ok(()),
+        }
     }
 
     fn update(&self, relation: Oid, key: &[u8], old: &[Datum], new: &[Datum]) -> Result<()> {

@@ -7,12 +7,14 @@
 //!   clients         tokio-postgres
 //!   logic           tests/sql/*.slt: what SQL answers
 //!   nonsense        random messages: the server stays up
+//!   mutations       whole conversations, changed in a few places
 //! ```
 
 mod clients;
 mod entrance;
 mod lifecycle;
 mod logic;
+mod mutations;
 mod nonsense;
 #[path = "../../examples/serve/open.rs"]
 mod open;

@@ -18,8 +18,7 @@ use sql::bind::Use;
 use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
 use table::catalog::Relation;
-use table::rows::{Change, Load, RowValues, Table};
-use txn::{RelationLock, TxnError, Wait};
+use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Context, Datum, Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
@@ -71,9 +70,6 @@ enum Way {
     /// All at once, at the end.
     Load(Load),
 }
-
-/// From so many bytes of data on, a table that never had rows is loaded.
-const LOAD_BYTES_MIN: usize = 256 << 10;
 
 impl Session {
     /// Begins a `COPY`.
@@ -315,16 +311,8 @@ impl Session {
         };
         let open = self.transaction.as_mut().ok_or_else(no_copy)?;
         let txn = open.inner.as_mut().ok_or_else(no_copy)?;
-        if !is_large || handle.load(txn)?.is_none() {
-            return Ok(Way::Rows);
-        }
-        match txn.lock_relation(copy.table.0, RelationLock::Share, Wait::Never) {
-            Ok(()) => {}
-            Err(TxnError::LockNotAvailable) => return Ok(Way::Rows),
-            Err(error) => return Err(error.into()),
-        }
-        // Somebody may have been there just before.
-        Ok(handle.load(txn)?.map_or(Way::Rows, Way::Load))
+        let load = if is_large { handle.load(txn)? } else { None };
+        Ok(load.map_or(Way::Rows, Way::Load))
     }
 
     fn insert_copied(&mut self, copy: &mut In, data: &[u8], last: bool) -> Result<()> {
@@ -362,7 +350,7 @@ impl Session {
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
             match way {
                 Way::Load(load) => load.insert(&mut change, row),
-                _ => handle.insert(&mut change, row).map(drop),
+                _ => handle.insert(&mut change, row),
             }
             .map_err(context)?;
             *rows += 1;

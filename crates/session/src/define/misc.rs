@@ -79,8 +79,7 @@ pub fn alter_sequence(
     for option in options {
         if let SequenceOption::Restart(value) = option {
             let last = value.or(changed.sequence().map(|sequence| sequence.start)).unwrap_or(1);
-            let state = ::table::sequence::SequenceState { last, is_called: false };
-            maker.around.client.instance.sequences.set(&changed, state)?;
+            maker.around.client.instance.sequences.restart(&changed, last)?;
         }
     }
     own(maker, relation.oid, options)

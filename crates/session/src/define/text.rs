@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use sql::bind::Star;
+use sql::bind::{Merge, Named, Star, Text, Written};
 use sql::parse::ast::{Call, Expr, ExprKind, Name, Path, TypeName};
 use sql::parse::visit::{self, Visitor};
 use table::catalog::{Address, Class, Column, NamePlace, SqlText};
@@ -45,18 +45,17 @@ pub fn expression(text: &str, over: Option<Over<'_>>, names: &Names) -> Result<S
     Ok(edits.done())
 }
 
-/// A query as the catalog keeps it: each `*` stands for the columns that there are now.
-pub fn query(
-    parsed: &sql::parse::ast::Query,
-    text: &str,
-    names: &Names,
-    stars: &[Star],
-) -> SqlText {
+/// A query as the catalog keeps it: it goes on meaning what `bound` says, whatever its tables and
+/// their columns are called later. Each `*` stands for the columns that there are now, joins over
+/// columns of one name have a condition instead, and an output is still called what its column was.
+pub fn query(parsed: &sql::parse::ast::Query, text: &str, names: &Names, bound: &Text) -> SqlText {
     let mut edits = Edits { text, names, over: None, edits: Vec::new(), depends: Vec::new() };
     visit::query(parsed, &mut edits);
-    for star in stars {
-        edits.star(star);
-    }
+    // The columns of one such join may be those of another: all are written so, or none.
+    let has_conditions = bound.merges.iter().all(|merge| merge.pairs.is_some());
+    bound.stars.iter().for_each(|star| edits.star(star, has_conditions));
+    bound.named.iter().for_each(|named| edits.named(named, has_conditions));
+    bound.merges.iter().for_each(|merge| edits.merge(merge, has_conditions));
     edits.done()
 }
 
@@ -67,6 +66,50 @@ struct Edit {
     text: String,
     /// Places in the new piece.
     names: Vec<(usize, usize, Address)>,
+}
+
+impl Edit {
+    fn new(at: usize, len: usize) -> Self {
+        Edit { at, len, text: String::new(), names: Vec::new() }
+    }
+
+    fn name(&mut self, name: &str, object: Option<Address>) {
+        let quoted = scalar::quote::identifier(name);
+        self.names.extend(object.map(|object| (self.text.len(), quoted.len(), object)));
+        self.text.push_str(&quoted);
+    }
+
+    /// Adds a column. `has_conditions` is false where joins over columns of one name stay what they
+    /// are, and have a column of that name.
+    fn column(&mut self, column: &Written, has_conditions: bool) {
+        match column {
+            Written::Column(table, name, origin) => {
+                if let Some((table, relation)) = table {
+                    self.name(table, relation.map(Address::relation));
+                    self.text.push('.');
+                }
+                let origin = origin.as_ref();
+                self.name(name, origin.map(|at| Address::column(at.relation, at.attnum)));
+            }
+            Written::Either(_, name) if !has_conditions => self.name(name, None),
+            Written::Either(both, _) => {
+                self.text.push_str("COALESCE(");
+                self.column(&both.0, true);
+                self.text.push_str(", ");
+                self.column(&both.1, true);
+                self.text.push(')');
+            }
+        }
+    }
+
+    /// Adds a column as an output without an alias, whose name stays when that of the column changes.
+    fn output(&mut self, column: &Written, has_conditions: bool) {
+        self.column(column, has_conditions);
+        if let Written::Column(_, name, Some(_)) | Written::Either(_, name) = column {
+            self.text.push_str(" AS ");
+            self.name(name, None);
+        }
+    }
 }
 
 struct Edits<'a> {
@@ -101,36 +144,66 @@ impl Edits<'_> {
     }
 
     /// Writes the columns of a `*` in its place.
-    fn star(&mut self, star: &Star) {
+    fn star(&mut self, star: &Star, has_conditions: bool) {
         let Some(start) = star.at.get() else { return };
         let Some(len) = self.text[start..].find('*') else { return };
-        let (mut text, mut names) = (String::new(), Vec::new());
-        for (table, name, origin) in &star.columns {
-            if !text.is_empty() {
-                text.push_str(", ");
+        let mut edit = Edit::new(start, len + 1);
+        for column in &star.columns {
+            if !edit.text.is_empty() {
+                edit.text.push_str(", ");
             }
-            if let Some(table) = table {
-                text.push_str(&scalar::quote::identifier(table));
-                text.push('.');
-            }
-            let quoted = scalar::quote::identifier(name);
-            // A name that an alias has given is not the column's.
-            let origin = origin.filter(|origin| {
-                let relation = self.names.catalog.relation(origin.relation);
-                let column = relation.and_then(|known| known.column(origin.attnum));
-                column.is_some_and(|column| *column.name == **name)
-            });
-            if let Some(origin) = origin {
-                let column = Address::column(origin.relation, origin.attnum);
-                names.push((text.len(), quoted.len(), column));
-            }
-            text.push_str(&quoted);
-            // The name stays when that of the column changes.
-            if star.is_named && origin.is_some() {
-                text.push_str(&format!(" AS {quoted}"));
+            match star.is_named {
+                true => edit.output(column, has_conditions),
+                false => edit.column(column, has_conditions),
             }
         }
-        self.edits.push(Edit { at: start, len: len + 1, text, names });
+        self.edits.push(edit);
+    }
+
+    /// Writes the name of a column, with its table where it needs one.
+    fn named(&mut self, named: &Named, has_conditions: bool) {
+        let (Some(at), Some(end)) = (named.from.get(), named.at.get()) else { return };
+        let mut edit = Edit::new(at, end + self.identifier_len(end) - at);
+        match named.is_output {
+            true => edit.output(&named.column, has_conditions),
+            false => edit.column(&named.column, has_conditions),
+        }
+        self.edits.push(edit);
+    }
+
+    /// Writes a join over columns of one name with a condition, or at least with these columns.
+    fn merge(&mut self, merge: &Merge, has_conditions: bool) {
+        let Some(start) = merge.at.get() else { return };
+        let (right_end, end) = merge.ends;
+        let mut edit = Edit::new(right_end, end - right_end);
+        match &merge.pairs {
+            Some(pairs) if has_conditions => {
+                edit.text.push_str(" ON (");
+                for (number, (left, right)) in pairs.iter().enumerate() {
+                    if number > 0 {
+                        edit.text.push_str(" AND ");
+                    }
+                    edit.column(left, true);
+                    edit.text.push_str(" = ");
+                    edit.column(right, true);
+                }
+                edit.text.push_str(if pairs.is_empty() { "true)" } else { ")" });
+            }
+            _ if !merge.is_natural => return,
+            _ if merge.names.is_empty() => edit.text.push_str(" ON (true)"),
+            _ => {
+                let quoted = merge.names.iter().map(|name| scalar::quote::identifier(name));
+                let quoted: Vec<_> = quoted.collect();
+                edit.text = format!(" USING ({})", quoted.join(", "));
+            }
+        }
+        if merge.is_natural {
+            // The word goes, and the space behind it.
+            let word = self.identifier_len(start);
+            let rest = &self.text[start + word..];
+            self.edits.push(Edit::new(start, word + rest.len() - rest.trim_start().len()));
+        }
+        self.edits.push(edit);
     }
 
     /// Writes the name of an object in a schema with that schema.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::table::catalog::ddl::{NewColumn, NewTable, NewView};
 use ::table::catalog::{CheckOption, Class, Persistence};
 use sql::parse::ast::{CreateTableAs, CreateView, Name, Statement};
-use types::{Datum, SqlState, Type};
+use types::{SqlState, Type};
 
 use super::table::Storage;
 use super::temporary::usual_history;
@@ -61,10 +61,9 @@ impl Session {
             else {
                 return Err(Error::not_supported("a view of this statement"));
             };
-            let again =
-                sql::bind::statement(&parsed[0].statement, &*maker.names, maker.context(), &[]);
-            let stars = again.map_err(|error| Error::in_text(error, text_of))?.stars;
-            let query = text::query(query, text_of, &maker.names, &stars);
+            let again = sql::bind::kept(&parsed[0].statement, &*maker.names, maker.context());
+            let again = again.map_err(|error| Error::in_text(error, text_of))?;
+            let query = text::query(query, text_of, &maker.names, &again.text);
             let of_temporary = query.names.iter().any(|place| {
                 let relation = maker.catalog().relation(place.object.oid);
                 place.object.class == Class::Relation
@@ -144,10 +143,7 @@ impl Session {
         if !create.data {
             return Ok(done("CREATE TABLE AS"));
         }
-        let mut rows: Vec<Vec<Datum>> = Vec::new();
-        self.collect(Arc::new(planned), &portal.params, &mut |row| rows.push(row.to_vec()))?;
-        let count = rows.len() as u64;
-        self.insert_rows(table, rows)?;
+        let count = self.fill(table, Arc::new(planned), &portal.params)?;
         Ok(Work::Done(Tag::rows("SELECT", count)))
     }
 }

@@ -47,9 +47,8 @@ fn must_write(around: &Surroundings<'_>, sequence: &Relation, what: &str) -> Res
 /// `2200H` where it is at its end.
 pub(crate) fn next(around: &Surroundings<'_>, sequence: Oid) -> Result<i64> {
     let relation = relation(around, sequence)?;
-    let value = around.client.instance.sequences.next(&relation).map_err(error)?;
-    around.client.sequences.borrow_mut().note(&relation, value);
-    Ok(value)
+    let sequences = &around.client.instance.sequences;
+    around.client.sequences.borrow_mut().next(sequences, &relation).map_err(error)
 }
 
 /// The error as expressions report it.
@@ -87,9 +86,7 @@ pub(super) fn call(
             let is_called = args.len() < 3 || bool(args, 2);
             let state = SequenceState { last, is_called };
             client.instance.sequences.set(&relation, state).map_err(error)?;
-            if is_called {
-                client.sequences.borrow_mut().note(&relation, last);
-            }
+            client.sequences.borrow_mut().set(&relation, last, is_called);
             Datum::Int8(last)
         }
         "pg_sequence_last_value" => {

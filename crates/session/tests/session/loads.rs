@@ -1,4 +1,5 @@
-//! `COPY` into a table that never had rows: too much to be written row by row, and so loaded.
+//! Many rows for a table that never had any, by `COPY`, `INSERT ... SELECT` or `CREATE TABLE AS`: too
+//! much to be written row by row, and so loaded.
 
 use std::sync::Arc;
 
@@ -120,4 +121,88 @@ fn nobody_waits_for_a_copy() {
     assert_eq!(answer(&mut one, "copy tree from stdin", &tree(ROWS * 2)), "COPY 60000");
     let joined = "select count(*) from tree a join tree b on a.up = b.id";
     assert_eq!(answer(&mut one, joined, &[]), "60000");
+}
+
+/// True where the open transaction of another session has loaded the table: nobody else writes to it
+/// meanwhile.
+fn is_loaded(instance: &Arc<Instance>, table: &str) -> bool {
+    let mut session = connect(instance);
+    answer(&mut session, "set lock_timeout = '20ms'", &[]);
+    let refused = answer(&mut session, &format!("insert into {table} default values"), &[]);
+    refused.contains("lock timeout")
+}
+
+/// What a query gives is loaded where it is much and the table is new, and is written row by row where
+/// it is little, where the table has had rows, and where rows may meet others.
+#[test]
+fn queries_fill_tables() {
+    let (instance, mut one) = prepared();
+    answer(&mut one, "create table plain (id int, name text)", &[]);
+    let many = "select n, 'name ' || n from generate_series(0, 29999) n";
+    let few = "select n, 'name ' || n from generate_series(0, 99) n";
+    for (text, tag, loads) in [
+        (format!("insert into plain {many}"), "INSERT 0 30000", true),
+        (format!("insert into plain {few}"), "INSERT 0 100", false),
+        (format!("insert into plain {many} on conflict do nothing"), "INSERT 0 30000", false),
+        (format!("with gone as (delete from t) insert into plain {many}"), "INSERT 0 30000", false),
+    ] {
+        answer(&mut one, "begin", &[]);
+        assert_eq!(answer(&mut one, &text, &[]), tag, "{text}");
+        assert_eq!(is_loaded(&instance, "plain"), loads, "{text}");
+        answer(&mut one, "rollback", &[]);
+    }
+    answer(&mut one, "begin", &[]);
+    assert_eq!(answer(&mut one, &format!("create table made as {many}"), &[]), "SELECT 30000");
+    let sums = "select count(*), sum(id), min(name) from ";
+    assert_eq!(
+        answer(&mut one, &format!("{sums} (select n as id, name from made v (n, name)) v"), &[]),
+        "30000|449985000|name 0"
+    );
+    assert_eq!(answer(&mut one, "commit", &[]), "COMMIT");
+    answer(&mut one, "insert into plain values (-1, 'first')", &[]);
+    answer(&mut one, "begin", &[]);
+    assert_eq!(answer(&mut one, &format!("insert into plain {many}"), &[]), "INSERT 0 30000");
+    assert!(!is_loaded(&instance, "plain"), "it has had a row");
+    answer(&mut one, "rollback", &[]);
+}
+
+/// An insertion that is loaded is what it would be row by row: defaults, generated columns and indexes
+/// are filled, `RETURNING` sees the rows, keys and foreign keys are checked, and the statement does not
+/// see what it inserts.
+#[test]
+fn insertions_that_are_loaded_are_insertions() {
+    let (instance, mut one) = prepared();
+    let mut other = connect(&instance);
+    let insert = "insert into t select n, 'name ' || n, n / 2 from generate_series(0, 29999) n";
+    let returned = answer(&mut one, &format!("{insert} returning id"), &[]);
+    assert_eq!(returned.lines().count(), ROWS);
+    assert_eq!(answer(&mut other, COUNTS, &[]), ALL);
+    assert_eq!(answer(&mut other, "select id from t where name = 'name 7'", &[]), "7");
+    answer(
+        &mut one,
+        "create table copy (id int primary key, n serial, twice int generated always as (id * 2) stored, up int references copy)",
+        &[],
+    );
+    let itself = "insert into copy (id, up) select id, (id + 1) % 30001 from t union all select 30000, (select count(*) from copy)";
+    assert_eq!(answer(&mut one, itself, &[]), "INSERT 0 30001");
+    let sums = "select count(*), max(n), sum(twice), min(up) from copy";
+    assert_eq!(answer(&mut one, sums, &[]), "30001|30001|900030000|0");
+    answer(&mut one, "create table twice (id int primary key)", &[]);
+    let twice = "insert into twice select id % 29999 from t";
+    let refused = answer(&mut one, twice, &[]);
+    assert!(refused.contains("Key (id)=(0) already exists."), "{refused}");
+    assert_eq!(answer(&mut one, "select count(*) from twice", &[]), "0");
+    let dangling = "create table dangling (id int references t); insert into dangling select n from generate_series(0, 30000) n";
+    let refused = answer(&mut one, dangling, &[]);
+    assert!(refused.contains("Key (id)=(30000) is not present in table \"t\"."), "{refused}");
+    answer(&mut one, "begin; create table back (id int); savepoint s", &[]);
+    answer(&mut one, "insert into back select id from t", &[]);
+    answer(&mut one, "rollback to s", &[]);
+    assert_eq!(answer(&mut one, "select count(*) from back", &[]), "0");
+    assert_eq!(
+        answer(&mut one, "insert into back select id from t where id > 9", &[]),
+        "INSERT 0 29990"
+    );
+    answer(&mut one, "commit", &[]);
+    assert_eq!(answer(&mut other, "select count(*) from back", &[]), "29990");
 }

@@ -131,3 +131,20 @@ fn bind_checks_what_it_is_given() {
     let bad = session.bind("", "", &bad, &[]).expect_err("it is no number");
     assert_eq!(bad.message(), "invalid input syntax for type bigint: \"x\"");
 }
+
+/// What explains a prepared statement is a statement like others: it was refused when it was parsed,
+/// and sqlx asks so which columns may be NULL.
+#[test]
+fn explain_execute_is_parsed() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    session.parse("s", "select $1 + 1", &[]).expect("it parses");
+    session.parse("e", "explain (verbose, format json) execute s (null)", &[]).expect("it parses");
+    let described = session.describe_statement("e").expect("it is there");
+    assert_eq!((described.params, described.columns.map(<[_]>::len)), (&[][..], Some(1)));
+    session.bind("", "e", &Params::default(), &[]).expect("it binds");
+    let mut out = kept();
+    session.execute_named("", 0, &mut out).expect("it runs");
+    assert_eq!(out.rows.len(), 1);
+    session.end().expect("nothing is wrong");
+}

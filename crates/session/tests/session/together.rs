@@ -217,6 +217,54 @@ fn advisory_locks_are_waited_for() {
     run(&mut one, "select pg_advisory_lock(1), pg_advisory_lock(2)").expect("they are free");
 }
 
+/// Waits for rows, tables and advisory locks that form a circle together end: one of those who wait
+/// for an advisory lock fails, whoever came last. A chain of such waits is no circle.
+#[test]
+fn deadlocks_over_all_kinds_of_locks_end() {
+    for waits_for in ["update t set n = n + 1 where id = 1", "lock table t"] {
+        for advisory_first in [true, false] {
+            let instance = instance();
+            let (mut one, mut other) = (connect(&instance), connect(&instance));
+            run(&mut one, "create table t (id int primary key, n int)").expect("a table");
+            run(&mut one, "insert into t values (1, 0)").expect("a row");
+            run(&mut one, "begin").expect("it begins");
+            run(&mut one, "update t set n = 10 where id = 1").expect("it has the row");
+            run(&mut other, "begin").expect("it begins");
+            run(&mut other, "select pg_advisory_xact_lock(1)").expect("it has the number");
+            let pause = std::time::Duration::from_millis(100);
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| {
+                    std::thread::sleep(if advisory_first { pause } else { Default::default() });
+                    run(&mut other, waits_for)
+                });
+                std::thread::sleep(if advisory_first { Default::default() } else { pause });
+                let dead = run(&mut one, "select pg_advisory_lock(1)").expect_err("a circle");
+                assert_eq!(dead.state().code(), "40P01", "{waits_for}");
+                waiting.join().expect("it ends").expect("the row is free");
+            });
+        }
+    }
+    let instance = instance();
+    let mut sessions = [connect(&instance), connect(&instance), connect(&instance)];
+    let [one, other, last] = &mut sessions;
+    run(one, "create table t (id int primary key, n int)").expect("a table");
+    run(one, "insert into t values (1, 0)").expect("a row");
+    run(last, "begin").expect("it begins");
+    run(last, "update t set n = 10 where id = 1").expect("it has the row");
+    run(other, "select pg_advisory_lock(1)").expect("it has the number");
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| run(one, "select pg_advisory_lock(1)"));
+        let second = scope.spawn(|| {
+            run(other, "update t set n = n + 1 where id = 1")?;
+            run(other, "select pg_advisory_unlock(1)")
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        run(last, "commit").expect("it commits");
+        second.join().expect("it ends").expect("it has had the row");
+        first.join().expect("it ends").expect("it has the number");
+    });
+}
+
 /// Temporary tables are their session's alone, go with it, and are gone when the database is opened
 /// again after a crash.
 #[test]

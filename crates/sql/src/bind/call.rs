@@ -4,13 +4,44 @@ use scalar::aggregate::Kind;
 use scalar::function::{Default, Eval};
 use scalar::resolve::{self, Called, Resolved};
 use scalar::{Function, registry};
-use types::{Datum, Modifier, SqlState, Type};
+use types::{Datum, Modifier, Oid, SqlState, Type};
 
 use super::scope::Clause;
 use super::{Binder, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast;
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, SortKey};
+
+/// The functions, some of them behind operators, that see the spaces which fill up a `char(n)`:
+/// patterns (`LIKE`, `ILIKE`, `~`, `~*` and their opposites), `octet_length`, `concat`, `concat_ws`,
+/// `format`, `to_json` and what builds JSON. All others take the value as `text`, or compare it.
+const SEE_PADDING: &[u32] = &[
+    1631, 1632, 1660, 1661, 1658, 1659, 1656, 1657, 1375, 3058, 3059, 3539, 3176, 3787, 3198, 3200,
+    3271, 3273,
+];
+
+/// `rpad(text, integer)`
+const RPAD: Oid = Oid(880);
+
+/// An argument of a function as that sees it. Values of `char(n)` are kept without the spaces at their
+/// end, which mean nothing to nearly all of them.
+pub(super) fn padded(arg: Expr, function: Oid) -> Expr {
+    if arg.ty != Type::BPCHAR || !SEE_PADDING.contains(&function.0) {
+        return arg;
+    }
+    let Some(length) = arg.modifier.length() else { return arg };
+    let at = arg.at;
+    let length = Datum::Int4(i32::try_from(length).unwrap_or(i32::MAX));
+    let kind = ExprKind::Call(Call {
+        function: RPAD,
+        name: "rpad".to_owned(),
+        operator: false,
+        args: vec![arg, Expr::of(ExprKind::Const(length), Type::INT4, at)],
+        set: false,
+        variadic: false,
+    });
+    Expr::of(kind, Type::TEXT, at)
+}
 
 impl Binder<'_> {
     /// A call of a function.
@@ -212,7 +243,7 @@ impl Binder<'_> {
     fn arguments(&mut self, resolved: &Resolved, args: Vec<Expr>) -> Result<Vec<Expr>> {
         let mut cast = Vec::with_capacity(args.len());
         for (arg, ty) in args.into_iter().zip(&resolved.args) {
-            cast.push(self.implicit(arg, *ty)?);
+            cast.push(padded(self.implicit(arg, *ty)?, resolved.function.oid));
         }
         let declared = resolved.function.args;
         if resolved.gathered {

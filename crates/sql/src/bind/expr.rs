@@ -6,6 +6,7 @@ use scalar::resolve;
 use types::{Datum, Modifier, SqlState, Type};
 
 use super::Binder;
+use super::call::padded;
 use super::scope::{Clause, whole_row};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, ExprKind as Ast, Operator};
@@ -209,7 +210,7 @@ impl Binder<'_> {
             .map_err(|error| Error::from(error).at(at))?;
         let mut args = Vec::with_capacity(2);
         if let Some(left) = left {
-            args.push(self.implicit(left, found.left)?);
+            args.push(padded(self.implicit(left, found.left)?, found.operator.function));
         }
         args.push(self.implicit(right, found.right)?);
         let call = Call {
@@ -358,7 +359,7 @@ impl Binder<'_> {
             .facts()
             .array_of(found.right)
             .ok_or_else(|| unsupported("an array of this type", at))?;
-        let left = self.implicit(left, found.left)?;
+        let left = padded(self.implicit(left, found.left)?, found.operator.function);
         let right = self.implicit(right, array)?;
         let call = Call {
             function: found.operator.function,

@@ -271,7 +271,8 @@ impl Binder<'_> {
                 item.key = Some(column.clone());
             } else {
                 let name = column_name.to_owned();
-                item.columns.push(ItemColumn { name, column: column.clone(), hidden: true });
+                let (column, is_renamed) = (column.clone(), false);
+                item.columns.push(ItemColumn { name, column, hidden: true, is_renamed });
             }
             columns.push(column);
             attnums.push(attnum);
@@ -727,6 +728,7 @@ pub(super) fn rename(item: &mut Item, alias: &Alias) -> Result<()> {
     for (column, name) in item.columns.iter_mut().zip(&alias.columns) {
         column.name.clone_from(&name.text);
         column.column.name.clone_from(&name.text);
+        column.is_renamed = true;
     }
     Ok(())
 }

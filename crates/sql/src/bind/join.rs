@@ -4,7 +4,7 @@ use types::SqlState;
 
 use super::from::{Part, and, append, rename};
 use super::scope::{Clause, Item, ItemColumn, reference};
-use super::{Binder, walk};
+use super::{Binder, Merge, Written, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{Join, JoinCondition, JoinKind, Name};
 use crate::plan::{Column, Expr, ExprKind, Node, Plan};
@@ -76,9 +76,10 @@ impl Binder<'_> {
         }
         let condition = and(conditions);
         let mut plan = join_plan(join.kind, left.plan, right.plan, condition);
+        let pairs = self.note_merge(join, using_alias, &items, &merged);
         let mut shown = Vec::new();
         let mut added = Vec::new();
-        for (name, (left, right)) in &merged {
+        for (at, (name, (left, right))) in merged.iter().enumerate() {
             let value = match join.kind {
                 JoinKind::Right => right.clone(),
                 JoinKind::Full => Expr {
@@ -95,11 +96,16 @@ impl Binder<'_> {
                 Some(own) => own.clone(),
                 None => {
                     let column = self.column_for(name, &value);
+                    if let Some(pairs) = &pairs {
+                        let either = Box::new(pairs[at].clone());
+                        self.merged.push((column.id, Written::Either(either, name.clone())));
+                    }
                     added.push((value, column.clone()));
                     column
                 }
             };
-            shown.push(ItemColumn { name: name.clone(), column, hidden: false });
+            let name = name.clone();
+            shown.push(ItemColumn { name, column, hidden: false, is_renamed: false });
         }
         let merged_count = shown.len();
         let others = left_columns.into_iter().chain(right_columns);
@@ -121,6 +127,43 @@ impl Binder<'_> {
         }
         items.push(whole);
         Ok(Part { plan, items })
+    }
+
+    /// Notes how a join over columns of one name can be written with a condition instead: with the
+    /// pairs of columns that are equal.
+    fn note_merge(
+        &mut self,
+        join: &Join,
+        alias: Option<&Name>,
+        items: &[Item],
+        merged: &[(String, (Expr, Expr))],
+    ) -> Option<Vec<(Written, Written)>> {
+        let is_natural = match &join.condition {
+            JoinCondition::Using(..) => false,
+            JoinCondition::Natural => true,
+            _ => return None,
+        };
+        if self.by.is_some() || self.text.is_none() {
+            return None;
+        }
+        let side = |name: &str, expr: &Expr| match expr.kind {
+            ExprKind::Column { index, .. } => self.written(items, name, index),
+            _ => None,
+        };
+        let pair = |(name, (left, right)): &(String, (Expr, Expr))| {
+            Some((side(name, left)?, side(name, right)?))
+        };
+        let has_alias = join.alias.is_some() || alias.is_some();
+        let pairs = (!has_alias).then(|| merged.iter().map(pair).collect()).flatten();
+        let names = merged.iter().map(|(name, _)| name.clone()).collect();
+        let merge = Merge { at: join.at, is_natural, ends: join.ends, pairs, names };
+        let pairs = merge.pairs.clone();
+        if let Some(text) = &mut self.text
+            && !text.merges.iter().any(|known| known.at == merge.at)
+        {
+            text.merges.push(merge);
+        }
+        pairs
     }
 
     /// The two columns of a name in `USING`, as values of one type, and the condition that they

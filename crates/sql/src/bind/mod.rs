@@ -64,8 +64,61 @@ pub struct Bound {
     pub params: Vec<Type>,
     /// What it takes rights to do.
     pub uses: Uses,
-    /// What each `*` of its own text stands for.
+    /// What its own text names, where that is to be kept.
+    pub text: Text,
+}
+
+/// What stands in a text that is to be kept, and to go on meaning the same.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Text {
+    /// What each `*` stands for.
     pub stars: Vec<Star>,
+    /// What the names of columns stand for.
+    pub named: Vec<Named>,
+    /// The joins whose condition is that columns of one name are equal.
+    pub merges: Vec<Merge>,
+}
+
+/// A column as it can be written.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Written {
+    /// With what it is in, where that has a name, its own name, and the column of a relation that this
+    /// is the name of.
+    Column(Option<Qualifier>, String, Option<Origin>),
+    /// The column of a full join that its two sides have: the one of both that is there, and its name.
+    Either(Box<(Written, Written)>, String),
+}
+
+/// The name of an item of `FROM`, and the relation that this is the name of.
+pub type Qualifier = (String, Option<Oid>);
+
+/// A name of a column in a text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Named {
+    /// Where its last part is.
+    pub at: At,
+    /// Where it begins, with what qualifies it.
+    pub from: At,
+    /// What it stands for; with a table where it had one, or where only that makes sure that it always
+    /// will.
+    pub column: Written,
+    /// True where it is an output without an alias, whose name others may use.
+    pub is_output: bool,
+}
+
+/// `JOIN ... USING (...)` or `NATURAL JOIN`, and what is equal in it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Merge {
+    /// Where it begins behind its left side: for a natural join the word `NATURAL`.
+    pub at: At,
+    /// True for a natural join.
+    pub is_natural: bool,
+    /// Where the right side ends, and where the condition does.
+    pub ends: (usize, usize),
+    /// The columns, left and right; none where one of them cannot be written.
+    pub pairs: Option<Vec<(Written, Written)>>,
+    /// The names of the columns.
+    pub names: Vec<String>,
 }
 
 /// A `*`, and the columns that it stands for.
@@ -75,9 +128,8 @@ pub struct Star {
     pub at: At,
     /// True where others can name its columns: it is an output of a query in another.
     pub is_named: bool,
-    /// The columns: each with the name of what it is in, where it has one, its own name, and the
-    /// column of a relation that it shows.
-    pub columns: Vec<(Option<String>, String, Option<Origin>)>,
+    /// The columns.
+    pub columns: Vec<Written>,
 }
 
 /// Binds a query or a statement that changes rows. `params` are the types of the parameters as far
@@ -92,11 +144,29 @@ pub fn statement(
     context: ::types::Context<'_>,
     params: &[Type],
 ) -> Result<Bound> {
-    let mut binder = Binder::new(names, context, params);
+    bind(statement, Binder::new(names, context, params))
+}
+
+/// Binds a query whose text is to be kept, and notes what that names.
+///
+/// # Errors
+/// As [`statement`].
+pub fn kept(
+    statement: &Statement,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+) -> Result<Bound> {
+    let mut binder = Binder::new(names, context, &[]);
+    binder.text = Some(Text::default());
+    bind(statement, binder)
+}
+
+fn bind(statement: &Statement, mut binder: Binder<'_>) -> Result<Bound> {
     let mut plan = binder.data_statement(statement, true)?;
     binder.check_params()?;
     place::plan(&mut plan);
-    Ok(Bound { plan, params: binder.params, uses: binder.uses, stars: binder.stars })
+    let Binder { params, uses, text, .. } = binder;
+    Ok(Bound { plan, params, uses, text: text.unwrap_or_default() })
 }
 
 /// Binds an expression over the columns of a relation, such as a default, a check or the key of an
@@ -181,7 +251,10 @@ struct Binder<'a> {
     /// of that.
     sources: Vec<Option<(usize, i16)>>,
     uses: Uses,
-    stars: Vec<Star>,
+    /// What the text names, where it is to be kept.
+    text: Option<Text>,
+    /// The columns of full joins that are made of those of both sides.
+    merged: Vec<(u32, Written)>,
     /// In whose name relations are used: the owner of the view that is being expanded.
     by: Option<Oid>,
     /// True while a text is bound that the catalog keeps.
@@ -212,7 +285,8 @@ impl<'a> Binder<'a> {
             records: HashMap::new(),
             sources: Vec::new(),
             uses: Uses::default(),
-            stars: Vec::new(),
+            text: None,
+            merged: Vec::new(),
             by: None,
             kept: false,
             next_scope: 0,

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use types::{Modifier, SqlState, Type};
 
-use super::Binder;
 use super::names::Relation;
 use super::place::UNPLACED;
+use super::{Binder, Named, Written};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{Lock, Name, Window};
-use crate::plan::{Column, Expr, ExprKind};
+use crate::plan::{Column, Expr, ExprKind, Origin};
 
 /// A clause, and what may stand in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,6 +144,8 @@ pub(super) struct ItemColumn {
     pub column: Column,
     /// True where `*` leaves it out.
     pub hidden: bool,
+    /// True where an alias has given it its name.
+    pub is_renamed: bool,
 }
 
 /// The expression that a column is.
@@ -182,6 +184,7 @@ impl Item {
                 name: column.name.clone(),
                 column: column.clone(),
                 hidden: false,
+                is_renamed: false,
             })
             .collect();
         Item { name: Some(name.into()), by_name: true, ..Item::unnamed(columns) }
@@ -243,7 +246,56 @@ impl Binder<'_> {
     /// The column, whole row or field that a name means.
     pub(super) fn column_ref(&mut self, names: &[Name], at: At) -> Result<Expr> {
         let found = self.column_named(names, at)?;
+        if let (None, Some(_), Some(name), ExprKind::Column { index, .. }) =
+            (&self.by, &self.text, names.last(), &found.kind)
+        {
+            self.note_name(names, name, *index);
+        }
         Ok(self.read(found))
+    }
+
+    /// Notes what a name of the statement's own text stands for. One that nothing qualifies is
+    /// written with its table where another column could come to have the name.
+    fn note_name(&mut self, names: &[Name], name: &Name, id: u32) {
+        let found = self.scopes.iter().enumerate().rev().find_map(|(at, scope)| {
+            let is_alone = at + 1 == self.scopes.len() && scope.items.len() == 1;
+            Some((is_alone, self.written(&scope.items, &name.text, id)?))
+        });
+        let Some((is_alone, mut column)) = found else { return };
+        let mut from = name.at;
+        if let Written::Column(table, ..) = &mut column {
+            match names {
+                [_] if is_alone => *table = None,
+                [_] => {}
+                [first, _] => from = first.at,
+                // A schema stands before the table.
+                _ => *table = None,
+            }
+        }
+        if let Some(text) = &mut self.text
+            && !text.named.iter().any(|known| known.at == name.at)
+        {
+            text.named.push(Named { at: name.at, from, column, is_output: false });
+        }
+    }
+
+    /// A column as these items know it by a name.
+    pub(super) fn written(&self, items: &[Item], name: &str, id: u32) -> Option<Written> {
+        let named = items.iter().filter(|item| item.by_name && item.name.is_some());
+        let column = named.filter_map(|item| {
+            let known = |known: &&ItemColumn| known.column.id == id && known.name == name;
+            let column = item.columns.iter().find(known)?;
+            let is_own = item.relation.is_some() && !column.is_renamed && !column.hidden;
+            let origin = self.sources[id as usize].filter(|_| is_own).map(|(used, attnum)| {
+                Origin { relation: self.uses.relations[used].relation, attnum }
+            });
+            // Without an alias it goes by the name of the relation, which may change.
+            let own_name = item.relation.as_ref().filter(|_| item.schema.is_some());
+            let table = (item.name.clone()?, own_name.map(|relation| relation.oid));
+            Some(Written::Column(Some(table), name.to_owned(), origin))
+        });
+        let merged = self.merged.iter().filter(|(merged, _)| *merged == id);
+        column.chain(merged.map(|(_, column)| column.clone())).next()
     }
 
     fn column_named(&mut self, names: &[Name], at: At) -> Result<Expr> {

@@ -11,8 +11,8 @@
 use types::{Modifier, SqlState, Type};
 
 use super::call::same;
-use super::scope::{Clause, Item, ItemColumn, reference};
-use super::{Binder, Star, walk};
+use super::scope::{Clause, reference};
+use super::{Binder, Star, Written, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     self, Distinct, ExprKind as Ast, LockWait, Name, OrderItem, Output, Query, Select, Step,
@@ -44,7 +44,12 @@ impl Binder<'_> {
         self.scope().locks.clone_from(&query.locks);
         let input = self.from(&select.from)?;
         self.scope().windows.clone_from(&select.windows);
-        let mut targets = self.within(Clause::SELECT, |binder| binder.outputs(&select.outputs))?;
+        let is_named = self.scopes.len() > 1
+            || !query.order.is_empty()
+            || !select.group.is_empty()
+            || matches!(select.distinct, Distinct::On(_));
+        let mut targets =
+            self.within(Clause::SELECT, |binder| binder.outputs(&select.outputs, is_named))?;
         let filter = self.where_clause(select.filter.as_ref(), Clause::WHERE)?;
         let mut having = self.where_clause(select.having.as_ref(), Clause::HAVING)?;
         let order = self.order(&query.order, &mut targets)?;
@@ -102,10 +107,10 @@ impl Binder<'_> {
     }
 
     /// The outputs of `SELECT` or `RETURNING`.
-    fn outputs(&mut self, outputs: &[Output]) -> Result<Vec<Target>> {
+    fn outputs(&mut self, outputs: &[Output], is_named: bool) -> Result<Vec<Target>> {
         let mut targets = Vec::with_capacity(outputs.len());
         for output in outputs {
-            for (name, expr) in self.output(output)? {
+            for (name, expr) in self.output(output, is_named)? {
                 targets.push(Target { expr, name, junk: false });
             }
         }
@@ -118,18 +123,27 @@ impl Binder<'_> {
         Ok(targets)
     }
 
-    /// An output, or the several that a star stands for, with their names.
-    pub(super) fn output(&mut self, output: &Output) -> Result<Vec<(String, Expr)>> {
+    /// An output, or the several that a star stands for, with their names; `is_named` where others
+    /// can use these.
+    pub(super) fn output(
+        &mut self,
+        output: &Output,
+        is_named: bool,
+    ) -> Result<Vec<(String, Expr)>> {
         match &output.expr.kind {
-            Ast::Star(names) => {
-                let is_named = self.scopes.len() > 1;
-                self.star(names, output.expr.at, is_named)
-            }
+            Ast::Star(names) => self.star(names, output.expr.at, is_named),
             Ast::Indirection { base, steps } if matches!(steps.last(), Some(Step::Star(_))) => {
                 self.fields(base, &steps[..steps.len() - 1], output.expr.at)
             }
             _ => {
                 let expr = self.expr(&output.expr)?;
+                if let (None, Ast::Column(names), Some(text)) =
+                    (&output.alias, &output.expr.kind, &mut self.text)
+                    && let Some(name) = names.last()
+                    && let Some(named) = text.named.iter_mut().find(|named| named.at == name.at)
+                {
+                    named.is_output = is_named;
+                }
                 let name = match &output.alias {
                     Some(alias) => alias.text.clone(),
                     None => output_name(&output.expr),
@@ -173,28 +187,27 @@ impl Binder<'_> {
         is_named: bool,
     ) -> Result<Vec<(String, Expr)>> {
         let columns = self.star_columns(names, at)?;
-        if self.by.is_none() && !self.stars.iter().any(|star| star.at == at) {
+        if self.by.is_none() && self.text.is_some() {
             let columns = columns.iter().map(|one| self.starred(one)).collect();
-            self.stars.push(Star { at, is_named, columns });
+            let star = Star { at, is_named, columns };
+            if let Some(text) = &mut self.text
+                && !text.stars.iter().any(|known| known.at == star.at)
+            {
+                text.stars.push(star);
+            }
         }
         Ok(columns.into_iter().map(|(name, column)| (name, self.read(column))).collect())
     }
 
     /// A column of a `*` as it can be written: with a name that it is known by here.
-    fn starred(&self, column: &(String, Expr)) -> (Option<String>, String, Option<Origin>) {
+    fn starred(&self, column: &(String, Expr)) -> Written {
         let (name, expr) = column;
-        let ExprKind::Column { index: id, .. } = expr.kind else {
-            return (None, name.clone(), None);
-        };
         let items = self.scopes.last().map_or(&[][..], |scope| &scope.items);
-        let shows = |item: &&Item| {
-            let known = |known: &ItemColumn| known.column.id == id && known.name == *name;
-            item.by_name && item.name.is_some() && item.columns.iter().any(known)
+        let written = match expr.kind {
+            ExprKind::Column { index: id, .. } => self.written(items, name, id),
+            _ => None,
         };
-        let table = items.iter().find(shows).and_then(|item| item.name.clone());
-        let origin = self.sources[id as usize]
-            .map(|(used, attnum)| Origin { relation: self.uses.relations[used].relation, attnum });
-        (table, name.clone(), origin)
+        written.unwrap_or_else(|| Written::Column(None, name.clone(), None))
     }
 
     fn star_columns(&mut self, names: &[Name], at: At) -> Result<Vec<(String, Expr)>> {
@@ -576,7 +589,9 @@ impl Binder<'_> {
         let mut exprs = Vec::new();
         let mut columns = Vec::new();
         for output in outputs {
-            for (name, expr) in self.within(Clause::RETURNING, |binder| binder.output(output))? {
+            for (name, expr) in
+                self.within(Clause::RETURNING, |binder| binder.output(output, false))?
+            {
                 let expr = self.settle(expr)?;
                 let mut column = self.column_for(name, &expr);
                 column.origin = self.origin_in_scope(&expr);

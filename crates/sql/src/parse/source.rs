@@ -52,6 +52,7 @@ impl Parser<'_> {
         }
         self.expect(&["join"])?;
         let mut right = self.simple_source()?;
+        let mut right_end = self.end();
         let condition = if natural {
             JoinCondition::Natural
         } else if cross {
@@ -61,9 +62,11 @@ impl Parser<'_> {
             while self.is_any(&JOIN_WORDS) {
                 right = self.deeper(|parser| parser.join(right))?;
             }
+            right_end = self.end();
             self.join_condition()?
         };
-        Ok(Source::Join(Box::new(Join { kind, left, right, condition, alias: None, at })))
+        let ends = (right_end, self.end());
+        Ok(Source::Join(Box::new(Join { kind, left, right, condition, alias: None, at, ends })))
     }
 
     fn join_condition(&mut self) -> Result<JoinCondition> {

@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 use hashbrown::Equivalent;
 use store::Csn;
-use types::{Oid, Type};
+use types::{Modifier, Oid, Type};
 
 use super::depend::{Reference, references};
 use super::map::Map;
 use super::{
     Address, Class, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Entry,
-    Membership, Relation, RelationKind, Role, Schema, Settings, UserType,
+    Membership, Relation, RelationKind, Role, Schema, Settings, UserType, UserTypeKind,
 };
 
 /// A name within a schema, or within a database.
@@ -299,6 +299,14 @@ impl Catalog {
         match self.type_entry(ty)? {
             TypeEntry::User(entry) => Some(entry),
             _ => None,
+        }
+    }
+
+    /// The type below a domain, and its modifier; of other types these themselves.
+    pub fn base_type(&self, ty: Type, modifier: Modifier) -> (Type, Modifier) {
+        match self.user_type(ty).map(|user| &user.kind) {
+            Some(UserTypeKind::Domain(domain)) => self.base_type(domain.base, domain.modifier),
+            _ => (ty, modifier),
         }
     }
 

@@ -12,11 +12,11 @@
 //! and foreign keys of their own follow.
 
 use txn::{RowLock, Wait};
-use types::{Datum, Object, SqlState};
+use types::{Datum, Modifier, Object, Oid, SqlState, text};
 
-use super::lookup::{converted, describe};
+use super::lookup::{Sought, describe};
 use super::{gone_table, pick};
-use crate::catalog::{Action, Constraint, ForeignKey};
+use crate::catalog::{Action, Column, Constraint, ForeignKey};
 use crate::rows::{Change, Table, position};
 use crate::{Error, Result};
 
@@ -38,7 +38,9 @@ pub(super) fn follow(
     let checks = &change.checks;
     let table = constraint.table().and_then(|oid| checks.handles.table(&checks.catalog, oid));
     let table = table.ok_or_else(gone_table)?;
-    for (row_key, _) in checks.referring(change.txn, constraint, key, old, usize::MAX)? {
+    for (row_key, _) in
+        checks.referring(change.txn, constraint, key, Sought::Key(old), usize::MAX)?
+    {
         let strength = match action {
             Action::Cascade if new.is_none() => RowLock::Update,
             _ => table.update_lock(|at| key.columns.iter().any(|attnum| position(*attnum) == at)),
@@ -46,7 +48,7 @@ pub(super) fn follow(
         table.lock(change.txn, &row_key, strength, Wait::Allowed)?;
         let Some(row) = table.latest(change.txn, &row_key)? else { continue };
         let row = row.to_datums()?;
-        if !refers(&table, key, &row, old) {
+        if !change.checks.refers_to(&table, key, &row, old) {
             continue;
         }
         if action == Action::Cascade && new.is_none() {
@@ -61,8 +63,8 @@ pub(super) fn follow(
                 || key.on_delete_columns.contains(attnum);
             match (action, new) {
                 (Action::Cascade, Some(new)) => {
-                    let repr = table.relation().columns[column].repr;
-                    after[column] = converted(&new[at], repr).ok_or_else(out_of_range)?;
+                    let from = (key.references, key.referenced[at]);
+                    after[column] = assigned(change, from, &new[at], (&table, column))?;
                 }
                 (Action::SetNull, _) if is_listed => after[column] = Datum::Null,
                 (Action::SetDefault, _) if is_listed => {
@@ -88,18 +90,30 @@ pub(super) fn refuse(
     key: &ForeignKey,
     old: &[Datum],
 ) -> Result<()> {
-    let left = change.checks.referring(change.txn, constraint, key, old, 1)?;
+    let left = change.checks.referring(change.txn, constraint, key, Sought::Key(old), 1)?;
     match left.is_empty() {
         true => Ok(()),
         false => Err(still_referenced(change, constraint, key, old)),
     }
 }
 
-fn refers(table: &Table, key: &ForeignKey, row: &[Datum], old: &[Datum]) -> bool {
-    key.columns.iter().zip(old).all(|(attnum, old)| {
-        let at = position(*attnum);
-        converted(old, table.relation().columns[at].repr).is_some_and(|old| old == row[at])
-    })
+/// A new key as a referring column of another type holds it.
+fn assigned(
+    change: &Change<'_>,
+    (references, referenced): (Oid, i16),
+    key: &Datum,
+    (table, column): (&Table, usize),
+) -> Result<Datum> {
+    let catalog = &change.checks.catalog;
+    let base = |column: &Column| catalog.base_type(column.ty, column.modifier);
+    let parent = catalog.relation(references).and_then(|parent| parent.column(referenced));
+    let (from, to) =
+        (base(parent.ok_or_else(gone_table)?), base(&table.relation().columns[column]));
+    let context = change.values.context();
+    match text::to_string(key.as_ref(), from.0, Modifier::NONE, &context) {
+        Some(text) if from != to => Ok(text::parse(&text, to.0, to.1, &context)?),
+        _ => Ok(key.clone()),
+    }
 }
 
 /// 23503: rows still refer to one that is gone.
@@ -124,8 +138,4 @@ fn still_referenced(
         format!("Key {shown} is still referenced from table \"{}\".", child.relation().name);
     let error = types::Error::new(SqlState::FOREIGN_KEY_VIOLATION, message).with_detail(detail);
     child.about(error).about(Object::Constraint, &*constraint.name).into()
-}
-
-fn out_of_range() -> Error {
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")
 }

@@ -1,21 +1,31 @@
 //! Finding the row that others refer to, and the rows that refer to it.
 //!
-//! The columns of the two sides may be of different types (`int` refers to `bigint`), and stand in
-//! another order than in the unique index; values are made into those of the index first. Rows that
-//! refer are found by an index over their columns where there is one; else all rows are looked at, as
-//! in PostgreSQL.
+//! The columns of the two sides may be of different types (`int` refers to `bigint`: see
+//! [`comparable`](super::comparable)), and stand in another order than in the unique index; values are
+//! made into those of the index first. Rows that refer are found by an index over their columns where
+//! there is one, and one value alone refers to the key; else all rows are looked at, as in PostgreSQL.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use txn::{KeyRange, Locked, RowLock, Transaction, View, Wait};
-use types::{Datum, Modifier, Repr, text};
+use types::{Datum, Type, text};
 
-use super::{Checks, gone_table};
+use super::comparable::{Equal, equal_to, key_of};
+use super::{Checks, gone_table, pick};
 use crate::Result;
-use crate::catalog::{Constraint, ForeignKey, Relation};
+use crate::catalog::{Column, Constraint, ForeignKey, Relation};
 use crate::index::Entry;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
+
+/// By what rows are known that refer.
+#[derive(Clone, Copy)]
+pub(super) enum Sought<'a> {
+    /// These values in the columns that refer.
+    Values(&'a [Datum]),
+    /// This key in the columns that they refer to.
+    Key(&'a [Datum]),
+}
 
 /// Rows looked at together.
 const ROWS_AT_ONCE: usize = 256;
@@ -32,10 +42,10 @@ impl Checks {
         let index = parent.indexes().iter().find(|index| index.relation().oid == key.index);
         let index = index.ok_or_else(gone_table)?;
         let mut ordered = Vec::with_capacity(values.len());
-        for (column, (repr, _)) in index.columns().zip(index.shape().columns()) {
+        for column in index.columns() {
             let at = key.referenced.iter().position(|attnum| position(*attnum) == column);
             let value = at.map(|at| &values[at]).ok_or_else(gone_table)?;
-            match converted(value, *repr) {
+            match key_of(value, self.base(&parent.relation().columns[column])) {
                 Some(value) => ordered.push(value),
                 None => return Ok(false),
             }
@@ -64,44 +74,87 @@ impl Checks {
         Ok(entry(txn)?.is_some_and(|now| now == row_key))
     }
 
-    /// The rows that refer by these values (of the referring columns), up to so many: their keys and
-    /// values.
+    /// The rows that refer so, up to so many: their keys and values.
     pub(super) fn referring(
         &self,
         txn: &Transaction,
         constraint: &Constraint,
         key: &ForeignKey,
-        values: &[Datum],
+        sought: Sought<'_>,
         rows_max: usize,
     ) -> Result<Vec<(Vec<u8>, Vec<Datum>)>> {
         let table = constraint.table().and_then(|oid| self.handles.table(&self.catalog, oid));
         let table = table.ok_or_else(gone_table)?;
         let columns: Vec<usize> = key.columns.iter().map(|attnum| position(*attnum)).collect();
-        let mut wanted = Vec::with_capacity(values.len());
-        for (value, at) in values.iter().zip(&columns) {
-            match converted(value, table.relation().columns[*at].repr) {
-                Some(value) => wanted.push(value),
-                None => return Ok(Vec::new()),
+        let types = self.types(&table, key)?;
+        let wanted = match sought {
+            Sought::Values(values) => Some(values.to_vec()),
+            Sought::Key(values) => {
+                let mut wanted = Some(Vec::with_capacity(values.len()));
+                for (value, (from, to)) in values.iter().zip(&types) {
+                    match (equal_to(value, *from, *to), &mut wanted) {
+                        (Equal::None, _) => return Ok(Vec::new()),
+                        (Equal::One(value), Some(wanted)) => wanted.push(value),
+                        (Equal::One(_), None) => {}
+                        (Equal::Many, _) => wanted = None,
+                    }
+                }
+                wanted
             }
-        }
+        };
         let latest = txn.latest();
         let view = View::of(txn, &latest);
-        let mut cursor = cursor(&table, &columns, &wanted);
+        let mut cursor = match &wanted {
+            Some(wanted) => cursor(&table, &columns, wanted),
+            None => Cursor::over(&table, KeyRange::ALL, false),
+        };
         let mut batch = Batch::new();
-        let mut found = Vec::new();
+        let (mut found, mut own) = (Vec::new(), Vec::new());
         while !cursor.is_at_end() && found.len() < rows_max {
             batch.clear();
             cursor.fill(view, &mut batch, ROWS_AT_ONCE.min(rows_max.max(8)))?;
             for row in batch.iter() {
-                let fits = columns.iter().zip(&wanted).try_fold(true, |fits, (at, wanted)| {
-                    Ok::<_, crate::Error>(fits && row.column(*at)?.to_owned() == *wanted)
-                })?;
+                own.clear();
+                for at in &columns {
+                    own.push(row.column(*at)?.to_owned());
+                }
+                let fits = match sought {
+                    Sought::Values(values) => own == values,
+                    Sought::Key(values) => is_key(&own, &types, values),
+                };
                 if fits && found.len() < rows_max {
                     found.push((row.key().to_vec(), row.to_datums()?));
                 }
             }
         }
         Ok(found)
+    }
+
+    /// True where a row refers to the row with this key.
+    pub(super) fn refers_to(
+        &self,
+        table: &Table,
+        key: &ForeignKey,
+        row: &[Datum],
+        values: &[Datum],
+    ) -> bool {
+        self.types(table, key).is_ok_and(|types| is_key(&pick(row, &key.columns), &types, values))
+    }
+
+    /// The types of each pair of columns: of the one that refers, and of the one that it refers to.
+    fn types(&self, table: &Table, key: &ForeignKey) -> Result<Vec<(Type, Type)>> {
+        let parent = self.catalog.relation(key.references).ok_or_else(gone_table)?;
+        let pairs = key.columns.iter().zip(&key.referenced);
+        let types = pairs.map(|(own, referenced)| {
+            let own = &table.relation().columns[position(*own)];
+            (self.base(own), self.base(&parent.columns[position(*referenced)]))
+        });
+        Ok(types.collect())
+    }
+
+    /// The type of a column, of a domain the one below.
+    fn base(&self, column: &Column) -> Type {
+        self.catalog.base_type(column.ty, column.modifier).0
     }
 
     /// True where a row with the key is there, whoever made it: no lock is taken.
@@ -116,6 +169,14 @@ impl Checks {
         txn.rollback_to(savepoint);
         is_there
     }
+}
+
+/// True where values of referring columns mean this key.
+fn is_key(own: &[Datum], types: &[(Type, Type)], key: &[Datum]) -> bool {
+    own.iter()
+        .zip(types)
+        .zip(key)
+        .all(|((own, (_, to)), key)| key_of(own, *to).as_ref() == Some(key))
 }
 
 /// A cursor over the rows that have these values in these columns, and perhaps over others.
@@ -143,38 +204,6 @@ fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Cursor {
         }
     }
     Cursor::over(table, KeyRange::ALL, false)
-}
-
-/// A value as a column holds it that is compared with it; `None` where none there is equal to it.
-pub(super) fn converted(value: &Datum, repr: Repr) -> Option<Datum> {
-    if value.repr().is_none_or(|own| own == repr) {
-        return Some(value.clone());
-    }
-    let integer = match value {
-        Datum::Int2(value) => i64::from(*value),
-        Datum::Int4(value) => i64::from(*value),
-        Datum::Int8(value) => *value,
-        Datum::Numeric(value) => {
-            let text = value.to_string();
-            let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
-            rest.bytes().all(|digit| digit == b'0').then(|| whole.parse().ok()).flatten()?
-        }
-        _ => return None,
-    };
-    Some(match repr {
-        Repr::Int2 => Datum::Int2(integer.try_into().ok()?),
-        Repr::Int4 => Datum::Int4(integer.try_into().ok()?),
-        Repr::Int8 => Datum::Int8(integer),
-        Repr::Numeric => {
-            text::parse(&integer.to_string(), types::Type::NUMERIC, Modifier::NONE, &plain())
-                .ok()?
-        }
-        _ => return None,
-    })
-}
-
-fn plain() -> types::Context<'static> {
-    crate::rows::NoValues.context()
 }
 
 /// Columns and values as messages show them: `(a, b)=(1, x)`.

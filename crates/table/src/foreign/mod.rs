@@ -22,6 +22,7 @@
 //! * Nothing is left in `now` between statements, and nothing in `later` when a commit is ordered.
 
 mod action;
+mod comparable;
 mod lookup;
 
 use std::collections::HashMap;
@@ -35,6 +36,8 @@ use crate::catalog::{Action, Catalog, Constraint, ForeignKey, MatchType};
 use crate::index::{Entry, Index};
 use crate::rows::{Change, Handles, RowValues, Table, position};
 use crate::{Error, Result};
+pub(crate) use comparable::may_refer;
+use lookup::Sought;
 
 /// Something to be checked.
 #[derive(Clone, Debug)]
@@ -373,7 +376,7 @@ impl Checks {
             (What::Refers { values: refers }, Some(key)) => {
                 // It may be that no row refers to this any more: then nothing is missing.
                 if self.is_there(txn, key, refers)?
-                    || self.referring(txn, constraint, key, refers, 1)?.is_empty()
+                    || self.referring(txn, constraint, key, Sought::Values(refers), 1)?.is_empty()
                 {
                     return Ok(());
                 }

@@ -10,14 +10,13 @@
 //! costs a third of what as many insertions do.
 //!
 //! # Invariants
-//! * Nobody else writes to the table: the caller holds it in mode SHARE or above, besides what it holds
-//!   for changing rows.
+//! * Nobody else writes to the table: it is held in mode SHARE, besides what is held for changing rows.
 //! * The table and its indexes are fresh: no version of any row is kept, nor any of the transaction's own.
 
 use std::sync::Arc;
 
 use store::{Sorted, Sorter, Twice};
-use txn::{Transaction, View};
+use txn::{RelationLock, Transaction, TxnError, View, Wait};
 use types::row;
 
 use super::change::Change;
@@ -25,6 +24,9 @@ use super::layout::Row;
 use super::table::Table;
 use crate::index::Entry;
 use crate::{Error, Result};
+
+/// From so many bytes of rows on, a load costs less than as many insertions.
+pub const LOAD_BYTES_MIN: usize = 256 << 10;
 
 /// Rows on their way into a table.
 pub struct Load {
@@ -35,9 +37,22 @@ pub struct Load {
 }
 
 impl Table {
-    /// Begins a load, where the table can be loaded: it is fresh, and has neither a key that is checked late
-    /// nor documents. The caller keeps others from writing to it.
-    pub fn load(self: &Arc<Self>, txn: &Transaction) -> Result<Option<Load>> {
+    /// Begins a load, where the table can be loaded: it is fresh, has neither a key that is checked late
+    /// nor documents, and nobody else is about to change it. Nobody is waited for.
+    pub fn load(self: &Arc<Self>, txn: &mut Transaction) -> Result<Option<Load>> {
+        if self.begin_load(txn)?.is_none() {
+            return Ok(None);
+        }
+        match txn.lock_relation(self.relation().oid.0, RelationLock::Share, Wait::Never) {
+            Ok(()) => {}
+            Err(TxnError::LockNotAvailable) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        // Somebody may have been there just before.
+        self.begin_load(txn)
+    }
+
+    fn begin_load(self: &Arc<Self>, txn: &Transaction) -> Result<Option<Load>> {
         let indexes = self.indexes().iter().enumerate();
         let indexes: Vec<_> =
             indexes.filter_map(|(at, index)| Some((at, index.storage()?))).collect();
@@ -65,11 +80,12 @@ impl Load {
         &self.table
     }
 
-    /// Adds a row: a value for each column by position. Its keys are checked when the load ends.
+    /// Adds a row, a value for each column by position, and gives its key. Keys are checked when the
+    /// load ends.
     ///
     /// # Errors
     /// As [`Table::insert`], but for 23505. The load is to be dropped then.
-    pub fn insert(&mut self, change: &mut Change<'_>, row: &[types::Datum]) -> Result<()> {
+    pub fn insert(&mut self, change: &mut Change<'_>, row: &[types::Datum]) -> Result<Vec<u8>> {
         let table = &self.table;
         table.check(row, change.values)?;
         let engine = Arc::clone(change.txn.engine());
@@ -84,7 +100,8 @@ impl Load {
                 sorter.put(engine.store(), &key, |out| out.extend_from_slice(&value))?;
             }
         }
-        change.checks.inserted(table, change.txn, row)
+        change.checks.inserted(table, change.txn, row)?;
+        Ok(key)
     }
 
     /// Ends the load: the rows are there for the transaction, and for all once it commits.

@@ -63,6 +63,6 @@ pub use erase::{Erasure, RowAt, clean, erase, erasures};
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};
-pub use load::Load;
+pub use load::{LOAD_BYTES_MIN, Load};
 pub use table::Table;
 pub(crate) use table::position;

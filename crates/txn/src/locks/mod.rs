@@ -406,6 +406,12 @@ impl LockManager {
         blockers
     }
 
+    /// Whom `txn` waits for now: nobody where it does not wait.
+    pub(crate) fn waits_for(&self, txn: TxnId) -> Vec<TxnId> {
+        let waits = self.waits.lock();
+        waits.get(&txn).map_or_else(Vec::new, |row| self.blockers(txn, *row))
+    }
+
     /// True where `txn`, waiting for `row`, waits in the end for itself.
     fn closes_circle(&self, waits: &Waits, txn: TxnId, row: RowHash) -> bool {
         let mut passed: HashSet<TxnId, FixedState> = HashSet::default();

@@ -268,8 +268,10 @@ pub struct Join {
     pub condition: JoinCondition,
     /// The name of the whole join.
     pub alias: Option<Alias>,
-    /// Where it stands.
+    /// Where it stands: its first word behind the left side.
     pub at: At,
+    /// Where the right side ends, and where its condition does.
+    pub ends: (usize, usize),
 }
 
 /// Which rows a join keeps that have no partner.

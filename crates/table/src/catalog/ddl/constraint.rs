@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::types::{Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
+use ::types::{Error as SqlError, Modifier, Oid, SqlState};
 
 use super::index::{IndexRole, NewIndex, NewIndexKey};
 use super::name::choose;
@@ -11,6 +11,7 @@ use crate::catalog::{
     Action, Constraint, ConstraintKind, ConstraintOn, ForeignKey, IndexMethod, Key, MatchType,
     Persistence, Privileges, SqlText,
 };
+use crate::foreign::may_refer;
 use crate::{Error, Result};
 
 /// A constraint to be made.
@@ -490,7 +491,8 @@ impl Ddl<'_> {
     ) -> Result<()> {
         for (from, to) in columns.iter().zip(referenced) {
             let (Some(from), Some(to)) = (own.column(*from), target.column(*to)) else { continue };
-            if self.are_comparable(from.ty, to.ty) {
+            let base = |ty| self.catalog().base_type(ty, Modifier::NONE).0;
+            if may_refer(base(from.ty), base(to.ty)) {
                 continue;
             }
             let name = |ty| self.scope().type_name(ty, Modifier::NONE);
@@ -506,27 +508,6 @@ impl Ddl<'_> {
             return Err(error.with_detail(detail).into());
         }
         Ok(())
-    }
-
-    /// True where there is an operator for equality between values of the two types.
-    fn are_comparable(&self, a: Type, b: Type) -> bool {
-        let base = |mut ty: Type| {
-            use crate::catalog::UserTypeKind;
-            while let Some(UserTypeKind::Domain(domain)) =
-                self.catalog().user_type(ty).map(|user| &user.kind)
-            {
-                ty = domain.base;
-            }
-            ty
-        };
-        let (a, b) = (base(a), base(b));
-        let family = |ty: Type| match ty {
-            Type::INT2 | Type::INT4 | Type::INT8 | Type::NUMERIC | Type::FLOAT4 | Type::FLOAT8 => 1,
-            Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME => 2,
-            Type::DATE | Type::TIMESTAMP | Type::TIMESTAMPTZ => 3,
-            _ => 0,
-        };
-        a == b || family(a) != 0 && family(a) == family(b) && builtin::facts(a).is_some()
     }
 
     fn check_generated(

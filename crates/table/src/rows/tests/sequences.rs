@@ -24,7 +24,7 @@ fn numbers_go_on_where_they_were() {
     let world = World::open(&disk, 1);
     let s = create(&world, SequenceOptions::default());
     let sequences = Sequences::new(Arc::clone(&world.engine));
-    let got: Vec<i64> = (0..40).map(|_| sequences.next(&s).unwrap()).collect();
+    let got: Vec<i64> = (0..40).map(|_| sequences.take(&s).unwrap().first).collect();
     assert_eq!(got, (1..=40).collect::<Vec<i64>>());
     sequences.save().unwrap();
     drop(sequences);
@@ -32,11 +32,11 @@ fn numbers_go_on_where_they_were() {
     let world = World::open(&disk, 1);
     let sequences = Sequences::new(Arc::clone(&world.engine));
     assert_eq!(sequences.state(&s).unwrap(), SequenceState { last: 40, is_called: true });
-    assert_eq!(sequences.next(&s).unwrap(), 41);
+    assert_eq!(sequences.take(&s).unwrap().first, 41);
     sequences.set(&s, SequenceState { last: 100, is_called: false }).unwrap();
-    assert_eq!((sequences.next(&s).unwrap(), sequences.next(&s).unwrap()), (100, 101));
+    assert_eq!((sequences.take(&s).unwrap().first, sequences.take(&s).unwrap().first), (100, 101));
     sequences.set(&s, SequenceState { last: 7, is_called: true }).unwrap();
-    assert_eq!(sequences.next(&s).unwrap(), 8);
+    assert_eq!(sequences.take(&s).unwrap().first, 8);
     let refused = sequences.set(&s, SequenceState { last: 0, is_called: true });
     assert_eq!(
         told(refused),
@@ -51,7 +51,7 @@ fn a_sequence_ends_or_cycles() {
     let three = SequenceOptions { max: Some(Some(3)), ..SequenceOptions::default() };
     let s = create(&world, three.clone());
     let sequences = Sequences::new(Arc::clone(&world.engine));
-    let take = |s: &Relation| sequences.next(s);
+    let take = |s: &Relation| sequences.take(s).map(|block| block.first);
     assert_eq!((take(&s).unwrap(), take(&s).unwrap(), take(&s).unwrap()), (1, 2, 3));
     assert_eq!(
         told(take(&s)),
@@ -74,12 +74,48 @@ fn a_sequence_ends_or_cycles() {
         told(session.last()),
         "55000: lastval is not yet defined in this session\n  - - - -"
     );
-    session.note(&made, 5);
+    session.set(&made, 5, true);
     assert_eq!((session.current(&made).unwrap(), session.last().unwrap().1), (5, 5));
     assert_eq!(
         told(session.current(&s)),
         "55000: currval of sequence \"s\" is not yet defined in this session\n  - - - -"
     );
+}
+
+/// A session takes as many numbers at once as the sequence says, up to its end; what it has taken goes
+/// when it sets the sequence, when that counts otherwise, and when it begins anew.
+#[test]
+fn sessions_take_several() {
+    let world = World::new();
+    let options = SequenceOptions {
+        cache: Some(10),
+        max: Some(Some(25)),
+        cycle: Some(true),
+        ..SequenceOptions::default()
+    };
+    let s = create(&world, options);
+    let sequences = Sequences::new(Arc::clone(&world.engine));
+    let (mut one, mut other) = (SessionSequences::default(), SessionSequences::default());
+    let next = |session: &mut SessionSequences, s: &Relation| session.next(&sequences, s).unwrap();
+    assert_eq!((next(&mut one, &s), next(&mut other, &s), next(&mut one, &s)), (1, 11, 2));
+    assert_eq!(sequences.state(&s).unwrap(), SequenceState { last: 20, is_called: true });
+    assert_eq!((one.current(&s).unwrap(), other.current(&s).unwrap()), (2, 11));
+    for number in 3..=10 {
+        assert_eq!(next(&mut one, &s), number);
+    }
+    // There are five left, and then it begins again.
+    for number in [21, 22, 23, 24, 25, 1] {
+        assert_eq!(next(&mut one, &s), number);
+    }
+    // What others set is for those who take anew.
+    sequences.set(&s, SequenceState { last: 15, is_called: true }).unwrap();
+    other.set(&s, 15, true);
+    assert_eq!((next(&mut one, &s), next(&mut other, &s)), (2, 16));
+    sequences.restart(&s, 5).unwrap();
+    assert_eq!((next(&mut one, &s), next(&mut other, &s)), (5, 15));
+    let by_two = SequenceOptions { increment: Some(2), ..SequenceOptions::default() };
+    let s = world.ddl(|ddl| ddl.alter_sequence(s.oid, &by_two)).expect("it is altered");
+    assert_eq!(next(&mut one, &s), 1, "it had come to 24");
 }
 
 /// Threads never get a number twice, and neither does anybody after a power loss: of the numbers that
@@ -90,7 +126,7 @@ fn no_number_is_given_twice() {
     let world = World::open(&disk, 7);
     let s = create(&world, SequenceOptions::default());
     let sequences = Sequences::new(Arc::clone(&world.engine));
-    let take = || (0..200).map(|_| sequences.next(&s).unwrap()).collect::<Vec<i64>>();
+    let take = || (0..200).map(|_| sequences.take(&s).unwrap().first).collect::<Vec<i64>>();
     let got: Vec<i64> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
@@ -99,7 +135,7 @@ fn no_number_is_given_twice() {
     world.create("used", &[("number", Type::INT8)], vec![]);
     let used = world.table("used");
     for _ in 0..20 {
-        let last = sequences.next(&s).unwrap();
+        let last = sequences.take(&s).unwrap().first;
         let mut session = world.session(Isolation::ReadCommitted);
         session.insert(&used, &[Datum::Int8(last)]).unwrap();
         session.commit().unwrap();
@@ -107,7 +143,7 @@ fn no_number_is_given_twice() {
         let image = disk.image(disk.op_count(), &policy, last as u64);
         let world = World::open(&image, 7);
         let again = Sequences::new(Arc::clone(&world.engine));
-        let next = again.next(&s).unwrap();
+        let next = again.take(&s).unwrap().first;
         assert!(next > last && next <= last + 32, "{next} after {last}");
     }
 }

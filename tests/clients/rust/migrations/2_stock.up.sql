@@ -1,0 +1,1 @@
+ALTER TABLE book ADD COLUMN stock int NOT NULL DEFAULT 0 CHECK (stock >= 0);
