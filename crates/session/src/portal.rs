@@ -55,6 +55,8 @@ pub struct Portal {
     pub(crate) work: Work,
     /// True where it is all of a message: its end is the end of its transaction.
     pub(crate) alone: bool,
+    /// True where it gives no rows and is done: it does not run again.
+    pub(crate) is_over: bool,
     /// How many rows it has given.
     pub(crate) rows: u64,
     /// What was seen of the operators of its plan, where they were looked at.
@@ -90,6 +92,7 @@ impl Portal {
             types: Vec::new(),
             work,
             alone: false,
+            is_over: false,
             rows: 0,
             observed: None,
         }

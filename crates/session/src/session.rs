@@ -342,7 +342,12 @@ impl Session {
         let Some(mut portal) = self.portals.remove(name) else {
             return self.execute_cursor(name, rows_max, out);
         };
+        if portal.is_over {
+            let message = format!("portal \"{name}\" cannot be run");
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         let done = self.execute(&mut portal, rows_max, out);
+        portal.is_over = matches!(done, Ok(Done::Complete(_))) && portal.columns.is_none();
         // The statement may have ended the transaction, or put another portal there.
         if done.is_ok() && !self.portals.contains_key(name) {
             self.portals.insert(name.to_owned(), portal);

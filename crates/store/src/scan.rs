@@ -466,7 +466,7 @@ impl Keys {
 
     /// True where nobody knows a key of the range, not even one whose every version is erased: the bytes of
     /// such a key lie in the files until they are scrubbed.
-    pub(crate) fn is_void(mut self) -> Result<bool, StoreError> {
+    pub(crate) fn finds_nothing(mut self) -> Result<bool, StoreError> {
         self.0.begin()?;
         Ok(!self.0.next_key())
     }

@@ -144,7 +144,7 @@ impl Modify {
             env.tick()?;
             self.change(env, &mut row, &mut given)?;
         }
-        self.held.clear(&env.shared);
+        self.held.clear(env.shared);
         while streams && self.input.next(env, &mut row)? {
             self.change(env, &mut row, &mut given)?;
         }

@@ -116,7 +116,7 @@ fn part(random: &SimRandom) -> Vec<Vec<u8>> {
         5 => vec![
             parse("s", "SELECT $1::int4 + 1, $2::text, now()", &[]),
             describe(b'S', "s"),
-            bind("p", "s", &[1, 0], &[&[0, 0, 0, 7], b"seven"], &[pick(random, &[&0, &1]) + 0]),
+            bind("p", "s", &[1, 0], &[&[0, 0, 0, 7], b"seven"], &[*pick(random, &[&0, &1])]),
             describe(b'P', "p"),
             execute("p", 0),
             message(b'C', b"Pp\0"),

@@ -81,6 +81,33 @@ fn portals_are_suspended_and_go_on() {
     assert_eq!(gone.state().code(), "34000");
 }
 
+/// What gives no rows runs once: a second Execute once said again that a row was inserted.
+#[test]
+fn a_portal_without_rows_runs_once() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let mut run = |text: &str, times: usize| -> Vec<String> {
+        session.parse("", text, &[]).expect("it parses");
+        session.bind("", "", &Params::default(), &[]).expect("it binds");
+        let mut one = || match session.execute_named("", 0, &mut kept()) {
+            Ok(Done::Complete(tag)) => tag.to_string(),
+            Ok(other) => format!("{other:?}"),
+            Err(error) => format!("{}: {}", error.state().code(), error.message()),
+        };
+        let seen = (0..times).map(|_| one()).collect();
+        match text.contains("insert") && !text.contains("returning") {
+            true => session.fail(),
+            false => session.end().expect("nothing is wrong"),
+        }
+        seen
+    };
+    run("create table t (n int)", 1);
+    let refused = "55000: portal \"\" cannot be run";
+    assert_eq!(run("insert into t values (1)", 2), ["INSERT 0 1", refused]);
+    assert_eq!(run("select n from t", 2), ["SELECT 0", "SELECT 0"]);
+    assert_eq!(run("insert into t values (2) returning n", 2), ["INSERT 0 1", "INSERT 0 1"]);
+}
+
 /// After an error in a block nothing but its end is taken.
 #[test]
 fn a_failed_block_takes_nothing_but_its_end() {
