@@ -11,6 +11,7 @@ use sql::eval::{Frame, Host};
 use sql::parse::ast::Statement;
 use table::catalog::Catalog;
 use table::foreign::Checks;
+use table::sequence::SessionSequences;
 use txn::{CommitMeta, Isolation, Transaction};
 use types::time::TimestampTz;
 use types::{Context, Datum, DatumRef, Error, Oid, Result, SqlState, Style, Type};
@@ -62,9 +63,9 @@ impl scalar::Session for Still<'_> {
 impl Host for Still<'_> {
     fn next_value(&self, sequence: Oid) -> Result<i64> {
         let relation = self.catalog.relation(sequence).ok_or_else(|| no_sequence(sequence))?;
-        self.world
-            .sequences
-            .next(relation)
+        // A session for each number: none of these sequences has a CACHE.
+        SessionSequences::default()
+            .next(&self.world.sequences, relation)
             .map_err(|error| Error::new(error.sqlstate(), error.to_string()))
     }
 
