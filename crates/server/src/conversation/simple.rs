@@ -44,12 +44,11 @@ impl Conversation {
         self.session.close_statement("");
         self.session.close_portal("");
         match self.session.read(text) {
-            Ok(statements) if statements.is_empty() => {
-                backend::bare(&mut self.out, b'I');
-                self.ready();
-                Step::Next
-            }
             Ok(statements) => {
+                if statements.is_empty() {
+                    // It ends the transaction of extended queries before it, as any Query does.
+                    backend::bare(&mut self.out, b'I');
+                }
                 self.doing = Doing::Query(Query {
                     is_alone: statements.len() == 1,
                     rest: statements.into_iter(),
