@@ -35,3 +35,6 @@ CREATE VIEW spent AS
     SELECT c.name, count(p.id) AS purchases, coalesce(sum(p.cents), 0) AS cents
     FROM customer c LEFT JOIN purchase p ON p.customer = c.id
     GROUP BY c.id, c.name;
+
+-- Documents beside the rows: the history of a service's settings is imported into this table.
+CREATE TABLE samples (name text PRIMARY KEY, doc jsonb) USING document;

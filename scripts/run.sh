@@ -31,6 +31,8 @@ Try, in another terminal (Ctrl-C here ends the server):
     SELECT _system_from, _system_to, name, cents FROM product FOR SYSTEM_TIME ALL WHERE id = 1;
     SELECT c.name, sum(o.cents) FROM customer c JOIN purchase o ON o.customer = c.id GROUP BY 1;
     EXPLAIN SELECT * FROM purchase WHERE customer = 2;
+    SELECT version, committed_at, author, message FROM history('samples', 'settings');
+    SELECT path, op, old, new FROM diff('samples', 'settings', 1, 2);
 
   curl '$http/?withResources=true'
   curl '$http/samples/settings?prettyPrint=true'

@@ -48,13 +48,15 @@ impl Collection {
     /// again soon.
     pub fn tree_within(&self, view: View<'_>, key: &str, keep: bool) -> Result<Option<Arc<Tree>>> {
         let prefix = Prefix::new(key)?;
-        let has_written = view.transaction().is_some_and(|txn| txn.has_written(self.id()));
-        if has_written || keep {
+        if view.transaction().is_some_and(|txn| txn.has_written(self.id())) {
             return Ok(self.state_within(view, &prefix)?.0.tree);
         }
-        match self.cached(&prefix, view.csn()) {
+        let at = view.csn();
+        match self.cached(&prefix, at) {
             Some(state) => Ok(state.tree),
-            None => Ok(self.load_tree(&prefix, view.csn(), false)?.map(Arc::new)),
+            // Nothing of the past is kept in memory.
+            None if keep && at >= self.engine().visible() => Ok(self.state(&prefix, at)?.tree),
+            None => Ok(self.load_tree(&prefix, at, false)?.map(Arc::new)),
         }
     }
 

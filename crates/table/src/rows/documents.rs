@@ -256,13 +256,12 @@ impl From<DocumentError> for Error {
             DocumentError::BadKey(_)
             | DocumentError::Path(_)
             | DocumentError::BadEdit(_)
-            | DocumentError::NoRevision { .. } => SqlState::INVALID_PARAMETER_VALUE,
+            | DocumentError::NoRevision { .. }
+            | DocumentError::Forgotten { .. }
+            | DocumentError::ForgottenAt { .. } => SqlState::INVALID_PARAMETER_VALUE,
             DocumentError::NoDocument { .. }
             | DocumentError::NoNode(_)
             | DocumentError::NeverNode { .. } => SqlState::NO_DATA,
-            DocumentError::Forgotten { .. } | DocumentError::ForgottenAt { .. } => {
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE
-            }
             DocumentError::Conflict { .. } | DocumentError::Stale { .. } => {
                 SqlState::SERIALIZATION_FAILURE
             }
