@@ -650,7 +650,7 @@ impl Collection {
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         meta.check(key, &state)?;
-        let mut working = Working::new(state, self.options());
+        let mut working = Working::new(state, self.options()).strict(self.rows.is_some());
         let result = f(&mut working)?;
         if !working.is_changed() {
             let found = working.found();

@@ -1,5 +1,6 @@
 //! Edits of a document by path or node key: what a caller is given inside `Collection::edit`.
 
+use crate::beside::{check_text, check_values};
 use crate::draft::Draft;
 pub use crate::draft::Place;
 use crate::error::DocumentError;
@@ -92,11 +93,22 @@ pub fn limits() -> Limits {
 /// fails, none of them happens.
 pub struct Edit<'a> {
     draft: &'a mut Draft,
+    /// What is put in must be values of type `jsonb`.
+    strict: bool,
 }
 
 impl<'a> Edit<'a> {
-    pub(crate) fn new(draft: &'a mut Draft) -> Edit<'a> {
-        Edit { draft }
+    pub(crate) fn new(draft: &'a mut Draft, strict: bool) -> Edit<'a> {
+        Edit { draft, strict }
+    }
+
+    /// Reads a value that is put in.
+    fn parse(&self, json: &[u8]) -> Result<Tape> {
+        let tape = parse(json)?;
+        if self.strict {
+            check_values(&tape)?;
+        }
+        Ok(tape)
     }
 
     /// The document as it stands within this edit.
@@ -126,7 +138,7 @@ impl<'a> Edit<'a> {
     /// added. Returns the key of the node that holds the value.
     pub fn set(&mut self, target: impl Into<NodeRef>, json: impl AsRef<[u8]>) -> Result<NodeKey> {
         let target = target.into();
-        let tape = parse(json.as_ref())?;
+        let tape = self.parse(json.as_ref())?;
         let Some(key) = find(self.draft, &target)? else { return self.set_missing(&target, &tape) };
         if let Some((kind, text)) = scalar_of(&tape)
             && !self.draft.expect(key)?.kind.is_container()
@@ -167,7 +179,8 @@ impl<'a> Edit<'a> {
         json: impl AsRef<[u8]>,
     ) -> Result<NodeKey> {
         let key = expect(self.draft, &target.into())?;
-        self.insert_tape(key, place, &parse(json.as_ref())?)
+        let tape = self.parse(json.as_ref())?;
+        self.insert_tape(key, place, &tape)
     }
 
     fn insert_tape(&mut self, target: NodeKey, place: Place<'_>, tape: &Tape) -> Result<NodeKey> {
@@ -188,7 +201,7 @@ impl<'a> Edit<'a> {
         json: impl AsRef<[u8]>,
     ) -> Result<NodeKey> {
         let key = expect(self.draft, &target.into())?;
-        let tape = parse(json.as_ref())?;
+        let tape = self.parse(json.as_ref())?;
         self.draft.check_depth(&tape, 0, self.draft.level(key)?)?;
         let keys = self.draft.subtree(key)?;
         crate::rewrite::replace(self.draft, key, &keys, &tape)
@@ -198,6 +211,9 @@ impl<'a> Edit<'a> {
     pub fn rename(&mut self, target: impl Into<NodeRef>, name: &str) -> Result<()> {
         let key = expect(self.draft, &target.into())?;
         let escaped = json::text::escape(name).into_owned().into_bytes();
+        if self.strict {
+            check_text(&escaped)?;
+        }
         let node = self.draft.expect(key)?;
         if node.name == Some(&escaped[..]) {
             return Ok(());

@@ -17,6 +17,7 @@
 //!
 //! Whole documents that fit a buffer, and new values of documents that exist, go the usual way.
 
+use crate::beside::{check_scalar, check_text};
 use crate::chunk::Node;
 use crate::chunk_buf::ChunkBuf;
 use crate::collection::{Collection, Committed, Meta};
@@ -73,6 +74,7 @@ impl Collection {
         let engine = self.engine().clone();
         let options = self.options();
         let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &prefix, &options);
+        chunks.strict = self.rows.is_some();
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
             return Err(chunks.error.take().unwrap_or(error.into()));
         }
@@ -121,6 +123,8 @@ struct Chunks<'a> {
     counts: Option<Counts>,
     /// The path of the last node.
     path: Vec<u8>,
+    /// Rows stand beside: every value is one of type `jsonb`.
+    strict: bool,
     error: Option<DocumentError>,
 }
 
@@ -145,12 +149,17 @@ impl<'a> Chunks<'a> {
             digest: options.hashes.then_some(0),
             counts: options.path_summary.then(Counts::default),
             path: Vec::new(),
+            strict: false,
             error: None,
         }
     }
 
     fn add(&mut self, kind: Kind, text: &[u8]) -> Result<()> {
         let name = self.name.take();
+        if self.strict {
+            name.as_deref().map_or(Ok(()), check_text)?;
+            check_scalar(kind, text)?;
+        }
         let key = NodeKey(self.next);
         let mut up = 0;
         if let Some(parent) = self.open.last_mut() {

@@ -128,7 +128,8 @@ impl DocumentTransaction {
                 });
             }
             self.note_read(collection.id(), &prefix, newest.revision)?;
-            self.working.insert(id.clone(), Working::new(newest, collection.options()));
+            let working = Working::new(newest, collection.options());
+            self.working.insert(id.clone(), working.strict(collection.rows.is_some()));
             self.collections.insert(collection.id(), collection.clone());
         }
         Ok(self.working.get_mut(&id).expect("was there or was put there"))

@@ -363,7 +363,8 @@ impl Connection {
     fn only(&mut self, text: &str) -> Result<Portal> {
         let mut statements = self.session.read(text)?;
         match (statements.pop(), statements.is_empty()) {
-            (Some(statement), true) => self.session.start(statement, true),
+            // Not by itself the end of its transaction: it is looked at what came of it first.
+            (Some(statement), true) => self.session.start(statement, false),
             _ => Err(Error::new(SqlState::SYNTAX_ERROR, "one COPY statement is expected")),
         }
     }

@@ -1,6 +1,6 @@
 //! Tables `USING document` as collections: what SQL and the library do to one document is one history.
 
-use crate::{Database, DocumentError, Error, Meta, Retention, Revision};
+use crate::{Database, DocumentError, Error, Meta, Place, Retention, Revision};
 use std::sync::Barrier;
 
 /// The rows of a query, their values with `|` between.
@@ -138,6 +138,36 @@ fn rows_that_need_more_are_changed_by_sql() {
     numbered.put("7", "[]").unwrap();
     assert_eq!(rows(&database, "SELECT * FROM numbered WHERE id = 7"), ["7|[]"]);
     assert!(matches!(numbered.put("seven", "[]"), Err(DocumentError::BadKey(_))));
+}
+
+/// What is no value of type `jsonb` is refused on every way into a table: SQL could read neither it nor,
+/// in a scan, its neighbours.
+#[test]
+fn documents_of_tables_are_values() {
+    let database = prepared();
+    let articles = database.collection("articles").unwrap();
+    articles.put("a", r#"{"n":1, "s":"back\\u0000slash"}"#).unwrap();
+    let refused = |error: DocumentError| {
+        assert!(matches!(error, DocumentError::Value(_)), "{error}");
+    };
+    for bad in [r#""\u0000""#, r#"{"\u0000":1}"#, "[1e200000]", r#"["x\\\u0000"]"#] {
+        refused(articles.put("b", bad).unwrap_err());
+        refused(articles.edit("a", |edit| edit.set("$.n", bad)).unwrap_err());
+        refused(articles.edit("a", |edit| edit.insert("$", Place::Field("x"), bad)).unwrap_err());
+        refused(articles.edit("a", |edit| edit.replace("$.n", bad)).unwrap_err());
+        let mut txn = database.begin().unwrap();
+        let late = txn.collection("articles").unwrap().put("b", bad).unwrap_err();
+        assert!(matches!(late, Error::Document(DocumentError::Value(_))), "{late}");
+        drop(txn);
+        // So long that it is read as a stream.
+        let long = format!("[\"{}\", {bad}]", "x".repeat(17 << 20));
+        refused(articles.import("b", &mut long.as_bytes(), &Meta::default()).unwrap_err());
+    }
+    refused(articles.edit("a", |edit| edit.rename("$.n", "\0")).unwrap_err());
+    let there = [r#"a|{"n": 1, "s": "back\\u0000slash"}|-"#];
+    assert_eq!(rows(&database, "SELECT * FROM articles"), there);
+    // A collection alone holds them.
+    database.collection("plain").unwrap().put("a", r#""\u0000""#).unwrap();
 }
 
 /// A table ends as a collection does: for those who hold it, it was dropped.

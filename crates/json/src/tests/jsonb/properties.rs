@@ -253,9 +253,13 @@ proptest! {
         let text = written_with(&model, dice);
         let at = text.char_indices().map(|(at, _)| at).nth(at.index(text.chars().count())).unwrap();
         for damaged in [text[..at].to_owned(), format!("{}{c}{}", &text[..at], &text[at..])] {
-            // A number that is JSON may still be none that `numeric` has.
-            let taken = !matches!(damaged.parse::<Jsonb>(), Err(JsonbError::Syntax(_)));
-            assert_eq!(taken, written::check_escapes(&damaged).is_ok(), "{}", damaged);
+            let is_text = written::check_escapes(&damaged).is_ok();
+            match damaged.parse::<Jsonb>() {
+                Ok(_) => assert!(is_text, "{damaged}"),
+                Err(JsonbError::Syntax(_)) => assert!(!is_text, "{damaged}"),
+                // A number that `numeric` does not have is told before what comes after it.
+                Err(_) => {}
+            }
         }
     }
 
