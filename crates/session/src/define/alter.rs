@@ -184,6 +184,10 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
             }
             Ok(maker.ddl.set_options(oid, &kept)?)
         }
+        Alter::SetMethod(method) => {
+            let Storage { documents, .. } = table::storage(method.as_ref(), &[])?;
+            Ok(maker.ddl.set_documents(oid, documents)?)
+        }
         Alter::ResetOptions(names) => {
             if names.iter().any(|name| name == "history") {
                 maker.ddl.set_history(oid, store::Retention::Forever)?;

@@ -587,6 +587,8 @@ pub enum Alter {
     SetOptions(Vec<StorageOption>),
     /// `RESET (...)`
     ResetOptions(Vec<String>),
+    /// `SET ACCESS METHOD`; `None` for `DEFAULT`.
+    SetMethod(Option<Name>),
     /// `OWNER TO`
     Owner(Name),
     /// `RENAME TO`

@@ -197,13 +197,14 @@ impl Parser<'_> {
                 self.skip(2);
                 Alter::Ignored
             }
-            () if self.eat(&["set", "tablespace"])
-                || self.eat(&["cluster", "on"])
-                || self.eat(&["set", "access", "method"]) =>
-            {
+            () if self.eat(&["set", "tablespace"]) || self.eat(&["cluster", "on"]) => {
                 self.name()?;
                 Alter::Ignored
             }
+            () if self.eat(&["set", "access", "method"]) => match self.eat(&["default"]) {
+                true => Alter::SetMethod(None),
+                false => Alter::SetMethod(Some(self.name()?)),
+            },
             () if self.eat(&["set", "without", "cluster"]) => Alter::Ignored,
             () if self.eat(&["replica", "identity"]) => {
                 if self.eat(&["using", "index"]) {

@@ -19,7 +19,7 @@ impl NewDocuments {
     /// The documents of a table: the first column of type `jsonb` holds them. Where there is none, the
     /// table is [refused](refusal).
     pub(super) fn among(self, columns: &[Column]) -> DocumentData {
-        let column = columns.iter().find(|column| column.ty == Type::JSONB);
+        let column = columns.iter().find(|column| column.ty == Type::JSONB && !column.is_dropped);
         DocumentData {
             column: column.map_or(0, |column| column.attnum),
             hashes: self.hashes,

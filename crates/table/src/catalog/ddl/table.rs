@@ -364,10 +364,33 @@ impl Ddl<'_> {
     /// Has the rows of a table written anew, keyed by its primary key where that has been asked for
     /// and can be.
     pub(super) fn rewrite(&mut self, table: Oid, keyed_by: Vec<i16>) -> Result<()> {
+        self.rewrite_as(table, |data| data.keyed_by = keyed_by)
+    }
+
+    /// Has a table keep documents from now on, or rows alone: its rows are written anew.
+    ///
+    /// # Errors
+    /// 42809 where it is no table, 42501 where the role is not the owner, 0A000 where it cannot keep
+    /// documents.
+    pub fn set_documents(&mut self, table: Oid, documents: Option<NewDocuments>) -> Result<()> {
+        self.whole(|ddl| {
+            ddl.check_owner(Address::relation(table))?;
+            let before = ddl.table(table)?;
+            let is_so = before.relation.table().map(|data| data.documents.is_some());
+            if is_so == Some(documents.is_some()) {
+                return Ok(());
+            }
+            let documents = documents.map(|new| new.among(&before.relation.columns));
+            ddl.rewrite_as(table, |data| data.documents = documents)
+        })
+    }
+
+    /// Has the rows of a table written anew, where and as `change` says.
+    fn rewrite_as(&mut self, table: Oid, change: impl FnOnce(&mut TableData)) -> Result<()> {
         let before = self.table(table)?;
         let mut relation = Relation::clone(&before.relation);
         if let RelationKind::Table(data) = &mut relation.kind {
-            data.keyed_by = keyed_by;
+            change(data);
         }
         self.put_relation(relation)?;
         self.renew_storage(table)?;
