@@ -7,6 +7,7 @@ takes ``sql`` runs with SQL here and over PostgreSQL's protocol.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import uuid
 from pathlib import Path
@@ -14,6 +15,9 @@ from pathlib import Path
 import pytest
 
 import anywhen
+
+# What starts these tests in the background may have SIGINT ignored, and that is inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Server:
