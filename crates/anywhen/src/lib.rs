@@ -387,7 +387,12 @@ impl Database {
     pub fn compact(&self) -> Result<()> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;
+        let is_erasing = !self.engine().store().erasures().is_empty();
         self.engine().store().compact()?;
+        if is_erasing {
+            // The log has it as well.
+            self.engine().scrub()?;
+        }
         #[cfg(feature = "sql")]
         table::rows::clean(self.engine()).map_err(|error| match error {
             table::Error::Txn(error) => Error::Txn(error),

@@ -156,6 +156,7 @@ async fn serve(
     let path: Vec<(String, String)> =
         parts.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (head, body) = request.into_parts();
+    app.guard.learn(&head.headers).await;
     let looked = look(app, route, &path, &head.headers, head.uri.query().unwrap_or_default());
     let (caller, query) = match looked {
         Ok(looked) => looked,

@@ -49,14 +49,9 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     }
     let found = collection.get(&key)?;
     call.must(if found.is_some() { Right::Modify } else { Right::Create }, "db")?;
-    if call.flag("replace")? && collection.newest(&key).is_ok() {
-        let text = "erasing the history of one document is not supported; without replace the \
-                    document gets a new revision";
-        return Err(Problem::not_supported(text).into());
-    }
     let mut meta = call.meta()?;
     conditional::expect(call, &collection, found.as_ref(), None, &mut meta)?;
-    let committed = collection.import(&key, &mut call.body, &meta)?;
+    let committed = call.store("db", &collection, &key, &meta)?;
     let answer = written::echo(&collection, &key, &committed)?;
     Ok(match found {
         Some(_) => answer,

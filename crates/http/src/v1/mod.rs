@@ -38,6 +38,8 @@ const COMMIT: &[Parameter] = &[
     may("message", Form::Text, "Why; or the header Anywhen-Message"),
     may("authored", Form::Time, "When it was made where it comes from"),
 ];
+const REPLACE: &[Parameter] =
+    &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Number, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
@@ -208,7 +210,7 @@ pub(crate) const ROUTES: &[Route] = &[
         .needs(Needs::Somebody)
         .takes(Takes::Document)
         .gives(PUT_DONE)
-        .with(&[COMMIT]),
+        .with(&[REPLACE, COMMIT]),
     Route::new(
         "PATCH",
         of!(""),
