@@ -6,7 +6,9 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anywhen::{Collection, Committed, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision};
+use anywhen::{
+    Collection, Committed, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision,
+};
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
 

@@ -108,7 +108,7 @@ impl From<anywhen::sql::Error> for Problem {
         let code = state.code();
         let status = match (&code[..2], code) {
             (_, "40001" | "40P01" | "55P03") | ("23", _) => StatusCode::CONFLICT,
-            (_, "57014") => StatusCode::REQUEST_TIMEOUT,
+            (_, "57014") => StatusCode::GATEWAY_TIMEOUT,
             ("42", "42501") => StatusCode::FORBIDDEN,
             ("0A", _) => StatusCode::NOT_IMPLEMENTED,
             ("53" | "57", _) | (_, "58030") => StatusCode::SERVICE_UNAVAILABLE,

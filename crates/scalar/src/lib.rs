@@ -57,4 +57,4 @@ mod window;
 
 pub use context::{Clock, Context, Random, Session};
 pub use function::{Call, Eval, Function, Rows, Volatility};
-pub use json::{Needs, path_needs, to_jsonb};
+pub use json::{Dates, Needs, path_needs, to_jsonb};

@@ -15,7 +15,10 @@ fn tape(json: &str) -> Tape {
 fn grown(options: CollectionOptions) -> World {
     let world = World::with(1, options);
     let list = vec!["7"; 600].join(",");
-    world.docs.put("d", format!("{{\"n\":0,\"secret\":\"{SECRET}\",\"list\":[{list}]}}")).expect("puts");
+    world
+        .docs
+        .put("d", format!("{{\"n\":0,\"secret\":\"{SECRET}\",\"list\":[{list}]}}"))
+        .expect("puts");
     for n in 1..=1_100 {
         world.docs.edit("d", |edit| edit.set("$.n", &n.to_string())).expect("edits");
     }

@@ -81,7 +81,9 @@ impl Signed {
             Keys::Remote(remote) => {
                 let keys = remote.keys();
                 match keys.is_empty() {
-                    true => Err(Problem::busy("the keys that tokens are signed with are not here yet")),
+                    true => {
+                        Err(Problem::busy("the keys that tokens are signed with are not here yet"))
+                    }
                     false => Ok(keys),
                 }
             }
@@ -98,12 +100,7 @@ impl Signed {
     }
 
     /// Whom a token names; or why it does not hold.
-    fn check_with(
-        &self,
-        keys: &[Named],
-        token: &str,
-        now_us: u64,
-    ) -> Result<Caller, &'static str> {
+    fn check_with(&self, keys: &[Named], token: &str, now_us: u64) -> Result<Caller, &'static str> {
         const NONE: &str = "the token is no JSON web token";
         if token.len() > BYTES_MAX {
             return Err(NONE);

@@ -28,7 +28,8 @@ pub(super) struct Named {
 /// # Errors
 /// Where it cannot be read, or is no set of keys with one of ours.
 pub(super) fn from_file(path: &Path) -> io::Result<Vec<Named>> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     read(&std::fs::read(path).map_err(named)?).map_err(named)
 }
 

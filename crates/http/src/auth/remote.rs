@@ -192,8 +192,9 @@ fn trusting(authorities: Option<&Path>) -> io::Result<ClientConfig> {
             let wrong = |error: &dyn std::fmt::Display| {
                 io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
             };
-            let text = std::fs::read(path)
-                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+            let text = std::fs::read(path).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })?;
             for certificate in CertificateDer::pem_slice_iter(&text) {
                 let certificate = certificate.map_err(|error| wrong(&error))?;
                 roots.add(certificate).map_err(|error| wrong(&error))?;

@@ -132,7 +132,9 @@ fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) ->
     };
     let refused = |error: &dyn std::error::Error| Problem::refused(error);
     let value = Jsonb::parse(&text).map_err(|error| refused(&error))?;
-    let found = path.query(value.root(), PathOptions::default()).map_err(Problem::from)?;
+    let dates = anywhen::sql::Dates::default();
+    let options = PathOptions { datetimes: &dates, ..PathOptions::default() };
+    let found = path.query(value.root(), options).map_err(Problem::from)?;
     let first: usize = call.parsed("startResultSeqIndex")?.unwrap_or(0);
     let last: usize = call.parsed("endResultSeqIndex")?.unwrap_or(usize::MAX);
     const HEAD: &str = "{\"rest\":[";

@@ -4,6 +4,10 @@
 //!   scripts/*.txt   requests out, answers in     scripts.rs runs them, world.rs speaks HTTP/1.1
 //!   described       every operation of the description, called
 //!   entrance        tokens, JSON web tokens, rights, addresses
+//!   signers         keys of tokens at an address
+//!   preconditions   nobody changes what they have not seen
+//!   together        many documents as one commit
+//!   statements      limits of SQL
 //!   following       changes as they happen
 //!   streams         large documents, compression, limits
 //!   transport       HTTP/2, TLS, shutting down
@@ -14,7 +18,11 @@ mod described;
 mod entrance;
 mod following;
 mod nonsense;
+mod preconditions;
 mod scripts;
+mod signers;
+mod statements;
 mod streams;
+mod together;
 mod transport;
 mod world;
