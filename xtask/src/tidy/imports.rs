@@ -39,8 +39,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "anywhen",
         &[
-            "vfs", "log", "store", "txn", "json", "document", "types", "scalar", "table", "session",
-            "server",
+            "vfs", "log", "store", "txn", "json", "document", "types", "scalar", "table",
+            "session", "server",
         ],
     ),
     ("http", &["anywhen", "json"]),

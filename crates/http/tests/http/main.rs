@@ -11,12 +11,14 @@
 //!   following       changes as they happen
 //!   streams         large documents, compression, limits
 //!   transport       HTTP/2, TLS, shutting down
+//!   fuzzed          random requests made from the description
 //!   nonsense        random requests: never a 5xx
 //! ```
 
 mod described;
 mod entrance;
 mod following;
+mod fuzzed;
 mod nonsense;
 mod preconditions;
 mod scripts;
