@@ -31,6 +31,15 @@ impl From<std::io::Error> for Problem {
     }
 }
 
+impl Problem {
+    /// Of an answer in pieces whose first piece could not be made.
+    pub(crate) fn of_stream(error: std::io::Error) -> Self {
+        let text = error.to_string();
+        let inner = error.into_inner().and_then(|inner| inner.downcast::<DocumentError>().ok());
+        inner.map_or_else(|| Problem::internal(text), |error| Problem::from(*error))
+    }
+}
+
 impl From<JsonError> for Problem {
     fn from(error: JsonError) -> Self {
         match error {

@@ -173,7 +173,7 @@ fn lines(
         });
         let is_sent = match done.map_err(|error| Deadline::problem(deadline.as_ref(), error)) {
             // That rows on their way were not all is told by the end of the stream.
-            Err(problem) if is_begun => to.fail(problem.detail()),
+            Err(problem) if is_begun => to.fail(std::io::Error::other(problem.detail().to_owned())),
             Err(problem) => begun.send(Err(problem)).is_ok(),
             Ok(_) => {
                 let is_waited_for = is_begun || begun.send(Ok(())).is_ok();

@@ -256,8 +256,8 @@ fn difference(document: &Value, told: &Value, answer: &crate::world::Response) -
         return Some(format!("the type {media} is not described"));
     }
     if media != "application/problem+json" {
-        let is_json =
-            media != "application/json" || serde_json::from_slice::<Value>(&answer.body).is_ok();
+        // Numbers are of any size.
+        let is_json = media != "application/json" || json::Tape::parse(answer.text()).is_ok();
         return (!is_json).then(|| "it is no JSON".to_owned());
     }
     let (problem, schema) = (answer.json(), &document["components"]["schemas"]["Problem"]);
@@ -305,9 +305,8 @@ fn answers_are_as_described() {
                 asked.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let mut held = client.take().unwrap_or_else(|| world.client());
             let answer = held.ask(&asked.head, &headers, &asked.body);
-            if answer.header("connection") != Some("close") {
-                client = Some(held);
-            }
+            // After an error the server may not want to hear the rest.
+            client = Some(held).filter(|_| answer.status < 400);
             good += u64::from(answer.status < 400);
             if let Some(why) = difference(&document, told, &answer) {
                 let (head, status) = (&asked.head, answer.status);
