@@ -12,7 +12,7 @@ use anywhen::Retention;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use names::{At, Place, Target};
-pub(crate) use serving::{LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
+pub(crate) use serving::{HttpArgs, LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 
 const ABOUT: &str = "\
 Anywhen keeps every version of everything.
