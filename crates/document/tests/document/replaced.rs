@@ -20,7 +20,7 @@ fn grown(options: CollectionOptions) -> World {
         .put("d", format!("{{\"n\":0,\"secret\":\"{SECRET}\",\"list\":[{list}]}}"))
         .expect("puts");
     for n in 1..=1_100 {
-        world.docs.edit("d", |edit| edit.set("$.n", &n.to_string())).expect("edits");
+        world.docs.edit("d", |edit| edit.set("$.n", n.to_string())).expect("edits");
     }
     world.docs.put("other", "[1]").expect("puts");
     world
