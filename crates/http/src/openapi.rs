@@ -9,12 +9,12 @@ use crate::answer::JSON;
 use crate::route::{Form, Needs, Parameter, Route, Takes};
 use crate::router::routes;
 
-/// The description.
-pub(crate) fn document() -> Value {
+/// The description of a server; where it `is_open` nobody is asked for a token.
+pub(crate) fn document(is_open: bool) -> Value {
     let mut paths = Map::new();
     for route in routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method.to_ascii_lowercase()] = operation(route);
+        path[route.method.to_ascii_lowercase()] = operation(route, is_open);
     }
     json!({
         "openapi": "3.1.0",
@@ -53,7 +53,7 @@ fn problem() -> Value {
     })
 }
 
-fn operation(route: &Route) -> Value {
+fn operation(route: &Route, is_open: bool) -> Value {
     let parts = route.parts().map(|name| {
         json!({
             "name": name,
@@ -93,7 +93,7 @@ fn operation(route: &Route) -> Value {
             operation["requestBody"] = json!({"required": !is_optional, "content": content});
         }
     }
-    if route.needs != Needs::Nothing {
+    if route.needs != Needs::Nothing && !is_open {
         operation["security"] = json!([{"bearer": []}]);
     }
     operation
@@ -121,8 +121,10 @@ fn parameter(parameter: &Parameter) -> Value {
         "description": parameter.about,
         "schema": schema,
     });
-    if let Some(example) = parameter.wanted {
+    if parameter.is_wanted {
         told["required"] = true.into();
+    }
+    if let Some(example) = parameter.example {
         told["example"] = example.into();
     }
     told

@@ -1,12 +1,12 @@
 //! Parameters: the part of an address after its question mark.
 
 use crate::problem::Problem;
-use crate::route::Route;
+use crate::route::{Form, Parameter, Route};
 
 /// Reads the parameters of a request for a route.
 ///
 /// # Errors
-/// 400 where one is not UTF-8, is there twice, or is none of the route's.
+/// 400 where one is not UTF-8, is there twice, is none of the route's, or not of its form.
 pub(crate) fn read(text: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {
     let mut found: Vec<(String, String)> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -23,9 +23,26 @@ pub(crate) fn read(text: &str, route: &Route) -> Result<Vec<(String, String)>, P
         if found.iter().any(|(known, _)| *known == name) {
             return Err(Problem::bad(format!("the parameter {name} is given twice")));
         }
+        if let Some(known) = route.parameters().find(|known| known.name == name) {
+            check(known, &value)?;
+        }
         found.push((name, value));
     }
     Ok(found)
+}
+
+/// An error where a number or a truth value is none, whether it is looked at afterwards or not.
+fn check(parameter: &Parameter, value: &str) -> Result<(), Problem> {
+    let is_good = match parameter.form {
+        Form::Number => value.parse::<u64>().is_ok(),
+        Form::Flag => value.parse::<bool>().is_ok(),
+        Form::Text | Form::Time | Form::OneOf(_) => true,
+    };
+    let name = parameter.name;
+    match is_good {
+        true => Ok(()),
+        false => Err(Problem::bad(format!("the parameter {name} cannot be {value:?}"))),
+    }
 }
 
 /// Decodes `%20` and `+`.

@@ -65,8 +65,10 @@ pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) about: &'static str,
-    /// An example, where the operation cannot do without.
-    pub(crate) wanted: Option<&'static str>,
+    /// True where the operation cannot do without.
+    pub(crate) is_wanted: bool,
+    /// An example, where it, or another in its place, is wanted.
+    pub(crate) example: Option<&'static str>,
 }
 
 /// An answer that is no error.
@@ -163,7 +165,7 @@ pub(crate) const fn gives(status: u16, media: Option<&'static str>, about: &'sta
 
 /// A parameter that may be given.
 pub(crate) const fn may(name: &'static str, form: Form, about: &'static str) -> Parameter {
-    Parameter { name, form, about, wanted: None }
+    Parameter { name, form, about, is_wanted: false, example: None }
 }
 
 /// A parameter that must be given.
@@ -173,5 +175,15 @@ pub(crate) const fn must(
     about: &'static str,
     example: &'static str,
 ) -> Parameter {
-    Parameter { name, form, about, wanted: Some(example) }
+    Parameter { name, form, about, is_wanted: true, example: Some(example) }
+}
+
+/// A parameter that must be given, unless another is in its place.
+pub(crate) const fn either(
+    name: &'static str,
+    form: Form,
+    about: &'static str,
+    example: &'static str,
+) -> Parameter {
+    Parameter { name, form, about, is_wanted: false, example: Some(example) }
 }

@@ -69,7 +69,7 @@ fn metrics(call: &mut Call) -> Result<Answer> {
 }
 
 fn description(call: &mut Call) -> Result<Answer> {
-    let document = openapi::document();
+    let document = openapi::document(call.app.options.auth.is_open());
     Ok(match call.text("form") {
         Some("json") => Answer::value(&document),
         None | Some("yaml") => Answer::bytes(StatusCode::OK, YAML, openapi::yaml(&document)),

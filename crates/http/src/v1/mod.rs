@@ -24,7 +24,7 @@ mod versions;
 
 use crate::answer::{JSON, NDJSON};
 use crate::auth::Right;
-use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, gives, may, must};
+use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, either, gives, may, must};
 
 /// The type of a JSON patch (RFC 6902).
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
@@ -58,11 +58,11 @@ const NODE: &[Parameter] = &[
     may("node_key", Form::Number, "The node with this key"),
 ];
 const NODE_WANTED: &[Parameter] = &[
-    must("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty", "$.tada"),
+    either("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty", "$.tada"),
     may("node_key", Form::Number, "The node with this key, instead of a path"),
 ];
 const FIELD_WANTED: &[Parameter] = &[
-    must("path", Form::Text, "The node at this path", "$.baz"),
+    either("path", Form::Text, "The node at this path", "$.baz"),
     may("node_key", Form::Number, "The node with this key, instead of a path"),
 ];
 const PARTS: &[Parameter] = &[
@@ -87,7 +87,7 @@ const PLACE: &[Parameter] = &[
     may("name", Form::Text, "The name of the field, where it goes into an object"),
 ];
 const TO: &[Parameter] = &[
-    must("to_path", Form::Text, "The node below or beside which it goes, by its path", "$.tada"),
+    either("to_path", Form::Text, "The node below or beside which it goes, by its path", "$.tada"),
     may("to_node_key", Form::Number, "The same by its key, instead of a path"),
 ];
 const LIST: &[Parameter] = &[
