@@ -49,6 +49,7 @@ mod state;
 pub mod table;
 mod transaction;
 mod tree;
+mod value;
 mod within;
 mod working;
 

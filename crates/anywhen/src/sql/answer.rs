@@ -14,10 +14,10 @@
 
 use std::ops::ControlFlow;
 
-use session::{Done, Output, Tag};
+use session::Output;
 use types::{Array, Context, Datum, DatumRef, Modifier, Oid, Repr, Shape, Style, Type};
 
-use super::{Column, Connection, Result, ToSql, no_copy};
+use super::{Column, Connection, Result, ToSql};
 
 /// What a statement gave, in values that stand for themselves.
 #[derive(Debug)]
