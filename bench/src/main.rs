@@ -52,6 +52,8 @@ enum Command {
     History(Options),
     /// Seven workloads by PostgreSQL's protocol, at 1, 4 and 32 connections; pgbench
     Pgwire(Options),
+    /// Part of a document over HTTP, by 1 to 32 clients, beside a writer, after 10,000 revisions
+    Rest(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -66,6 +68,12 @@ enum Command {
     /// Anywhen's SQL server, in a process of its own; it ends with its standard input
     #[command(hide = true)]
     Serve { folder: PathBuf },
+    /// Anywhen's HTTP server, likewise
+    #[command(hide = true)]
+    ServeHttp { folder: PathBuf },
+    /// The floor under it: a server that answers everything with the bytes of a file
+    #[command(hide = true)]
+    ServeBytes { file: PathBuf },
     /// Draw the pictures and fill the tables of docs/benchmarks.md from bench/results
     Plot,
 }
@@ -103,6 +111,7 @@ fn run(command: Command) -> Result<()> {
         Command::Versioned(options) => measure("versioned", &options, suite::versioned::run),
         Command::History(options) => measure("history", &options, suite::history::run),
         Command::Pgwire(options) => measure("pgwire", &options, suite::pgwire::run),
+        Command::Rest(options) => measure("rest", &options, suite::rest::run),
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));
@@ -110,6 +119,8 @@ fn run(command: Command) -> Result<()> {
         }
         Command::ReadLarge { folder } => suite::read_large(&folder),
         Command::Serve { folder } => ours::serve(&folder),
+        Command::ServeHttp { folder } => ours::serve_http(&folder),
+        Command::ServeBytes { file } => suite::rest::serve_bytes(&file),
         Command::Plot => publish::all(&home()),
     }
 }

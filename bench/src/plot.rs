@@ -126,6 +126,7 @@ fn title(report: &Report) -> &'static str {
         "versioned" => "Anywhen beside PostgreSQL 17: every version of a JSON document",
         "history" => "Anywhen beside PostgreSQL 17: long histories of a tiny document",
         "pgwire" => "Anywhen beside PostgreSQL 17: the protocol, seven workloads and pgbench",
+        "rest" => "Anywhen over HTTP: part of a document of 1.71 MB, beside the floor",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }

@@ -14,9 +14,12 @@ mod bulk;
 pub mod history;
 mod large;
 pub mod pgwire;
+pub mod rest;
+mod sample;
 pub mod versioned;
 
 pub use large::read as read_large;
+pub use sample::Sample;
 
 use std::path::PathBuf;
 use std::time::Instant;
