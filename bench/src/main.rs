@@ -27,7 +27,7 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use floor::Floor;
-use machine::Machine;
+use machine::{Machine, Priority};
 use report::{Report, median, number};
 use suite::Context;
 
@@ -86,7 +86,7 @@ struct Options {
     /// Folder for the databases under test, on the disk to measure [default: bench/.cache]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
-    /// Do not ask for real-time priority
+    /// Do not ask for a priority above that of other programs
     #[arg(long)]
     no_realtime: bool,
 }
@@ -108,10 +108,18 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Versioned(options) => measure("versioned", &options, suite::versioned::run),
-        Command::History(options) => measure("history", &options, suite::history::run),
-        Command::Pgwire(options) => measure("pgwire", &options, suite::pgwire::run),
-        Command::Rest(options) => measure("rest", &options, suite::rest::run),
+        Command::Versioned(options) => {
+            measure("versioned", &options, Priority::RealTime, suite::versioned::run)
+        }
+        Command::History(options) => {
+            measure("history", &options, Priority::RealTime, suite::history::run)
+        }
+        Command::Pgwire(options) => {
+            measure("pgwire", &options, Priority::RealTime, suite::pgwire::run)
+        }
+        Command::Rest(options) => {
+            measure("rest", &options, Priority::Preferred, suite::rest::run)
+        }
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));
@@ -129,12 +137,13 @@ fn run(command: Command) -> Result<()> {
 fn measure(
     name: &str,
     options: &Options,
+    priority: Priority,
     suite: fn(&Context) -> Result<Vec<report::Row>>,
 ) -> Result<()> {
     let cache = home().join(".cache");
     let work = work_folder(options)?;
-    let realtime = !options.no_realtime && machine::take_realtime_priority();
-    let machine = Machine::look(&work, realtime)?;
+    let priority = Some(priority).filter(|_| !options.no_realtime).and_then(Priority::take);
+    let machine = Machine::look(&work, priority)?;
     let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed_precise} {wide_msg}")?;
     let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
         .with_style(style)

@@ -300,9 +300,13 @@ impl Report {
 
     /// Where and when, in one line.
     pub fn conditions(&self) -> String {
-        let Machine { cpu, cores, memory, disk, kernel, date, realtime, load } = &self.machine;
-        let priority =
-            if *realtime { "both sides under real-time priority" } else { "normal priority" };
+        let Machine { cpu, cores, memory, disk, kernel, date, realtime, preferred, load } =
+            &self.machine;
+        let priority = match (realtime, preferred) {
+            (true, _) => "both sides under real-time priority",
+            (_, true) => "both sides before other programs (nice -20)",
+            _ => "normal priority",
+        };
         let quick =
             if self.quick { "; a quick run with small counts, not to be compared" } else { "" };
         format!(

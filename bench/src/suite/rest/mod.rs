@@ -8,7 +8,8 @@
 //! ```
 //! The document has 1.71 MB; the part that is asked for about 18 KB, with the key of each node. The floor
 //! is a server made of the same libraries that answers the very bytes out of memory. Server, floor and load
-//! generator are processes of their own.
+//! generator are processes of their own; they have more threads than there are cores, so they come before
+//! other programs but are no real-time ones.
 //!
 //! The three histories are three documents of one database, so that they can take turns: what the machine
 //! does in a minute, it does to all of them. Revisions are made by edits of one node each, over the same
