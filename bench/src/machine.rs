@@ -87,6 +87,9 @@ impl Priority {
             Priority::RealTime => ("chrt", ["--rr", "--pid", "5", &pid]),
             Priority::Preferred => ("renice", ["--priority", "-20", "--pid", &pid]),
         };
+        if self == Priority::Preferred {
+            autogroup("-20");
+        }
         let status = Command::new(program)
             .args(arguments)
             .stdout(Stdio::null())
@@ -94,6 +97,20 @@ impl Priority {
             .status();
         status.is_ok_and(|status| status.success()).then_some(self)
     }
+
+    /// Gives back what was taken for more than this process.
+    pub fn give_back(self) {
+        if self == Priority::Preferred {
+            autogroup("0");
+        }
+    }
+}
+
+/// Where the kernel deals out time to sessions first, and to the processes of a session then, the session
+/// must be preferred as well. It outlives this process.
+fn autogroup(nice: &str) {
+    // Kernels without such groups have no such file, and need none.
+    let _ = fs::write("/proc/self/autogroup", nice);
 }
 
 /// The most memory that this process has held at one time, in bytes.

@@ -151,7 +151,9 @@ fn measure(
     let context =
         Context { cache: cache.clone(), work: work.clone(), quick: options.quick, progress };
 
-    let rows = suite(&context)?;
+    let rows = suite(&context);
+    priority.map(Priority::give_back);
+    let rows = rows?;
     context.progress.finish_and_clear();
     std::fs::remove_dir_all(&work)?;
 

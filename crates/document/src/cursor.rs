@@ -92,7 +92,7 @@ impl<'a> Cursor<'a> {
             kind,
             name: (name_len != NO_NAME).then(|| &prefix[2..prefix.len() - 2]),
             extent: image.extent(slot),
-            count: image.count(slot),
+            count: if kind.is_container() { image.count(slot) } else { 0 },
             text,
             is_changed: false,
         };

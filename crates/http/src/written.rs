@@ -106,7 +106,7 @@ pub(crate) fn versioned(
         true => Answer::empty(StatusCode::NOT_MODIFIED),
         false => write()?,
     };
-    Ok(answer.tag(&tag).modified(time_us).header(VARY, "accept"))
+    Ok(answer.tag(&tag).modified(time_us).header(VARY, "accept, accept-encoding"))
 }
 
 /// The document after a change: small ones as they are now.
