@@ -117,9 +117,7 @@ fn run(command: Command) -> Result<()> {
         Command::Pgwire(options) => {
             measure("pgwire", &options, Priority::RealTime, suite::pgwire::run)
         }
-        Command::Rest(options) => {
-            measure("rest", &options, Priority::Preferred, suite::rest::run)
-        }
+        Command::Rest(options) => measure("rest", &options, Priority::Preferred, suite::rest::run),
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));

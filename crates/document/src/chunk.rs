@@ -272,11 +272,8 @@ impl Chunk {
         }
         let start = image.frag_start(slot);
         let kind = Kind::from_u8(image.kinds[slot])?;
-        let (name, text) = cut(
-            kind,
-            image.name_len(slot),
-            &image.heap[start..start + image.frag_len(slot)],
-        );
+        let (name, text) =
+            cut(kind, image.name_len(slot), &image.heap[start..start + image.frag_len(slot)]);
         let mut node = Node {
             kind,
             up: image.up(slot),

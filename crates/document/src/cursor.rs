@@ -26,17 +26,48 @@ pub(crate) struct Cursor<'a> {
     next: (usize, usize),
 }
 
+/// Some bytes, and what stands behind them: few are copied faster together with those, as a number of bytes
+/// that is known when the program is compiled, than by a call for so many.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    bytes: &'a [u8],
+    len: usize,
+}
+
+/// Bytes that are copied at once.
+const AT_ONCE: usize = 32;
+
+impl<'a> Text<'a> {
+    /// The first `len` of some bytes.
+    #[inline(always)]
+    pub fn new(bytes: &'a [u8], len: usize) -> Text<'a> {
+        Text { bytes, len }
+    }
+
+    /// Appends it.
+    #[inline(always)]
+    pub fn put(self, out: &mut Vec<u8>) {
+        match self.bytes.first_chunk::<AT_ONCE>() {
+            Some(first) if self.len <= AT_ONCE => {
+                out.extend_from_slice(first);
+                out.truncate(out.len() - AT_ONCE + self.len);
+            }
+            _ => out.extend_from_slice(&self.bytes[..self.len]),
+        }
+    }
+}
+
 /// What a look at a node shows.
 pub(crate) struct Seen<'a> {
     pub kind: Kind,
     /// The field's name, escaped and without quotes.
-    pub name: Option<&'a [u8]>,
+    pub name: Option<Text<'a>>,
     /// Keys taken by the node and what was created with it below it.
     pub extent: u32,
     /// Children, for containers.
     pub count: u32,
     /// A scalar as JSON; a string without its quotes where it was changed since its image was made.
-    text: &'a [u8],
+    text: Text<'a>,
     is_changed: bool,
 }
 
@@ -45,9 +76,9 @@ impl Seen<'_> {
     #[inline]
     pub fn write(&self, out: &mut Vec<u8>) {
         if self.is_changed {
-            put_value(out, self.kind, self.text);
+            put_value(out, self.kind, &self.text.bytes[..self.text.len]);
         } else {
-            out.extend_from_slice(self.text);
+            self.text.put(out);
         }
     }
 }
@@ -69,49 +100,50 @@ impl<'a> Cursor<'a> {
         Ok(self.chunk.as_ref().is_some_and(|(_, image)| key.slot() < image.kinds.len()))
     }
 
-    /// The node in a slot of the chunk that it is in, unless it was removed; one with another `up` is
-    /// passed over where one is given.
+    /// The node in a slot of the chunk that it is in, unless it was removed.
     #[inline(always)]
-    fn see(&mut self, slot: usize, up: Option<u64>) -> Option<Seen<'a>> {
+    fn see(&mut self, slot: usize, extent: u32) -> Option<Seen<'a>> {
         let (chunk, image) = self.chunk.as_ref()?;
-        if up.is_some_and(|up| image.up(slot) as u64 != up) {
-            return None;
-        }
         let kind = Kind::from_u8(image.kinds[slot])?;
         let start = match self.next {
             (next, start) if next == slot => start,
             (next, start) if next < slot => start + image.frags_len(next..slot),
             _ => image.frag_start(slot),
         };
-        let end = start + image.frag_len(slot);
-        self.next = (slot + 1, end);
-        let fragment = &image.heap[start..end];
+        let len = image.frag_len(slot);
+        self.next = (slot + 1, start + len);
+        let heap = &image.heap[start..];
         let name_len = image.name_len(slot);
-        let (prefix, text) = fragment.split_at(prefix_len(name_len));
+        let prefix = prefix_len(name_len);
         let mut seen = Seen {
             kind,
-            name: (name_len != NO_NAME).then(|| &prefix[2..prefix.len() - 2]),
-            extent: image.extent(slot),
+            name: (name_len != NO_NAME).then(|| Text::new(&heap[2..], name_len.into())),
+            extent,
             count: if kind.is_container() { image.count(slot) } else { 0 },
-            text,
+            text: Text::new(&heap[prefix..], len - prefix),
             is_changed: false,
         };
         if let Some(patch) = chunk.patch(slot) {
-            (seen.kind, seen.text) = (patch.kind, chunk.patch_text(patch));
+            let text = chunk.patch_text(patch);
+            (seen.kind, seen.text) = (patch.kind, Text::new(text, text.len()));
             seen.is_changed = true;
         }
         Some(seen)
     }
 
-    /// The keys that a slot takes, a removed one as well.
+    /// Distance to the parent, and keys taken, of a slot of the chunk that it is in.
     #[inline(always)]
-    fn extent(&self, slot: usize) -> u64 {
-        self.chunk.as_ref().map_or(1, |(_, image)| image.extent(slot).max(1) as u64)
+    fn place(&self, slot: usize) -> (u32, u32) {
+        self.chunk.as_ref().map_or((0, 0), |(_, image)| (image.up(slot), image.extent(slot)))
     }
 
     /// The node with this key, unless it is not there.
     pub fn look(&mut self, key: NodeKey) -> Result<Option<Seen<'a>>> {
-        Ok(if self.enter(key)? { self.see(key.slot(), None) } else { None })
+        if !self.enter(key)? {
+            return Ok(None);
+        }
+        let (_, extent) = self.place(key.slot());
+        Ok(self.see(key.slot(), extent))
     }
 
     /// The first child of `parent` in `keys` that stands where its key says; it and what was passed over
@@ -128,8 +160,11 @@ impl<'a> Cursor<'a> {
                 keys.start = (keys.start | (CHUNK_NODES as u64 - 1)) + 1;
                 continue;
             }
-            keys.start += self.extent(key.slot());
-            if let Some(seen) = self.see(key.slot(), Some(key.0 - parent.0)) {
+            let (up, extent) = self.place(key.slot());
+            keys.start += extent.max(1) as u64;
+            if up as u64 == key.0 - parent.0
+                && let Some(seen) = self.see(key.slot(), extent)
+            {
                 return Ok(Some((key, seen)));
             }
         }

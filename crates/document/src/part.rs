@@ -13,7 +13,7 @@
 //! once, and copies scalars as they stand in the heap. It always writes compact text; line breaks are put
 //! in afterwards, for people, who read less of it.
 
-use crate::cursor::{Cursor, Seen};
+use crate::cursor::{Cursor, Seen, Text};
 use crate::error::{Damaged, DocumentError};
 use crate::tree::{DEPTH_MAX, Nodes, Tree};
 use crate::{NodeKey, Result};
@@ -175,7 +175,9 @@ impl<'a> Part<'a> {
     /// Writes a node with its name, where it has one.
     fn member(&mut self, node: &Seen<'a>, level: u32, key: NodeKey) -> Result<()> {
         if let Some(name) = node.name {
-            self.name(name);
+            self.out.push(b'"');
+            name.put(self.out);
+            self.out.extend_from_slice(b"\":");
         }
         self.node(key, node, level)
     }
@@ -250,7 +252,7 @@ impl<'a> Part<'a> {
         match node.name.filter(|_| level > 1) {
             Some(name) => {
                 self.out.extend_from_slice(b"{\"key\":\"");
-                self.out.extend_from_slice(name);
+                name.put(self.out);
                 self.out.extend_from_slice(b"\",\"metadata\":{\"nodeKey\":");
             }
             None => self.out.extend_from_slice(b"{\"metadata\":{\"nodeKey\":"),
@@ -300,21 +302,15 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    fn name(&mut self, name: &[u8]) {
-        self.out.push(b'"');
-        self.out.extend_from_slice(name);
-        self.out.extend_from_slice(b"\":");
-    }
-
     fn number(&mut self, value: u64) {
+        let mut digits = [0; 32];
         let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
-        let end = self.out.len() + count;
-        self.out.resize(end, b'0');
         let mut rest = value;
-        for digit in self.out[end - count..].iter_mut().rev() {
+        for digit in digits[..count].iter_mut().rev() {
             *digit = b'0' + (rest % 10) as u8;
             rest /= 10;
         }
+        Text::new(&digits, count).put(self.out);
     }
 }
 

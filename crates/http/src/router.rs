@@ -19,7 +19,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
+};
 use axum::http::{HeaderName, Method, Response, StatusCode};
 use axum::routing::future::RouteFuture;
 use axum::routing::{MethodFilter, on};
@@ -65,7 +67,10 @@ impl tower::Service<hyper::Request<Incoming>> for Service {
     type Error = Infallible;
     type Future = RouteFuture<Infallible>;
 
-    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+    fn poll_ready(
+        &mut self,
+        _context: &mut Context<'_>,
+    ) -> Poll<std::result::Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 

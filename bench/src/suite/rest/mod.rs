@@ -277,8 +277,7 @@ impl<'a> Suite<'a> {
                 if (round + turn) % 2 == 0 {
                     alone.push(self.slice(Some(0), BESIDE, None, slice)?.0);
                 } else {
-                    let (read, written) =
-                        self.slice(Some(0), BESIDE, Some(&mut writer), slice)?;
+                    let (read, written) = self.slice(Some(0), BESIDE, Some(&mut writer), slice)?;
                     beside.push(read);
                     writes.push(written);
                 }
