@@ -15,7 +15,7 @@ use document::{Collection, Documents};
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
 use table::catalog::{Address, Class, POSTGRES_DATABASE, Persistence, Privileges, Relation};
-use table::rows::{DocumentRows, Handles};
+use table::rows::{DocumentRows, Handles, Table};
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
 use txn::{Engine, EngineOptions, Snapshot, TxnId};
@@ -216,6 +216,12 @@ pub struct Instance {
     deadlines: AtomicUsize,
 }
 
+/// True for tables of documents that are there for all sessions.
+fn is_collection(relation: &Relation) -> bool {
+    relation.persistence != Persistence::Temporary
+        && relation.table().is_some_and(|table| table.documents.is_some())
+}
+
 impl Instance {
     /// Opens the database in `dir`, making it where there is none.
     ///
@@ -273,17 +279,23 @@ impl Instance {
         Ok(instance)
     }
 
-    /// The documents of a table `USING document` of the database that there is at first, by its name: alone
-    /// for the schema `public`, else behind that of its schema and a dot.
-    pub fn documents(&self, name: &str) -> Option<Collection> {
+    /// A table `USING document` of the database that there is at first, by its name: alone for the schema
+    /// `public`, else behind that of its schema and a dot.
+    pub fn document_table(&self, name: &str) -> Option<Arc<Table>> {
         let catalog = self.catalogs.newest();
         let find = |schema: &str, name: &str| {
             let schema = catalog.schema_named(POSTGRES_DATABASE, schema)?;
             let relation = catalog.relation_named(schema.oid, name)?;
-            self.handles.table(&catalog, relation.oid)
+            let table = self.handles.table(&catalog, relation.oid)?;
+            (is_collection(relation)).then_some(table)
         };
-        let parts = name.split_once('.').and_then(|(schema, name)| find(schema, name));
-        let table = find("public", name).or(parts)?;
+        let in_schema = || name.split_once('.').and_then(|(schema, name)| find(schema, name));
+        find("public", name).or_else(in_schema)
+    }
+
+    /// The documents of such a table, with rows that follow them.
+    pub fn documents(&self, name: &str) -> Option<Collection> {
+        let table = self.document_table(name)?;
         let collection = table.documents()?.collection().clone();
         let (catalogs, handles) = (Arc::clone(&self.catalogs), Arc::clone(&self.handles));
         let relation = table.relation().oid;
@@ -294,10 +306,7 @@ impl Instance {
     /// The names by which [`Instance::documents`] finds something.
     pub fn documents_names(&self) -> Vec<String> {
         let catalog = self.catalogs.newest();
-        let relations = catalog.relations().filter(|relation| {
-            let is_permanent = relation.persistence != Persistence::Temporary;
-            is_permanent && relation.table().is_some_and(|table| table.documents.is_some())
-        });
+        let relations = catalog.relations().filter(|relation| is_collection(relation));
         let name = |relation: &Arc<Relation>| {
             let schema = catalog.schema(relation.schema)?;
             let is_here = schema.database == POSTGRES_DATABASE;

@@ -132,10 +132,6 @@ impl Output for Sink {
         self.rows.push(kept.collect::<types::Result<_>>()?);
         Ok(ControlFlow::Continue(()))
     }
-
-    fn copy_data(&mut self, _data: &[u8]) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
 }
 
 impl Connection {
@@ -164,14 +160,7 @@ impl Connection {
             column.ty = keep.ty(column.ty);
         }
         let mut sink = Sink { keep, rows: Vec::new() };
-        let tag = loop {
-            match self.session.execute_named("", 0, &mut sink)? {
-                Done::Complete(tag) => break tag,
-                Done::More | Done::Blocked => {}
-                Done::Suspended | Done::Empty => break Tag::plain(""),
-                Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
-            }
-        };
+        let tag = self.give_rows(&mut sink)?;
         Ok(Answer { columns, declared, rows: sink.rows, tag: tag.to_string(), count: tag.rows })
     }
 }

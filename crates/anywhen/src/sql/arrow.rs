@@ -70,14 +70,7 @@ impl Connection {
         self.bind_texts("", parameters)?;
         let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
         let mut sink = Sink::new(&columns, &self.session.style())?;
-        let tag = loop {
-            match self.session.execute_named("", 0, &mut sink)? {
-                Done::Complete(tag) => break tag,
-                Done::More | Done::Blocked => {}
-                Done::Suspended | Done::Empty => break Tag::plain(""),
-                Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
-            }
-        };
+        let tag = self.give_rows(&mut sink)?;
         sink.end_batch()?;
         Ok(Batches { schema: sink.schema, batches: sink.batches, tag })
     }

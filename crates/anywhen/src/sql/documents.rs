@@ -50,14 +50,12 @@ impl Database {
 
     /// The name of a table of documents as SQL writes it; `None` where there is no such table.
     fn quoted(&self, name: &str) -> Result<Option<String>> {
-        if self.table_of_documents(name)?.is_none() {
+        if self.has_no_sql()? {
             return Ok(None);
         }
         let quote = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-        let public = self.instance()?.documents(&format!("public.{name}")).is_some();
-        Ok(Some(match name.split_once('.') {
-            Some((schema, name)) if !public => format!("{}.{}", quote(schema), quote(name)),
-            _ => format!("public.{}", quote(name)),
-        }))
+        let table = self.instance()?.document_table(name);
+        Ok(table
+            .map(|table| format!("{}.{}", quote(table.schema()), quote(&table.relation().name))))
     }
 }

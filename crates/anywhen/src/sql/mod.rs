@@ -298,14 +298,19 @@ impl Connection {
         self.bind_texts(statement, parameters)?;
         let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
         let mut rows = Rows { columns, ..Rows::default() };
+        rows.tag = self.give_rows(&mut rows)?;
+        Ok(rows)
+    }
+
+    /// Runs what was bound to its end.
+    fn give_rows(&mut self, out: &mut dyn Output) -> Result<Tag> {
         loop {
-            match self.session.execute_named("", 0, &mut rows)? {
-                Done::Complete(tag) => rows.tag = tag,
-                Done::More | Done::Blocked => continue,
-                Done::Suspended | Done::Empty => {}
+            match self.session.execute_named("", 0, out)? {
+                Done::Complete(tag) => return Ok(tag),
+                Done::More | Done::Blocked => {}
+                Done::Suspended | Done::Empty => return Ok(Tag::plain("")),
                 Done::CopyIn(_) | Done::CopyOut(_) => return Err(no_copy()),
             }
-            return Ok(rows);
         }
     }
 

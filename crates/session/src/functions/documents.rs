@@ -11,7 +11,12 @@
 //! `/items/3`), or by its key, a number. All that is told was committed when the statement began; what
 //! the transaction itself has written is no version yet.
 
-use document::{Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Revision};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use document::{
+    Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Revision, RevisionInfo,
+};
 use store::Csn;
 use table::catalog::{Address, Privileges};
 use types::time::TimestampTz;
@@ -21,6 +26,9 @@ use super::{integer, oid, text};
 use crate::client::Surroundings;
 use crate::instance::time_of;
 use crate::rights::Rights;
+
+/// How many versions of a history are read at once.
+const HISTORY_AT_ONCE: u64 = 1_024;
 
 /// A document that a function was asked about.
 struct Asked<'a> {
@@ -83,9 +91,19 @@ impl Asked<'_> {
         }
     }
 
-    /// What is known of versions, the newest first.
-    fn infos(&self, from: Revision, to: Revision) -> Result<document::History> {
-        self.collection.history_range(self.key, from, to).map_err(error)
+    /// What is known of some versions, each asked for once.
+    fn infos(&self, of: impl Iterator<Item = Revision>) -> Result<BTreeMap<u64, RevisionInfo>> {
+        let mut known = BTreeMap::new();
+        for revision in of {
+            if let Entry::Vacant(place) = known.entry(revision.0) {
+                let found = self.collection.history_range(self.key, revision, revision);
+                let found = found.map_err(error)?;
+                place.insert(found.get(0).map(|info| info.to_owned()).ok_or_else(|| {
+                    Error::new(SqlState::DATA_CORRUPTED, "a version that is not known")
+                })?);
+            }
+        }
+        Ok(known)
     }
 
     /// The values that a node had up to the newest version.
@@ -154,19 +172,29 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
     if asked.newest.0 == 0 {
         return Ok(Box::new(std::iter::empty()));
     }
-    let found = asked.infos(Revision(1), asked.newest)?;
-    let row = move |at: usize| {
-        let info = found.get(at)?;
-        Some(Ok(record([
-            version(info.revision),
-            time(info.time_us),
-            Datum::text(info.author),
-            Datum::text(info.message),
-            commit(info.csn),
-            Datum::Bool(info.deleted),
-        ])))
+    let Asked { collection, key, newest } = asked;
+    let key = key.to_owned();
+    // Page by page, as rows are asked for.
+    let page = move |end: u64| {
+        let from = Revision((end - 1) * HISTORY_AT_ONCE + 1);
+        let to = Revision((end * HISTORY_AT_ONCE).min(newest.0));
+        let found = collection.history_range(&key, from, to).map_err(error);
+        let row = |info: RevisionInfo<&str>| {
+            record([
+                version(info.revision),
+                time(info.time_us),
+                Datum::text(info.author),
+                Datum::text(info.message),
+                commit(info.csn),
+                Datum::Bool(info.deleted),
+            ])
+        };
+        match found {
+            Ok(found) => found.iter().map(|info| Ok(row(info))).collect(),
+            Err(error) => vec![Err(error)],
+        }
     };
-    Ok(Box::new((0..).map_while(row)))
+    Ok(Box::new((1..=newest.0.div_ceil(HISTORY_AT_ONCE)).rev().flat_map(page)))
 }
 
 fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -224,7 +252,7 @@ fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar
 fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let runs = asked.runs(node(args, 2)?)?;
-    let mut changes: Vec<(Revision, &str, Option<String>)> = Vec::new();
+    let mut changes: Vec<(Revision, &'static str, Option<String>)> = Vec::new();
     let mut ended = None;
     for run in runs {
         let follows = ended == Some(run.from);
@@ -235,35 +263,28 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
         ended = run.to.map(|to| Revision(to.0 + 1));
     }
     changes.extend(ended.map(|at| (at, "delete", None)));
-    let (mut infos, mut rows) = (None, Vec::with_capacity(changes.len()));
-    if let (Some((from, ..)), Some((to, ..))) = (changes.first(), changes.last()) {
-        infos = Some((asked.infos(*from, *to)?, to.0));
-    }
-    for (revision, op, value) in changes {
-        let Some((infos, last)) = &infos else { break };
-        // The newest comes first.
-        let Some(info) = infos.get((last - revision.0) as usize) else { continue };
-        rows.push(Ok(record([
+    let infos = asked.infos(changes.iter().map(|(revision, ..)| *revision))?;
+    let row = move |(revision, op, value): (Revision, &str, Option<String>)| {
+        let info = &infos[&revision.0];
+        Ok(record([
             version(revision),
             time(info.time_us),
-            Datum::text(info.author),
-            Datum::text(info.message),
+            Datum::text(&*info.author),
+            Datum::text(&*info.message),
             Datum::text(op),
             value.map_or(Ok(Datum::Null), |value| json(&value))?,
-        ])));
-    }
-    Ok(Box::new(rows.into_iter()))
+        ]))
+    };
+    Ok(Box::new(changes.into_iter().map(row)))
 }
 
 fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let Some(at) = asked.version_at(args, 2)? else { return Ok(Box::new(std::iter::empty())) };
-    let infos = asked.infos(Revision(1), at)?;
     let lines = asked.collection.blame(asked.key, Some(at)).map_err(error)?;
+    let infos = asked.infos(lines.iter().map(|line| line.revision))?;
     let row = move |line: document::BlameLine| {
-        let info = infos.get((at.0 - line.revision.0) as usize);
-        let (us, author, message) =
-            info.map_or((0, "", ""), |info| (info.time_us, info.author, info.message));
+        let info = &infos[&line.revision.0];
         // Of containers the value says which they are.
         let value = match line.value.as_str() {
             "{" => "{}",
@@ -274,9 +295,9 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
             key(line.node),
             Datum::text(line.path.to_string()),
             version(line.revision),
-            time(us),
-            Datum::text(author),
-            Datum::text(message),
+            time(info.time_us),
+            Datum::text(&*info.author),
+            Datum::text(&*info.message),
             json(value)?,
         ]))
     };

@@ -232,3 +232,28 @@ fn documents_and_rows_are_twins() {
         }
     });
 }
+
+/// A history of more than one page comes whole and in order, and who asks for its end gets that.
+#[test]
+fn a_long_history_comes_in_pages() {
+    const VERSIONS: usize = 2_100;
+    let instance = instance_on(&SimVfs::unrecorded());
+    let mut session = connect(&instance);
+    answer(&mut session, "create table t (id int primary key, doc jsonb) using document");
+    answer(&mut session, "insert into t values (1, '{\"n\": 1}')");
+    for n in 2..=VERSIONS {
+        answer(&mut session, &format!("update t set doc['n'] = '{n}'"));
+    }
+    let shown = answer(&mut session, "select version from history('t', '1')");
+    let found: Vec<usize> = shown.lines().filter_map(|line| line.parse().ok()).collect();
+    assert!(found.into_iter().eq((1..=VERSIONS).rev()));
+    let newest = answer(&mut session, "select version from history('t', '1') limit 2");
+    assert_eq!(newest, "version\n2100\n2099\n(2 rows)\n");
+    let blame = answer(&mut session, "select path, version, author from blame('t', '1')");
+    assert_eq!(blame, "path|version|author\n$|1|postgres\n$.n|2100|postgres\n(2 rows)\n");
+    let changes = "select version, op, value from node_changes('t', '1', '$.n') limit 2";
+    assert_eq!(
+        answer(&mut session, changes),
+        "version|op|value\n1|insert|1\n2|update|2\n(2 rows)\n"
+    );
+}

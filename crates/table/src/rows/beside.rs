@@ -121,7 +121,7 @@ fn marked(table: &Table, before: Vec<u8>) -> Result<Op, DocumentError> {
     let at = table.documents().map_or(0, RowDocuments::column);
     let is_marked = !row[at].as_ref().is_null();
     if is_marked && before.len() >= patch::ROW_BYTES_MIN {
-        return Ok(Op::Delta(Vec::new()));
+        return Ok(Op::Delta(patch::UNCHANGED.to_vec()));
     }
     if is_marked {
         return Ok(Op::Put(before));

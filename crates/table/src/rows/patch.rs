@@ -24,6 +24,10 @@ use crate::Result;
 /// Rows of fewer bytes are always written whole: a read of them costs less so, and history little.
 pub(super) const ROW_BYTES_MIN: usize = 192;
 
+/// The patch of a row of which nothing changes, as where its document does. It has some weight, so that the
+/// store writes a fresh image after so many of them, and a read does not go through all that ever were.
+pub(super) const UNCHANGED: &[u8] = &[0, 0, 0];
+
 /// The patch that makes `after` of `before`; `None` where `after` is better written whole.
 pub(crate) fn diff(before: &[u8], after: &[u8], layout: &Layout) -> Result<Option<Vec<u8>>> {
     if before.len() < ROW_BYTES_MIN || after.len() < ROW_BYTES_MIN {
@@ -54,7 +58,7 @@ pub(crate) fn diff(before: &[u8], after: &[u8], layout: &Layout) -> Result<Optio
         }
         (old_at, new_at) = (old_end, new_end);
     }
-    Ok(Some(patch))
+    Ok(Some(if patch.is_empty() { UNCHANGED.to_vec() } else { patch }))
 }
 
 /// Appends what patches, oldest first, make of a row.
@@ -65,7 +69,7 @@ pub(crate) fn merge<'p>(
 ) -> Result<(), MergeError> {
     let mut before = base.to_vec();
     let mut after = Vec::with_capacity(before.len());
-    for patch in patches {
+    for patch in patches.filter(|patch| *patch != UNCHANGED) {
         after.clear();
         apply(&before, patch, &mut after)
             .ok_or_else(|| MergeError::new("a patch of another row"))?;
