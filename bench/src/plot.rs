@@ -144,11 +144,8 @@ fn title(report: &Report) -> &'static str {
 /// The panel of ratios that should stay near 1, below the others, on a scale of its own; returns
 /// where it ends.
 fn held(out: &mut String, report: &Report, top: f64) -> f64 {
-    let rows: Vec<(&Row, f64)> = report
-        .rows
-        .iter()
-        .filter_map(|row| Some((row, near_one(row)?)))
-        .collect();
+    let rows: Vec<(&Row, f64)> =
+        report.rows.iter().filter_map(|row| Some((row, near_one(row)?))).collect();
     if rows.is_empty() {
         return top;
     }
@@ -163,7 +160,8 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
         match report.suite.as_str() {
             "pgwire" =>
                 "How far from the floor?  Median latencies against those of a server that does nothing",
-            "rest" => "Rates against those of the floor; and what is kept beside a writer, and after revisions",
+            "rest" =>
+                "Rates against those of the floor; and what is kept beside a writer, and after revisions",
             _ => "Does it stay as it was?  Long histories against short ones",
         }
     );
