@@ -14,10 +14,16 @@ mod bulk;
 pub mod history;
 mod large;
 pub mod pgwire;
+<<<<<<< HEAD
 mod statements;
+=======
+pub mod rest;
+mod sample;
+>>>>>>> rest
 pub mod versioned;
 
 pub use large::read as read_large;
+pub use sample::Sample;
 
 use std::path::PathBuf;
 use std::sync::Barrier;

@@ -139,14 +139,6 @@ impl Positions {
     }
 }
 
-/// Where the node lies that was looked at last.
-#[derive(Default)]
-pub(crate) struct Near {
-    chunk: u32,
-    /// A slot, and where its fragment starts.
-    start: (usize, usize),
-}
-
 impl Tree {
     /// A tree that starts from its chunk 0 and fetches the others.
     pub(crate) fn open(
@@ -264,15 +256,6 @@ impl Tree {
         };
         self.has_grown(chunk.as_ref().map_or(0, |chunk| chunk.bytes()));
         Ok(cell.get_or_init(|| chunk).as_ref())
-    }
-
-    /// The node with this key, for those who look at nodes in about the order of their keys.
-    pub(crate) fn node_near(&self, key: NodeKey, near: &mut Near) -> Result<Option<Node<'_>>> {
-        if near.chunk != key.chunk() {
-            *near = Near { chunk: key.chunk(), start: (0, 0) };
-        }
-        let chunk = self.chunk(key.chunk())?;
-        Ok(chunk.and_then(|chunk| chunk.node_from(key.slot(), &mut near.start)))
     }
 
     /// A chunk that is looked at once: it is not kept where it was not here before.
