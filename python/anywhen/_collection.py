@@ -234,7 +234,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
         One node: what is equal stays, down to the nodes below. A field that is not there is added, and so is
         the element after an array's last.
 
-        Many documents: in this process all of them or none, as one commit; over HTTP one after the other.
+        Many documents: all of them or none, as one commit.
         """
         if len(given) == 3:
             key, path, value = given
@@ -245,10 +245,6 @@ class Collection(_Handle, MutableMapping[str, Any]):
         if len(given) != 1:
             raise TypeError("update() takes key, path and value, or a mapping of keys to values")
         documents = given[0].items() if isinstance(given[0], Mapping) else given[0]
-        if not self._database.is_embedded:
-            for key, value in documents:
-                self.put(key, value, message=message, author=author)
-            return None
         with self._database.transaction(message=message, author=author) as transaction:
             into = transaction.collection(self.name)
             for key, value in documents:

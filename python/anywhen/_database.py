@@ -13,6 +13,7 @@ from . import _native
 from ._collection import Collection, _Handle
 from ._embedded import EmbeddedStore
 from ._http import HttpStore
+from ._http_transaction import HttpTransaction
 from ._parameters import to_texts
 from ._postgres import PostgresStore
 from ._sql import Result, Session
@@ -28,7 +29,7 @@ class Database(_Handle):
     what                          ``open``      ``http://``   ``postgres://``
     ============================  ============  ============  ===============
     documents and their past      yes           yes           no
-    several documents as one      yes           no            no
+    several documents as one      yes           yes           no
     ``sql``, a statement each     yes           yes           yes
     ``session``, DB-API           yes           no            yes
     ============================  ============  ============  ===============
@@ -103,13 +104,19 @@ class Database(_Handle):
     ) -> Transaction:
         """Begins a transaction over documents, for a ``with`` block. A ``serializable`` one commits only if
         it could have run alone."""
-        if not isinstance(self._store, EmbeddedStore):
+        native: _native.Transaction | HttpTransaction
+        if isinstance(self._store, EmbeddedStore):
+            native = self._store.native.begin(serializable)
+        elif isinstance(self._store, HttpStore) and not serializable:
+            native = HttpTransaction(self._store)
+        else:
             raise NotSupportedError(
-                "transactions over several documents need the database in this process",
+                "serializable transactions over documents need the database in this process"
+                if serializable
+                else "transactions over documents need the database in this process, or HTTP",
                 "0A000",
-                hint="anywhen.open embeds it; if_version= keeps one document safe over HTTP",
+                hint="anywhen.open embeds it",
             )
-        native = self._store.native.begin(serializable)
         author = self.author if author is None else author
         transaction = Transaction(self, native, message, author)
         self._used.add(transaction)

@@ -53,6 +53,7 @@ _STATUSES = {
     428: ("stale", "40001"),
     501: ("sql", "0A000"),
     503: ("sql", "53000"),
+    504: ("sql", "57014"),
 }
 
 
@@ -348,6 +349,17 @@ class HttpStore:
             )
             for line in told["nodes"]
         ]
+
+    # --- transactions ------------------------------------------------------------------------------
+
+    def newest_commit(self) -> int:
+        return int(self._ask("GET", "/ready")["csn"])
+
+    def commit(self, since: int, operations: list[dict[str, Any]], said: Said) -> int:
+        """Makes all changes one commit, unless one of the documents was changed after ``since``."""
+        query, _ = _said(said)
+        body = _native.dumps({"since": since, "operations": operations})
+        return int(self._ask("POST", "/v1/transactions", query, body=body)["csn"])
 
     # --- SQL ---------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from .errors import InterfaceError, NotFoundError
 
 if TYPE_CHECKING:
     from ._database import Database
+    from ._http_transaction import HttpTransaction
 
 
 class Transaction(_Handle):
@@ -29,12 +30,19 @@ class Transaction(_Handle):
             orders["o7"] = {"what": "apples"}
 
     The block ends with a commit, or takes everything back where it ends with an exception.
+
+    Over HTTP changes are sent with the commit, and so it is then that errors and conflicts are found, and
+    versions and node keys are not known before. A document that was edited by path is not read there again.
     """
 
     __slots__ = ("__weakref__", "_author", "_database", "_message", "_native", "csn")
 
     def __init__(
-        self, database: Database, native: _native.Transaction, message: str, author: str
+        self,
+        database: Database,
+        native: _native.Transaction | HttpTransaction,
+        message: str,
+        author: str,
     ) -> None:
         self._database = database
         self._native = native
@@ -125,8 +133,8 @@ class TransactionCollection(_Handle):
     def __delitem__(self, key: str) -> None:
         self.delete(key)
 
-    def put(self, key: str, value: Any) -> int:
-        """Gives a document a value; returns the version that it will have."""
+    def put(self, key: str, value: Any) -> int | None:
+        """Gives a document a value; returns the version that it will have, where that is known."""
         return self._transaction._native.put(self.name, _key(key), value)
 
     def update(self, *given: Any) -> int | None:

@@ -104,9 +104,71 @@ def test_a_transaction_cannot_be_listed(db):
         list(tx.collection("t"))
 
 
+@pytest.fixture
+def far(server):
+    with anywhen.connect(server.http, author="ada") as database:
+        for name in database.collections():
+            database.drop_collection(name)
+        yield database
+
+
+def test_over_http_a_block_is_one_commit(far):
+    """What is done in several collections is sent together, and is one commit."""
+    with far.transaction(message="an order") as tx:
+        stock, orders = tx.collection("stock"), tx.collection("orders")
+        stock["apples"] = {"count": 5, "log": [1]}
+        orders.put("o1", {"what": "apples"})
+        assert stock["apples"]["count"] == 5 and "apples" in stock and stock.get("pears", 0) == 0
+        stock.update("apples", "$.count", 4)
+        stock.append("apples", "$.log", 3)
+        stock.insert("apples", "$.log[0]", 2, where="after")
+        stock.rename("apples", "$.log", "changes")
+        stock.move("apples", "$.changes[0]", "$.changes", where="last")
+        stock.delete("apples", "$.changes[0]")
+        with pytest.raises(anywhen.NotSupportedError):
+            stock["apples"]
+        stock.update({"pears": 1, "plums": None})
+        del stock["plums"]
+        assert "plums" not in stock
+        assert "apples" not in far.collection("stock"), "nobody else sees it"
+    assert dict(far.collection("stock")) == {"apples": {"count": 4, "changes": [3, 1]}, "pears": 1}
+    rows = [far.collection(name).history(key)[0] for name, key in
+            (("stock", "apples"), ("stock", "pears"), ("orders", "o1"))]
+    assert {(row.csn, row.author, row.message) for row in rows} == {(tx.csn, "ada", "an order")}
+    far.collection("stock").update({"a": 1, "b": 2}, message="both")
+    assert far.collection("stock").history("a")[0].csn == far.collection("stock").history("b")[0].csn
+
+
+def test_over_http_the_first_to_change_a_document_wins(far):
+    """The slower one gets a conflict with its commit, and nothing of it has happened."""
+    t = far.collection("t")
+    t.update({"k": 0, "other": 0})
+    with pytest.raises(anywhen.ConflictError) as caught:
+        with far.transaction() as tx:
+            late = tx.collection("t")
+            assert late["k"] == 0
+            t["k"] = 1
+            assert late["k"] == 0, "it sees what was there when it began"
+            late["other"], late["k"] = 2, 2
+    assert caught.value.sqlstate == "40001"
+    assert dict(t) == {"k": 1, "other": 0} and not tx.is_open
+    with pytest.raises(RuntimeError, match="no"):
+        with far.transaction() as tx:
+            tx.collection("t")["k"] = 3
+            raise RuntimeError("no")
+    with pytest.raises(anywhen.NotFoundError):
+        with far.transaction() as tx:
+            tx.collection("t")["other"] = 3
+            tx.collection("t").update("k", "$.none.such", 3)
+    assert dict(t) == {"k": 1, "other": 0}
+    with pytest.raises(anywhen.InterfaceError, match="closed"):
+        tx.collection("t")["k"] = 4
+
+
 def test_not_over_http(server):
-    """Over the wire there is no transaction over documents, and no session; what helps is told."""
+    """What there is not over the wire says so, and what helps."""
     with anywhen.connect(server.http) as db:
-        for call in (db.transaction, db.session, db.checkpoint, db.newest_commit):
+        calls = (db.session, db.checkpoint, db.newest_commit, lambda: db.transaction(serializable=True))
+        for call in calls:
             with pytest.raises(anywhen.NotSupportedError):
                 call()

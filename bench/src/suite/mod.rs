@@ -14,12 +14,9 @@ mod bulk;
 pub mod history;
 mod large;
 pub mod pgwire;
-<<<<<<< HEAD
-mod statements;
-=======
 pub mod rest;
 mod sample;
->>>>>>> rest
+mod statements;
 pub mod versioned;
 
 pub use large::read as read_large;

@@ -60,7 +60,7 @@ pub use log::Durability;
 pub use server;
 pub use stats::Stats;
 pub use store::Csn;
-pub use txn::{CommitInfo, EngineError};
+pub use txn::{Commit, CommitInfo, EngineError};
 pub use verify::VerifyReport;
 
 use catalog::{Catalog, Known, Tables};
@@ -387,7 +387,12 @@ impl Database {
     pub fn compact(&self) -> Result<()> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;
+        let is_erasing = !self.engine().store().erasures().is_empty();
         self.engine().store().compact()?;
+        if is_erasing {
+            // The log has it as well.
+            self.engine().scrub()?;
+        }
         #[cfg(feature = "sql")]
         table::rows::clean(self.engine()).map_err(|error| match error {
             table::Error::Txn(error) => Error::Txn(error),
@@ -452,6 +457,18 @@ impl Txn {
         Ok(TxnCollection { collection, inner: &mut self.inner })
     }
 
+    /// A collection that is there, inside the transaction.
+    pub fn find_collection(&mut self, name: &str) -> Option<TxnCollection<'_>> {
+        let collection = self.database.find_collection(name)?;
+        Some(TxnCollection { collection, inner: &mut self.inner })
+    }
+
+    /// Has whoever changed a document after this commit be faster than this transaction, for the documents
+    /// that it changes from now on: as if it had begun there. For those who have read there by themselves.
+    pub fn conflict_since(&mut self, csn: Csn) {
+        self.inner.conflict_since(csn);
+    }
+
     /// Marks the present state.
     pub fn savepoint(&self) -> Savepoint {
         self.inner.savepoint()
@@ -469,7 +486,13 @@ impl Txn {
 
     /// [`commit`](Txn::commit), saying who and why.
     pub fn commit_with(self, meta: &Meta) -> Result<Csn> {
-        Ok(self.inner.commit(meta)?.csn)
+        Ok(self.finish(meta)?.csn)
+    }
+
+    /// [`commit_with`](Txn::commit_with), that gives the time as well. Of a transaction that changed
+    /// nothing it is the commit that it has read at.
+    pub fn finish(self, meta: &Meta) -> Result<Commit> {
+        Ok(self.inner.commit(meta)?)
     }
 
     /// Takes everything back.
@@ -505,5 +528,10 @@ impl TxnCollection<'_> {
     /// Removes the document; its history stays.
     pub fn remove(&mut self, key: &str) -> Result<()> {
         Ok(self.inner.remove(&self.collection, key)?)
+    }
+
+    /// The revision that a document written here has or will have, and whether it is that of the commit.
+    pub fn outcome(&self, key: &str) -> (Revision, bool) {
+        self.inner.outcome(&self.collection, key)
     }
 }

@@ -12,7 +12,7 @@ use anywhen::Retention;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use names::{At, Place, Target};
-pub(crate) use serving::{LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
+pub(crate) use serving::{HttpArgs, LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 
 const ABOUT: &str = "\
 Anywhen keeps every version of everything.
@@ -169,8 +169,10 @@ A configuration file (TOML) can say the same as the flags:
   threads = 4
   slow-statement-ms = 500
   http-listen = [\"127.0.0.1:8080\"]
-  http-auth = true                     also http-tokens, http-jwks, http-jwt-issuer,
-                                       http-jwt-audience, http-cors, http-match-required
+  http-auth = true                     also http-tokens, http-jwks, http-jwks-url,
+                                       http-jwks-authorities, http-jwt-issuer,
+                                       http-jwt-audience, http-cors,
+                                       http-require-preconditions, http-statement-timeout-ms
 
 Examples:
   anywhen serve

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use server::{Limits, Options, Tls};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::args::{LogFormat, LogLevel, ServeArgs};
+use crate::args::{HttpArgs, LogFormat, LogLevel, ServeArgs};
 use crate::failure::{Failure, Outcome};
 use crate::json_out::Object;
 use crate::session::Session;
@@ -44,10 +44,13 @@ struct Config {
     http_auth: bool,
     http_tokens: Option<PathBuf>,
     http_jwks: Option<PathBuf>,
+    http_jwks_url: Option<String>,
+    http_jwks_authorities: Option<PathBuf>,
     http_jwt_issuer: Option<String>,
     http_jwt_audience: Option<String>,
     http_cors: Vec<String>,
-    http_match_required: bool,
+    http_require_preconditions: bool,
+    http_statement_timeout_ms: Option<u64>,
 }
 
 pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
@@ -117,7 +120,10 @@ fn http_options(
         |given: &Option<String>, known: &Option<String>| given.clone().or_else(|| known.clone());
     let tokens = given.http_tokens.as_ref().or(config.http_tokens.as_ref());
     let is_asked = given.http_auth || config.http_auth || tokens.is_some();
-    let keys = given.http_jwks.clone().or_else(|| config.http_jwks.clone());
+    let keys = keys(given, config)?;
+    let statement = given.http_statement_timeout_ms.or(config.http_statement_timeout_ms);
+    let limits =
+        http::Limits { statement: statement.map(Duration::from_millis), ..http::Limits::default() };
     let cors = if given.http_cors.is_empty() { &config.http_cors } else { &given.http_cors };
     Ok(Some(http::Options {
         listen: listen.clone(),
@@ -132,9 +138,32 @@ fn http_options(
         },
         cores: args.threads.or(config.threads).unwrap_or(0),
         cors: cors.clone(),
-        is_match_required: given.http_match_required || config.http_match_required,
+        require_preconditions: given.http_require_preconditions
+            || config.http_require_preconditions,
+        limits,
         ..http::Options::default()
     }))
+}
+
+/// Where the keys of JSON web tokens are; what the command line says goes before the file.
+fn keys(given: &HttpArgs, config: &Config) -> Outcome<Option<http::KeySet>> {
+    let of = |file: &Option<PathBuf>, url: &Option<String>| match (file, url) {
+        (None, None) => Ok(None),
+        (Some(file), None) => Ok(Some(http::KeySet::File(file.clone()))),
+        (None, Some(url)) => {
+            let authorities = given.http_jwks_authorities.as_ref();
+            let authorities = authorities.or(config.http_jwks_authorities.as_ref()).cloned();
+            Ok(Some(http::KeySet::Url { url: url.clone(), authorities }))
+        }
+        (Some(_), Some(_)) => {
+            Err(Failure::refused("keys are in a file or at an address, not both")
+                .hint("give one of http-jwks and http-jwks-url"))
+        }
+    };
+    match of(&given.http_jwks, &given.http_jwks_url)? {
+        None => of(&config.http_jwks, &config.http_jwks_url),
+        found => Ok(found),
+    }
 }
 
 /// The files of certificate and key.

@@ -22,6 +22,8 @@ pub struct DocumentTransaction {
     working: BTreeMap<(TableId, String), Working>,
     /// The collections of what is in `working`.
     collections: BTreeMap<TableId, Collection>,
+    /// Whoever changed a document after this commit was faster.
+    since: Csn,
 }
 
 /// A state of a transaction, to go back to.
@@ -34,8 +36,10 @@ impl Documents {
             true => Isolation::Serializable,
             false => Isolation::RepeatableRead,
         };
+        let txn = self.engine().begin(isolation);
         DocumentTransaction {
-            txn: self.engine().begin(isolation),
+            since: txn.snapshot().csn(),
+            txn,
             documents: Arc::clone(self),
             working: BTreeMap::new(),
             collections: BTreeMap::new(),
@@ -47,6 +51,22 @@ impl DocumentTransaction {
     /// The commit that the transaction reads at.
     pub fn reads_at(&self) -> Csn {
         self.txn.snapshot().csn()
+    }
+
+    /// Has whoever changed a document after this commit be faster than this transaction, for the documents
+    /// that it changes from now on: as if it had begun there, where its reads were made.
+    pub fn conflict_since(&mut self, csn: Csn) {
+        self.since = self.since.min(csn);
+    }
+
+    /// The revision that a document has, or will have with the commit, and whether it is that of the commit;
+    /// of one that this transaction has not written, revision 0.
+    pub fn outcome(&self, collection: &Collection, key: &str) -> (Revision, bool) {
+        match self.working.get(&(collection.id(), key.to_owned())) {
+            Some(working) if working.is_changed() => (working.next_revision(), true),
+            Some(working) => (working.found().revision, false),
+            None => (Revision(0), false),
+        }
     }
 
     /// The document as this transaction sees it, `None` where there is none.
@@ -121,7 +141,7 @@ impl DocumentTransaction {
             collection.lock(&mut self.txn, key, &prefix)?;
             // The lock's own key is written by the first 1,024 revisions alone: ask for the document.
             let newest = collection.state(&prefix, self.documents.engine().visible())?;
-            if newest.csn > self.reads_at() {
+            if newest.csn > self.since {
                 return Err(DocumentError::Conflict {
                     key: key.to_owned(),
                     revision: newest.revision,

@@ -13,7 +13,7 @@
 //! * Who changes a document holds a lock that keeps everybody else from it until the end: that of its row.
 
 use crate::chunk::Chunk;
-use crate::collection::Collection;
+use crate::collection::{Collection, Committed, Meta};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, record_of};
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use store::{Csn, Op};
-use txn::{Cursor, KeyRange, Transaction, View};
+use txn::{Cursor, Isolation, KeyRange, Transaction, View};
 
 /// The chunks of a document that a transaction has changed, as it sees them.
 struct OwnChunks(BTreeMap<u32, Chunk>);
@@ -160,6 +160,34 @@ impl Collection {
         let (cache, id) = (Arc::clone(self.documents().cache()), self.id());
         txn.on_publish(move |commit| cache.forget(&(id, prefix), commit.csn));
         Ok(())
+    }
+
+    /// Gives the document this value as if there had never been one before: all that it was is erased, in
+    /// the same commit, and this is its revision 1. A document that never was is put.
+    ///
+    /// # Errors
+    /// [`DocumentError::Refused`] where rows stand beside the documents: they have a past of their own;
+    /// [`DocumentError::Stale`] where the document is not as `meta` says.
+    pub fn replace(&self, key: &str, tape: &Tape, meta: &Meta) -> Result<Committed> {
+        if self.rows.is_some() {
+            let text = "the past of a row goes by ERASE alone";
+            return Err(DocumentError::Refused(text.to_owned()));
+        }
+        let prefix = Prefix::new(key)?;
+        self.table().check(Csn::MAX)?;
+        let mut txn = self.engine().begin(Isolation::ReadCommitted);
+        self.lock(&mut txn, key, &prefix)?;
+        txn.statement();
+        let state = self.state(&prefix, txn.snapshot().csn())?;
+        meta.check(key, &state)?;
+        if state.revision.0 > 0 {
+            self.erase_within(&mut txn, key)?;
+        }
+        self.put_within(&mut txn, key, tape)?;
+        let _still_there = self.table().enter()?;
+        let commit = txn.commit(meta.commit())?;
+        let (csn, time_us) = (commit.csn, commit.time_us);
+        Ok(Committed { revision: Revision(1), csn, time_us, changed: true })
     }
 
     fn change_within<R>(

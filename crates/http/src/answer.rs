@@ -112,14 +112,16 @@ impl Answer {
         self.header(LOCATION, path)
     }
 
-    /// The response.
-    pub(crate) fn response(self, app: &Arc<App>) -> Response<Body> {
+    /// The response. What is sent in pieces has begun by then: where its first piece cannot be made, it is
+    /// the problem.
+    pub(crate) async fn response(self, app: &Arc<App>) -> Response<Body> {
         let body = match self.content {
             Content::Whole(bytes) => Body::from(bytes),
-            Content::Events(events) => Body::new(Channel(events)),
-            Content::Pieces(write) => match stream(app, write) {
+            Content::Events(events) => Body::new(Channel { first: None, rest: events }),
+            Content::Pieces(write) => match stream(app, write).await {
                 Ok(body) => body,
-                Err(problem) => return problem.answer().response(app),
+                // A problem is one piece.
+                Err(problem) => return Box::pin(problem.answer().response(app)).await,
             },
         };
         let mut response = Response::new(body);
@@ -129,21 +131,25 @@ impl Answer {
     }
 }
 
-/// Has a thread that may wait write the pieces.
-fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
+/// Has a thread that may wait write the pieces, and waits for the first.
+///
+/// # Errors
+/// 503 where too many are written, and what hinders the first piece.
+async fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
     let place = app.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::busy("too many answers are on their way in pieces"))?;
-    let (out, pieces) = mpsc::channel(2);
+    let (out, mut rest) = mpsc::channel(2);
     let idle = app.options.limits.idle;
     tokio::task::spawn_blocking(move || {
         let _place = place;
         let mut to = Pieces::new(out, idle);
         if let Err(error) = write(&mut to) {
             tracing::debug!("an answer ends early: {error}");
-            to.fail(&error.to_string());
+            to.fail(error);
         }
     });
-    Ok(Body::new(Channel(pieces)))
+    let first = rest.recv().await.transpose().map_err(Problem::of_stream)?;
+    Ok(Body::new(Channel { first, rest }))
 }
 
 /// Where the pieces of an answer go. Waits for the client to take them.
@@ -160,8 +166,8 @@ impl Pieces {
     }
 
     /// Ends the answer so that whoever reads knows that this was not all; false where they have gone.
-    pub(crate) fn fail(&mut self, why: &str) -> bool {
-        self.give(Err(io::Error::other(why))).is_ok()
+    pub(crate) fn fail(&mut self, why: io::Error) -> bool {
+        self.give(Err(why)).is_ok()
     }
 
     /// Sends a piece.
@@ -195,7 +201,10 @@ impl Pieces {
 }
 
 /// A body that comes through a channel.
-struct Channel(mpsc::Receiver<io::Result<Bytes>>);
+struct Channel {
+    first: Option<Bytes>,
+    rest: mpsc::Receiver<io::Result<Bytes>>,
+}
 
 impl http_body::Body for Channel {
     type Data = Bytes;
@@ -205,6 +214,9 @@ impl http_body::Body for Channel {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        self.rest.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 }

@@ -37,10 +37,10 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(database: Database, options: Options) -> std::io::Result<App> {
+    pub(crate) fn new(database: Database, guard: Guard, options: Options) -> App {
         let limits = &options.limits;
-        Ok(App {
-            guard: Guard::new(&options.auth)?,
+        App {
+            guard,
             metrics: Metrics::default(),
             requests: Semaphore::new(limits.requests_max),
             streams: Arc::new(Semaphore::new(limits.streams_max)),
@@ -49,7 +49,7 @@ impl App {
             stopping: watch::Sender::new(false),
             database,
             options,
-        })
+        }
     }
 
     /// Runs work on a thread that may wait.

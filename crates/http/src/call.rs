@@ -6,7 +6,9 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anywhen::{Collection, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision};
+use anywhen::{
+    Collection, Committed, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision,
+};
 use axum::extract::RawPathParams;
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
@@ -207,6 +209,25 @@ impl Call {
             Some(document) => Ok(document),
             None => Err(absent(collection, key, moment)?.into()),
         }
+    }
+
+    /// Puts the body as a document: a new revision of it, or with `replace=true` its first.
+    ///
+    /// # Errors
+    /// 403 where its past is to go and the caller has no right to delete.
+    pub(crate) fn store(
+        &mut self,
+        part: &str,
+        collection: &Collection,
+        key: &str,
+        meta: &Meta,
+    ) -> Result<Committed> {
+        if !self.flag("replace")? {
+            return Ok(collection.import(key, &mut self.body, meta)?);
+        }
+        self.must(Right::Delete, part)?;
+        let tape = json::Tape::read_with(&mut self.body, &anywhen::limits())?;
+        Ok(collection.replace(key, &tape, meta)?)
     }
 
     /// The value of the body.

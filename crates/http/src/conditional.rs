@@ -29,14 +29,17 @@ pub(crate) fn tag(collection: &Collection, document: &Document) -> String {
 fn listed(headers: &HeaderMap, name: HeaderName) -> Option<Vec<&str>> {
     let mut found = None;
     for value in headers.get_all(name) {
-        let text = value.to_str().unwrap_or_default();
-        let tags = text.split(',').map(|tag| {
-            let tag = tag.trim();
-            tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
-        });
-        found.get_or_insert_with(Vec::new).extend(tags);
+        let list = found.get_or_insert_with(Vec::new);
+        list.extend(tags(value.to_str().unwrap_or_default()));
     }
     found
+}
+
+fn tags(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(|tag| {
+        let tag = tag.trim();
+        tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
+    })
 }
 
 /// True where the client has this version already, committed at a time in microseconds since 1970.
@@ -50,11 +53,84 @@ pub(crate) fn is_known(headers: &HeaderMap, tag: &str, time_us: u64) -> bool {
     since.is_some_and(|since| time_us / 1_000_000 <= since / 1_000_000)
 }
 
+/// What is expected of a document that is to be changed.
+pub(crate) struct Condition<'c> {
+    /// One of these versions is there.
+    wanted: Option<Vec<&'c str>>,
+    /// None of these is.
+    unwanted: Option<Vec<&'c str>>,
+}
+
+impl<'c> Condition<'c> {
+    /// What the headers of a request expect.
+    pub(crate) fn of_headers(headers: &'c HeaderMap) -> Self {
+        let (wanted, unwanted) = (listed(headers, IF_MATCH), listed(headers, IF_NONE_MATCH));
+        Condition { wanted, unwanted }
+    }
+
+    /// What texts expect, each as it would stand in its header.
+    pub(crate) fn of_texts(wanted: Option<&'c str>, unwanted: Option<&'c str>) -> Self {
+        let list = |text: &'c str| tags(text).collect();
+        Condition { wanted: wanted.map(list), unwanted: unwanted.map(list) }
+    }
+
+    /// Compares a document with it; gives the revision at which it is to be written, 0 for none, where
+    /// that matters. `node` is the node that is to be changed, where it is one.
+    ///
+    /// # Errors
+    /// 412 where it is another version, 428 where none is named and one must be.
+    pub(crate) fn hold(
+        &self,
+        is_required: bool,
+        collection: &Collection,
+        found: Option<&Document>,
+        node: Option<NodeKey>,
+    ) -> Result<Option<Revision>> {
+        let failed = |detail: &str| Problem::new(StatusCode::PRECONDITION_FAILED, detail);
+        let newest = found.map_or(Revision(0), Document::revision);
+        if let Some(wanted) = &self.wanted {
+            let document = found.ok_or_else(|| failed("there is no such document"))?;
+            let whole = tag(collection, document);
+            let whole = whole.trim_matches('"');
+            let mut parts: Vec<String> = whole.split('-').map(str::to_owned).collect();
+            parts.push(whole.to_owned());
+            if let Some(node) = node
+                && document.tree().node(node)?.is_some()
+            {
+                parts.push(format!("{:016x}", anywhen::subtree_hash(&**document.tree(), node)?));
+            }
+            if !wanted.iter().any(|tag| *tag == "*" || parts.iter().any(|part| part == tag)) {
+                return Err(failed(&format!("the document is at revision {newest}")).into());
+            }
+            return Ok(Some(newest));
+        }
+        if let Some(unwanted) = &self.unwanted {
+            if let Some(document) = found {
+                let whole = tag(collection, document);
+                if unwanted.contains(&"*") || unwanted.contains(&whole.trim_matches('"')) {
+                    return Err(failed(&format!("there is one, at revision {newest}")).into());
+                }
+            }
+            return Ok(Some(newest));
+        }
+        match (is_required, found) {
+            (false, _) => Ok(None),
+            // Another may put one meanwhile, which would be changed without a word about its version.
+            (true, None) => Ok(Some(newest)),
+            (true, Some(_)) => Err(Problem::new(
+                StatusCode::PRECONDITION_REQUIRED,
+                "say which version you change: If-Match",
+            )
+            .into()),
+        }
+    }
+}
+
 /// Compares a document with what the request expects of it, and has the write keep to that. `node` is
 /// the node that is to be changed, where it is one.
 ///
 /// # Errors
-/// 412 where it is another version, 428 where none is named and one must be.
+/// As [`Condition::hold`].
 pub(crate) fn expect(
     call: &Call,
     collection: &Collection,
@@ -62,47 +138,8 @@ pub(crate) fn expect(
     node: Option<NodeKey>,
     meta: &mut Meta,
 ) -> Result<()> {
-    let failed = |detail: &str| Problem::new(StatusCode::PRECONDITION_FAILED, detail);
-    if let Some(wanted) = listed(&call.headers, IF_MATCH) {
-        let document = found.ok_or_else(|| failed("there is no such document"))?;
-        let whole = tag(collection, document);
-        let whole = whole.trim_matches('"');
-        let mut parts: Vec<String> = whole.split('-').map(str::to_owned).collect();
-        parts.push(whole.to_owned());
-        if let Some(node) = node
-            && document.tree().node(node)?.is_some()
-        {
-            parts.push(format!("{:016x}", anywhen::subtree_hash(&**document.tree(), node)?));
-        }
-        if !wanted.iter().any(|tag| *tag == "*" || parts.iter().any(|part| part == tag)) {
-            let revision = document.revision();
-            return Err(failed(&format!("the document is at revision {revision}")).into());
-        }
-        meta.only_at = Some(document.revision());
-        return Ok(());
-    }
-    if let Some(unwanted) = listed(&call.headers, IF_NONE_MATCH) {
-        let is_any = unwanted.contains(&"*");
-        match found {
-            Some(document) => {
-                let whole = tag(collection, document);
-                if is_any || unwanted.contains(&whole.trim_matches('"')) {
-                    let revision = document.revision();
-                    let text = format!("there is one, at revision {revision}");
-                    return Err(failed(&text).into());
-                }
-                meta.only_at = Some(document.revision());
-            }
-            None => meta.only_at = Some(Revision(0)),
-        }
-        return Ok(());
-    }
-    if call.app.options.is_match_required && collection.options().hashes && found.is_some() {
-        return Err(Problem::new(
-            StatusCode::PRECONDITION_REQUIRED,
-            "say which version you change: If-Match",
-        )
-        .into());
-    }
+    let is_required = call.app.options.require_preconditions;
+    let condition = Condition::of_headers(&call.headers);
+    meta.only_at = condition.hold(is_required, collection, found, node)?;
     Ok(())
 }

@@ -31,6 +31,15 @@ impl From<std::io::Error> for Problem {
     }
 }
 
+impl Problem {
+    /// Of an answer in pieces whose first piece could not be made.
+    pub(crate) fn of_stream(error: std::io::Error) -> Self {
+        let text = error.to_string();
+        let inner = error.into_inner().and_then(|inner| inner.downcast::<DocumentError>().ok());
+        inner.map_or_else(|| Problem::internal(text), |error| Problem::from(*error))
+    }
+}
+
 impl From<JsonError> for Problem {
     fn from(error: JsonError) -> Self {
         match error {
@@ -108,7 +117,7 @@ impl From<anywhen::sql::Error> for Problem {
         let code = state.code();
         let status = match (&code[..2], code) {
             (_, "40001" | "40P01" | "55P03") | ("23", _) => StatusCode::CONFLICT,
-            (_, "57014") => StatusCode::REQUEST_TIMEOUT,
+            (_, "57014") => StatusCode::GATEWAY_TIMEOUT,
             ("42", "42501") => StatusCode::FORBIDDEN,
             ("0A", _) => StatusCode::NOT_IMPLEMENTED,
             ("53" | "57", _) | (_, "58030") => StatusCode::SERVICE_UNAVAILABLE,

@@ -46,5 +46,5 @@ mod v1;
 mod written;
 
 pub use auth::{BadRole, Rights, Token, TokenFile};
-pub use options::{Auth, Jwt, Limits, MoreMetrics, Options, Tls};
+pub use options::{Auth, Jwt, KeySet, Limits, MoreMetrics, Options, Tls};
 pub use server::{Handle, Server};

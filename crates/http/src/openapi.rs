@@ -45,6 +45,10 @@ fn problem() -> Value {
             "statusCode": {"type": "integer"},
             "message": {"type": "string"},
             "sqlstate": {"type": "string"},
+            "detail_text": {"type": "string"},
+            "hint": {"type": "string"},
+            "position": {"type": "integer"},
+            "operation": {"type": "integer"},
         },
     })
 }
@@ -133,15 +137,52 @@ fn responses(route: &Route) -> Value {
             told["content"][media] = json!({"schema": {}});
         }
     }
-    let schema = json!({"$ref": "#/components/schemas/Problem"});
-    responses.insert(
-        "default".to_owned(),
-        json!({
-            "description": "What went wrong, and what can be done",
-            "content": {"application/problem+json": {"schema": schema}},
-        }),
-    );
+    let problem = |about: &str| {
+        let schema = json!({"$ref": "#/components/schemas/Problem"});
+        let content = json!({"application/problem+json": {"schema": schema}});
+        json!({"description": about, "content": content})
+    };
+    for (status, about) in problems(route) {
+        responses.insert(status.to_string(), problem(about));
+    }
+    let default = "What went wrong, and what can be done";
+    responses.insert("default".to_owned(), problem(default));
     responses.into()
+}
+
+/// The problems that a request of a client may come to.
+fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
+    let is_known = route.needs != Needs::Nothing;
+    let is_change = !["GET", "HEAD"].contains(&route.method) || route.path == "/v1/sql";
+    let has_name = route.parts().next().is_some();
+    let has_body = !matches!(route.takes, Takes::Nothing);
+    let is_sql = route.path == "/v1/sql";
+    let is_many = route.path == "/v1/transactions";
+    let all = [
+        (true, 400, "The request does not parse"),
+        (
+            is_known || route.path == "/token",
+            401,
+            "Nobody is known by this token, or there is none",
+        ),
+        (is_known, 403, "Whoever it is, they may not"),
+        (true, 404, "There is no such thing"),
+        (is_change, 409, "Another was faster, or it contradicts what is there"),
+        (has_name || is_sql, 410, "It is not kept any more"),
+        (is_change, 412, "It is another version than the request expects"),
+        (has_body, 413, "The body is too large"),
+        (has_body, 415, "The body is of a type that is not taken"),
+        (has_name || has_body, 422, "It is understood, and cannot be done"),
+        (
+            is_change && (has_name || is_many),
+            428,
+            "The server wants to know which version is meant",
+        ),
+        (is_sql || route.id == "putResource", 501, "It is not supported"),
+        (true, 503, "Too much at once, or the database takes no writes"),
+        (is_sql, 504, "The time of the statement is over, and it was cancelled"),
+    ];
+    all.into_iter().filter(|(may, ..)| *may).map(|(_, status, about)| (status, about))
 }
 
 /// A value as YAML: block style, all texts in quotes, so that none is taken for anything else.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::auth::Guard;
+
 /// How a server is set up.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -21,9 +23,9 @@ pub struct Options {
     pub cores: usize,
     /// Origins whose pages may call the server from a browser; `*` for any.
     pub cors: Vec<String>,
-    /// True where a document of a collection with hashes is changed only by who says which version
-    /// (`If-Match`): without it the answer is 428.
-    pub is_match_required: bool,
+    /// True where a document that is there is changed only by who says which version (`If-Match`):
+    /// without it the answer is 428.
+    pub require_preconditions: bool,
     /// What nobody may exceed.
     pub limits: Limits,
     /// Metrics of others in the same process, told with ours.
@@ -58,12 +60,29 @@ impl Auth {
 /// Tokens that others make and sign: RS256 or ES256, JSON web tokens (RFC 7519).
 #[derive(Clone, Debug)]
 pub struct Jwt {
-    /// The file with the keys that they are signed with (RFC 7517); read anew when it changes.
-    pub keys: PathBuf,
+    /// Where the keys that they are signed with are.
+    pub keys: KeySet,
     /// Who must have made them (`iss`), if that is to be looked at.
     pub issuer: Option<String>,
     /// Whom they must be meant for (`aud`), if that is to be looked at.
     pub audience: Option<String>,
+}
+
+/// Where a set of keys is (RFC 7517).
+#[derive(Clone, Debug)]
+pub enum KeySet {
+    /// In a file; read anew when it changes.
+    File(PathBuf),
+    /// At an address: `https://...`, or `http://` on this machine. It is asked for when the server
+    /// starts, then as often as its `Cache-Control` says or else every hour, and, at most once a minute,
+    /// when a token names a key that is not known.
+    Url {
+        /// The address.
+        url: String,
+        /// The file with the certificates of those who may vouch for it (PEM); those that the system
+        /// trusts where none is named.
+        authorities: Option<PathBuf>,
+    },
 }
 
 /// What nobody may exceed.
@@ -85,6 +104,9 @@ pub struct Limits {
     pub body_bytes_max: u64,
     /// Bytes of a document that is put.
     pub document_bytes_max: u64,
+    /// How long a statement of SQL may run before it is cancelled and the answer is 504; for ever where
+    /// nothing is said.
+    pub statement: Option<Duration>,
     /// From the first byte of a request to the end of its head.
     pub header: Duration,
     /// How long a client may be silent inside of a body, or not take what it is sent.
@@ -100,12 +122,19 @@ pub struct Limits {
 pub struct MoreMetrics(pub Arc<dyn Fn() -> String + Send + Sync>);
 
 impl Options {
-    /// Looks at what the options name: the files of certificates and keys, and whether the addresses
-    /// may be listened on without asking who comes.
+    /// Looks at what the options name: the files of certificates and keys, keys at an address, and
+    /// whether the addresses may be listened on without asking who comes.
     ///
     /// # Errors
-    /// As [`Server::start`](crate::Server::start), but for addresses that are taken.
+    /// As [`Server::start`](crate::Server::start), but for addresses that are taken, and where the keys
+    /// cannot be fetched.
     pub fn check(&self) -> io::Result<()> {
+        let guard = self.guard()?;
+        tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(guard.fetch())
+    }
+
+    /// Whoever lets callers in; what the options name is looked at, but for what is elsewhere.
+    pub(crate) fn guard(&self) -> io::Result<Guard> {
         let is_local = self.listen.iter().all(|address| address.ip().is_loopback());
         if self.auth.is_open() && !is_local {
             return Err(io::Error::new(
@@ -115,7 +144,7 @@ impl Options {
             ));
         }
         self.tls.as_ref().map(crate::tls::config).transpose()?;
-        crate::auth::Guard::new(&self.auth).map(drop)
+        Guard::new(&self.auth)
     }
 }
 
@@ -134,7 +163,7 @@ impl Default for Options {
             auth: Auth::default(),
             cores: 0,
             cors: Vec::new(),
-            is_match_required: false,
+            require_preconditions: false,
             limits: Limits::default(),
             more_metrics: None,
         }
@@ -152,6 +181,7 @@ impl Default for Limits {
             header_bytes_max: 64 << 10,
             body_bytes_max: 64 << 20,
             document_bytes_max: 1 << 40,
+            statement: None,
             header: Duration::from_secs(30),
             idle: Duration::from_secs(60),
             shutdown: Duration::from_secs(10),

@@ -16,6 +16,7 @@
 //! | 413, 415, 422 | too large; no JSON; JSON that cannot be done |
 //! | 500, 501 | a failure of ours; not supported |
 //! | 503 | too much at once, or the database takes no writes: try again later |
+//! | 504 | a statement of SQL took longer than it may |
 //!
 //! Invariant: a mistake of the caller is never a 5xx, but for what is not supported.
 

@@ -114,7 +114,7 @@ fn router(app: &Arc<App>) -> Router {
 /// Answers a request that no route takes.
 async fn refuse(app: Arc<App>, problem: Problem, request: Request) -> Response<Body> {
     drain(request.into_body()).await;
-    problem.answer().response(&app)
+    problem.answer().response(&app).await
 }
 
 fn filter(method: &str) -> MethodFilter {
@@ -174,7 +174,7 @@ async fn answer(
         Err(Stop::Problem(problem)) => problem.answer(),
         Err(Stop::Later) => Problem::internal("a handler put off its work for ever").answer(),
     };
-    let mut response = answer.response(&app);
+    let mut response = answer.response(&app).await;
     let headers = response.headers_mut();
     if !headers.contains_key(CACHE_CONTROL) {
         // What is now may be another thing in a moment: to be asked for again, by its tag.
@@ -199,6 +199,7 @@ async fn serve(
     }
     let path = parts.map_err(|()| Problem::bad("the path is not percent-encoded UTF-8"))?;
     let (head, body) = request.into_parts();
+    app.guard.learn(&head.headers).await;
     let looked = look(app, route, &path, &head.headers, head.uri.query().unwrap_or_default());
     let (caller, query) = match looked {
         Ok(looked) => looked,

@@ -51,7 +51,7 @@ impl Server {
     /// Where an address cannot be listened on, where a certificate, a key or a file of keys cannot be
     /// read, and where other machines could connect without anybody asking who they are.
     pub fn start(database: Database, options: Options) -> io::Result<Handle> {
-        options.check()?;
+        let guard = options.guard()?;
         warn(&options);
         let config = options.tls.as_ref().map(tls::config).transpose()?;
         let listeners = options.listen.iter().map(|address| listen(*address));
@@ -66,7 +66,7 @@ impl Server {
             builder.worker_threads(options.cores);
         }
         let runtime = builder.build()?;
-        let app = Arc::new(App::new(database, options)?);
+        let app = Arc::new(App::new(database, guard, options));
         for address in &addresses {
             tracing::info!("listening for HTTP on {address}");
         }
@@ -137,6 +137,8 @@ fn serve(
         places: Arc::new(Semaphore::new(limits.connections_max)),
     });
     runtime.spawn(look(Arc::clone(app)));
+    let shared = Arc::clone(app);
+    runtime.spawn(async move { shared.guard.keep().await });
     runtime.block_on(async {
         for listener in listeners {
             match tokio::net::TcpListener::from_std(listener) {

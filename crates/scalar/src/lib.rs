@@ -58,5 +58,5 @@ mod window;
 
 pub use context::{Clock, Context, Random, Session};
 pub use function::{Call, Eval, Function, Volatility};
-pub use json::{Needs, path_needs, to_jsonb};
+pub use json::{Dates, Needs, path_needs, to_jsonb};
 pub use rows::{Columns, RowSet, Rows};

@@ -146,6 +146,9 @@ impl From<txn::TxnError> for Error {
             TxnError::LockTimeout => {
                 ("canceling statement due to lock timeout".to_owned(), None, None)
             }
+            TxnError::Interrupted => {
+                ("canceling statement due to user request".to_owned(), None, None)
+            }
             other => (other.to_string(), None, None),
         };
         let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);

@@ -129,8 +129,10 @@ pub(crate) enum Stop {
 pub(crate) struct Slot {
     pub process: i32,
     pub secret: Vec<u8>,
-    /// What running statements look at.
-    pub stop: AtomicBool,
+    /// Where its transactions may wait for locks.
+    engine: Arc<Engine>,
+    /// What running statements look at, and those that wait for a lock.
+    pub stop: Arc<AtomicBool>,
     why: AtomicU8,
     /// When the running statement has run for too long, by the monotonic clock; 0 for never.
     deadline_us: AtomicU64,
@@ -160,6 +162,7 @@ impl Slot {
     pub fn stop(&self, why: Stop) {
         self.why.fetch_max(why as u8, Ordering::Relaxed);
         self.stop.store(true, Ordering::Release);
+        self.engine.interrupt(TxnId(self.transaction.load(Ordering::Acquire)));
         if let Some(wake) = &*self.wake.lock() {
             wake();
         }
@@ -403,7 +406,8 @@ impl Instance {
         let slot = Arc::new(Slot {
             process,
             secret,
-            stop: AtomicBool::new(false),
+            engine: Arc::clone(&self.engine),
+            stop: Arc::default(),
             why: AtomicU8::new(0),
             deadline_us: AtomicU64::new(0),
             wake: Mutex::new(None),

@@ -179,6 +179,7 @@ impl Session {
     pub(crate) fn begin_inner(&mut self, isolation: Isolation) -> Transaction {
         let mut inner = self.client.instance.engine.begin(isolation);
         self.client.slot.transaction.store(inner.id().0, Ordering::Release);
+        inner.set_interrupt(Some(Arc::clone(&self.client.slot.stop)));
         let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
         if timeout_ms > 0 {
             inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));

@@ -38,7 +38,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("document", &["vfs", "store", "txn", "json"]),
     (
         "anywhen",
-        &["vfs", "log", "store", "txn", "json", "document", "types", "table", "session", "server"],
+        &[
+            "vfs", "log", "store", "txn", "json", "document", "types", "scalar", "table",
+            "session", "server",
+        ],
     ),
     ("http", &["anywhen", "json"]),
     ("command", &["anywhen", "http", "json", "server", "store", "txn"]),

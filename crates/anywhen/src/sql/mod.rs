@@ -36,6 +36,7 @@ use types::{Context, SqlState};
 pub use answer::Answer;
 #[cfg(feature = "arrow")]
 pub use arrow::{Batches, Columns};
+pub use scalar::Dates;
 pub use session::{Column, Error, Tag};
 pub use types::{Datum, Oid, Type};
 

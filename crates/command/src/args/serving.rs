@@ -84,6 +84,12 @@ pub(crate) struct HttpArgs {
     /// Let in who has a JSON web token signed by one of the keys in this file (JWKS)
     #[arg(long, env = "ANYWHEN_HTTP_JWKS", value_name = "FILE")]
     pub http_jwks: Option<PathBuf>,
+    /// The same with the keys at an address, which is asked again as they change
+    #[arg(long, env = "ANYWHEN_HTTP_JWKS_URL", value_name = "URL", conflicts_with = "http_jwks")]
+    pub http_jwks_url: Option<String>,
+    /// The certificates of those who may vouch for that address (PEM) [default: the system's]
+    #[arg(long, env = "ANYWHEN_HTTP_JWKS_AUTHORITIES", value_name = "FILE")]
+    pub http_jwks_authorities: Option<PathBuf>,
     /// Who must have made JSON web tokens
     #[arg(long, env = "ANYWHEN_HTTP_JWT_ISSUER", value_name = "NAME")]
     pub http_jwt_issuer: Option<String>,
@@ -93,9 +99,13 @@ pub(crate) struct HttpArgs {
     /// An origin whose pages may call the HTTP server, or *; may be given again
     #[arg(long, env = "ANYWHEN_HTTP_CORS", value_name = "ORIGIN", value_delimiter = ',')]
     pub http_cors: Vec<String>,
-    /// Change documents of collections with hashes only with If-Match
-    #[arg(long, env = "ANYWHEN_HTTP_MATCH_REQUIRED")]
-    pub http_match_required: bool,
+    /// Change documents that are there only with If-Match
+    #[arg(long, env = "ANYWHEN_HTTP_REQUIRE_PRECONDITIONS")]
+    pub http_require_preconditions: bool,
+    /// Cancel statements of SQL over HTTP that take longer [default: never]
+    #[arg(long, env = "ANYWHEN_HTTP_STATEMENT_TIMEOUT_MS", value_name = "MILLISECONDS",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub http_statement_timeout_ms: Option<u64>,
 }
 
 #[derive(Args, Debug)]

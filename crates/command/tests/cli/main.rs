@@ -9,6 +9,7 @@ mod documents;
 mod errors;
 mod formats;
 mod http;
+mod http_killed;
 mod imports;
 mod kill;
 mod serve_killed;

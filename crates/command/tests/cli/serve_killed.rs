@@ -141,7 +141,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     assert!(changes > u64::from(kills) * 5, "the clients hardly wrote: {changes}");
 }
 
-fn number_of(variable: &str) -> Option<u64> {
+pub(crate) fn number_of(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} is {text:?}, which is no number")))
 }

@@ -7,6 +7,7 @@ mod imports;
 mod listing;
 mod model;
 mod naive;
+mod replaced;
 mod sirix;
 mod stories;
 mod values;

@@ -1,5 +1,4 @@
-//! Tokens that others sign: JSON web tokens (RFC 7519) with RS256 or ES256, whose keys are a set in a
-//! file (RFC 7517).
+//! Tokens that others sign: JSON web tokens (RFC 7519) with RS256 or ES256.
 //!
 //! ```text
 //!   base64url(header) . base64url(claims) . base64url(signature)
@@ -11,8 +10,9 @@
 //! role of ours is passed over.
 
 use std::io;
-use std::path::Path;
+use std::sync::Arc;
 
+use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{
@@ -20,42 +20,87 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-use super::{Caller, Rights, Watched};
-use crate::options::Jwt;
+use super::keys::{Key, Named, from_file};
+use super::remote::Remote;
+use super::{Caller, Rights, Watched, bearer};
+use crate::options::{Jwt, KeySet};
+use crate::problem::Problem;
 
 /// How far clocks may be apart, in seconds.
 const LEEWAY_S: u64 = 60;
 /// Longer tokens are not looked at.
 const BYTES_MAX: usize = 16 << 10;
 
-/// A public key.
-enum Key {
-    Rsa {
-        modulus: Vec<u8>,
-        exponent: Vec<u8>,
-    },
-    /// An uncompressed point of P-256.
-    Ec(Vec<u8>),
-}
-
-struct Named {
-    id: Option<String>,
-    key: Key,
-}
-
 /// Checks tokens that others sign.
 pub(super) struct Signed {
     options: Jwt,
-    keys: Watched<Vec<Named>>,
+    keys: Keys,
+}
+
+/// Where the keys come from.
+enum Keys {
+    File(Watched<Vec<Named>>),
+    Remote(Remote),
 }
 
 impl Signed {
     pub(super) fn new(options: Jwt) -> io::Result<Self> {
-        Ok(Signed { keys: Watched::new(options.keys.clone(), read_keys)?, options })
+        let keys = match &options.keys {
+            KeySet::File(path) => Keys::File(Watched::new(path.clone(), from_file)?),
+            KeySet::Url { url, authorities } => {
+                Keys::Remote(Remote::new(url, authorities.as_deref())?)
+            }
+        };
+        Ok(Signed { keys, options })
+    }
+
+    /// The keys that are elsewhere.
+    pub(super) fn remote(&self) -> Option<&Remote> {
+        match &self.keys {
+            Keys::File(_) => None,
+            Keys::Remote(remote) => Some(remote),
+        }
+    }
+
+    /// Asks for keys that are elsewhere where the token of a request names one that is not known.
+    pub(super) async fn learn(&self, headers: &HeaderMap) {
+        let Some(remote) = self.remote() else { return };
+        let keys = remote.keys();
+        let header = bearer(headers).and_then(|token| token.split_once('.'));
+        let header = header.filter(|(header, _)| header.len() <= BYTES_MAX);
+        let Some(header) = header.and_then(|(header, _)| object(header)) else { return };
+        let Some(id) = header["kid"].as_str() else { return };
+        if !keys.iter().any(|key| key.id.as_deref() == Some(id)) {
+            remote.renew(&keys).await;
+        }
+    }
+
+    fn keys(&self) -> Result<Arc<Vec<Named>>, Problem> {
+        match &self.keys {
+            Keys::File(watched) => Ok(watched.get()),
+            Keys::Remote(remote) => {
+                let keys = remote.keys();
+                match keys.is_empty() {
+                    true => {
+                        Err(Problem::busy("the keys that tokens are signed with are not here yet"))
+                    }
+                    false => Ok(keys),
+                }
+            }
+        }
+    }
+
+    /// Whom a token names.
+    ///
+    /// # Errors
+    /// 401 where it does not hold, 503 where that cannot be known yet.
+    pub(super) fn check(&self, token: &str, now_us: u64) -> Result<Caller, Problem> {
+        let keys = self.keys()?;
+        self.check_with(&keys, token, now_us).map_err(Problem::unauthorized)
     }
 
     /// Whom a token names; or why it does not hold.
-    pub(super) fn check(&self, token: &str, now_us: u64) -> Result<Caller, &'static str> {
+    fn check_with(&self, keys: &[Named], token: &str, now_us: u64) -> Result<Caller, &'static str> {
         const NONE: &str = "the token is no JSON web token";
         if token.len() > BYTES_MAX {
             return Err(NONE);
@@ -65,7 +110,6 @@ impl Signed {
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| NONE)?;
         let (header, claims) = (object(header).ok_or(NONE)?, object(claims).ok_or(NONE)?);
         let (algorithm, id) = (header["alg"].as_str(), header["kid"].as_str());
-        let keys = self.keys.get();
         let fit = keys.iter().filter(|named| id.is_none() || named.id.as_deref() == id);
         let holds = fit.into_iter().any(|named| match (&named.key, algorithm) {
             (Key::Rsa { modulus, exponent }, Some("RS256")) => {
@@ -120,29 +164,4 @@ impl Signed {
 fn object(part: &str) -> Option<Value> {
     let value: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()?;
     value.is_object().then_some(value)
-}
-
-fn read_keys(path: &Path) -> io::Result<Vec<Named>> {
-    let wrong = |what: &str| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
-    };
-    let text = std::fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    let set: Value = serde_json::from_slice(&text).map_err(|error| wrong(&error.to_string()))?;
-    let list = set["keys"].as_array().ok_or_else(|| wrong("no set of keys: no \"keys\" in it"))?;
-    let keys: Vec<Named> = list.iter().filter_map(named).collect();
-    // Keys of other kinds may stand among them; without any of ours nobody could come in.
-    if keys.is_empty() { Err(wrong("no RSA and no P-256 key in it")) } else { Ok(keys) }
-}
-
-fn named(key: &Value) -> Option<Named> {
-    let bytes = |name: &str| URL_SAFE_NO_PAD.decode(key[name].as_str()?).ok();
-    let is_for_signing = key["use"].as_str().is_none_or(|purpose| purpose == "sig");
-    let found = match (key["kty"].as_str()?, key["crv"].as_str()) {
-        ("RSA", _) => Key::Rsa { modulus: bytes("n")?, exponent: bytes("e")? },
-        ("EC", Some("P-256")) => Key::Ec([&[4], &bytes("x")?[..], &bytes("y")?[..]].concat()),
-        _ => return None,
-    };
-    let id = key["kid"].as_str().map(str::to_owned);
-    is_for_signing.then_some(Named { id, key: found })
 }

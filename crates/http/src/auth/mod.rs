@@ -3,7 +3,8 @@
 //! ```text
 //!   Authorization: Bearer aw_...          ──> tokens   made by `anywhen token`, kept as hashes in a file
 //!                  Bearer eyJ...          ──> jwt      made and signed by others, RS256 or ES256
-//!                                               │
+//!                                               │          keys     in a file
+//!                                               │          remote   or at an address
 //!                                               v
 //!                                           Caller     a name, and rights: view, create, modify, delete,
 //!                                                      in all collections or in one
@@ -12,6 +13,8 @@
 //! Where neither is set up everybody may do everything; the server then listens on this machine alone.
 
 mod jwt;
+mod keys;
+mod remote;
 mod rights;
 mod tokens;
 
@@ -75,27 +78,55 @@ impl Guard {
         })
     }
 
+    /// Asks for the keys of tokens, where these are elsewhere.
+    ///
+    /// # Errors
+    /// Where they do not come.
+    pub(crate) async fn fetch(&self) -> std::io::Result<()> {
+        match self.signed.as_ref().and_then(Signed::remote) {
+            Some(remote) => remote.fetch().await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the keys of tokens new, where these are elsewhere; else there is nothing to be done.
+    pub(crate) async fn keep(&self) {
+        if let Some(remote) = self.signed.as_ref().and_then(Signed::remote) {
+            remote.keep().await;
+        }
+    }
+
+    /// Asks for keys anew where a request comes with a token that is signed with one not known yet.
+    pub(crate) async fn learn(&self, headers: &HeaderMap) {
+        if let Some(signed) = &self.signed {
+            signed.learn(headers).await;
+        }
+    }
+
     /// Who sends these headers.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         if self.tokens.is_none() && self.signed.is_none() {
             return Ok(Caller { name: String::new(), rights: Rights::all() });
         }
-        let Some(header) = headers.get(AUTHORIZATION) else {
+        if !headers.contains_key(AUTHORIZATION) {
             return Err(Problem::unauthorized("a bearer token is wanted"));
-        };
-        let text = header.to_str().ok().and_then(|text| text.split_once(' '));
-        let token = match text {
-            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
-            _ => return Err(Problem::unauthorized("the only scheme is Bearer")),
-        };
+        }
+        let other = || Problem::unauthorized("the only scheme is Bearer");
+        let token = bearer(headers).ok_or_else(other)?;
         let now = now_us();
         let found = match (&self.tokens, &self.signed) {
             (Some(known), _) if token.starts_with(tokens::MARK) => known.find(token, now),
-            (_, Some(signed)) => signed.check(token, now).map_err(Problem::unauthorized)?.into(),
+            (_, Some(signed)) => signed.check(token, now)?.into(),
             _ => None,
         };
         found.ok_or_else(|| Problem::unauthorized("the token is not known, or not any more"))
     }
+}
+
+/// The token of a request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// The time, in microseconds since 1970.

@@ -70,11 +70,7 @@ const RANGE: &[Parameter] = &[
     may("end-revision-timestamp", Form::Time, "All revisions up to that time"),
 ];
 const PUT: &[Parameter] = &[
-    may(
-        "replace",
-        Form::Flag,
-        "Erase the history and begin anew (not supported where there is one)",
-    ),
+    may("replace", Form::Flag, "Begin anew: all that the document was is erased for good"),
     may("hashType", Form::OneOf(&["NONE", "ROLLING"]), "As the database has it, or is to have it"),
     may("validFromPath", Form::Text, "Not supported"),
     may("validToPath", Form::Text, "Not supported"),

@@ -49,14 +49,9 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     }
     let found = collection.get(&key)?;
     call.must(if found.is_some() { Right::Modify } else { Right::Create }, "db")?;
-    if call.flag("replace")? && collection.newest(&key).is_ok() {
-        let text = "erasing the history of one document is not supported; without replace the \
-                    document gets a new revision";
-        return Err(Problem::not_supported(text).into());
-    }
     let mut meta = call.meta()?;
     conditional::expect(call, &collection, found.as_ref(), None, &mut meta)?;
-    let committed = collection.import(&key, &mut call.body, &meta)?;
+    let committed = call.store("db", &collection, &key, &meta)?;
     let answer = written::echo(&collection, &key, &committed)?;
     Ok(match found {
         Some(_) => answer,
@@ -137,7 +132,9 @@ fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) ->
     };
     let refused = |error: &dyn std::error::Error| Problem::refused(error);
     let value = Jsonb::parse(&text).map_err(|error| refused(&error))?;
-    let found = path.query(value.root(), PathOptions::default()).map_err(Problem::from)?;
+    let dates = anywhen::sql::Dates::default();
+    let options = PathOptions { datetimes: &dates, ..PathOptions::default() };
+    let found = path.query(value.root(), options).map_err(Problem::from)?;
     let first: usize = call.parsed("startResultSeqIndex")?.unwrap_or(0);
     let last: usize = call.parsed("endResultSeqIndex")?.unwrap_or(usize::MAX);
     const HEAD: &str = "{\"rest\":[";

@@ -17,7 +17,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anywhen::{Change, Csn, DocumentChange, Revision, RevisionInfo};
+use anywhen::{Change, Csn, DocumentChange, DocumentError, Revision, RevisionInfo};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
@@ -179,8 +179,16 @@ fn event(app: &App, filter: &Filter, change: &DocumentChange) -> Result<Option<S
     {
         return Ok(None);
     }
-    let history = found.history_range(key, *revision, *revision)?;
-    let known: Option<RevisionInfo<&str>> = history.get(0);
+    // Of a document that was erased meanwhile nobody is told more, and what was put in its place is another.
+    let history = match found.history_range(key, *revision, *revision) {
+        Err(DocumentError::NoDocument { .. }) => None,
+        history => Some(history?),
+    };
+    let known = history.as_ref().and_then(|history| history.get(0));
+    let known: Option<RevisionInfo<&str>> = known.filter(|known| known.csn == *csn);
+    if known.is_none() {
+        changes = None;
+    }
     let mut fields = BTreeMap::new();
     if let Some(known) = known {
         fields.insert("time", json!(anywhen::time::rfc3339(known.time_us)));

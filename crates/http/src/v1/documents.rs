@@ -70,7 +70,7 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     call.must(if found.is_some() { Right::Modify } else { Right::Create }, "collection")?;
     let mut meta = call.meta()?;
     conditional::expect(call, &collection, found.as_ref(), None, &mut meta)?;
-    let done = collection.import(&key, &mut call.body, &meta)?;
+    let done = call.store("collection", &collection, &key, &meta)?;
     let answer = written::committed(&collection, &key, &done)?;
     Ok(match found {
         Some(_) => answer,

@@ -7,15 +7,19 @@
 //!       /node/history  /node/version                 nodes         its values over time
 //!       /versions  /versions/{revision}  /range      versions      what was when
 //!       /diff  /revert  /blame  /paths  /hash        versions
+//!   /v1/transactions                                 transactions  many documents at once
 //!   /v1/changes                                      changes       what happens, as it happens
 //!   /v1/sql                                          sql
 //! ```
 
 mod changes;
 mod collections;
+mod deadline;
 mod documents;
+mod edits;
 mod nodes;
 mod sql;
+mod transactions;
 mod versions;
 
 use crate::answer::{JSON, NDJSON};
@@ -38,6 +42,8 @@ const COMMIT: &[Parameter] = &[
     may("message", Form::Text, "Why; or the header Anywhen-Message"),
     may("authored", Form::Time, "When it was made where it comes from"),
 ];
+const REPLACE: &[Parameter] =
+    &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Number, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
@@ -124,6 +130,9 @@ const FOLLOW: &[Parameter] = &[
     may("until", Form::Number, "End with this commit; without it the stream has no end"),
 ];
 
+const LIMIT: &[Parameter] =
+    &[may("timeout", Form::Number, "Cancel it after so many milliseconds: the answer is 504")];
+
 const DONE: &[Gives] = &[gives(200, Some(JSON), "The revision that it made")];
 const PUT_DONE: &[Gives] = &[
     gives(201, Some(JSON), "The document was created"),
@@ -138,6 +147,8 @@ const CREATED: &[Gives] =
     &[gives(201, Some(JSON), "It was created"), gives(200, Some(JSON), "It was there already")];
 
 const OPTIONS: &str = r#"{"history":"forever","hashes":false,"path_summary":false}"#;
+const TRANSACTION: &str =
+    r#"{"operations":[{"op":"put","collection":"c","key":"new","value":{"n":1}}]}"#;
 const C: &str = "/v1/collections/{collection}";
 
 macro_rules! of {
@@ -208,7 +219,7 @@ pub(crate) const ROUTES: &[Route] = &[
         .needs(Needs::Somebody)
         .takes(Takes::Document)
         .gives(PUT_DONE)
-        .with(&[COMMIT]),
+        .with(&[REPLACE, COMMIT]),
     Route::new(
         "PATCH",
         of!(""),
@@ -381,6 +392,17 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .with(&[MOMENT, NODE]),
     Route::new(
+        "POST",
+        "/v1/transactions",
+        "runTransaction",
+        "Change many documents, in any collections, as one commit or not at all",
+        Run::Long(transactions::run),
+    )
+    .needs(Needs::Somebody)
+    .takes_json(TRANSACTION)
+    .gives(&[gives(200, Some(JSON), "The commit, and the revision that each document has")])
+    .with(&[COMMIT]),
+    Route::new(
         "GET",
         "/v1/changes",
         "followChanges",
@@ -396,5 +418,6 @@ pub(crate) const ROUTES: &[Route] = &[
         .gives(&[
             gives(200, Some(JSON), "The rows"),
             gives(200, Some(NDJSON), "The rows, a line each"),
-        ]),
+        ])
+        .with(&[LIMIT]),
 ];

@@ -1,6 +1,6 @@
 //! Nodes: one of a document, by path or by key; its values over time; changes of it.
 
-use anywhen::{NodeRef, NodeVersion, Nodes, Place, Revision, TimeAxis, type_name};
+use anywhen::{NodeKey, NodeRef, NodeVersion, Nodes, Revision, TimeAxis, type_name};
 use axum::http::StatusCode;
 use serde_json::json;
 
@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::problem::{Problem, Result};
 
 use super::documents::changed;
+use super::edits::{Change, Spot};
 
 /// `GET .../node`
 pub(super) fn get(call: &mut Call) -> Result<Answer> {
@@ -37,49 +38,37 @@ pub(super) fn get(call: &mut Call) -> Result<Answer> {
     Ok(Answer::json(out))
 }
 
+/// Changes the node of a request; also gives the key of the node that is new, or holds the value.
+fn edited(call: &Call, node: &NodeRef, change: &Change) -> Result<(Answer, Option<NodeKey>)> {
+    let mut made = None;
+    let answer = changed(call, |collection, key, meta| {
+        let (done, key) = collection.edit_with(key, meta, |edit| change.apply(edit, node))?;
+        made = key;
+        Ok(done)
+    })?;
+    Ok((answer, made))
+}
+
 /// `PUT .../node`
 pub(super) fn set(call: &mut Call) -> Result<Answer> {
     let (node, value) = (call.wanted_node()?, call.json()?.to_json());
-    changed(call, |collection, key, meta| {
-        Ok(collection.edit_with(key, meta, |edit| edit.set(&node, &value))?.0)
-    })
+    Ok(edited(call, &node, &Change::Set(value))?.0)
 }
 
 /// Where the parameters `at` and `name` say that a node goes.
-fn place<'c>(call: &'c Call) -> Result<Place<'c>, Problem> {
-    Ok(match (call.text("at").unwrap_or("last"), call.text("name")) {
-        ("last", None) => Place::LastChild,
-        ("last", Some(name)) => Place::Field(name),
-        ("first", None) => Place::FirstChild,
-        ("before", None) => Place::Before,
-        ("before", Some(name)) => Place::FieldBefore(name),
-        ("after", None) => Place::After,
-        ("after", Some(name)) => Place::FieldAfter(name),
-        ("first", Some(_)) => {
-            let text = "a field goes last, or before or after another";
-            return Err(Problem::bad(text));
-        }
-        (other, _) => {
-            return Err(Problem::bad(format!(
-                "at={other:?} is none of first, last, before, after"
-            )));
-        }
-    })
+fn spot(call: &Call) -> Result<Spot, Problem> {
+    Spot::new(call.text("at"), call.text("name"))
 }
 
 /// `POST .../node`
 pub(super) fn insert(call: &mut Call) -> Result<Answer> {
     let (node, value) = (call.wanted_node()?, call.json()?.to_json());
-    let mut made = 0;
-    let place = place(call)?;
-    let answer = changed(call, |collection, key, meta| {
-        let (done, key) =
-            collection.edit_with(key, meta, |edit| edit.insert(&node, place, &value))?;
-        made = key.0;
-        Ok(done)
-    })?;
+    let (answer, made) = edited(call, &node, &Change::Insert(spot(call)?, value))?;
     let answer = answer.status(StatusCode::CREATED);
-    Ok(with(answer, "node_key", made))
+    Ok(match made {
+        Some(NodeKey(key)) => with(answer, "node_key", key),
+        None => answer,
+    })
 }
 
 /// The same answer with one field more.
@@ -96,9 +85,7 @@ fn with(mut answer: Answer, name: &str, value: u64) -> Answer {
 /// `DELETE .../node`
 pub(super) fn remove(call: &mut Call) -> Result<Answer> {
     let node = call.wanted_node()?;
-    changed(call, |collection, key, meta| {
-        Ok(collection.edit_with(key, meta, |edit| edit.remove(&node))?.0)
-    })
+    Ok(edited(call, &node, &Change::Remove)?.0)
 }
 
 /// `POST .../node/move`
@@ -106,28 +93,13 @@ pub(super) fn transfer(call: &mut Call) -> Result<Answer> {
     let node = call.wanted_node()?;
     let missing = || Problem::bad("where it goes is wanted: to_path or to_node_key");
     let to = call.node_by("to_path", "to_node_key")?.ok_or_else(missing)?;
-    let place = place(call)?;
-    changed(call, |collection, key, meta| {
-        Ok(collection.edit_with(key, meta, |edit| edit.move_to(&node, &to, place))?.0)
-    })
+    Ok(edited(call, &node, &Change::Move(to, spot(call)?))?.0)
 }
 
 /// `POST .../node/rename`
 pub(super) fn rename(call: &mut Call) -> Result<Answer> {
-    let (node, name): (NodeRef, String) = (call.wanted_node()?, call.wanted("name")?);
-    changed(call, |collection, key, meta| {
-        let renamed = collection.edit_with(key, meta, |edit| {
-            let found = edit.find(&node)?;
-            if let Some(found) = found
-                && edit.nodes().expect(found)?.name.is_none()
-            {
-                let text = "only a field of an object has a name";
-                return Err(anywhen::DocumentError::BadEdit(text.into()));
-            }
-            edit.rename(&node, &name)
-        });
-        Ok(renamed?.0)
-    })
+    let (node, name) = (call.wanted_node()?, call.wanted("name")?);
+    Ok(edited(call, &node, &Change::Rename(name))?.0)
 }
 
 /// A value of a node, as it is told.

@@ -7,11 +7,12 @@
 //! ```
 //!
 //! Truth values, numbers and JSON are themselves; all else is the text that PostgreSQL shows. Errors
-//! tell their code. Whoever runs SQL may do everything: it wants all rights in all collections.
+//! tell their code; a statement whose time is over is cancelled (504). Whoever runs SQL may do everything: it wants all rights in all collections.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use anywhen::sql::{Column, Connection, Type, type_name};
 use axum::http::StatusCode;
@@ -24,6 +25,8 @@ use crate::answer::{Answer, Content, NDJSON, Pieces};
 use crate::auth::Right;
 use crate::call::Call;
 use crate::problem::{Problem, Result};
+
+use super::deadline::Deadline;
 
 /// Bytes of rows that are held for an answer in one piece.
 const WHOLE_BYTES_MAX: usize = 256 << 20;
@@ -41,12 +44,24 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
         Some(list) if list.kind() == Kind::Array => list.children().map(parameter).collect(),
         Some(_) => return Err(Problem::bad("the parameters are an array").into()),
     };
+    let limit = limit(call)?;
     let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let connection = call.app.database.connect()?;
+    let deadline = limit.map(|limit| Deadline::set(limit, &connection));
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
-        true => lines(call, connection, text.into_owned(), parameters),
-        false => whole(connection, &text, &parameters),
+        true => lines(call, connection, deadline, text.into_owned(), parameters),
+        false => whole(connection, deadline.as_ref(), &text, &parameters),
     }
+}
+
+/// How long the statement may run: as the request says, and no longer than the server allows.
+fn limit(call: &Call) -> Result<Option<Duration>, Problem> {
+    let asked = match call.parsed("timeout")? {
+        Some(0) => return Err(Problem::bad("the parameter timeout is 1 millisecond at least")),
+        asked => asked.map(Duration::from_millis),
+    };
+    let allowed = call.app.options.limits.statement;
+    Ok(asked.into_iter().chain(allowed).min())
 }
 
 /// A parameter as PostgreSQL reads it.
@@ -77,10 +92,15 @@ fn write(column: &Column, text: Option<&str>, out: &mut String) {
     }
 }
 
-fn whole(mut connection: Connection, text: &str, parameters: &[Option<String>]) -> Result<Answer> {
+fn whole(
+    mut connection: Connection,
+    deadline: Option<&Deadline>,
+    text: &str,
+    parameters: &[Option<String>],
+) -> Result<Answer> {
     let mut rows = String::new();
     let mut is_too_long = false;
-    let (columns, tag) = connection.each(text, parameters, &mut |columns, values| {
+    let done = connection.each(text, parameters, &mut |columns, values| {
         rows.push_str(if rows.is_empty() { "[" } else { ",[" });
         for (at, (column, value)) in columns.iter().zip(values).enumerate() {
             if at > 0 {
@@ -91,7 +111,8 @@ fn whole(mut connection: Connection, text: &str, parameters: &[Option<String>]) 
         rows.push(']');
         is_too_long = rows.len() > WHOLE_BYTES_MAX;
         if is_too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    });
+    let (columns, tag) = done.map_err(|error| Deadline::problem(deadline, error))?;
     if is_too_long {
         let text = format!("the rows are more than {WHOLE_BYTES_MAX} bytes: ask for {NDJSON}");
         return Err(Problem::too_large(text).into());
@@ -113,6 +134,7 @@ fn described(column: &Column) -> String {
 fn lines(
     call: &Call,
     mut connection: Connection,
+    deadline: Option<Deadline>,
     text: String,
     parameters: Vec<Option<String>>,
 ) -> Result<Answer> {
@@ -149,9 +171,9 @@ fn lines(
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        let is_sent = match done.map_err(Problem::from) {
+        let is_sent = match done.map_err(|error| Deadline::problem(deadline.as_ref(), error)) {
             // That rows on their way were not all is told by the end of the stream.
-            Err(problem) if is_begun => to.fail(problem.detail()),
+            Err(problem) if is_begun => to.fail(std::io::Error::other(problem.detail().to_owned())),
             Err(problem) => begun.send(Err(problem)).is_ok(),
             Ok(_) => {
                 let is_waited_for = is_begun || begun.send(Ok(())).is_ok();

@@ -1,6 +1,6 @@
 //! Who is let in, and what they may do.
 
-use anywhen_http::{Auth, Jwt, Options, Rights, Server, TokenFile};
+use anywhen_http::{Auth, Jwt, KeySet, Options, Rights, Server, TokenFile};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
@@ -103,7 +103,7 @@ fn json_web_tokens() {
     std::fs::write(&path, keys.to_string()).expect("a file");
     let world = World::with(|options| {
         let (issuer, audience) = (Some("us".to_owned()), Some("anywhen".to_owned()));
-        options.auth.jwt = Some(Jwt { keys: path, issuer, audience });
+        options.auth.jwt = Some(Jwt { keys: KeySet::File(path), issuer, audience });
     });
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("now");
     let now = now.as_secs();

@@ -4,17 +4,27 @@
 //!   scripts/*.txt   requests out, answers in     scripts.rs runs them, world.rs speaks HTTP/1.1
 //!   described       every operation of the description, called
 //!   entrance        tokens, JSON web tokens, rights, addresses
+//!   signers         keys of tokens at an address
+//!   preconditions   nobody changes what they have not seen
+//!   together        many documents as one commit
+//!   statements      limits of SQL
 //!   following       changes as they happen
 //!   streams         large documents, compression, limits
 //!   transport       HTTP/2, TLS, shutting down
+//!   fuzzed          random requests made from the description
 //!   nonsense        random requests: never a 5xx
 //! ```
 
 mod described;
 mod entrance;
 mod following;
+mod fuzzed;
 mod nonsense;
+mod preconditions;
 mod scripts;
+mod signers;
+mod statements;
 mod streams;
+mod together;
 mod transport;
 mod world;

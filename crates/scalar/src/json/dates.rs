@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use ::json::jsonb::pathlang::{Datetime, DatetimeKind, DatetimeMethod, Datetimes, PathError};
 use types::format::DateTemplate;
 use types::time::{Date, Time, TimeTz, Timestamp, TimestampTz};
-use types::{Coercion, Context, Datum, Error, Modifier, SqlState, Type};
+use types::{Coercion, Context, Datum, Error, Modifier, SqlState, Style, Type};
 
 /// What a path knows of dates and times.
 pub(crate) struct Calendar<'a> {
@@ -24,6 +24,27 @@ pub(crate) struct Calendar<'a> {
     pub context: &'a Context<'a>,
     /// True where the time zone may be used.
     pub use_zone: bool,
+}
+
+/// What paths know of dates and times outside of a session: everything but its time zone, and what would
+/// have to know that is refused, as `jsonb_path_query` refuses it.
+#[derive(Default)]
+pub struct Dates(Style);
+
+impl Dates {
+    fn with<T>(&self, run: impl FnOnce(&Calendar<'_>) -> T) -> T {
+        run(&Calendar { context: &Context::new(&self.0), use_zone: false })
+    }
+}
+
+impl Datetimes for Dates {
+    fn read(&self, text: &str, method: DatetimeMethod<'_>) -> Result<Datetime, PathError> {
+        self.with(|calendar| calendar.read(text, method))
+    }
+
+    fn compare(&self, left: &Datetime, right: &Datetime) -> Result<Option<Ordering>, PathError> {
+        self.with(|calendar| calendar.compare(left, right))
+    }
 }
 
 /// A moment, and the offset that it is shown with.

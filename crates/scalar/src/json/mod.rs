@@ -19,6 +19,7 @@ pub(crate) mod populate;
 
 use ::json::jsonb::Jsonb;
 use ::json::written::{self, Path, Written};
+pub use dates::Dates;
 pub use path::{Needs, path_needs};
 use types::{ArrayRef, Context, Datum, DatumRef, Repr, Result, Type};
 

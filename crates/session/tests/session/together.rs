@@ -130,6 +130,46 @@ fn a_secret_cancels() {
     run(&mut session, "select 1").expect("the session goes on");
 }
 
+/// Whoever waits for the lock of a row or a table can be cancelled there, by its secret and by its own
+/// `statement_timeout`; that waited until the other had ended.
+#[test]
+fn who_waits_for_a_lock_is_cancelled() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "create table t (id int primary key, n int)").expect("a table");
+    run(&mut one, "insert into t values (1, 0)").expect("a row");
+    run(&mut one, "begin").expect("it begins");
+    run(&mut one, "update t set n = 1").expect("it updates");
+    for (text, timeout, why) in [
+        ("update t set n = 2", "0", "user request"),
+        ("lock table t in access exclusive mode", "0", "user request"),
+        ("update t set n = 2", "30ms", "statement timeout"),
+    ] {
+        run(&mut other, "begin").expect("it begins");
+        run(&mut other, &format!("set local statement_timeout = '{timeout}'")).expect("it sets");
+        let (process, secret) = (other.process_id(), other.secret().to_vec());
+        let (refused, back) = std::thread::scope(|scope| {
+            let waits = scope.spawn(move || (run(&mut other, text), other));
+            while !waits.is_finished() {
+                match timeout {
+                    "0" => instance.cancel(process, &secret),
+                    _ => instance.watch(),
+                }
+                // The clock goes on as it is looked at.
+                std::thread::yield_now();
+            }
+            waits.join().expect("it ends")
+        });
+        other = back;
+        let refused = refused.expect_err("the row is locked");
+        assert_eq!(refused.state().code(), "57014", "{text}");
+        assert_eq!(refused.message(), format!("canceling statement due to {why}"), "{text}");
+        run(&mut other, "rollback").expect("it goes back");
+    }
+    run(&mut one, "commit").expect("it commits");
+    run(&mut other, "update t set n = 3").expect("nobody is in its way");
+}
+
 /// A role without rights is refused what it may not do; `SET ROLE` and `RESET ROLE` go there and back.
 #[test]
 fn roles_come_and_go() {

@@ -1,0 +1,103 @@
+//! Documents that begin anew: what was before is nowhere, at no moment, however long it was.
+
+use crate::world::World;
+use document::{CollectionOptions, DocumentError, Meta, Revision};
+use json::Tape;
+use vfs::{OpenMode, Vfs};
+
+const SECRET: &str = "a word that stands nowhere else";
+
+fn tape(json: &str) -> Tape {
+    Tape::parse(json).expect("parses")
+}
+
+/// A document of several chunks, with more revisions than one page of their list has.
+fn grown(options: CollectionOptions) -> World {
+    let world = World::with(1, options);
+    let list = vec!["7"; 600].join(",");
+    world
+        .docs
+        .put("d", format!("{{\"n\":0,\"secret\":\"{SECRET}\",\"list\":[{list}]}}"))
+        .expect("puts");
+    for n in 1..=1_100 {
+        world.docs.edit("d", |edit| edit.set("$.n", n.to_string())).expect("edits");
+    }
+    world.docs.put("other", "[1]").expect("puts");
+    world
+}
+
+/// Looks at the document from all sides: it has one revision, `[true]`.
+fn begins_anew(world: &World) {
+    let now = world.docs.get("d").expect("reads").expect("it is there");
+    assert_eq!((now.to_json().expect("writes").as_str(), now.revision()), ("[true]", Revision(1)));
+    let history = world.docs.history("d", 9).expect("reads");
+    let csn = history.get(0).expect("one").csn;
+    assert_eq!(history.len(), 1);
+    for past in [1, 2, 1_101, csn.0 - 1].into_iter().filter(|past| *past < csn.0) {
+        let then = world.docs.at(store::Csn(past)).get("d").expect("reads");
+        assert!(then.is_none(), "at commit {past}");
+    }
+    assert!(world.docs.at(Revision(2)).get("d").is_err());
+    assert!(world.docs.node_history("d", "$.secret").is_err());
+    let (told, is_all) = world.docs.changes(store::Csn(0), csn).expect("reads");
+    let of_it: Vec<u64> =
+        told.iter().filter(|told| told.key == "d").map(|told| told.revision.0).collect();
+    assert_eq!((of_it, is_all), (vec![1], true));
+    assert_eq!(world.docs.len().expect("counts"), 2);
+}
+
+/// With and without digests and path summaries, from memory and from files, and after compaction; then
+/// no file has the word that it had.
+#[test]
+fn what_is_replaced_never_was() {
+    for with in [false, true] {
+        let options =
+            CollectionOptions { hashes: with, path_summary: with, ..CollectionOptions::default() };
+        let mut world = grown(options);
+        world.flush();
+        let meta = Meta::new("ada", "anew");
+        let done = world.docs.replace("d", &tape("[true]"), &meta).expect("replaces");
+        assert_eq!((done.revision, done.changed), (Revision(1), true));
+        begins_anew(&world);
+        world = world.reopen();
+        begins_anew(&world);
+        world.compact();
+        begins_anew(&world);
+        world.documents.engine().scrub().expect("scrubs");
+        begins_anew(&world);
+        for (path, length) in world.disk.files() {
+            let mut bytes = vec![0; length as usize];
+            let file = world.disk.open(&path, OpenMode::Read).expect("opens");
+            file.read_exact_at(&mut bytes, 0).expect("reads");
+            let has_it = bytes.windows(SECRET.len()).any(|found| found == SECRET.as_bytes());
+            assert!(!has_it, "{}", path.display());
+        }
+        world.docs.edit("d", |edit| edit.set("$[0]", "false")).expect("it goes on");
+        let diff = world.docs.diff("d", Revision(1), Revision(2)).expect("reads");
+        assert_eq!(diff.changes.len(), 1);
+        if with {
+            let summary = world.docs.path_summary("d", Revision(2)).expect("reads");
+            assert_eq!(summary.expect("it was there").len(), 1);
+        }
+    }
+}
+
+/// Replaced by an equal value it begins anew as well; one that was removed, one that never was; and not
+/// where it is at another revision than whoever replaces it thinks.
+#[test]
+fn whatever_was_there_before() {
+    let world = World::new(1, false);
+    let replace = |key: &str, only_at: Option<u64>| {
+        let meta = Meta { only_at: only_at.map(Revision), ..Meta::default() };
+        world.docs.replace(key, &tape("[true]"), &meta)
+    };
+    for _ in 0..2 {
+        replace("d", None).expect("replaces");
+        replace("other", None).expect("replaces");
+        begins_anew(&world);
+    }
+    world.docs.remove("d").expect("removes");
+    assert!(matches!(replace("d", Some(2)), Err(DocumentError::Stale { .. })));
+    replace("d", Some(0)).expect("there is no document");
+    begins_anew(&world);
+}

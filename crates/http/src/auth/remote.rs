@@ -1,0 +1,258 @@
+//! Keys at an address: fetched when the server starts, kept new, and fetched once more where a token names
+//! one that is not among them, because its signer has begun to use another.
+//!
+//! ```text
+//!   start ──fetch──> keys ──as long as Cache-Control says, or an hour──> fetch ──> ...
+//!                      │ a token names a key that is not known: fetch, once a minute at most
+//!                      │ no answer, or no keys in it: what was there holds, and a minute later again
+//! ```
+//!
+//! Whoever says what the keys are decides who may come in: without TLS only this machine is asked.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::header::{ACCEPT, CACHE_CONTROL, HOST, HeaderMap};
+use axum::http::{Request, Uri};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use parking_lot::RwLock;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
+
+use super::keys::{Named, read};
+
+/// How long keys are good where nothing is said.
+const HOUR: Duration = Duration::from_secs(3_600);
+/// The shortest time between two fetches: after one that failed, after one for an unknown key, and where
+/// the address would be asked all the time.
+const PAUSE: Duration = Duration::from_secs(60);
+/// The longest time between two fetches, whatever is said.
+const DAY: Duration = Duration::from_secs(86_400);
+/// An answer that takes longer is none.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Sets of keys are not longer than this.
+const BYTES_MAX: usize = 1 << 20;
+
+/// Keys at an address.
+pub(super) struct Remote {
+    uri: Uri,
+    /// The name and port of whoever is asked.
+    place: (String, u16),
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    keys: RwLock<Arc<Vec<Named>>>,
+    /// Held by whoever fetches: when that was done for an unknown key.
+    renewed: Mutex<Option<Instant>>,
+}
+
+impl Remote {
+    /// # Errors
+    /// Where the address is none that may be asked, or the certificates cannot be read.
+    pub(super) fn new(url: &str, authorities: Option<&Path>) -> io::Result<Self> {
+        let wrong = |what: &str| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("keys at {url:?}: {what}"))
+        };
+        let uri: Uri = url.parse().map_err(|_| wrong("it is no address"))?;
+        let host = uri.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let (port, tls) = match uri.scheme_str() {
+            Some("https") => {
+                let name = ServerName::try_from(host.clone());
+                let name = name.map_err(|_| wrong("it names no host"))?;
+                (443, Some((TlsConnector::from(Arc::new(trusting(authorities)?)), name)))
+            }
+            Some("http") if is_here(&host) => (80, None),
+            Some("http") => return Err(wrong("without TLS only this machine is asked: https://")),
+            _ => return Err(wrong("it begins with https://")),
+        };
+        let place = (host, uri.port_u16().unwrap_or(port));
+        let keys = RwLock::default();
+        Ok(Remote { uri, place, tls, keys, renewed: Mutex::new(None) })
+    }
+
+    /// The keys as they are known; none before the first came.
+    pub(super) fn keys(&self) -> Arc<Vec<Named>> {
+        Arc::clone(&self.keys.read())
+    }
+
+    /// Keeps the keys new, for ever.
+    pub(super) async fn keep(&self) {
+        loop {
+            let turn = self.renewed.lock().await;
+            let pause = self.fetch().await.unwrap_or(PAUSE);
+            drop(turn);
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Fetches the keys, because one is not among `known`; not where that was done less than a minute
+    /// ago, or others have come meanwhile.
+    pub(super) async fn renew(&self, known: &Arc<Vec<Named>>) {
+        let mut renewed = self.renewed.lock().await;
+        let is_new = !Arc::ptr_eq(known, &self.keys());
+        if is_new || renewed.is_some_and(|last| last.elapsed() < PAUSE) {
+            return;
+        }
+        *renewed = Some(Instant::now());
+        // What went wrong stands in the log; the token is not known then.
+        let _ = self.fetch().await;
+    }
+
+    /// Fetches the keys; gives for how long they are good.
+    ///
+    /// # Errors
+    /// Where nobody answers, or with something else; what was known holds then.
+    pub(super) async fn fetch(&self) -> io::Result<Duration> {
+        let asked = match tokio::time::timeout(PATIENCE, self.ask()).await {
+            Ok(asked) => asked,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        };
+        let named = |error: io::Error| {
+            let error = io::Error::new(error.kind(), format!("keys at {}: {error}", self.uri));
+            tracing::error!("{error}");
+            error
+        };
+        let (keys, pause) = asked.map_err(named)?;
+        *self.keys.write() = Arc::new(keys);
+        Ok(pause)
+    }
+
+    async fn ask(&self) -> io::Result<(Vec<Named>, Duration)> {
+        let (host, port) = &self.place;
+        let stream = TcpStream::connect((host.as_str(), *port)).await?;
+        match &self.tls {
+            None => self.converse(stream).await,
+            Some((tls, name)) => self.converse(tls.connect(name.clone(), stream).await?).await,
+        }
+    }
+
+    async fn converse(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) -> io::Result<(Vec<Named>, Duration)> {
+        let host = self.uri.authority().map_or("", |authority| authority.as_str());
+        let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
+        let request = Request::get(path)
+            .header(HOST, host)
+            .header(ACCEPT, "application/jwk-set+json, application/json")
+            .body(Empty::<Bytes>::new())
+            .map_err(io::Error::other)?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        // It ends when the sender is dropped; what goes wrong is told to the sender.
+        tokio::spawn(connection);
+        let answer = sender.send_request(request).await.map_err(io::Error::other)?;
+        if !answer.status().is_success() {
+            return Err(io::Error::other(format!("the answer is {}", answer.status())));
+        }
+        let pause = good_for(answer.headers());
+        let body = Limited::new(answer.into_body(), BYTES_MAX).collect().await;
+        Ok((read(&body.map_err(io::Error::other)?.to_bytes())?, pause))
+    }
+}
+
+/// True for the names of this machine.
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+}
+
+/// How long an answer says that it is good.
+fn good_for(headers: &HeaderMap) -> Duration {
+    let text = headers.get(CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut age = HOUR;
+    for word in text.split(',').map(str::trim) {
+        match word.split_once('=') {
+            Some((name, seconds)) if name.eq_ignore_ascii_case("max-age") => {
+                age = seconds.trim_matches('"').parse().map_or(age, Duration::from_secs);
+            }
+            None if ["no-store", "no-cache"].iter().any(|no| word.eq_ignore_ascii_case(no)) => {
+                return PAUSE;
+            }
+            _ => {}
+        }
+    }
+    age.clamp(PAUSE, DAY)
+}
+
+/// TLS that trusts the certificates in a file, or those that the system trusts.
+fn trusting(authorities: Option<&Path>) -> io::Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        Some(path) => {
+            let wrong = |error: &dyn std::fmt::Display| {
+                io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
+            };
+            let text = std::fs::read(path).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })?;
+            for certificate in CertificateDer::pem_slice_iter(&text) {
+                let certificate = certificate.map_err(|error| wrong(&error))?;
+                roots.add(certificate).map_err(|error| wrong(&error))?;
+            }
+            if roots.is_empty() {
+                return Err(wrong(&"there is no certificate in it"));
+            }
+        }
+        None => {
+            // Some that cannot be read are no reason not to use the others.
+            let known = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(known.certs);
+            if roots.is_empty() {
+                let text = "the system trusts no certificates: name a file of those who may vouch";
+                return Err(io::Error::new(io::ErrorKind::NotFound, text));
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long keys are good follows from what is said, within bounds.
+    #[test]
+    fn as_long_as_is_said() {
+        for (text, seconds) in [
+            ("", 3_600),
+            ("public, max-age=7200", 7_200),
+            ("Max-Age=\"300\"", 300),
+            ("max-age=1", 60),
+            ("max-age=99999999", 86_400),
+            ("max-age=soon", 3_600),
+            ("no-store", 60),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(CACHE_CONTROL, text.parse().expect("a header"));
+            assert_eq!(good_for(&headers), Duration::from_secs(seconds), "{text}");
+        }
+        assert_eq!(good_for(&HeaderMap::new()), HOUR);
+    }
+
+    /// Without TLS nobody but this machine is believed.
+    #[test]
+    fn whom_it_asks() {
+        let refused = |url: &str| Remote::new(url, None).err().expect("it is refused").to_string();
+        assert!(refused("http://example.org/keys").contains("https://"));
+        assert!(refused("ftp://example.org/keys").contains("https://"));
+        assert!(refused("keys.json").contains("https://"));
+        assert!(refused("not an address").contains("no address"));
+        for url in ["http://127.0.0.1:1/keys", "http://localhost/", "http://[::1]:1/keys"] {
+            assert!(Remote::new(url, None).is_ok(), "{url}");
+        }
+    }
+}
