@@ -27,13 +27,16 @@ pub struct Machine {
     pub date: String,
     /// Both sides ran under real-time priority.
     pub realtime: bool,
+    /// Both sides were preferred to other programs, among themselves as ever.
+    #[serde(default)]
+    pub preferred: bool,
     /// Load average over one minute just before the run: above about 0.5, others were at work.
     pub load: f64,
 }
 
 impl Machine {
     /// Looks at the machine; `work` is the folder whose disk is measured.
-    pub fn look(work: &Path, realtime: bool) -> Result<Machine> {
+    pub fn look(work: &Path, priority: Option<Priority>) -> Result<Machine> {
         let (kind, device) =
             mount_of(&fs::read_to_string("/proc/self/mountinfo")?, &work.canonicalize()?);
         Ok(Machine {
@@ -46,7 +49,8 @@ impl Machine {
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
                 .map_or_else(|_| "unknown".into(), |s| s.trim().into()),
             date: utc(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs()),
-            realtime,
+            realtime: priority == Some(Priority::RealTime),
+            preferred: priority == Some(Priority::Preferred),
             load: load(),
         })
     }
@@ -65,15 +69,48 @@ pub fn refuse_memory_disk(work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts this process, and what it starts from now on, under real-time priority 5, if that is allowed.
-pub fn take_realtime_priority() -> bool {
-    let pid = std::process::id().to_string();
-    Command::new("chrt")
-        .args(["--rr", "--pid", "5", &pid])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+/// How this process, and what it starts, come before other programs of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// Real-time priority 5. Threads that want a core that another of them has wait for as long as that
+    /// goes on, up to 100 ms: for suites that do not have more threads at work than there are cores.
+    RealTime,
+    /// The highest of the ordinary ones (nice -20): who of them runs is decided as it is without.
+    Preferred,
+}
+
+impl Priority {
+    /// Takes it from now on, if that is allowed.
+    pub fn take(self) -> Option<Priority> {
+        let pid = std::process::id().to_string();
+        let (program, arguments) = match self {
+            Priority::RealTime => ("chrt", ["--rr", "--pid", "5", &pid]),
+            Priority::Preferred => ("renice", ["--priority", "-20", "--pid", &pid]),
+        };
+        if self == Priority::Preferred {
+            autogroup("-20");
+        }
+        let status = Command::new(program)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success()).then_some(self)
+    }
+
+    /// Gives back what was taken for more than this process.
+    pub fn give_back(self) {
+        if self == Priority::Preferred {
+            autogroup("0");
+        }
+    }
+}
+
+/// Where the kernel deals out time to sessions first, and to the processes of a session then, the session
+/// must be preferred as well. It outlives this process.
+fn autogroup(nice: &str) {
+    // Kernels without such groups have no such file, and need none.
+    let _ = fs::write("/proc/self/autogroup", nice);
 }
 
 /// The most memory that this process has held at one time, in bytes.

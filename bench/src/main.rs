@@ -27,7 +27,7 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use floor::Floor;
-use machine::Machine;
+use machine::{Machine, Priority};
 use report::{Report, median, number};
 use suite::Context;
 
@@ -52,6 +52,8 @@ enum Command {
     History(Options),
     /// Seven workloads by PostgreSQL's protocol, at 1, 4 and 32 connections; pgbench
     Pgwire(Options),
+    /// Part of a document over HTTP, by 1 to 32 clients, beside a writer, after 10,000 revisions
+    Rest(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -66,6 +68,12 @@ enum Command {
     /// Anywhen's SQL server, in a process of its own; it ends with its standard input
     #[command(hide = true)]
     Serve { folder: PathBuf },
+    /// Anywhen's HTTP server, likewise
+    #[command(hide = true)]
+    ServeHttp { folder: PathBuf },
+    /// The floor under it: a server that answers everything with the bytes of a file
+    #[command(hide = true)]
+    ServeBytes { file: PathBuf },
     /// Draw the pictures and fill the tables of docs/benchmarks.md from bench/results
     Plot,
 }
@@ -78,7 +86,7 @@ struct Options {
     /// Folder for the databases under test, on the disk to measure [default: bench/.cache]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
-    /// Do not ask for real-time priority
+    /// Do not ask for a priority above that of other programs
     #[arg(long)]
     no_realtime: bool,
 }
@@ -100,9 +108,16 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Versioned(options) => measure("versioned", &options, suite::versioned::run),
-        Command::History(options) => measure("history", &options, suite::history::run),
-        Command::Pgwire(options) => measure("pgwire", &options, suite::pgwire::run),
+        Command::Versioned(options) => {
+            measure("versioned", &options, Priority::RealTime, suite::versioned::run)
+        }
+        Command::History(options) => {
+            measure("history", &options, Priority::RealTime, suite::history::run)
+        }
+        Command::Pgwire(options) => {
+            measure("pgwire", &options, Priority::RealTime, suite::pgwire::run)
+        }
+        Command::Rest(options) => measure("rest", &options, Priority::Preferred, suite::rest::run),
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));
@@ -110,6 +125,8 @@ fn run(command: Command) -> Result<()> {
         }
         Command::ReadLarge { folder } => suite::read_large(&folder),
         Command::Serve { folder } => ours::serve(&folder),
+        Command::ServeHttp { folder } => ours::serve_http(&folder),
+        Command::ServeBytes { file } => suite::rest::serve_bytes(&file),
         Command::Plot => publish::all(&home()),
     }
 }
@@ -118,12 +135,13 @@ fn run(command: Command) -> Result<()> {
 fn measure(
     name: &str,
     options: &Options,
+    priority: Priority,
     suite: fn(&Context) -> Result<Vec<report::Row>>,
 ) -> Result<()> {
     let cache = home().join(".cache");
     let work = work_folder(options)?;
-    let realtime = !options.no_realtime && machine::take_realtime_priority();
-    let machine = Machine::look(&work, realtime)?;
+    let priority = Some(priority).filter(|_| !options.no_realtime).and_then(Priority::take);
+    let machine = Machine::look(&work, priority)?;
     let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed_precise} {wide_msg}")?;
     let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
         .with_style(style)
@@ -131,7 +149,9 @@ fn measure(
     let context =
         Context { cache: cache.clone(), work: work.clone(), quick: options.quick, progress };
 
-    let rows = suite(&context)?;
+    let rows = suite(&context);
+    priority.map(Priority::give_back);
+    let rows = rows?;
     context.progress.finish_and_clear();
     std::fs::remove_dir_all(&work)?;
 

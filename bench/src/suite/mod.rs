@@ -14,11 +14,16 @@ mod bulk;
 pub mod history;
 mod large;
 pub mod pgwire;
+pub mod rest;
+mod sample;
+mod statements;
 pub mod versioned;
 
 pub use large::read as read_large;
+pub use sample::Sample;
 
 use std::path::PathBuf;
+use std::sync::Barrier;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
@@ -95,6 +100,34 @@ pub fn per_second(count: u32, work: impl FnOnce() -> Result<()>) -> Result<f64> 
     let start = Instant::now();
     work()?;
     Ok(f64::from(count) / start.elapsed().as_secs_f64())
+}
+
+/// Each writer, on a thread of its own, commits `each` times; returns commits a second of all.
+pub fn together<W: Send>(
+    each: u32,
+    writers: &mut [W],
+    commit: impl Fn(&mut W) -> Result<()> + Sync,
+) -> Result<f64> {
+    let start_line = Barrier::new(writers.len() + 1);
+    let count = each * writers.len() as u32;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = writers
+            .iter_mut()
+            .map(|writer| {
+                let (start_line, commit) = (&start_line, &commit);
+                scope.spawn(move || {
+                    start_line.wait();
+                    (0..each).try_for_each(|_| commit(writer))
+                })
+            })
+            .collect();
+        start_line.wait();
+        let start = Instant::now();
+        for thread in threads {
+            thread.join().map_err(|_| "a writer panicked")??;
+        }
+        Ok(f64::from(count) / start.elapsed().as_secs_f64())
+    })
 }
 
 /// Fails the run, loudly, when two things that must be equal are not.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
-use super::{Context, bulk, must_equal};
+use super::{Context, Sample, bulk, must_equal};
 use crate::Result;
 use crate::document::Numbers;
 use crate::floor::SharedFloor;
@@ -26,7 +26,7 @@ use crate::ours::Server;
 use crate::peer::pgbench;
 use crate::peer::postgres::{NAME, Postgres};
 use crate::peer::wire::Wire;
-use crate::report::{Row, Target, median};
+use crate::report::{Row, Target};
 
 /// Rows of the tables that are read.
 const KEYS: i64 = 5_000;
@@ -196,30 +196,6 @@ fn operate(wire: &mut Wire, work: Work, protocol: Protocol, keys: &mut Keys<'_>)
             wire.simple("COMMIT")?;
             must_equal("snapshot read", answer.first.as_deref(), Some(VALUE))
         }
-    }
-}
-
-/// What a slice found.
-#[derive(Clone, Copy)]
-struct Sample {
-    p50_us: f64,
-    p99_us: f64,
-    rate: f64,
-}
-
-impl Sample {
-    fn of(mut micros: Vec<f64>, seconds: f64) -> Sample {
-        let rate = micros.len() as f64 / seconds;
-        micros.sort_by(f64::total_cmp);
-        let at = |share: f64| micros[((micros.len() - 1) as f64 * share) as usize];
-        Sample { p50_us: at(0.5), p99_us: at(0.99), rate }
-    }
-
-    /// The median of each figure.
-    fn median(samples: &[Sample]) -> Sample {
-        let of =
-            |figure: fn(&Sample) -> f64| median(&samples.iter().map(figure).collect::<Vec<f64>>());
-        Sample { p50_us: of(|s| s.p50_us), p99_us: of(|s| s.p99_us), rate: of(|s| s.rate) }
     }
 }
 

@@ -8,14 +8,14 @@
 //!  W3 list   times; authors and messages
 //!  W4 field  always changing, never changing, at each size
 //!  W6 diff   N/2 with N/2+1, at each size
+//!  W1 to W4 by SQL statement: `statements`
 //! ```
 //! Writers leave a [`Bed`], the same history in each database, from which the readers read.
 //! Every bed is cross-checked on both sides before any figure of it is believed.
 
-use std::sync::Barrier;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
-use super::{Context, micros_each, must_equal, per_second, race, warm_race};
+use super::{Context, micros_each, must_equal, per_second, race, statements, together, warm_race};
 use crate::Result;
 use crate::document::{LeafUpdate, Numbers, SIZES, Size, generate, item_count, leaf_update};
 use crate::floor::Floor;
@@ -30,7 +30,7 @@ const WRITERS: usize = 32;
 
 /// Runs the suite; returns its rows, W1 to W6.
 pub fn run(context: &Context) -> Result<Vec<Row>> {
-    let server = Postgres::start(&context.cache, &context.work)?;
+    let server = Postgres::start_listening(&context.cache, &context.work)?;
     let mut floor = Floor::create(&context.work)?;
     let mut rows = Vec::new();
     for size in SIZES {
@@ -52,6 +52,7 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     }
     write_leaves(context, &server, &mut floor, &mut rows)?;
     write_many(context, &server, &mut rows)?;
+    rows.extend(statements::rows(context, &server)?);
     rows.sort_by_key(|row| (row.id.as_bytes()[1], row.id.ends_with("-log")));
     Ok(rows)
 }
@@ -294,34 +295,6 @@ fn write_many(context: &Context, server: &Postgres, rows: &mut Vec<Row>) -> Resu
             .target("≥ 2 × PostgreSQL", Target::TimesPeer(2.0)),
     );
     Ok(())
-}
-
-/// Each writer, on a thread of its own, commits `each` times; returns commits a second of all.
-fn together<W: Send>(
-    each: u32,
-    writers: &mut [W],
-    commit: impl Fn(&mut W) -> Result<()> + Sync,
-) -> Result<f64> {
-    let start_line = Barrier::new(writers.len() + 1);
-    let count = each * writers.len() as u32;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = writers
-            .iter_mut()
-            .map(|writer| {
-                let (start_line, commit) = (&start_line, &commit);
-                scope.spawn(move || {
-                    start_line.wait();
-                    (0..each).try_for_each(|_| commit(writer))
-                })
-            })
-            .collect();
-        start_line.wait();
-        let start = Instant::now();
-        for thread in threads {
-            thread.join().map_err(|_| "a writer panicked")??;
-        }
-        Ok(f64::from(count) / start.elapsed().as_secs_f64())
-    })
 }
 
 /// W5: bytes a version after a checkpoint, and bytes of log written on the way.

@@ -228,6 +228,18 @@ fn reads(docs: &Collection, versions: u64, items: usize) {
         document.write_json(&mut out).expect("writes");
         black_box(&out);
     });
+    // Fifty objects of the array with all their fields: 251 nodes.
+    let mut part = document::Options::default();
+    (part.max_level, part.max_children) = (Some(4), Some(50));
+    part.metadata = document::Metadata::NodeKeyAndChildCount;
+    let start = docs.get("d").expect("reads").expect("is there").find("$.items").expect("finds");
+    part.start = start;
+    time("a part of now, with keys and counts", 2_000, || {
+        out.clear();
+        let document = docs.get("d").expect("reads").expect("is there");
+        document::write_part(document.tree(), &part, &mut out).expect("writes");
+        black_box(&out);
+    });
     time("timestamps of all versions", 200, || {
         drop(black_box(docs.timestamps("d").expect("reads")))
     });

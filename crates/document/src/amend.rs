@@ -14,7 +14,7 @@
 use crate::collection::Collection;
 use crate::edit::{Edit, Place};
 use crate::error::Damaged;
-use crate::tree::{Nodes, Tree};
+use crate::tree::Nodes;
 use crate::{NodeKey, Result};
 use json::Tape;
 use json::jsonb::{Jsonb, JsonbRef, Value};
@@ -37,20 +37,6 @@ impl Collection {
             let root = edit.nodes().root();
             amend(edit, root, old.root(), new.root())
         })
-    }
-}
-
-impl Tree {
-    /// The document as a value: its fields in the order of `jsonb`, its numbers as `jsonb` has them.
-    ///
-    /// # Errors
-    /// [`DocumentError::Value`](crate::DocumentError::Value) where a string has a NUL, which no `jsonb` can hold.
-    pub fn jsonb(&self) -> Result<Jsonb> {
-        let mut text = Vec::new();
-        self.write_json(&mut text)?;
-        let text =
-            std::str::from_utf8(&text).map_err(|_| Damaged::new("a text that is not UTF-8"))?;
-        Ok(Jsonb::parse(text)?)
     }
 }
 

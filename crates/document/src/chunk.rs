@@ -266,28 +266,16 @@ impl Chunk {
 
     /// The node at `slot`, unless it was removed or never was.
     pub fn node(&self, slot: usize) -> Option<Node<'_>> {
-        self.node_from(slot, &mut (0, 0))
-    }
-
-    /// [`node`](Chunk::node), for those who look at one after the other: `known` is a slot and where its
-    /// fragment starts, at first (0, 0), and afterwards those of this one.
-    pub fn node_from(&self, slot: usize, known: &mut (usize, usize)) -> Option<Node<'_>> {
         let image = self.image();
         if slot >= image.kinds.len() || image.kinds[slot] == 0 {
             return None;
         }
-        if known.0 > slot {
-            *known = (0, 0);
-        }
-        let start = known.1 + image.frags_len(known.0..slot);
-        *known = (slot, start);
-        let (name, text) = cut(
-            Kind::from_u8(image.kinds[slot])?,
-            image.name_len(slot),
-            &image.heap[start..start + image.frag_len(slot)],
-        );
+        let start = image.frag_start(slot);
+        let kind = Kind::from_u8(image.kinds[slot])?;
+        let (name, text) =
+            cut(kind, image.name_len(slot), &image.heap[start..start + image.frag_len(slot)]);
         let mut node = Node {
-            kind: Kind::from_u8(image.kinds[slot])?,
+            kind,
             up: image.up(slot),
             extent: image.extent(slot),
             count: image.count(slot),
@@ -303,8 +291,9 @@ impl Chunk {
         Some(node)
     }
 
+    /// The value laid over a slot, where there is one.
     #[inline]
-    fn patch(&self, slot: usize) -> Option<&Patch> {
+    pub(crate) fn patch(&self, slot: usize) -> Option<&Patch> {
         if self.patches.is_empty() {
             return None;
         }
@@ -507,6 +496,7 @@ pub(crate) fn put_prefix(out: &mut Vec<u8>, name: Option<&[u8]>) {
 }
 
 /// The name and the value's text of a fragment.
+#[inline]
 pub(crate) fn cut(kind: Kind, name_len: u16, frag: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let (prefix, value) = frag.split_at(prefix_len(name_len));
     let name = (name_len != NO_NAME).then(|| &prefix[2..prefix.len() - 2]);

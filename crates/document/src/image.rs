@@ -118,9 +118,8 @@ struct Column<'a> {
 
 #[inline(always)]
 fn word<const N: usize>(bytes: &[u8; N]) -> u64 {
-    let mut word = [0; 8];
-    word[..N].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
+    // One load, and no call of a function that copies so many bytes.
+    (0..N).fold(0, |word, at| word | (bytes[at] as u64) << (8 * at))
 }
 
 /// Numbers of `N` bytes each.

@@ -10,7 +10,7 @@
 //! A document is cut into *chunks* of 256 consecutive node keys ([`chunk`]); an edit is a small delta
 //! of the chunks it falls in ([`draft`]). A whole new value is turned into such edits by matching the
 //! two trees ([`matching`], [`rewrite`]). Reading any version is one image and the deltas since
-//! ([`tree`], [`serialize`]). The list of a document's revisions is kept in pages ([`revisions`]).
+//! ([`tree`], [`serialize`], [`part`]). The list of a document's revisions is kept in pages ([`revisions`]).
 //!
 //! # Words
 //! * *Revision*: 1, 2, 3 ... of one document, dense; each is one commit ([`store::Csn`]).
@@ -24,6 +24,7 @@ mod chunk;
 mod chunk_buf;
 mod codec;
 mod collection;
+mod cursor;
 mod delta;
 mod diff;
 mod draft;
@@ -39,6 +40,7 @@ mod key;
 mod listing;
 pub mod matching;
 mod order;
+mod part;
 mod paths;
 mod revert;
 mod revisions;
@@ -49,6 +51,7 @@ mod state;
 pub mod table;
 mod transaction;
 mod tree;
+mod value;
 mod within;
 mod working;
 
@@ -67,9 +70,9 @@ pub use hash::{digest, subtree as subtree_hash};
 pub use history::{BlameLine, NodeVersion};
 pub use key::KEY_BYTES_MAX;
 pub use listing::{History, HistoryIter, RevisionInfo};
+pub use part::{Metadata, Options, type_name, write_part};
 pub use paths::{PathClass, path_summary};
 pub use scan::Scalar;
-pub use serialize::{Metadata, Options, type_name, write_part};
 pub use table::{BadRetention, CollectionOptions, DocumentTable, Retention};
 pub use transaction::{DocumentSavepoint, DocumentTransaction};
 pub use tree::{DEPTH_MAX, Nodes, Tree};

@@ -163,6 +163,13 @@ impl Collection {
         self.listing(&state, from.0, to.0.min(state.revision.0))
     }
 
+    /// When a revision of a document was committed, in microseconds since 1970 UTC; `None` where it has no
+    /// such revision. Of a document that is in memory the newest ones are known without a look at the disk.
+    pub fn time_of(&self, key: &str, revision: Revision) -> Result<Option<u64>> {
+        let state = self.newest_state(&Prefix::new(key)?)?;
+        state.list.time(self.engine(), revision)
+    }
+
     /// What is known of one revision.
     pub(crate) fn info(&self, state: &State, revision: Revision) -> Result<RevisionInfo> {
         let found = self.listing(state, revision.0, revision.0)?;

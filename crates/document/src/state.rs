@@ -169,6 +169,15 @@ impl RevisionList {
         Ok(found.flatten())
     }
 
+    /// When a revision was committed, in microseconds since 1970 UTC.
+    pub fn time(&self, engine: &Engine, revision: Revision) -> Result<Option<u64>> {
+        let Some(index) = revision.0.checked_sub(1) else { return Ok(None) };
+        let found = self.with_page(engine, (index / PAGE) as u32, |timed| {
+            timed.times.get((index % PAGE) as usize).copied()
+        })?;
+        Ok(found.flatten())
+    }
+
     /// The newest revision at or before a commit, of those up to `newest`; 0 where there is none.
     pub fn at(&self, engine: &Engine, csn: Csn, newest: Revision) -> Result<Revision> {
         // By page first: the last page that begins at or before the commit.

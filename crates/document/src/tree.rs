@@ -19,6 +19,7 @@ use crate::chunk::{CHUNK_NODES, Chunk, Header, Node, Probe};
 use crate::error::{Damaged, DocumentError};
 use crate::order::Label;
 use crate::{NodeKey, Result};
+use json::jsonb::Jsonb;
 use json::{JsonPath, Kind, Step};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -48,6 +49,8 @@ pub struct Tree {
     positions: Option<Arc<Positions>>,
     /// Told of what is fetched, where the tree is kept in a cache.
     growth: Option<Arc<Growth>>,
+    /// The whole as a value, once it was asked for, where the tree is kept in a cache.
+    value: OnceLock<Jsonb>,
 }
 
 /// Bytes that what a cache keeps has taken up since the cache looked last.
@@ -136,14 +139,6 @@ impl Positions {
     }
 }
 
-/// Where the node lies that was looked at last.
-#[derive(Default)]
-pub(crate) struct Near {
-    chunk: u32,
-    /// A slot, and where its fragment starts.
-    start: (usize, usize),
-}
-
 impl Tree {
     /// A tree that starts from its chunk 0 and fetches the others.
     pub(crate) fn open(
@@ -158,7 +153,8 @@ impl Tree {
         chunks.resize_with(count, OnceLock::new);
         let source = (count > 1).then(source);
         let placed = OnceLock::new();
-        Ok(Tree { csn, header, chunks, source, placed, positions: None, growth: None })
+        let value = OnceLock::new();
+        Ok(Tree { csn, header, chunks, source, placed, positions: None, growth: None, value })
     }
 
     /// The tree before the first revision: no nodes, the first key to come.
@@ -172,6 +168,7 @@ impl Tree {
             placed: OnceLock::new(),
             positions: None,
             growth: None,
+            value: OnceLock::new(),
         }
     }
 
@@ -197,7 +194,8 @@ impl Tree {
         };
         let positions = self.positions.clone().filter(|_| same);
         let source = self.source.clone();
-        Ok(Tree { csn, header, chunks, source, placed, positions, growth: None })
+        let value = OnceLock::new();
+        Ok(Tree { csn, header, chunks, source, placed, positions, growth: None, value })
     }
 
     /// This tree, which is going to be kept: it remembers where its nodes stand, for itself and for
@@ -220,6 +218,18 @@ impl Tree {
     fn has_grown(&self, bytes: usize) {
         if let Some(growth) = &self.growth {
             growth.add(bytes);
+        }
+    }
+
+    /// The value that was kept.
+    pub(crate) fn kept_value(&self) -> Option<&Jsonb> {
+        self.value.get()
+    }
+
+    /// Keeps the value as long as the tree, where that is kept itself.
+    pub(crate) fn keep_value(&self, value: &Jsonb) {
+        if self.growth.is_some() && self.value.set(value.clone()).is_ok() {
+            self.has_grown(value.bytes().len());
         }
     }
 
@@ -246,15 +256,6 @@ impl Tree {
         };
         self.has_grown(chunk.as_ref().map_or(0, |chunk| chunk.bytes()));
         Ok(cell.get_or_init(|| chunk).as_ref())
-    }
-
-    /// The node with this key, for those who look at nodes in about the order of their keys.
-    pub(crate) fn node_near(&self, key: NodeKey, near: &mut Near) -> Result<Option<Node<'_>>> {
-        if near.chunk != key.chunk() {
-            *near = Near { chunk: key.chunk(), start: (0, 0) };
-        }
-        let chunk = self.chunk(key.chunk())?;
-        Ok(chunk.and_then(|chunk| chunk.node_from(key.slot(), &mut near.start)))
     }
 
     /// A chunk that is looked at once: it is not kept where it was not here before.
@@ -361,6 +362,7 @@ impl Tree {
         self.chunks.iter().map(|cell| chunk(cell) + size_of_val(cell)).sum::<usize>()
             + self.placed.get().map_or(0, |placed| placed.len() * PLACED_BYTES)
             + self.positions.as_ref().map_or(0, |positions| positions.bytes())
+            + self.value.get().map_or(0, |value| value.bytes().len())
             + size_of::<Tree>()
     }
 }

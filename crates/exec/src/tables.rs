@@ -53,6 +53,8 @@ pub struct KeyFacts {
     pub predicate: Option<Expr>,
     /// Where values are taken apart into items, how those of each part are. Such a key has no order.
     pub classes: Option<Vec<GinClass>>,
+    /// True where it has every version that rows ever had.
+    pub is_whole: bool,
 }
 
 /// A part of a key.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anywhen::{
     Collection, Committed, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision,
 };
+use axum::extract::RawPathParams;
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
 
@@ -28,9 +29,9 @@ pub(crate) struct Call {
     pub(crate) caller: Caller,
     pub(crate) headers: HeaderMap,
     /// The parts of the path that the route names.
-    pub(crate) path: Vec<(String, String)>,
+    pub(crate) path: RawPathParams,
     /// The parameters.
-    pub(crate) query: Vec<(String, String)>,
+    pub(crate) query: Vec<(&'static str, String)>,
     pub(crate) body: Input,
     /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
     pub(crate) is_short: bool,
@@ -39,13 +40,13 @@ pub(crate) struct Call {
 impl Call {
     /// A part of the path.
     pub(crate) fn part(&self, name: &str) -> &str {
-        let found = self.path.iter().find(|(known, _)| known == name);
+        let found = self.path.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, value)| value)
     }
 
     /// The text of a parameter.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.query.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
     /// A parameter that has a form.

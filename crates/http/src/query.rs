@@ -7,26 +7,24 @@ use crate::route::{Form, Parameter, Route};
 ///
 /// # Errors
 /// 400 where one is not UTF-8, is there twice, is none of the route's, or not of its form.
-pub(crate) fn read(text: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {
-    let mut found: Vec<(String, String)> = Vec::new();
+pub(crate) fn read(text: &str, route: &Route) -> Result<Vec<(&'static str, String)>, Problem> {
+    let mut found: Vec<(&'static str, String)> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(name)?, decode(value)?);
-        if !route.parameters().any(|known| known.name == name) {
+        let Some(parameter) = route.parameters().find(|known| known.name == name) else {
             let known: Vec<&str> = route.parameters().map(|known| known.name).collect();
             let known = match &known[..] {
                 [] => "there are none here".to_owned(),
                 known => format!("those here are {}", known.join(", ")),
             };
             return Err(Problem::bad(format!("there is no parameter {name:?}: {known}")));
-        }
-        if found.iter().any(|(known, _)| *known == name) {
+        };
+        if found.iter().any(|(known, _)| *known == parameter.name) {
             return Err(Problem::bad(format!("the parameter {name} is given twice")));
         }
-        if let Some(known) = route.parameters().find(|known| known.name == name) {
-            check(known, &value)?;
-        }
-        found.push((name, value));
+        check(parameter, &value)?;
+        found.push((parameter.name, value));
     }
     Ok(found)
 }

@@ -8,19 +8,25 @@
 //! A handler that is short runs on the thread of the connection as long as it finds what it needs in
 //! memory; all others, and those that find that they are not, run on threads that may wait.
 
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
+};
 use axum::http::{HeaderName, Method, Response, StatusCode};
+use axum::routing::future::RouteFuture;
 use axum::routing::{MethodFilter, on};
 use http_body::Body as _;
+use hyper::body::Incoming;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -39,8 +45,45 @@ pub(crate) fn routes() -> impl Iterator<Item = &'static Route> {
     [crate::service::ROUTES, crate::v1::ROUTES, crate::sirix::ROUTES].into_iter().flatten()
 }
 
+/// The operations, with answers compressed as a client likes them. Who wants none, as most programs, is
+/// spared the layer: it would look at every answer and put its body into one of its own.
+#[derive(Clone)]
+pub(crate) struct Service {
+    plain: Router,
+    compressing: Router,
+}
+
+impl Service {
+    /// The service of all operations.
+    pub(crate) fn new(app: &Arc<App>) -> Self {
+        let plain = router(app);
+        let compressing = plain.clone().layer(CompressionLayer::new());
+        Service { plain, compressing }
+    }
+}
+
+impl tower::Service<hyper::Request<Incoming>> for Service {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = RouteFuture<Infallible>;
+
+    fn poll_ready(
+        &mut self,
+        _context: &mut Context<'_>,
+    ) -> Poll<std::result::Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: hyper::Request<Incoming>) -> Self::Future {
+        match request.headers().contains_key(ACCEPT_ENCODING) {
+            true => self.compressing.call(request),
+            false => self.plain.call(request),
+        }
+    }
+}
+
 /// The router of all operations.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
     for route in routes() {
         let app = Arc::clone(app);
@@ -61,8 +104,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
             let text = format!("there is no {method} of {path}");
             let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, text);
             refuse(Arc::clone(&refused), problem, request)
-        })
-        .layer(CompressionLayer::new());
+        });
     if let Some(cors) = cors(&app.options.cors) {
         router = router.layer(cors);
     }
@@ -138,6 +180,9 @@ async fn answer(
         // What is now may be another thing in a moment: to be asked for again, by its tag.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
+    if !headers.contains_key(VARY) {
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    }
     app.metrics.answered(route.method, response.status().as_u16(), begun.elapsed());
     response
 }
@@ -152,9 +197,7 @@ async fn serve(
     if _place.is_err() {
         return Err(Problem::busy("too many requests at once").into());
     }
-    let parts = parts.map_err(|()| Problem::bad("the path is not percent-encoded UTF-8"))?;
-    let path: Vec<(String, String)> =
-        parts.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let path = parts.map_err(|()| Problem::bad("the path is not percent-encoded UTF-8"))?;
     let (head, body) = request.into_parts();
     app.guard.learn(&head.headers).await;
     let looked = look(app, route, &path, &head.headers, head.uri.query().unwrap_or_default());
@@ -215,10 +258,10 @@ fn guarded(app: &App, handler: Handler, call: &mut Call) -> Result<Answer> {
 fn look(
     app: &App,
     route: &Route,
-    path: &[(String, String)],
+    path: &RawPathParams,
     headers: &HeaderMap,
     query: &str,
-) -> Result<(Caller, Vec<(String, String)>), Problem> {
+) -> Result<(Caller, Vec<(&'static str, String)>), Problem> {
     let caller = admit(app, route, path, headers)?;
     let query = query::read(query, route)?;
     match route.takes {
@@ -244,7 +287,7 @@ async fn drain(body: Body) {
 fn admit(
     app: &App,
     route: &Route,
-    path: &[(String, String)],
+    path: &RawPathParams,
     headers: &HeaderMap,
 ) -> Result<Caller, Problem> {
     if route.needs == Needs::Nothing {
@@ -252,8 +295,8 @@ fn admit(
     }
     let caller = app.guard.admit(headers)?;
     if let Needs::Right(right) = route.needs {
-        let named = path.iter().find(|(name, _)| ["db", "collection"].contains(&name.as_str()));
-        caller.must(right, named.map(|(_, name)| name.as_str()))?;
+        let named = path.iter().find(|(name, _)| ["db", "collection"].contains(name));
+        caller.must(right, named.map(|(_, name)| name))?;
     }
     Ok(caller)
 }

@@ -14,7 +14,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anywhen::Database;
-use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -28,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::app::App;
 use crate::metrics::Counted;
 use crate::options::Options;
-use crate::router::router;
+use crate::router::Service;
 use crate::tls;
 
 /// How often it is looked whether there is something new for those who follow.
@@ -105,7 +104,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// What the connections of a server share.
 struct Door {
     app: Arc<App>,
-    router: Router,
+    service: Service,
     http: auto::Builder<TokioExecutor>,
     tls: Option<TlsAcceptor>,
     places: Arc<Semaphore>,
@@ -119,11 +118,12 @@ fn serve(
 ) {
     let limits = app.options.limits.clone();
     let mut http = auto::Builder::new(TokioExecutor::new());
+    // Without `pipeline_flush`: it would copy every body behind its head, for the sake of clients that send
+    // many requests at once, of which there are hardly any.
     http.http1()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header)
-        .max_buf_size(limits.header_bytes_max.max(8 << 10))
-        .pipeline_flush(true);
+        .max_buf_size(limits.header_bytes_max.max(8 << 10));
     http.http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(limits.idle)
@@ -131,7 +131,7 @@ fn serve(
         .max_header_list_size(limits.header_bytes_max.try_into().unwrap_or(u32::MAX));
     let door = Arc::new(Door {
         app: Arc::clone(app),
-        router: router(app),
+        service: Service::new(app),
         http,
         tls: config.map(TlsAcceptor::from),
         places: Arc::new(Semaphore::new(limits.connections_max)),
@@ -215,7 +215,7 @@ async fn connection(door: &Door, stream: TcpStream) {
 }
 
 async fn converse(door: &Door, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-    let service = TowerToHyperService::new(door.router.clone());
+    let service = TowerToHyperService::new(door.service.clone());
     let talk = door.http.serve_connection(TokioIo::new(stream), service);
     let mut talk = std::pin::pin!(talk);
     let mut stopping: watch::Receiver<bool> = door.app.stopping.subscribe();

@@ -14,6 +14,9 @@ use crate::problem::{Result, Stop};
 const SHORT_NODES_MAX: u64 = 16_384;
 /// Documents of more nodes than this are sent in pieces.
 const WHOLE_NODES_MAX: u64 = 65_536;
+/// Room that is made for a part at first: so much for a node, and so much at most.
+const NODE_BYTES: u64 = 64;
+const PART_BYTES: u64 = 32 << 10;
 /// Documents of no more nodes than this are sent back to who wrote them.
 const ECHO_NODES_MAX: u64 = 4_096;
 
@@ -55,7 +58,9 @@ pub(crate) fn part(call: &Call, document: &Document, mut options: PartOptions) -
         }
         options.nodes_max = Some(SHORT_NODES_MAX);
     }
-    let mut out = Vec::with_capacity(4 << 10);
+    // A part of a large document mostly has some hundreds of nodes; what is not written costs nothing.
+    let bytes = document.node_count().saturating_mul(NODE_BYTES).min(PART_BYTES);
+    let mut out = Vec::with_capacity(bytes as usize);
     match anywhen::write_part(document.tree(), &options, &mut out) {
         Err(DocumentError::TooLarge(_)) if call.is_short => Err(Stop::Later),
         written => {
@@ -96,13 +101,12 @@ pub(crate) fn versioned(
     write: impl FnOnce() -> Result<Answer>,
 ) -> Result<Answer> {
     let tag = conditional::tag(collection, document);
-    let info = collection.at(document.revision()).revision(key)?;
-    let time_us = info.map_or(0, |info| info.time_us);
+    let time_us = collection.time_of(key, document.revision())?.unwrap_or_default();
     let answer = match conditional::is_known(&call.headers, &tag, time_us) {
         true => Answer::empty(StatusCode::NOT_MODIFIED),
         false => write()?,
     };
-    Ok(answer.tag(&tag).modified(time_us).header(VARY, "accept"))
+    Ok(answer.tag(&tag).modified(time_us).header(VARY, "accept, accept-encoding"))
 }
 
 /// The document after a change: small ones as they are now.

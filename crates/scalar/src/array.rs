@@ -3,7 +3,8 @@
 use types::array::Dimension;
 use types::{Array, ArrayRef, Datum, DatumRef, Error, Record, Repr, Result, SqlState, Type};
 
-use crate::function::{Argument, Call, Function, Rows, functions, internal, sets};
+use crate::function::{Argument, Call, Function, functions, internal, sets};
+use crate::rows::Rows;
 
 /// The array of one dimension with these values of a type.
 pub(crate) fn from_values(call: &Call<'_>, element: Type, values: &[Datum]) -> Result<Array> {

@@ -11,7 +11,8 @@ use types::time::{
 };
 use types::{Coercion, Datum, Error, Modifier, Result, SqlState, Type};
 
-use crate::function::{Call, Default, Function, Rows, functions, sets};
+use crate::function::{Call, Default, Function, functions, sets};
+use crate::rows::Rows;
 
 /// The time zone of the session.
 pub(crate) fn zone<'a>(call: &Call<'a>) -> &'a TimeZone {

@@ -24,6 +24,7 @@ use numeric::Numeric;
 use crate::aggregate::Aggregate;
 use crate::context::Context;
 use crate::names;
+use crate::rows::Rows;
 
 /// One entry of `pg_proc`.
 #[derive(Debug)]
@@ -121,9 +122,6 @@ impl std::fmt::Debug for Eval {
         })
     }
 }
-
-/// The rows of a set, one after the other.
-pub type Rows = Box<dyn Iterator<Item = Result<Datum>> + Send>;
 
 /// The circumstances of a call.
 #[derive(Clone, Copy)]

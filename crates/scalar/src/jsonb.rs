@@ -1,10 +1,11 @@
 //! `jsonb`: its operators and functions under their SQL names.
 
 use ::json::jsonb::{Jsonb, JsonbRef, NullTreatment};
-use types::{ArrayRef, Datum, DatumRef, Error, Record, Repr, Result, SqlState, Type};
+use types::{ArrayRef, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
 
-use crate::function::{Default, Function, Rows, functions, sets};
+use crate::function::{Default, Function, functions, sets};
 use crate::integer::Integer;
+use crate::rows::{Columns, Rows};
 
 /// The texts of an array.
 pub(crate) fn texts<'a>(array: ArrayRef<'a>) -> Vec<Option<&'a str>> {
@@ -45,29 +46,22 @@ fn length(value: JsonbRef<'_>) -> Result<i32> {
     i32::try_from(value.array_length()?).map_err(|_| i32::out_of_range())
 }
 
-/// A record of a name and a value.
-fn pair(name: &str, ty: Type, repr: Repr, value: DatumRef<'_>) -> Datum {
-    Datum::from(Record::new([(Type::TEXT, Repr::Text, DatumRef::Text(name)), (ty, repr, value)]))
-}
-
 fn each(value: JsonbRef<'_>) -> Result<Rows> {
     let rows: Vec<_> = value
         .fields("jsonb_each")?
-        .map(|(name, value)| Ok(pair(name, Type::JSONB, Repr::Jsonb, DatumRef::Jsonb(value))))
+        .map(|(name, value)| Ok([Datum::text(name), Datum::from(value.to_jsonb())]))
         .collect();
-    Ok(Box::new(rows.into_iter()))
+    let types = [(Type::TEXT, Repr::Text), (Type::JSONB, Repr::Jsonb)];
+    Ok(Box::new(Columns::new(types, rows.into_iter())))
 }
 
 fn each_text(value: JsonbRef<'_>) -> Result<Rows> {
     let rows: Vec<_> = value
         .fields("jsonb_each_text")?
-        .map(|(name, value)| {
-            let value = value.to_text();
-            let value = value.as_deref().map_or(DatumRef::Null, DatumRef::Text);
-            Ok(pair(name, Type::TEXT, Repr::Text, value))
-        })
+        .map(|(name, value)| Ok([Datum::text(name), Datum::from(value.to_text())]))
         .collect();
-    Ok(Box::new(rows.into_iter()))
+    let types = [(Type::TEXT, Repr::Text); 2];
+    Ok(Box::new(Columns::new(types, rows.into_iter())))
 }
 
 fn keys(value: JsonbRef<'_>) -> Result<Rows> {

@@ -43,6 +43,7 @@ mod random;
 mod regex;
 pub mod registry;
 pub mod resolve;
+mod rows;
 mod series;
 mod server;
 mod session;
@@ -56,5 +57,6 @@ mod uuid;
 mod window;
 
 pub use context::{Clock, Context, Random, Session};
-pub use function::{Call, Eval, Function, Rows, Volatility};
+pub use function::{Call, Eval, Function, Volatility};
 pub use json::{Dates, Needs, path_needs, to_jsonb};
+pub use rows::{Columns, RowSet, Rows};

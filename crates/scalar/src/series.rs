@@ -3,7 +3,8 @@
 use numeric::Numeric;
 use types::{Datum, Error, Oid, Result, SqlState};
 
-use crate::function::{Function, Rows, sets};
+use crate::function::{Function, sets};
+use crate::rows::Rows;
 
 fn zero_step() -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero")

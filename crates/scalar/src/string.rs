@@ -5,7 +5,8 @@
 use types::{Array, Error, Oid, Result, SqlState};
 
 use crate::array;
-use crate::function::{Function, Rows, functions, sets};
+use crate::function::{Function, functions, sets};
+use crate::rows::Rows;
 
 /// The most bytes that a text can have.
 const BYTES_MAX: usize = 0x3FFF_FFFF;

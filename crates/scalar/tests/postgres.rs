@@ -203,7 +203,7 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
         return rows_of(&call, function, &values, wanted.as_deref().unwrap_or_default());
     }
     if kind == "s" {
-        let rows = function.rows(&call, &values)?.collect::<Result<Vec<_>>>()?;
+        let rows = all(function.rows(&call, &values)?)?;
         let shown: Vec<_> = rows.iter().map(|row| show(row, ret)).collect();
         return Ok(shown.join("|"));
     }
@@ -213,6 +213,11 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
         assert!(ret == Type::RECORD || Facts(source).category(ret) != 'P', "{name} gives {ret:?}");
     }
     Ok(show(&value, ret))
+}
+
+/// Every row of a set.
+fn all(mut rows: scalar::Rows) -> Result<Vec<Datum>> {
+    std::iter::from_fn(move || rows.next_value()).collect()
 }
 
 /// The rows of a function that gives records of these columns: `a int4, b text[]`.
@@ -244,7 +249,7 @@ fn rows_of(
     let described: Datum = Record::new(fields).named(names).into();
     let args: Vec<_> = values.iter().copied().chain([described.as_ref()]).collect();
     let rows = match function.set {
-        true => function.rows(call, &args)?.collect::<Result<Vec<_>>>()?,
+        true => all(function.rows(call, &args)?)?,
         false => vec![function.call(call, &args)?],
     };
     let show =

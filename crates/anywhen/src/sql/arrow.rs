@@ -32,10 +32,10 @@ use arrow_array::types::IntervalMonthDayNano;
 use arrow_array::{ArrayRef, ListArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, Schema, TimeUnit};
-use session::{Done, Output};
+use session::Output;
 use types::{Context, DatumRef, Modifier, Shape, SqlState};
 
-use super::{Column, Connection, Datum, Result, Tag, ToSql, Type, no_copy};
+use super::{Column, Connection, Datum, Result, Tag, ToSql, Type};
 
 /// Rows in a batch at most.
 const BATCH_ROWS: usize = 65_536;

@@ -95,6 +95,21 @@ fn run(mut dice: Dice, seed: u64, nodes: usize, operations: usize) {
     }
 }
 
+/// The value that is made of the nodes is the one that the text has.
+fn check_value(tree: &document::Tree, text: Option<&str>) {
+    let expected = json::jsonb::Jsonb::parse(text.expect("a document has a text"));
+    // The second time it may have been kept.
+    for _ in 0..2 {
+        match (tree.jsonb(), &expected) {
+            (Ok(value), Ok(expected)) => assert_eq!(value.bytes(), expected.bytes()),
+            (value, expected) => assert!(
+                matches!((&value, expected), (Err(DocumentError::Value(a)), Err(b)) if a == b),
+                "{value:?}, {expected:?}"
+            ),
+        }
+    }
+}
+
 impl Case {
     fn now(&self) -> Option<&Value> {
         self.revs.last().and_then(|rev| rev.value.as_ref())
@@ -243,6 +258,9 @@ impl Case {
         let text = value.as_ref().map(Value::to_string);
         let document = self.world.docs.get(KEY).expect("reads");
         assert_eq!(json_of(&document), text, "the newest revision");
+        if let Some(document) = &document {
+            check_value(document.tree(), text.as_deref());
+        }
         let snap = document.map(|document| Snap::of(document.tree(), self.hashes));
         self.check_keys(snap.as_ref());
         self.revs.push(Rev { value, text, csn: done.csn, time_us: done.time_us, snap });
@@ -294,6 +312,7 @@ impl Case {
                 assert_eq!(Some(sorted(paths)), rev.value.as_ref().map(naive::paths));
                 let snap = Snap::of(document.tree(), self.hashes);
                 assert_eq!(Some(&snap), rev.snap.as_ref(), "the nodes of revision {number}");
+                check_value(document.tree(), rev.text.as_deref());
             }
             for moment in
                 [Moment::Csn(rev.csn), Moment::Time(rev.time_us), Moment::Authored(rev.time_us)]

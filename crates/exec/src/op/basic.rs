@@ -153,7 +153,7 @@ impl Operator for ProjectSet {
             out.extend_from_slice(&self.row);
             let mut any = false;
             for open in &mut self.open {
-                let value = match open.as_mut().and_then(Iterator::next) {
+                let value = match open.as_mut().and_then(|rows| rows.next_value()) {
                     Some(value) => {
                         any = true;
                         value?

@@ -49,12 +49,12 @@ impl Operator for Functions {
         out.clear();
         let mut any = false;
         for (open, (_, width)) in self.open.iter_mut().flatten().zip(&self.functions) {
-            let value = open.as_mut().and_then(Iterator::next).transpose()?;
-            any |= value.is_some();
-            if value.is_none() {
+            let found = open.as_mut().map_or(Ok(false), |rows| rows.next_columns(*width, out))?;
+            any |= found;
+            if !found {
                 *open = None;
+                out.resize(out.len() + width, Datum::Null);
             }
-            spread(value.unwrap_or_default(), *width, out);
         }
         self.number += 1;
         if self.ordinality {
@@ -66,18 +66,5 @@ impl Operator for Functions {
     fn rewind(&mut self, _: &Shared) {
         self.open = None;
         self.number = 0;
-    }
-}
-
-/// The columns of a value: the fields of a record where there is more than one.
-fn spread(value: Datum, width: usize, out: &mut Row) {
-    match value {
-        Datum::Record(record) if width != 1 || record.as_ref().len() == 1 => {
-            let before = out.len();
-            out.extend(record.as_ref().iter().take(width).map(|(_, _, field)| field.to_owned()));
-            out.resize(before + width, Datum::Null);
-        }
-        value if width == 1 => out.push(value),
-        _ => out.resize(out.len() + width, Datum::Null),
     }
 }

@@ -69,14 +69,16 @@ fn choose(scan: &mut Scan, types: &dyn TypeSource, schema: &dyn Schema) {
         return;
     }
     let is_now = matches!(scan.moment, Moment::Now);
-    // Versions between two moments are found by the rows' own keys, which no version changes.
     let is_one_state = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
     let Some(facts) = schema.table(scan.relation) else { return };
     let Some(condition) = scan.condition.take() else { return };
     let list = conjuncts(condition);
     let (mut best, mut chance): (Option<Match>, Option<Match>) = (None, None);
-    for key in facts.keys.iter().filter(|key| is_one_state || key.index.is_none()) {
+    for key in &facts.keys {
         let Some(found) = Match::of(key, &facts, scan, &list, types) else { continue };
+        if !is_one_state && !found.finds_versions(key, scan) {
+            continue;
+        }
         let place = if found.provisos.is_empty() { &mut best } else { &mut chance };
         // Of equals the first is taken.
         if place.as_ref().is_none_or(|known| known.score < found.score) {
@@ -162,6 +164,17 @@ impl Match {
             is_own: key.index.is_none(),
         };
         Some(Match { path, used, provisos, score })
+    }
+}
+
+impl Match {
+    /// Whether the versions between two moments can be found by a key: by the row's own, which no version
+    /// changes, or by one range of an index that has them all. By several ranges a row whose versions are
+    /// in more than one of them would be found again and again.
+    fn finds_versions(&self, key: &KeyFacts, scan: &Scan) -> bool {
+        let is_one_range = !self.path.equal.iter().any(|equal| matches!(equal, Equal::AnyOf(_)));
+        let is_all = key.is_whole && key.predicate.is_none() && key.classes.is_none();
+        key.index.is_none() || is_one_range && is_all && !matches!(scan.moment, Moment::Ever)
     }
 }
 

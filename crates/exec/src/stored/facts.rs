@@ -36,6 +36,7 @@ pub fn facts(
             is_unique: true,
             predicate: None,
             classes: None,
+            is_whole: true,
         });
     }
     let of_index = |index: &Arc<catalog::Relation>| key(index, &relation, names);
@@ -91,5 +92,6 @@ fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Opt
         parts,
         predicate,
         classes: is_gin.then(|| index.keys.iter().map(class).collect()),
+        is_whole: index.is_whole,
     })
 }

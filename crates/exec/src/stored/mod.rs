@@ -31,7 +31,7 @@ pub use facts::facts;
 pub use values::{Programs, Values};
 
 use crate::tables::{Inserted, Locked, Reach, Scanning, Tables};
-use scan::Scan;
+use scan::{Scan, reads_documents};
 
 /// Tables of `pg_catalog` and `information_schema`, which are computed.
 pub trait Computed {
@@ -315,8 +315,13 @@ impl Tables for Stored<'_> {
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
         let table = self.table(relation)?;
-        let row = table.get(self.txn.borrow().view(), key).map_err(error)?;
-        match row {
+        let (txn, with_document) = (self.txn.borrow(), reads_documents(&table, attnums));
+        let row = match with_document {
+            true => table.get(txn.view(), key),
+            false => table.get_without_document(txn.view(), key),
+        };
+        drop(txn);
+        match row.map_err(error)? {
             Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
             None => Ok(false),
         }

@@ -24,7 +24,7 @@ const ROWS_PER_LOOK_UP: u64 = 8;
 const ROWS_FEW: u64 = 64;
 
 /// True where one of these columns of a table holds documents.
-fn reads_documents(table: &Table, attnums: &[i16]) -> bool {
+pub(super) fn reads_documents(table: &Table, attnums: &[i16]) -> bool {
     let column = table.documents().map(|documents| documents.column());
     column.is_some_and(|column| attnums.iter().any(|at| *at > 0 && position(*at) == column))
 }
@@ -131,9 +131,11 @@ impl Scan {
             Moment::All | Moment::Ever => (Csn(0), newest),
         };
         let now = now();
+        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == reach.index);
         // What begins or ends later changes the answer.
         if to >= newest {
-            stored.txn.borrow().note_scan(table.storage(), range.clone());
+            let range = if reach.index.is_some() { KeyRange::ALL } else { range.clone() };
+            stored.txn.borrow().note_scan(table.storage(), range);
         }
         let own = (reach.moment == Moment::Ever).then(|| Own {
             cursor: Cursor::over(&table, range.clone(), false),
@@ -143,15 +145,20 @@ impl Scan {
         let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
         let walk = |era: Era| {
             let is_same = era.ended.is_none() || has_key(&era.table, &table, None);
-            let range = if is_same { range.clone() } else { KeyRange::ALL };
-            let cursor = PastCursor::over(&era.table, range);
+            let cursor = match (reach.index, index) {
+                (None, _) if is_same => PastCursor::over(&era.table, range.clone()),
+                (Some(_), Some(index)) if era.ended.is_none() && index.is_whole() => {
+                    PastCursor::by_index(&table, index, range.clone(), &now).map_err(error)?
+                }
+                _ => PastCursor::over(&era.table, KeyRange::ALL),
+            };
             let cursor = match reads_documents(&era.table, reach.attnums) {
                 true => cursor,
                 false => cursor.without_documents(),
             };
-            Walk { era, cursor, found: VecDeque::new() }
+            Ok(Walk { era, cursor, found: VecDeque::new() })
         };
-        let eras = eras.into_iter().map(walk).collect();
+        let eras = eras.into_iter().map(walk).collect::<Result<_>>()?;
         let source = Source::Versions { eras, now, from, to, own };
         Ok(Self { attnums: reach.attnums.to_vec(), plain: None, table, source, within })
     }
@@ -266,7 +273,8 @@ impl Scan {
             return Ok(());
         };
         *cursor = None;
-        self.table.get_into(View::past(snapshot), key, batch).map_err(error)
+        let with_document = reads_documents(&self.table, &self.attnums);
+        self.table.get_into(View::past(snapshot), key, with_document, batch).map_err(error)
     }
 
     fn over(
@@ -321,7 +329,8 @@ impl Scan {
                         Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
                         None => {
                             for key in keys.by_ref().take(*rows_next) {
-                                table.get_into(view, &key, batch).map_err(error)?;
+                                let wanted = reads_documents(table, attnums);
+                                table.get_into(view, &key, wanted, batch).map_err(error)?;
                             }
                         }
                     }

@@ -104,10 +104,23 @@ impl<'a> Builder<'a> {
         Builder::default()
     }
 
+    /// An empty builder with room for so many values and bytes of names and scalars.
+    pub fn with_capacity(values: usize, bytes: usize) -> Builder<'a> {
+        Builder {
+            pending: Vec::with_capacity(values.min(64)),
+            settled: Vec::with_capacity(values),
+            heap: Vec::with_capacity(bytes),
+            ..Builder::default()
+        }
+    }
+
     /// The value of a text.
     pub(super) fn parse(text: &str) -> Result<Jsonb, JsonbError> {
+        if let Some(integer) = short_integer(text.as_bytes()) {
+            return Ok(Jsonb::int(integer));
+        }
         let mut builder = Builder::new();
-        builder.heap.reserve(text.len());
+        builder.heap.reserve(text.len() + 2);
         builder.pending.reserve(text.len() / 32);
         builder.settled.reserve(text.len() / 16);
         // Lengths are limited by the form itself.
@@ -338,8 +351,11 @@ impl<'a> Builder<'a> {
     }
 
     /// The binary form of the one pending piece.
-    fn written(&self) -> Vec<u8> {
+    fn written(self) -> Vec<u8> {
         let root = &self.pending[0];
+        if matches!(root.content, Content::Heap(0)) && self.heap.len() == root.bytes as usize {
+            return self.heap;
+        }
         let mut out = Vec::with_capacity(root.bytes as usize);
         // Containers that are open: their children to come.
         let mut open = vec![std::slice::from_ref(root).iter()];
@@ -473,6 +489,17 @@ impl Sink for Builder<'_> {
         self.close_container();
         Ok(())
     }
+}
+
+/// The integer of a text that is nothing but its digits, for values that come one by one.
+fn short_integer(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]) && digits.len() <= 18;
+    if !is_plain || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    Some(if digits.len() < text.len() { -value } else { value })
 }
 
 /// A position or a length as pieces keep it.

@@ -21,10 +21,11 @@ use ::json::jsonb::Jsonb;
 use ::json::written::{self, Path, Written};
 pub use dates::Dates;
 pub use path::{Needs, path_needs};
-use types::{ArrayRef, Context, Datum, DatumRef, Record, Repr, Result, Type};
+use types::{ArrayRef, Context, Datum, DatumRef, Repr, Result, Type};
 
-use crate::function::{Function, Rows, functions, sets};
+use crate::function::{Function, functions, sets};
 use crate::integer::Integer;
+use crate::rows::{Columns, Rows};
 
 /// A value of a type as `jsonb`: what `to_jsonb` makes of it.
 ///
@@ -65,14 +66,11 @@ fn each(value: &str, text: bool) -> Result<Rows> {
         .map(|field| {
             let (name, value) = field?;
             let text = if text { value.to_text() } else { Some(value.json().to_owned()) };
-            let value = text.as_deref().map_or(DatumRef::Null, DatumRef::Text);
-            Ok(Datum::from(Record::new([
-                (Type::TEXT, Repr::Text, DatumRef::Text(&name)),
-                (ty, Repr::Text, value),
-            ])))
+            Ok([Datum::text(&*name), Datum::from(text)])
         })
         .collect::<Vec<_>>();
-    Ok(Box::new(rows.into_iter()))
+    let types = [(Type::TEXT, Repr::Text), (ty, Repr::Text)];
+    Ok(Box::new(Columns::new(types, rows.into_iter())))
 }
 
 fn elements(value: &str) -> Result<Rows> {

@@ -16,7 +16,8 @@ use ::json::jsonb::{Jsonb, JsonbRef};
 use types::{Datum, Error, Result};
 
 pub(crate) use super::dates::Calendar;
-use crate::function::{Call, Default, Function, Rows, functions, sets};
+use crate::function::{Call, Default, Function, functions, sets};
+use crate::rows::Rows;
 
 /// Runs a path.
 fn run<T>(

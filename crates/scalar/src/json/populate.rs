@@ -21,7 +21,8 @@ use types::{
 };
 
 use crate::facts::Facts;
-use crate::function::{Call, Default, Function, Rows, functions, sets};
+use crate::function::{Call, Default, Function, functions, sets};
+use crate::rows::Rows;
 
 /// A value of either type.
 #[derive(Clone, Copy)]

@@ -4,7 +4,8 @@ use types::{Array, Datum, Error, Result, SqlState};
 
 use super::{Flags, Pattern, Spans};
 use crate::array;
-use crate::function::{Function, Rows, functions, sets};
+use crate::function::{Function, functions, sets};
+use crate::rows::Rows;
 
 const ANY_CASE: Flags = Flags {
     any_case: true,

@@ -17,10 +17,11 @@ use std::collections::btree_map::Entry;
 use document::{
     Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Revision, RevisionInfo,
 };
+use scalar::Columns;
 use store::Csn;
 use table::catalog::{Address, Privileges};
 use types::time::TimestampTz;
-use types::{Datum, DatumRef, Error, Jsonb, Record, Repr, Result, SqlState, Type};
+use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
 
 use super::{integer, oid, text};
 use crate::client::Surroundings;
@@ -180,21 +181,22 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
         let to = Revision((end * HISTORY_AT_ONCE).min(newest.0));
         let found = collection.history_range(&key, from, to).map_err(error);
         let row = |info: RevisionInfo<&str>| {
-            record([
+            [
                 version(info.revision),
                 time(info.time_us),
                 Datum::text(info.author),
                 Datum::text(info.message),
                 commit(info.csn),
                 Datum::Bool(info.deleted),
-            ])
+            ]
         };
         match found {
             Ok(found) => found.iter().map(|info| Ok(row(info))).collect(),
             Err(error) => vec![Err(error)],
         }
     };
-    Ok(Box::new((1..=newest.0.div_ceil(HISTORY_AT_ONCE)).rev().flat_map(page)))
+    let rows = (1..=newest.0.div_ceil(HISTORY_AT_ONCE)).rev().flat_map(page);
+    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, INT8, BOOL], rows)))
 }
 
 fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -212,23 +214,24 @@ fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows
             ChangeOp::Delete { old } => ("delete", json(&old)?, Datum::Null),
             ChangeOp::Replace { old, new, .. } => ("replace", json(&old)?, json(&new)?),
         };
-        Ok(record([key(node), Datum::text(path.to_string()), Datum::text(op), old, new]))
+        Ok([key(node), Datum::text(path.to_string()), Datum::text(op), old, new])
     };
-    Ok(Box::new(found.changes.into_iter().map(row)))
+    let rows = found.changes.into_iter().map(row);
+    Ok(Box::new(Columns::new([INT8, TEXT, TEXT, JSONB, JSONB], rows)))
 }
 
 fn node_history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let runs = asked(around, args)?.runs(node(args, 2)?)?;
     let row = |run: NodeVersion| {
-        Ok(record([
+        Ok([
             version(run.from),
             run.to.map_or(Datum::Null, version),
             time(run.from_us),
             run.to_us.map_or(Datum::Null, time),
             json(&run.value)?,
-        ]))
+        ])
     };
-    Ok(Box::new(runs.into_iter().map(row)))
+    Ok(Box::new(Columns::new([INT8, INT8, TIME, TIME, JSONB], runs.into_iter().map(row))))
 }
 
 fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -236,16 +239,16 @@ fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar
     let (newest, runs) = (asked.newest, asked.runs(node(args, 2)?)?);
     let row = move |run: NodeVersion| {
         let versions = run.to.unwrap_or(newest).0 - run.from.0 + 1;
-        Ok(record([
+        Ok([
             json(&run.value)?,
             version(run.from),
             run.to.map_or(Datum::Null, version),
             Datum::Int8(versions as i64),
             time(run.from_us),
             run.to_us.map_or(Datum::Null, time),
-        ]))
+        ])
     };
-    Ok(Box::new(runs.into_iter().map(row)))
+    Ok(Box::new(Columns::new([JSONB, INT8, INT8, INT8, TIME, TIME], runs.into_iter().map(row))))
 }
 
 /// What commits did to a node: made it, gave it another value, removed it.
@@ -266,16 +269,16 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
     let infos = asked.infos(changes.iter().map(|(revision, ..)| *revision))?;
     let row = move |(revision, op, value): (Revision, &str, Option<String>)| {
         let info = &infos[&revision.0];
-        Ok(record([
+        Ok([
             version(revision),
             time(info.time_us),
             Datum::text(&*info.author),
             Datum::text(&*info.message),
             Datum::text(op),
             value.map_or(Ok(Datum::Null), |value| json(&value))?,
-        ]))
+        ])
     };
-    Ok(Box::new(changes.into_iter().map(row)))
+    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, TEXT, JSONB], changes.into_iter().map(row))))
 }
 
 fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -291,7 +294,7 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
             "[" => "[]",
             value => value,
         };
-        Ok(record([
+        Ok([
             key(line.node),
             Datum::text(line.path.to_string()),
             version(line.revision),
@@ -299,9 +302,10 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
             Datum::text(&*info.author),
             Datum::text(&*info.message),
             json(value)?,
-        ]))
+        ])
     };
-    Ok(Box::new(lines.into_iter().map(row)))
+    let types = [INT8, TEXT, INT8, TIME, TEXT, TEXT, JSONB];
+    Ok(Box::new(Columns::new(types, lines.into_iter().map(row))))
 }
 
 fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -310,14 +314,11 @@ fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
     let classes = at.map(|at| asked.collection.path_summary(asked.key, at)).transpose();
     let classes = classes.map_err(error)?.flatten().unwrap_or_default();
     let row = |class: document::PathClass| {
-        let count = Datum::Int8(class.count as i64);
-        Ok(Datum::from(Record::new([
-            (Type::TEXT, Repr::Text, DatumRef::Text(&class.path)),
-            (Type::INT8, Repr::Int8, count.as_ref()),
-            (Type::INT4, Repr::Int4, DatumRef::Int4(class.level as i32)),
-        ])))
+        let (count, level) = (class.count as i64, class.level as i32);
+        Ok([Datum::text(class.path), Datum::Int8(count), Datum::Int4(level)])
     };
-    Ok(Box::new(classes.into_iter().map(row)))
+    let types = [TEXT, INT8, (Type::INT4, Repr::Int4)];
+    Ok(Box::new(Columns::new(types, classes.into_iter().map(row))))
 }
 
 fn json_patch(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
@@ -344,18 +345,12 @@ fn node_at(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
 
 // --- values --------------------------------------------------------------------------------------
 
-/// A row of values, none of whose types has to be looked up.
-fn record<const N: usize>(values: [Datum; N]) -> Datum {
-    let field = |value: &Datum| match value {
-        Datum::Int8(_) => (Type::INT8, Repr::Int8),
-        Datum::Bool(_) => (Type::BOOL, Repr::Bool),
-        Datum::TimestampTz(_) => (Type::TIMESTAMPTZ, Repr::TimestampTz),
-        Datum::Jsonb(_) => (Type::JSONB, Repr::Jsonb),
-        _ => (Type::TEXT, Repr::Text),
-    };
-    let fields = values.iter().map(|value| (field(value).0, field(value).1, value.as_ref()));
-    Datum::from(Record::new(fields.collect::<Vec<_>>()))
-}
+/// What columns hold.
+const INT8: (Type, Repr) = (Type::INT8, Repr::Int8);
+const BOOL: (Type, Repr) = (Type::BOOL, Repr::Bool);
+const TEXT: (Type, Repr) = (Type::TEXT, Repr::Text);
+const TIME: (Type, Repr) = (Type::TIMESTAMPTZ, Repr::TimestampTz);
+const JSONB: (Type, Repr) = (Type::JSONB, Repr::Jsonb);
 
 fn version(revision: Revision) -> Datum {
     Datum::Int8(i64::try_from(revision.0).unwrap_or(i64::MAX))

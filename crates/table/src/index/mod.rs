@@ -158,6 +158,11 @@ impl Index {
         self.is_valid
     }
 
+    /// True where every version that rows ever had has its entry.
+    pub fn is_whole(&self) -> bool {
+        self.is_valid && self.relation.index().is_some_and(|data| data.is_whole)
+    }
+
     /// True where a row with a key that is there is refused at once: what `ON CONFLICT` can ask.
     pub fn is_arbiter(&self) -> bool {
         matches!(self.kind, Kind::Unique { .. })

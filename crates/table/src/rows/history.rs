@@ -13,6 +13,7 @@
 //! for: what is asked for only says which versions are given. Everything comes in the order of keys,
 //! and of one key in the order of commits, and only what is committed.
 
+use std::collections::{BTreeSet, btree_set};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use txn::{KeyRange, Snapshot};
 use super::layout::Row;
 use super::patch;
 use super::table::Table;
+use crate::index::{Entry, Index};
 use crate::{Error, Result};
 
 /// A state of a row, and how long it was the newest.
@@ -180,18 +182,56 @@ impl Table {
     }
 }
 
-/// A walk over the past of the rows of a range, that can be suspended.
+/// A walk over the past of rows, that can be suspended.
 pub struct PastCursor {
     table: Arc<Table>,
-    range: KeyRange,
+    keys: Keys,
     ended: bool,
     without_documents: bool,
+}
+
+/// Whose past is walked over.
+enum Keys {
+    Range(KeyRange),
+    Listed(btree_set::IntoIter<Vec<u8>>),
 }
 
 impl PastCursor {
     /// The rows, those that are gone included, whose keys are in a range.
     pub fn over(table: &Arc<Table>, range: KeyRange) -> PastCursor {
-        PastCursor { table: Arc::clone(table), range, ended: false, without_documents: false }
+        PastCursor::of(table, Keys::Range(range))
+    }
+
+    /// The rows, those that are gone included, of which some version has its entry in a range of an index
+    /// of the table: all of their versions, also those with other entries.
+    pub fn by_index(
+        table: &Arc<Table>,
+        index: &Index,
+        range: KeyRange,
+        now: &Snapshot,
+    ) -> Result<PastCursor> {
+        let Some(storage) = index.storage() else { return Ok(PastCursor::over(table, range)) };
+        let mut found = BTreeSet::new();
+        let mut entries = now.engine().store().keys(storage, range.lower, range.upper, false);
+        while let Some(entry) = entries.advance()? {
+            let mut damaged = None;
+            // A unique key leads to one row after another.
+            now.versions(storage, entry, Csn(1), |version| {
+                if version.kind == Kind::Put {
+                    match Entry::row_key(entry, version.bytes) {
+                        Ok(key) => drop(found.insert(key.to_vec())),
+                        Err(error) => damaged = Some(error),
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+            damaged.map_or(Ok(()), Err)?;
+        }
+        Ok(PastCursor::of(table, Keys::Listed(found.into_iter())))
+    }
+
+    fn of(table: &Arc<Table>, keys: Keys) -> PastCursor {
+        PastCursor { table: Arc::clone(table), keys, ended: false, without_documents: false }
     }
 
     /// Leaves documents out of versions, as [`Cursor::without_documents`](super::Cursor::without_documents).
@@ -247,12 +287,23 @@ impl PastCursor {
         if self.ended {
             return Ok(());
         }
-        let KeyRange { lower, upper } = self.range.clone();
-        let mut keys = now.engine().store().keys(self.table.storage(), lower, upper, false);
-        while let Some(key) = keys.advance()? {
-            if !more(key)? {
-                self.range.lower = Bound::Excluded(key.to_vec());
-                return Ok(());
+        match &mut self.keys {
+            Keys::Range(range) => {
+                let KeyRange { lower, upper } = range.clone();
+                let mut keys = now.engine().store().keys(self.table.storage(), lower, upper, false);
+                while let Some(key) = keys.advance()? {
+                    if !more(key)? {
+                        range.lower = Bound::Excluded(key.to_vec());
+                        return Ok(());
+                    }
+                }
+            }
+            Keys::Listed(keys) => {
+                for key in keys {
+                    if !more(&key)? {
+                        return Ok(());
+                    }
+                }
             }
         }
         self.ended = true;

@@ -140,13 +140,29 @@ impl Table {
         Ok(Some(row))
     }
 
-    /// Adds the row with this key to `batch`, where there is one.
-    pub fn get_into(&self, view: View<'_>, key: &[u8], batch: &mut Batch) -> Result<()> {
+    /// As [`Table::get`], with a mark in the place of a document.
+    pub fn get_without_document(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
+        let Some(found) = view.read(self.storage, key)? else { return Ok(None) };
+        let mut row = Row::of(key, &self.layout, found.base().len());
+        image(&found, row.bytes_mut())?;
+        Ok(Some(row))
+    }
+
+    /// Adds the row with this key to `batch`, where there is one; a mark in the place of a document that is
+    /// not wanted.
+    pub fn get_into(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        with_document: bool,
+        batch: &mut Batch,
+    ) -> Result<()> {
         batch.lay_out(&self.layout);
-        match view.read(self.storage, key)? {
-            Some(found) => batch.push(key, |out| self.write_row(view, &found, true, out)),
-            None => Ok(()),
-        }
+        let Some(found) = view.read(self.storage, key)? else { return Ok(()) };
+        batch.push(key, |out| match with_document {
+            true => self.write_row(view, &found, true, out),
+            false => image(&found, out),
+        })
     }
 
     /// Appends the row that was found in a view, with its document; `keep` where that will be asked for

@@ -133,6 +133,11 @@ impl Ddl<'_> {
             && relation.table().is_some_and(|data| {
                 data.keyed_by == key_columns && !key_columns.is_empty() && !role.is_deferrable
             });
+        // Who builds it beside others that write does not know when the first rows came.
+        let is_whole = match relation.table() {
+            Some(data) if new.is_valid => self.txn.engine().store().is_fresh(data.storage)?,
+            _ => false,
+        };
         let index = Index {
             table: relation.oid,
             storage: if is_table { None } else { Some(self.new_storage()?) },
@@ -145,6 +150,7 @@ impl Ddl<'_> {
             is_primary: role.is_primary,
             is_immediate: !role.is_deferrable,
             is_valid: new.is_valid,
+            is_whole,
             constraint: role.constraint,
         };
         let oid = self.new_oid()?;

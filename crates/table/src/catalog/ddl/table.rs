@@ -354,7 +354,7 @@ impl Ddl<'_> {
         let new = self.new_storage()?;
         match &mut relation.kind {
             RelationKind::Table(table) => table.storage = new,
-            RelationKind::Index(index) => index.storage = Some(new),
+            RelationKind::Index(index) => (index.storage, index.is_whole) = (Some(new), true),
             RelationKind::Sequence(sequence) => sequence.storage = new,
             RelationKind::View(_) | RelationKind::Composite => {}
         }

@@ -45,7 +45,7 @@ fields! {
     View { query, check }
     Index {
         table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,
-        is_immediate, is_valid, constraint,
+        is_immediate, is_valid, is_whole, constraint,
     }
     IndexKey { part, ty, repr, is_descending, nulls_first, class }
     Sequence {

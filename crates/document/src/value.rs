@@ -1,0 +1,150 @@
+//! A document as a value of SQL's `jsonb`, made of its nodes.
+//!
+//! ```text
+//!   chunk     {  "b":1  "a":[  2  ]        nodes in the order of their keys, each with its parent
+//!      │ each node to the builder, names and strings unescaped, containers closed where the parent changes
+//!      v
+//!   jsonb     {"a": [2], "b": 1}
+//! ```
+//!
+//! The newest version of a document keeps its value as long as it is kept itself, so that statements
+//! which ask for one field of it do not make the whole value each time.
+
+use crate::chunk::{Chunk, cut};
+use crate::error::Damaged;
+use crate::tree::{Nodes, Tree};
+use crate::{NodeKey, Result};
+use json::jsonb::{Builder, Jsonb, JsonbError};
+use json::{Kind, Sink, Stopped};
+
+impl Tree {
+    /// The document as a value: its fields in the order of `jsonb`, its numbers as `jsonb` has them.
+    ///
+    /// # Errors
+    /// [`DocumentError::Value`](crate::DocumentError::Value) where a string has a NUL, which no `jsonb` can hold,
+    /// or a number is beyond its range.
+    pub fn jsonb(&self) -> Result<Jsonb> {
+        if let Some(kept) = self.kept_value() {
+            return Ok(kept.clone());
+        }
+        let value = match self.from_nodes()? {
+            Some(value) => value,
+            None => self.from_text()?,
+        };
+        self.keep_value(&value);
+        Ok(value)
+    }
+
+    /// The value by way of the text: for nodes that do not stand in the order of their keys, and for what
+    /// `jsonb` refuses, of which the parser knows what to say.
+    fn from_text(&self) -> Result<Jsonb> {
+        let mut text = Vec::new();
+        self.write_json(&mut text)?;
+        let text =
+            std::str::from_utf8(&text).map_err(|_| Damaged::new("a text that is not UTF-8"))?;
+        Ok(Jsonb::parse(text)?)
+    }
+
+    /// The value from the nodes, in one pass; `None` where that is not the way.
+    fn from_nodes(&self) -> Result<Option<Jsonb>> {
+        let header = self.header();
+        if header.placed > 0 {
+            return Ok(None);
+        }
+        let first = self.chunk(0)?.map_or(0, |chunk| chunk.image().heap.len());
+        let builder = Builder::with_capacity(header.nodes as usize, first);
+        let mut pass = Pass { builder, open: Vec::new(), root: header.root };
+        for number in 0..self.chunk_count() {
+            let Some(chunk) = self.chunk_in_passing(number)? else { continue };
+            if pass.chunk(number, &chunk)?.is_err() {
+                return Ok(None);
+            }
+        }
+        Ok(pass.finish()?.ok())
+    }
+}
+
+/// Nodes on their way into a value.
+struct Pass {
+    builder: Builder<'static>,
+    /// The containers that are open, and which of them are objects.
+    open: Vec<(u64, bool)>,
+    /// The key of the first node; 0 once it was there.
+    root: u64,
+}
+
+impl Pass {
+    /// Adds the nodes of a chunk; the inner error says that a value cannot hold one of them.
+    fn chunk(&mut self, number: u32, chunk: &Chunk) -> Result<Result<(), Stopped>, Damaged> {
+        let image = chunk.image();
+        let (ups, frags) = (image.ups(), image.frags());
+        let mut patches = chunk.patches().iter().peekable();
+        let mut at = 0;
+        for (slot, kind) in image.kinds.iter().enumerate() {
+            let frag = &image.heap[at..at + frags[slot] as usize];
+            at += frag.len();
+            let patch = patches.next_if(|patch| usize::from(patch.slot) == slot);
+            let Some(kind) = Kind::from_u8(*kind) else { continue };
+            let key = NodeKey::new(number, slot as u8).0;
+            let (name, text) = cut(kind, image.name_len(slot), frag);
+            let name = if key == self.root { None } else { name };
+            self.ascend(key, ups[slot], name.is_some())?;
+            let (kind, text) =
+                patch.map_or((kind, text), |patch| (patch.kind, chunk.patch_text(patch)));
+            if self.add(key, kind, name, text).is_err() {
+                return Ok(Err(Stopped));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Closes containers up to the parent of the node that comes next.
+    fn ascend(&mut self, key: u64, up: u32, named: bool) -> Result<(), Damaged> {
+        if key == self.root {
+            self.root = 0;
+            return Ok(());
+        }
+        let parent = key.checked_sub(u64::from(up));
+        while let Some((open, is_object)) = self.open.last() {
+            if Some(*open) == parent {
+                let message = "a field outside of an object, or an element in one";
+                return if *is_object == named { Ok(()) } else { Err(Damaged::new(message)) };
+            }
+            self.close();
+        }
+        Err(Damaged::new("a node outside of its parent"))
+    }
+
+    fn add(
+        &mut self,
+        key: u64,
+        kind: Kind,
+        name: Option<&[u8]>,
+        text: &[u8],
+    ) -> Result<(), Stopped> {
+        if let Some(name) = name {
+            Sink::name(&mut self.builder, name)?;
+        }
+        if !kind.is_container() {
+            return self.builder.scalar(kind, text);
+        }
+        self.open.push((key, kind == Kind::Object));
+        self.builder.open(kind)
+    }
+
+    fn close(&mut self) {
+        self.open.pop();
+        // Where a container is open it can be closed.
+        let _ = self.builder.close();
+    }
+
+    fn finish(mut self) -> Result<Result<Jsonb, JsonbError>, Damaged> {
+        if self.root != 0 {
+            return Err(Damaged::new("a document without its root"));
+        }
+        while !self.open.is_empty() {
+            self.close();
+        }
+        Ok(self.builder.finish())
+    }
+}
