@@ -150,7 +150,9 @@ fn measure(
         Context { cache: cache.clone(), work: work.clone(), quick: options.quick, progress };
 
     let rows = suite(&context);
-    priority.map(Priority::give_back);
+    if let Some(priority) = priority {
+        priority.give_back();
+    }
     let rows = rows?;
     context.progress.finish_and_clear();
     std::fs::remove_dir_all(&work)?;

@@ -27,9 +27,9 @@ impl Tree {
         if let Some(kept) = self.kept_value() {
             return Ok(kept.clone());
         }
-        let value = match self.from_nodes()? {
+        let value = match self.value_of_nodes()? {
             Some(value) => value,
-            None => self.from_text()?,
+            None => self.value_of_text()?,
         };
         self.keep_value(&value);
         Ok(value)
@@ -37,7 +37,7 @@ impl Tree {
 
     /// The value by way of the text: for nodes that do not stand in the order of their keys, and for what
     /// `jsonb` refuses, of which the parser knows what to say.
-    fn from_text(&self) -> Result<Jsonb> {
+    fn value_of_text(&self) -> Result<Jsonb> {
         let mut text = Vec::new();
         self.write_json(&mut text)?;
         let text =
@@ -46,7 +46,7 @@ impl Tree {
     }
 
     /// The value from the nodes, in one pass; `None` where that is not the way.
-    fn from_nodes(&self) -> Result<Option<Jsonb>> {
+    fn value_of_nodes(&self) -> Result<Option<Jsonb>> {
         let header = self.header();
         if header.placed > 0 {
             return Ok(None);

@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::auth::{Caller, Right};
 use crate::body::Input;
 use crate::problem::{Problem, Result, Stop};
+use crate::query::Parameters;
 
 /// Who makes a change, where nobody has to say who they are.
 const AUTHOR: HeaderName = HeaderName::from_static("anywhen-author");
@@ -31,7 +32,7 @@ pub(crate) struct Call {
     /// The parts of the path that the route names.
     pub(crate) path: RawPathParams,
     /// The parameters.
-    pub(crate) query: Vec<(&'static str, String)>,
+    pub(crate) query: Parameters,
     pub(crate) body: Input,
     /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
     pub(crate) is_short: bool,

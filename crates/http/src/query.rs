@@ -3,12 +3,15 @@
 use crate::problem::Problem;
 use crate::route::{Form, Parameter, Route};
 
+/// The parameters of a request by their names, in the order of the address.
+pub(crate) type Parameters = Vec<(&'static str, String)>;
+
 /// Reads the parameters of a request for a route.
 ///
 /// # Errors
 /// 400 where one is not UTF-8, is there twice, is none of the route's, or not of its form.
-pub(crate) fn read(text: &str, route: &Route) -> Result<Vec<(&'static str, String)>, Problem> {
-    let mut found: Vec<(&'static str, String)> = Vec::new();
+pub(crate) fn read(text: &str, route: &Route) -> Result<Parameters, Problem> {
+    let mut found = Parameters::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(name)?, decode(value)?);

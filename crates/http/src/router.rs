@@ -37,7 +37,7 @@ use crate::body::Input;
 use crate::call::Call;
 use crate::metrics::Counted;
 use crate::problem::{Problem, Result, Stop};
-use crate::query;
+use crate::query::{self, Parameters};
 use crate::route::{Handler, Needs, Route, Run, Takes};
 
 /// All operations.
@@ -261,7 +261,7 @@ fn look(
     path: &RawPathParams,
     headers: &HeaderMap,
     query: &str,
-) -> Result<(Caller, Vec<(&'static str, String)>), Problem> {
+) -> Result<(Caller, Parameters), Problem> {
     let caller = admit(app, route, path, headers)?;
     let query = query::read(query, route)?;
     match route.takes {
