@@ -96,6 +96,7 @@ impl Session {
             Command::Maintain { tag, tables } => self.maintain(tag, tables, portal.alone),
             Command::Copy(copy) => self.copy(copy, portal),
             Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
+            Command::Call { .. } => Err(Error::not_supported("CALL here")),
         }
     }
 

@@ -37,6 +37,7 @@ mod objects;
 mod plans;
 mod portal;
 mod prepared;
+mod procedures;
 mod query;
 mod relations;
 mod rights;

@@ -599,6 +599,12 @@ impl Session {
     /// Binds a statement under its own parameters' types.
     fn prepare(&mut self, parsed: Parsed, params: Vec<Type>) -> Result<Prepared> {
         self.begin_statement(&parsed)?;
+        if let Some(Statement::Command(command)) = parsed.statement.as_deref()
+            && let Command::Call { name, args } = &**command
+        {
+            let made = self.called(name, args)?;
+            return self.prepare(made, params);
+        }
         let (params, columns) = match &parsed.statement {
             Some(statement) if query::tag_of(statement).is_some() => {
                 self.look()?;
@@ -663,20 +669,29 @@ impl Session {
             return self.plan_portal(parsed, planned);
         }
         match &*statement {
-            Statement::Command(command) if matches!(**command, Command::Execute { .. }) => {
-                let Command::Execute { name, args } = &**command else { unreachable!("it is") };
-                self.plan_execute(parsed.clone(), &name.text, args)
-            }
+            Statement::Command(command) => match &**command {
+                Command::Execute { name, args } => {
+                    self.plan_execute(parsed.clone(), &name.text, args)
+                }
+                Command::Call { name, args } => {
+                    let made = self.called(name, args)?;
+                    self.plan(made, params)
+                }
+                _ => self.plan_command(parsed),
+            },
             Statement::Explain { .. }
-            | Statement::Command(_)
             | Statement::Define(_)
             | Statement::CreateView(_)
-            | Statement::DeleteHistory { .. } => {
-                let columns = self.columns_of(&statement)?;
-                Ok(Portal::new(parsed, columns, Work::Command))
-            }
+            | Statement::DeleteHistory { .. } => self.plan_command(parsed),
             _ => Err(Error::not_supported("this statement")),
         }
+    }
+
+    /// A portal for what has no plan.
+    fn plan_command(&mut self, parsed: Parsed) -> Result<Portal> {
+        let statement = parsed.statement.clone();
+        let columns = statement.map_or(Ok(None), |statement| self.columns_of(&statement))?;
+        Ok(Portal::new(parsed, columns, Work::Command))
     }
 
     /// Runs a portal where nothing may block: what would wait for a lock is taken back.

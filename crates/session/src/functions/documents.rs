@@ -26,6 +26,7 @@ use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
 use super::{integer, oid, text};
 use crate::client::Surroundings;
 use crate::instance::time_of;
+use crate::names::Names;
 use crate::rights::Rights;
 
 /// How many versions of a history are read at once.
@@ -43,18 +44,23 @@ fn error(source: document::DocumentError) -> Error {
     crate::error::Error::from(table::Error::from(source)).cause
 }
 
+/// 42809: a relation has no documents.
+pub(crate) fn no_documents(names: &Names, oid: types::Oid) -> Error {
+    let message = match names.relation_name(oid) {
+        Some((_, name)) => format!("\"{name}\" is not a table of documents"),
+        None => format!("relation with OID {oid} does not exist"),
+    };
+    Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+        .with_hint("Such a table is made by CREATE TABLE ... USING document.")
+}
+
 /// The document that the first two arguments name.
 fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
     let names = &around.names;
     let (oid, key) = (oid(args, 0), text(args, 1));
     let table = names.handles.table(&names.catalog, oid);
     let Some(documents) = table.as_ref().and_then(|table| table.documents()) else {
-        let message = match names.relation_name(oid) {
-            Some((_, name)) => format!("\"{name}\" is not a table of documents"),
-            None => format!("relation with OID {oid} does not exist"),
-        };
-        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-            .with_hint("Such a table is made by CREATE TABLE ... USING document."));
+        return Err(no_documents(names, oid));
     };
     let rights = Rights::of(names);
     let column = [documents.column() as i16 + 1];

@@ -14,7 +14,7 @@ mod acl;
 mod advisory;
 mod catalog;
 mod changes;
-mod documents;
+pub(crate) mod documents;
 mod privilege;
 pub(crate) mod sequence;
 mod session;

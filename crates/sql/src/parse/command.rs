@@ -55,7 +55,10 @@ impl Parser<'_> {
             "lock" => self.lock_table()?,
             "vacuum" | "analyze" | "cluster" | "reindex" | "checkpoint" => self.maintain(&word)?,
             "do" => self.rest("DO")?,
-            "call" => self.rest("CALL")?,
+            "call" => {
+                self.skip(1);
+                Command::Call { name: self.path()?, args: self.parens(Self::sql_expr)? }
+            }
             "load" => self.rest("LOAD")?,
             "import" => self.rest("IMPORT FOREIGN SCHEMA")?,
             "refresh" => self.rest("REFRESH MATERIALIZED VIEW")?,

@@ -142,3 +142,27 @@ select * from history('was', '3');
 alter table was set access method nothing;
 create table keyless (doc jsonb);
 alter table keyless set access method document;
+-- An older version as the newest.
+create table page (id int primary key, doc jsonb, status text) using document;
+insert into page values (1, '{"title": "one", "n": 1}', 'draft');
+update page set doc['n'] = '2', status = 'done' where id = 1;
+call revert('page', '1', 1);
+select * from page;
+select version, doc from (select version, node_at('page', '1', '$', version) as doc from history('page', '1')) h;
+begin;
+call pg_catalog.revert('public.page', '1', 2);
+select doc from page;
+rollback;
+call revert('page', '2', 1);
+call revert('page', '1', 9);
+call revert('page', '1');
+call nothing(1);
+call revert('pg_class', '1', 1);
+call revert('nowhere', '1', 1);
+create table leaf (book text, number int, doc jsonb, primary key (book, number)) using document;
+insert into leaf values ('a,b', 1, '[1]'), ('a', 2, '[2]');
+update leaf set doc = '[3]';
+call revert('leaf', 'a\,b,1', 1);
+select * from leaf order by book;
+call revert('leaf', 'a', 1);
+

@@ -76,6 +76,13 @@ pub enum Command {
         /// The values of the parameters.
         args: Vec<SqlExpr>,
     },
+    /// `CALL name (arguments)`
+    Call {
+        /// The name.
+        name: Path,
+        /// The arguments.
+        args: Vec<SqlExpr>,
+    },
     /// `DEALLOCATE name`; `None` for all.
     Deallocate(Option<Name>),
     /// `DECLARE name CURSOR FOR query`
@@ -133,7 +140,7 @@ pub enum Command {
         /// The tables; none for all.
         tables: Vec<Path>,
     },
-    /// What is read and never done: `DO`, `CALL`, `LOAD` and their kin, by their words.
+    /// What is read and never done: `DO`, `LOAD` and their kin, by their words.
     Other(&'static str),
 }
 
