@@ -8,10 +8,13 @@ mod crowds;
 mod documents;
 mod errors;
 mod formats;
+mod histories_killed;
 mod http;
 mod http_killed;
 mod imports;
 mod kill;
+#[path = "../../../session/tests/session/serial.rs"]
+mod serial;
 mod serve_killed;
 mod sql;
 mod tour;

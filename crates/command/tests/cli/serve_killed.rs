@@ -213,7 +213,7 @@ fn write_until_killed(
 }
 
 /// Says something and reads the answers up to ReadyForQuery.
-fn say(wire: &mut Wire, bytes: &[u8]) -> Result<Vec<Answer>, Died> {
+pub(crate) fn say(wire: &mut Wire, bytes: &[u8]) -> Result<Vec<Answer>, Died> {
     wire.stream.write_all(bytes).map_err(|_| Died)?;
     let mut answers = Vec::new();
     while answers.last().is_none_or(|answer: &Answer| answer.kind != b'Z') {
@@ -235,7 +235,7 @@ pub(crate) fn ask(wire: &mut Wire, text: &str) -> Result<Vec<String>, Died> {
     Ok(answers.iter().filter(|answer| answer.kind == b'D').map(row).collect())
 }
 
-fn row(answer: &Answer) -> String {
+pub(crate) fn row(answer: &Answer) -> String {
     let mut rest = &answer.body[2..];
     let mut fields = Vec::new();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -374,7 +374,7 @@ impl Client {
 }
 
 /// True where the answers hold an error: of a deadlock or a conflict, and of nothing else.
-fn is_refused(answers: &[Answer]) -> bool {
+pub(crate) fn is_refused(answers: &[Answer]) -> bool {
     let Some(error) = answers.iter().find(|answer| answer.kind == b'E') else { return false };
     let state = error.state();
     assert!(matches!(state.as_str(), "40P01" | "40001"), "{state} {:?}", error.field(b'M'));

@@ -1,16 +1,6 @@
-//! Random histories under SERIALIZABLE, and the proof that each of them has a serial order.
-//!
-//! ```text
-//!   t7   append 7 to list 3      list 3:  7 9 12
-//!   t9   read list 3 = 7         then  t7 ──wr─> t9     it read what t7 wrote
-//!        append 9 to list 3            t7 ──ww─> t9     it wrote after t7
-//!   t10  read list 3 = 7 9             t10 ──rw─> t12   it did not see what t12 wrote
-//! ```
-//!
-//! A list tells the order of all who appended to it, so each read tells what came before it and what
-//! after (Kingsbury and Alvaro, "Elle: inferring isolation anomalies from experimental observations",
-//! 2020). The transactions are serializable where these edges form no circle. Lists are found by key,
-//! by ranges of keys and through an index, and some are not there until they are appended to.
+//! Random histories under SERIALIZABLE, and the proof ([`crate::serial`]) that each of them has a serial
+//! order. Lists are found by key, by ranges of keys and through an index, and some are not there until they
+//! are appended to.
 //!
 //! Steps of several sessions are interleaved on one thread, by a seed alone: a statement that would
 //! wait is taken back and tried again later. `ANYWHEN_SEED=<seed>` plays one history again;
@@ -23,7 +13,7 @@
 //! The other half of the claim is that serializability does not cost those who do not meet: several
 //! workloads that merely share a table, of whose transactions less than one in a hundred is aborted.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,6 +21,7 @@ use session::{Done, Error, Session};
 use vfs::seeds;
 
 use crate::client::{Kept, connect, instance};
+use crate::serial::{Txn, ids, prove};
 
 const LISTS: u64 = 9;
 const KINDS: u64 = 3;
@@ -58,14 +49,6 @@ enum Op {
     ReadKind(u64),
     Append(u64),
     Commit,
-}
-
-/// A transaction: what it has read and written.
-#[derive(Default, Debug)]
-struct Txn {
-    id: u64,
-    reads: Vec<(u64, Vec<u64>)>,
-    appends: Vec<u64>,
 }
 
 fn plan(random: &mut Random) -> Vec<Op> {
@@ -121,10 +104,6 @@ fn execute(session: &mut Session, text: &str) -> Result<Option<Vec<String>>, Err
         commit.wait().expect("the disk is sound");
     }
     Ok((done != Done::Blocked).then_some(kept.0))
-}
-
-fn ids(text: &str) -> Vec<u64> {
-    text.split_whitespace().map(|id| id.parse().expect("it is a number")).collect()
 }
 
 /// A session with what it is to do, last things first.
@@ -192,66 +171,6 @@ fn finally(session: &mut Session) -> BTreeMap<u64, Vec<u64>> {
     let rows = execute(session, "select k, v from lists").expect("it reads").expect("it is done");
     let pairs = rows.iter().filter_map(|row| row.split_once('|'));
     pairs.map(|(list, values)| (list.parse().expect("it is a number"), ids(values))).collect()
-}
-
-/// Fails where no serial order gives what was read and what there is in the end.
-fn prove(txns: &[Txn], lists: &BTreeMap<u64, Vec<u64>>) -> Result<(), String> {
-    let known: HashSet<u64> = txns.iter().map(|txn| txn.id).collect();
-    let mut edges: BTreeMap<u64, HashSet<u64>> = BTreeMap::new();
-    let mut edge = |from: u64, to: u64| {
-        if from != to {
-            edges.entry(from).or_default().insert(to);
-        }
-    };
-    for (list, values) in lists {
-        if let Some(value) = values.iter().find(|value| !known.contains(value)) {
-            return Err(format!("list {list} holds {value}, which did not commit"));
-        }
-        values.windows(2).for_each(|pair| edge(pair[0], pair[1]));
-    }
-    let none = Vec::new();
-    for txn in txns {
-        for list in &txn.appends {
-            if !lists.get(list).unwrap_or(&none).contains(&txn.id) {
-                return Err(format!("list {list} has lost {}", txn.id));
-            }
-        }
-        for (list, read) in &txn.reads {
-            let all = lists.get(list).unwrap_or(&none);
-            if !all.starts_with(read) {
-                return Err(format!("{} read {read:?} of list {list}, which is {all:?}", txn.id));
-            }
-            let others: Vec<u64> = read.iter().copied().filter(|id| *id != txn.id).collect();
-            if let Some(last) = others.last() {
-                edge(*last, txn.id);
-            }
-            if let Some(next) = all[others.len()..].iter().find(|id| **id != txn.id) {
-                edge(txn.id, *next);
-            }
-        }
-    }
-    // Whoever nothing comes before is taken out, until nobody is left.
-    let mut before: HashMap<u64, usize> = known.iter().map(|id| (*id, 0)).collect();
-    for to in edges.values().flatten() {
-        *before.entry(*to).or_default() += 1;
-    }
-    let mut free: Vec<u64> =
-        before.iter().filter(|(_, count)| **count == 0).map(|(id, _)| *id).collect();
-    while let Some(id) = free.pop() {
-        before.remove(&id);
-        for to in edges.get(&id).into_iter().flatten() {
-            let count = before.get_mut(to).expect("it is not out before");
-            *count -= 1;
-            if *count == 0 {
-                free.push(*to);
-            }
-        }
-    }
-    if before.is_empty() {
-        return Ok(());
-    }
-    let circle: Vec<_> = txns.iter().filter(|txn| before.contains_key(&txn.id)).take(12).collect();
-    Err(format!("no serial order of {circle:#?}"))
 }
 
 /// The transactions that committed, and the lists in the end.
@@ -339,27 +258,6 @@ fn threaded_histories_are_serializable() {
         let joined = threads.into_iter().map(|thread| thread.join().expect("it ends"));
         (joined.flatten().collect(), finally(&mut first))
     });
-}
-
-/// The proof finds a lost update, a read of what did not commit, and write skew.
-#[test]
-fn the_proof_finds_what_is_wrong() {
-    let txn = |id, reads: &[(u64, &[u64])], appends: &[u64]| Txn {
-        id,
-        reads: reads.iter().map(|(list, read)| (*list, read.to_vec())).collect(),
-        appends: appends.to_vec(),
-    };
-    let fails = |txns: &[Txn], lists: &[(u64, &[u64])]| {
-        let lists = lists.iter().map(|(list, values)| (*list, values.to_vec())).collect();
-        prove(txns, &lists).is_err()
-    };
-    let one = || txn(1, &[(0, &[])], &[0]);
-    assert!(!fails(&[one(), txn(2, &[(0, &[1])], &[0])], &[(0, &[1, 2])]));
-    assert!(fails(&[one(), txn(2, &[(0, &[])], &[0])], &[(0, &[1, 2])]), "a lost update");
-    assert!(fails(&[one()], &[(0, &[1, 2])]), "2 did not commit");
-    assert!(fails(&[one(), txn(2, &[], &[0])], &[(0, &[2])]), "1 is lost");
-    let skew = [txn(1, &[(0, &[])], &[1]), txn(2, &[(1, &[])], &[0])];
-    assert!(fails(&skew, &[(0, &[2]), (1, &[1])]), "write skew");
 }
 
 /// What a thread does in one transaction of a workload, by its number, the turn, and chance.

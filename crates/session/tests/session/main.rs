@@ -24,6 +24,7 @@ mod loads;
 mod oracles;
 mod protocol;
 mod schedules;
+mod serial;
 mod together;
 
 use std::path::Path;
