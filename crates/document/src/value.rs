@@ -10,7 +10,7 @@
 //! The newest version of a document keeps its value as long as it is kept itself, so that statements
 //! which ask for one field of it do not make the whole value each time.
 
-use crate::chunk::{Chunk, cut};
+use crate::chunk::{CHUNK_NODES, Chunk, cut};
 use crate::error::Damaged;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
@@ -52,7 +52,9 @@ impl Tree {
             return Ok(None);
         }
         let first = self.chunk(0)?.map_or(0, |chunk| chunk.image().heap.len());
-        let builder = Builder::with_capacity(header.nodes as usize, first);
+        // Of a damaged header no more is believed than the chunks can hold.
+        let nodes = header.nodes.min(CHUNK_NODES as u64 * u64::from(self.chunk_count()));
+        let builder = Builder::with_capacity(nodes as usize, first);
         let mut pass = Pass { builder, open: Vec::new(), root: header.root };
         for number in 0..self.chunk_count() {
             let Some(chunk) = self.chunk_in_passing(number)? else { continue };

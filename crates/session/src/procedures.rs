@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   CALL revert('articles', $1, 3)
-//!     ──> UPDATE public.articles SET doc = node_at(16384, ($1)::text, '$', (3)::bigint)
+//!     ──> UPDATE public.articles SET doc = node_at('public.articles', ($1)::text, '$', (3)::bigint)
 //!         WHERE id = (($1)::text)::text
 //! ```
 //! It is that statement, with the rights, locks, constraints and parameters of that statement.
@@ -78,12 +78,13 @@ impl Session {
             }
         };
         let schema = scalar::quote::identifier(names.schema_name(relation.schema));
-        let (relation, column) =
-            (scalar::quote::identifier(&relation.name), named(documents.column()));
+        let table = format!("{schema}.{}", scalar::quote::identifier(&relation.name));
+        // By its name: a statement that was prepared finds a table that was made anew.
+        let (of, column) = (scalar::quote::literal(&table), named(documents.column()));
         Ok(format!(
-            "UPDATE {schema}.{relation} \
-             SET {column} = node_at({}::regclass, {key_text}, '$', ({})::bigint) WHERE {condition}",
-            oid.0, version.text
+            "UPDATE {table} \
+             SET {column} = node_at({of}, {key_text}, '$', ({})::bigint) WHERE {condition}",
+            version.text
         ))
     }
 

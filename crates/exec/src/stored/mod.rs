@@ -315,13 +315,9 @@ impl Tables for Stored<'_> {
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
         let table = self.table(relation)?;
-        let (txn, with_document) = (self.txn.borrow(), reads_documents(&table, attnums));
-        let row = match with_document {
-            true => table.get(txn.view(), key),
-            false => table.get_without_document(txn.view(), key),
-        };
-        drop(txn);
-        match row.map_err(error)? {
+        let with_document = reads_documents(&table, attnums);
+        let row = table.get_with(self.txn.borrow().view(), key, with_document).map_err(error)?;
+        match row {
             Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
             None => Ok(false),
         }

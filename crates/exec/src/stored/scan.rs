@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sql::plan::system;
 use store::Csn;
-use table::index::Query;
+use table::index::{Index, Query};
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, Error, Result, SqlState};
@@ -27,6 +27,11 @@ const ROWS_FEW: u64 = 64;
 pub(super) fn reads_documents(table: &Table, attnums: &[i16]) -> bool {
     let column = table.documents().map(|documents| documents.column());
     column.is_some_and(|column| attnums.iter().any(|at| *at > 0 && position(*at) == column))
+}
+
+/// An index of a table by its number.
+fn index_of(table: &Table, oid: Option<types::Oid>) -> Option<&Index> {
+    table.indexes().iter().find(|index| Some(index.relation().oid) == oid)
 }
 
 /// Where the rows come from.
@@ -131,7 +136,7 @@ impl Scan {
             Moment::All | Moment::Ever => (Csn(0), newest),
         };
         let now = now();
-        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == reach.index);
+        let index = index_of(&table, reach.index);
         // What begins or ends later changes the answer.
         if to >= newest {
             let range = if reach.index.is_some() { KeyRange::ALL } else { range.clone() };
@@ -212,7 +217,7 @@ impl Scan {
         past: Option<Snapshot>,
     ) -> Result<Self> {
         let all = KeyRange::ALL;
-        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == oid);
+        let index = index_of(&table, oid);
         let Some(index) = index else {
             return Ok(Self::over(table, attnums, None, all, false, past));
         };
@@ -253,8 +258,7 @@ impl Scan {
 
     /// Whether an index has so many entries that reading all rows is cheaper.
     fn has_many(stored: &Stored<'_>, table: &Arc<Table>, oid: Option<types::Oid>) -> Result<bool> {
-        let index = table.indexes().iter().find(|index| Some(index.relation().oid) == oid);
-        let Some(index) = index else { return Ok(false) };
+        let Some(index) = index_of(table, oid) else { return Ok(false) };
         let most = Self::rows_worth(stored, table);
         let txn = stored.txn.borrow();
         let mut cursor = Cursor::by_index(table, index, KeyRange::ALL, false).keys_only();
@@ -285,8 +289,7 @@ impl Scan {
         backward: bool,
         past: Option<Snapshot>,
     ) -> Self {
-        let index =
-            index.and_then(|oid| table.indexes().iter().find(|index| index.relation().oid == oid));
+        let index = index_of(&table, index);
         let cursor = match index {
             Some(index) => Cursor::by_index(&table, index, range, backward),
             None => Cursor::over(&table, range, backward),

@@ -56,6 +56,38 @@ fn parameters_are_inferred_and_read() {
     assert_eq!(missing.state().code(), "26000");
 }
 
+/// A call has parameters, as the statement has that it stands for, and finds a table that was made anew.
+#[test]
+fn a_call_has_parameters() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let mut run = |name: &str, text: Option<&str>, values: &[Option<&[u8]>]| {
+        if let Some(text) = text {
+            session.parse(name, text, &[]).expect("it parses");
+        }
+        let params = Params { formats: &[], values };
+        session.bind("", name, &params, &[]).expect("it binds");
+        let mut out = kept();
+        let done = session.execute_named("", 0, &mut out).expect("it runs");
+        session.end().expect("nothing is wrong");
+        match done {
+            Done::Complete(tag) => (tag.to_string(), out.rows),
+            other => panic!("{other:?}"),
+        }
+    };
+    let make = "create table page (id int primary key, doc jsonb) using document";
+    for (turn, call) in [(1, Some("call revert('page', $1, $2)")), (2, None)] {
+        run("", Some(make), &[]);
+        run("", Some("insert into page values (7, '[1]')"), &[]);
+        run("", Some("update page set doc = '[2]'"), &[]);
+        let (tag, _) = run("back", call, &[Some(b"7"), Some(b"1")]);
+        assert_eq!(tag, "UPDATE 1", "turn {turn}");
+        let (_, rows) = run("", Some("select doc::text from page"), &[]);
+        assert_eq!(rows, [[Datum::text("[1]")]], "turn {turn}");
+        run("", Some("drop table page"), &[]);
+    }
+}
+
 /// A portal stops after as many rows as were asked for, or where the output has enough, and goes on.
 #[test]
 fn portals_are_suspended_and_go_on() {

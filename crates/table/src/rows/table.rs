@@ -134,17 +134,17 @@ impl Table {
 
     /// The row with this key.
     pub fn get(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
-        let Some(found) = view.read(self.storage, key)? else { return Ok(None) };
-        let mut row = Row::of(key, &self.layout, found.base().len());
-        self.write_row(view, &found, true, row.bytes_mut())?;
-        Ok(Some(row))
+        self.get_with(view, key, true)
     }
 
-    /// As [`Table::get`], with a mark in the place of a document.
-    pub fn get_without_document(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
+    /// As [`Table::get`], with a mark in the place of a document that is not wanted.
+    pub fn get_with(&self, view: View<'_>, key: &[u8], with_document: bool) -> Result<Option<Row>> {
         let Some(found) = view.read(self.storage, key)? else { return Ok(None) };
         let mut row = Row::of(key, &self.layout, found.base().len());
-        image(&found, row.bytes_mut())?;
+        match with_document {
+            true => self.write_row(view, &found, true, row.bytes_mut())?,
+            false => image(&found, row.bytes_mut())?,
+        }
         Ok(Some(row))
     }
 
