@@ -57,24 +57,13 @@ struct Where {
 impl Where {
     fn new(at: Option<String>, name: Option<String>) -> PyResult<Where> {
         let at = at.unwrap_or_else(|| "last".to_owned());
-        let text = match (at.as_str(), &name) {
-            ("last" | "before" | "after", _) | ("first", None) => return Ok(Where { at, name }),
-            ("first", Some(_)) => "a field goes last, or before or after another".to_owned(),
-            _ => format!("where={at:?} is none of first, last, before, after"),
-        };
-        Err(PyValueError::new_err(text))
+        Place::named(&at, name.as_deref()).map_err(PyValueError::new_err)?;
+        Ok(Where { at, name })
     }
 
-    fn place(&self) -> Place<'_> {
-        match (self.at.as_str(), self.name.as_deref()) {
-            ("first", _) => Place::FirstChild,
-            ("before", None) => Place::Before,
-            ("before", Some(name)) => Place::FieldBefore(name),
-            ("after", None) => Place::After,
-            ("after", Some(name)) => Place::FieldAfter(name),
-            (_, None) => Place::LastChild,
-            (_, Some(name)) => Place::Field(name),
-        }
+    fn place(&self) -> Result<Place<'_>, DocumentError> {
+        Place::named(&self.at, self.name.as_deref())
+            .map_err(|text| DocumentError::BadEdit(text.into()))
     }
 }
 
@@ -114,7 +103,7 @@ impl Step {
         let node = &self.node;
         match &self.op {
             Op::Set(json) => edit.set(node, json).map(Some),
-            Op::Insert(place, json) => edit.insert(node, place.place(), json).map(Some),
+            Op::Insert(place, json) => edit.insert(node, place.place()?, json).map(Some),
             Op::Remove => edit.remove(node).map(|()| None),
             Op::Rename(name) => {
                 if let Some(found) = edit.find(node)?
@@ -125,7 +114,7 @@ impl Step {
                 }
                 edit.rename(node, name).map(|()| None)
             }
-            Op::Move(to, place) => edit.move_to(node, to, place.place()).map(|()| None),
+            Op::Move(to, place) => edit.move_to(node, to, place.place()?).map(|()| None),
         }
     }
 }

@@ -77,6 +77,26 @@ pub enum Place<'a> {
     FieldAfter(&'a str),
 }
 
+impl<'a> Place<'a> {
+    /// The place that words say: `first`, `last`, `before` or `after` the target, of a field with its name.
+    ///
+    /// # Errors
+    /// What is wrong with them: there is no such place, or a field cannot go there.
+    pub fn named(at: &str, name: Option<&'a str>) -> Result<Place<'a>, &'static str> {
+        Ok(match (at, name) {
+            ("first", None) => Place::FirstChild,
+            ("last", None) => Place::LastChild,
+            ("before", None) => Place::Before,
+            ("after", None) => Place::After,
+            ("last", Some(name)) => Place::Field(name),
+            ("before", Some(name)) => Place::FieldBefore(name),
+            ("after", Some(name)) => Place::FieldAfter(name),
+            ("first", Some(_)) => return Err("a field goes last, or before or after another"),
+            _ => return Err("a place is one of first, last, before, after"),
+        })
+    }
+}
+
 /// A document being edited.
 #[derive(Clone)]
 pub(crate) struct Draft {

@@ -17,28 +17,14 @@ impl Spot {
     /// # Errors
     /// 400 where there is no such place.
     pub(super) fn new(at: Option<&str>, name: Option<&str>) -> Result<Spot, Problem> {
-        let at = at.unwrap_or("last");
-        match (at, name) {
-            ("last" | "before" | "after", _) | ("first", None) => {
-                Ok(Spot { at: at.to_owned(), name: name.map(str::to_owned) })
-            }
-            ("first", Some(_)) => {
-                Err(Problem::bad("a field goes last, or before or after another"))
-            }
-            _ => Err(Problem::bad(format!("at={at:?} is none of first, last, before, after"))),
-        }
+        let spot = Spot { at: at.unwrap_or("last").to_owned(), name: name.map(str::to_owned) };
+        Place::named(&spot.at, name).map_err(Problem::bad)?;
+        Ok(spot)
     }
 
-    fn place(&self) -> Place<'_> {
-        match (self.at.as_str(), self.name.as_deref()) {
-            ("first", _) => Place::FirstChild,
-            ("before", None) => Place::Before,
-            ("before", Some(name)) => Place::FieldBefore(name),
-            ("after", None) => Place::After,
-            ("after", Some(name)) => Place::FieldAfter(name),
-            (_, None) => Place::LastChild,
-            (_, Some(name)) => Place::Field(name),
-        }
+    fn place(&self) -> Result<Place<'_>, DocumentError> {
+        Place::named(&self.at, self.name.as_deref())
+            .map_err(|text| DocumentError::BadEdit(text.into()))
     }
 }
 
@@ -60,9 +46,9 @@ impl Change {
     ) -> Result<Option<NodeKey>, DocumentError> {
         match self {
             Change::Set(value) => edit.set(node, value).map(Some),
-            Change::Insert(spot, value) => edit.insert(node, spot.place(), value).map(Some),
+            Change::Insert(spot, value) => edit.insert(node, spot.place()?, value).map(Some),
             Change::Remove => edit.remove(node).map(|()| None),
-            Change::Move(to, spot) => edit.move_to(node, to, spot.place()).map(|()| None),
+            Change::Move(to, spot) => edit.move_to(node, to, spot.place()?).map(|()| None),
             Change::Rename(name) => {
                 if let Some(found) = edit.find(node)?
                     && edit.nodes().expect(found)?.name.is_none()
