@@ -169,11 +169,7 @@ impl Session {
     /// The relations that a command names.
     fn named_tables(&self, tables: &[Path]) -> Result<Vec<Arc<table::catalog::Relation>>> {
         let find = |path: &Path| {
-            let (schema, name) = match path.parts.as_slice() {
-                [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
-                [name] => (None, name.text.as_str()),
-                [] => (None, ""),
-            };
+            let (schema, name) = self.names.split(path)?;
             self.names.require_schema(schema)?;
             self.names.user_relation(schema, name).cloned().ok_or_else(|| {
                 let message = format!("relation \"{path}\" does not exist");

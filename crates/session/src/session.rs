@@ -85,8 +85,6 @@ impl Session {
         session.refresh();
         let mut activity = session.client.slot.activity.lock();
         activity.application = session.client.settings.borrow().text("application_name").to_owned();
-        activity.user = login.user;
-        activity.database = session.client.database.to_string();
         activity.peer = start.peer;
         activity.started = now(&session.client.instance.env).0;
         activity.state = "idle";
@@ -563,6 +561,11 @@ impl Session {
             && Arc::ptr_eq(&self.seen_path, &path)
             && Arc::ptr_eq(&self.seen_who, &who);
         if !same {
+            if present.database(self.client.database_oid).is_none() {
+                let message = format!("database \"{}\" does not exist", self.client.database);
+                let error = Error::new(SqlState::INVALID_CATALOG_NAME, message);
+                return Err(error.detail("It has just been dropped.").fatal());
+            }
             self.names = Arc::new(Names::new(
                 Seen { catalog, present, moment },
                 Arc::clone(&self.client.instance.handles),

@@ -47,18 +47,18 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
     let catalog = &scene.names.catalog;
     for slot in scene.client.instance.sessions() {
         let activity = slot.activity.lock().clone();
-        let database = catalog.database_named(&activity.database);
-        let role = catalog.role_named(&activity.user);
+        let database = catalog.database(slot.database).map(|known| &*known.name);
+        let role = catalog.role(slot.role).map(|known| &*known.name);
         let time = |us: i64| match us {
             0 => Datum::Null,
             us => Datum::TimestampTz(TimestampTz(us)),
         };
         rows.row(&[
-            ("datid", oid(database.map_or(Oid::NONE, |database| database.oid))),
-            ("datname", text(&activity.database)),
+            ("datid", oid(slot.database)),
+            ("datname", text_or_null(database)),
             ("pid", Datum::Int4(slot.process)),
-            ("usesysid", oid(role.map_or(Oid::NONE, |role| role.oid))),
-            ("usename", text(&activity.user)),
+            ("usesysid", oid(slot.role)),
+            ("usename", text_or_null(role)),
             ("application_name", text(&activity.application)),
             ("client_addr", text_or_null(activity.peer.as_deref())),
             ("backend_start", time(activity.started)),
