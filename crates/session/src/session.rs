@@ -344,6 +344,7 @@ impl Session {
             let message = format!("portal \"{name}\" cannot be run");
             return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
+        portal.alone |= self.may_stand_alone(&portal.parsed);
         let done = self.execute(&mut portal, rows_max, out);
         portal.is_over = matches!(done, Ok(Done::Complete(_))) && portal.columns.is_none();
         // The statement may have ended the transaction, or put another portal there.

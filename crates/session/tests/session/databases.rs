@@ -110,6 +110,10 @@ fn sessions_of_others_are_not_ended_by_anybody() {
     }
     let session = |role| connect_to(&instance, "postgres", role).expect("it connects");
     let (mut ann, bob, mut watch) = (session("ann"), session("bob"), session("watch"));
+    let seen = "select usename, query like 'select usename%' from pg_stat_activity order by 1;";
+    show(&mut one, seen);
+    assert!(show(&mut ann, seen).contains("ann|t\nbob|f\npostgres|f\n"));
+    assert!(show(&mut one, seen).contains("ann|t\nbob|f\npostgres|t\n"));
     let ends = |pid: i32| format!("select pg_terminate_backend({pid});");
     let shown = show(&mut ann, &ends(one.process_id()));
     assert!(shown.contains("42501: permission denied to terminate process"), "{shown}");
