@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from . import _native
 from ._collection import _Handle
 from .records import Change, DocumentChange, change_of, moment_of
 
 if TYPE_CHECKING:
-    from . import _native
     from ._store import Numbers
 
 # How often a database in this process is looked at for new commits, in seconds.
@@ -27,6 +27,10 @@ _LOOK_S = 0.01
 
 # How long closing waits for another thread to leave, in seconds.
 _PATIENCE_S = 5.0
+
+
+#: Changes that were not given yet, and the commit that they reach.
+Found = tuple[deque[DocumentChange], int]
 
 
 class Wanted(NamedTuple):
@@ -44,9 +48,11 @@ class Wanted(NamedTuple):
 class Feed(Protocol):
     """Where changes come from."""
 
-    def next(self) -> tuple[list[DocumentChange], int] | None:
-        """The changes of the next commits, whole, and the last of these; waits for them. None at the end,
-        and once it is closed."""
+    def next(self, after: int) -> Found | None:
+        """The changes of the commits after one, of some of these as a whole, and the last of these; waits
+        for them. None at the end, and once it is closed.
+
+        It is asked again for what it has given where a signal came before that was taken."""
 
     def close(self) -> None:
         """Ends the wait of another thread."""
@@ -58,33 +64,33 @@ class Changes(_Handle, Iterator[DocumentChange]):
     It is a context manager that closes it at the end. Several threads may use it: each change is given once.
     """
 
-    __slots__ = ("__weakref__", "_feed", "_lock", "_ready", "_reaches", "csn")
+    __slots__ = ("__weakref__", "_feed", "_found", "_lock", "csn")
 
     def __init__(self, feed: Feed, after: int) -> None:
         self._feed: Feed | None = feed
         # Again and again for the same thread: what closes may be the handler of a signal.
         self._lock = threading.RLock()
-        self._ready: deque[DocumentChange] = deque()
-        self._reaches = after
+        # One attribute, so that no signal comes between what was found and how far that reaches.
+        self._found: Found = (deque(), after)
         #: The commit up to which everything was given: what to go on ``after``, another time.
         self.csn = after
 
     def __next__(self) -> DocumentChange:
         with self._lock:
-            while not self._ready:
-                found = None if self._feed is None else self._feed.next()
+            while not self._found[0]:
+                found = None if self._feed is None else self._feed.next(self._found[1])
                 if found is None:
                     raise StopIteration
-                changes, self._reaches = found
-                self._ready.extend(changes)
-                if not changes:
-                    self.csn = self._reaches
+                self._found = found
+                if not found[0]:
+                    self.csn = found[1]
             if self._feed is None:
                 raise StopIteration
-            change = self._ready.popleft()
-            if not self._ready:
-                self.csn = self._reaches
-            elif self._ready[0].csn != change.csn:
+            ready, reaches = self._found
+            change = ready.popleft()
+            if not ready:
+                self.csn = reaches
+            elif ready[0].csn != change.csn:
                 self.csn = change.csn
             return change
 
@@ -116,21 +122,23 @@ class EmbeddedFeed:
     """Changes of a database in this process."""
 
     def __init__(self, native: _native.Database, wanted: Wanted, numbers: Numbers) -> None:
-        from . import _native
-
         self._database = native
+        self._wanted = wanted
         self._feed = _native.Feed(native, *wanted)
-        self._at, self._until = wanted.after, wanted.until
+        self._at = wanted.after
         self._numbers = numbers
         self._closed = threading.Event()
 
-    def next(self) -> tuple[list[DocumentChange], int] | None:
+    def next(self, after: int) -> Found | None:
+        if after != self._at:
+            self._feed = _native.Feed(self._database, *self._wanted._replace(after=after))
+            self._at = after
+        until = self._wanted.until
         while not self._closed.is_set():
-            before = self._at
             rows, self._at = self._feed.next(self._numbers)
-            if self._at > before:
-                return [_change(*row) for row in rows], self._at
-            if self._until is not None and self._at >= self._until:
+            if self._at > after:
+                return deque(_change(*row) for row in rows), self._at
+            if until is not None and self._at >= until:
                 return None
             while self._database.newest_commit() <= self._at and not self._closed.wait(_LOOK_S):
                 pass

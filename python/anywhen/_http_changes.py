@@ -16,11 +16,12 @@ import contextlib
 import http.client
 import os
 import socket
+from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._changes import Wanted, changes_of
+from ._changes import Found, Wanted, changes_of
 from .records import DocumentChange
 
 if TYPE_CHECKING:
@@ -56,22 +57,33 @@ class HttpFeed:
         self._stream = _Stream(connection, answer)
         return self._stream
 
-    def next(self) -> tuple[list[DocumentChange], int] | None:
-        if self._is_closed or (self._wanted.until is not None and self._at >= self._wanted.until):
+    def next(self, after: int) -> Found | None:
+        if after != self._at:
+            self._end()
+            self._at = after
+        until = self._wanted.until
+        if self._is_closed or (until is not None and after >= until):
             self._end()
             return None
         stream = self._stream
         if stream is None or stream.process != os.getpid():
             # It was lost, or belongs to the parent of this process.
             stream = self._open()
+            if self._is_closed:
+                # Meanwhile, by another thread, which found no stream to interrupt.
+                self._end()
+                return None
         try:
             changes, self._at = stream.next(self._store)
-        except BaseException as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            # A read from what is closed is a ValueError.
             self._end()
-            if self._is_closed and isinstance(error, (OSError, http.client.HTTPException, ValueError)):
+            if self._is_closed:
                 return None
-            if isinstance(error, (OSError, http.client.HTTPException)):
-                raise self._store.lost(error) from error
+            raise self._store.lost(error) from error
+        except BaseException:
+            # Interrupted: the next event may be half read.
+            self._end()
             raise
         return changes, self._at
 
@@ -98,8 +110,8 @@ class _Stream:
         self._socket: socket.socket | None = connection.sock
         self.process = os.getpid()
 
-    def next(self, store: HttpStore) -> tuple[list[DocumentChange], int]:
-        changes = []
+    def next(self, store: HttpStore) -> Found:
+        changes: deque[DocumentChange] = deque()
         while line := self._answer.readline():
             if line.startswith(b"data: "):
                 changes.append(_change(_native.loads(line[6:], store.numbers)))
