@@ -146,31 +146,35 @@ class SQLite:
         self.connection.close()
 
 
-def measure(store, documents, calls, seed):
-    """For each operation the times of its calls, in microseconds."""
+def measure(stores, documents, calls, seed):
+    """For each operation the times of its calls in each store, in microseconds. The stores take turns, so
+    that whatever else the machine does meets all of them."""
     dice = random.Random(seed)
     keys = list(documents)
-    store.fill(documents)
-    for number in range(VERSIONS):
-        for key in keys[: len(keys) // 10]:
-            store.update(key, number)
     aged = keys[: len(keys) // 10]
+    for store in stores:
+        store.fill(documents)
+        for number in range(VERSIONS):
+            for key in aged:
+                store.update(key, number)
     operations = {
-        "get": lambda at: (store.get, dice.choice(keys)),
-        "at(version=5)": lambda at: (store.at, dice.choice(aged), 5),
-        f"history of {VERSIONS}": lambda at: (store.history, dice.choice(aged)),
-        "SELECT by key": lambda at: (store.select, dice.choice(keys)),
-        "put": lambda at: (store.put, f"new-{at}", document(at)),
-        "update by path": lambda at: (store.update, dice.choice(keys), 100 + at),
+        "get": lambda at: ("get", dice.choice(keys)),
+        "at(version=5)": lambda at: ("at", dice.choice(aged), 5),
+        f"history of {VERSIONS}": lambda at: ("history", dice.choice(aged)),
+        "SELECT by key": lambda at: ("select", dice.choice(keys)),
+        "put": lambda at: ("put", f"new-{at}", document(at)),
+        "update by path": lambda at: ("update", dice.choice(keys), 100 + at),
     }
     times = {}
-    for name, prepare in operations.items():
-        times[name] = taken = []
+    for operation, prepare in operations.items():
+        times[operation] = taken = [[] for _ in stores]
         for at in range(calls):
-            call, *arguments = prepare(at)
-            begun = time.perf_counter_ns()
-            call(*arguments)
-            taken.append((time.perf_counter_ns() - begun) / 1000)
+            name, *arguments = prepare(at)
+            for store, into in zip(stores, taken, strict=True):
+                call = getattr(store, name)
+                begun = time.perf_counter_ns()
+                call(*arguments)
+                into.append((time.perf_counter_ns() - begun) / 1000)
     return times
 
 
@@ -196,18 +200,18 @@ def main():
     documents = {f"k{number:06}": document(number) for number in range(max(chosen.documents, 10))}
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
         stores = [Anywhen(Path(folder)), SQLite(Path(folder))]
-        ours, peers = (measure(store, documents, chosen.calls, chosen.seed) for store in stores)
+        times = measure(stores, documents, chosen.calls, chosen.seed)
         check(*stores, next(iter(documents)))
         for store in stores:
             store.close()
     print(f"anywhen {anywhen.__version__}, SQLite {sqlite3.sqlite_version}, microseconds\n")
     print(f"{'':16}{'anywhen':>18}{'SQLite':>20}")
     print(f"{'':16}{'p50':>9}{'p99':>9}{'p50':>11}{'p99':>9}")
-    for name in ours:
+    for operation, taken in times.items():
         figures = []
-        for times in (sorted(ours[name]), sorted(peers[name])):
-            figures += [times[len(times) // 2], times[len(times) * 99 // 100]]
-        print("{:16}{:9.1f}{:9.1f}{:11.1f}{:9.1f}".format(name, *figures))
+        for of in map(sorted, taken):
+            figures += [of[len(of) // 2], of[len(of) * 99 // 100]]
+        print("{:16}{:9.1f}{:9.1f}{:11.1f}{:9.1f}".format(operation, *figures))
 
 
 if __name__ == "__main__":
