@@ -179,11 +179,7 @@ impl Session {
         let CopyWhat::Table(path, names) = &copy.what else {
             return Err(Error::not_supported("COPY FROM into a query"));
         };
-        let (schema, name) = match path.parts.as_slice() {
-            [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
-            [name] => (None, name.text.as_str()),
-            [] => (None, ""),
-        };
+        let (schema, name) = self.names.split(path)?;
         self.names.require_schema(schema)?;
         let find = |names: &Names| {
             names.user_relation(schema, name).cloned().ok_or_else(|| {
