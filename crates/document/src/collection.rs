@@ -419,8 +419,18 @@ impl Collection {
             return Ok(state.tree.clone());
         }
         let Some(csn) = self.csn_of(state, revision)? else { return Ok(None) };
+        self.past_tree(prefix, csn, state.tree.as_ref())
+    }
+
+    /// The tree of a document at a commit of its past, beside the newest one where that is known.
+    pub(crate) fn past_tree(
+        &self,
+        prefix: &Prefix,
+        csn: Csn,
+        newest: Option<&Arc<Tree>>,
+    ) -> Result<Option<Arc<Tree>>> {
         let tree = self.load_tree(prefix, csn, false)?;
-        Ok(tree.map(|tree| match state.tree.as_deref() {
+        Ok(tree.map(|tree| match newest {
             Some(newest) => Arc::new(tree.alike(newest)),
             None => Arc::new(tree),
         }))

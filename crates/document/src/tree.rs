@@ -51,6 +51,8 @@ pub struct Tree {
     growth: Option<Arc<Growth>>,
     /// The whole as a value, once it was asked for, where the tree is kept in a cache.
     value: OnceLock<Jsonb>,
+    /// A newer version of the same shape, which is kept.
+    newest: Option<Arc<Tree>>,
 }
 
 /// Bytes that what a cache keeps has taken up since the cache looked last.
@@ -152,23 +154,26 @@ impl Tree {
         chunks.push(OnceLock::from(Some(Arc::new(first))));
         chunks.resize_with(count, OnceLock::new);
         let source = (count > 1).then(source);
-        let placed = OnceLock::new();
-        let value = OnceLock::new();
-        Ok(Tree { csn, header, chunks, source, placed, positions: None, growth: None, value })
+        Ok(Tree { header, chunks, source, ..Tree::bare(csn) })
     }
 
     /// The tree before the first revision: no nodes, the first key to come.
     pub(crate) fn nothing(next_key: u64) -> Tree {
-        let header = Header { next_key, ..Header::default() };
+        Tree { header: Header { next_key, ..Header::default() }, ..Tree::bare(Csn(0)) }
+    }
+
+    /// A tree of nothing that knows nothing.
+    fn bare(csn: Csn) -> Tree {
         Tree {
-            csn: Csn(0),
-            header,
+            csn,
+            header: Header::default(),
             chunks: Vec::new(),
             source: None,
             placed: OnceLock::new(),
             positions: None,
             growth: None,
             value: OnceLock::new(),
+            newest: None,
         }
     }
 
@@ -194,8 +199,7 @@ impl Tree {
         };
         let positions = self.positions.clone().filter(|_| same);
         let source = self.source.clone();
-        let value = OnceLock::new();
-        Ok(Tree { csn, header, chunks, source, placed, positions, growth: None, value })
+        Ok(Tree { header, chunks, source, placed, positions, ..Tree::bare(csn) })
     }
 
     /// This tree, which is going to be kept: it remembers where its nodes stand, for itself and for
@@ -206,13 +210,19 @@ impl Tree {
         self
     }
 
-    /// This tree, which knows where its nodes stand from another version if that has them in the same
-    /// places.
-    pub(crate) fn alike(mut self, other: &Tree) -> Tree {
-        if other.header.shape == self.header.shape {
-            self.positions = other.positions.clone();
+    /// This tree, which takes from a newer version that is kept where its nodes stand, and most of its
+    /// value, if that has the same nodes in the same places.
+    pub(crate) fn alike(mut self, newest: &Arc<Tree>) -> Tree {
+        if newest.header.shape == self.header.shape {
+            self.positions = newest.positions.clone();
+            self.newest = Some(Arc::clone(newest));
         }
         self
+    }
+
+    /// The newer version of the same shape, where one is kept.
+    pub(crate) fn newest(&self) -> Option<&Tree> {
+        self.newest.as_deref()
     }
 
     fn has_grown(&self, bytes: usize) {

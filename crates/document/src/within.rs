@@ -51,18 +51,24 @@ impl Collection {
         if view.transaction().is_some_and(|txn| txn.has_written(self.id())) {
             return Ok(self.state_within(view, &prefix)?.0.tree);
         }
-        let at = view.csn();
-        match self.cached(&prefix, at) {
-            Some(state) => Ok(state.tree),
-            // Nothing of the past is kept in memory.
-            None if keep && at >= self.engine().visible() => Ok(self.state(&prefix, at)?.tree),
-            None => Ok(self.load_tree(&prefix, at, false)?.map(Arc::new)),
-        }
+        self.tree_then(&prefix, view.csn(), keep)
     }
 
     /// The document as of a commit, `None` where there was none then.
-    pub fn tree_as_of(&self, key: &str, csn: Csn) -> Result<Option<Tree>> {
-        self.load_tree(&Prefix::new(key)?, csn, false)
+    pub fn tree_as_of(&self, key: &str, csn: Csn) -> Result<Option<Arc<Tree>>> {
+        self.tree_then(&Prefix::new(key)?, csn, false)
+    }
+
+    /// The document as of a commit that is visible. Nothing of the past is kept in memory.
+    fn tree_then(&self, prefix: &Prefix, csn: Csn, keep: bool) -> Result<Option<Arc<Tree>>> {
+        match self.cached(prefix, Csn::MAX) {
+            Some(newest) if newest.csn <= csn => Ok(newest.tree),
+            None if keep && csn >= self.engine().visible() => Ok(self.state(prefix, csn)?.tree),
+            newest => {
+                let newest = newest.and_then(|newest| newest.tree);
+                self.past_tree(prefix, csn, newest.as_ref())
+            }
+        }
     }
 
     /// The state of a document as a view sees it, and true where the view's transaction has changed it.

@@ -42,20 +42,58 @@ fn specials(word: u64) -> u64 {
     hits & !word & HIGHS
 }
 
+/// Where the first quote, backslash or control character of a word is.
+#[inline(always)]
+fn first_special(word: [u8; 8]) -> Option<usize> {
+    let marks = specials(u64::from_le_bytes(word));
+    if marks == 0 { None } else { Some((marks.trailing_zeros() / 8) as usize) }
+}
+
+/// Bytes that are looked at without a branch between them, so all at once.
+pub(crate) const BLOCK_BYTES: usize = 32;
+
+#[inline(always)]
+fn is_special(byte: &u8) -> bool {
+    (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\')
+}
+
+/// True where the first `len` bytes of a block need no escape in a JSON string.
+#[inline]
+pub(crate) fn is_plain_block(block: &[u8; BLOCK_BYTES], len: usize) -> bool {
+    const PLACES: [u8; BLOCK_BYTES] = {
+        let (mut places, mut at) = ([0; BLOCK_BYTES], 0);
+        while at < BLOCK_BYTES {
+            places[at] = at as u8;
+            at += 1;
+        }
+        places
+    };
+    let len = len as u8;
+    let bytes = block.iter().zip(&PLACES);
+    !bytes.fold(false, |found, (byte, at)| found | (is_special(byte) & (*at < len)))
+}
+
 /// How many bytes from the front need no escape in a JSON string.
 #[inline]
 pub(crate) fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
-    while let Some(chunk) = text.get(at..at + 8) {
-        let marks = specials(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
+    while let Some(block) = text[at..].first_chunk::<BLOCK_BYTES>() {
+        if block.iter().fold(false, |found, byte| found | is_special(byte)) {
+            break;
         }
-        at += 8;
+        at += block.len();
     }
-    let rest = &text[at..];
-    let special = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    at + rest.iter().position(special).unwrap_or(rest.len())
+    while let Some(word) = text[at..].first_chunk() {
+        if let Some(found) = first_special(*word) {
+            return at + found;
+        }
+        at += word.len();
+    }
+    match text.last_chunk() {
+        // The end once more together with what stands before it, which is plain.
+        Some(word) => first_special(*word).map_or(text.len(), |found| text.len() - 8 + found),
+        None => text.iter().position(is_special).unwrap_or(text.len()),
+    }
 }
 
 /// Finds the end of the string whose first byte after the quote is at `from`, and proves it UTF-8.

@@ -8,6 +8,7 @@ mod listing;
 mod model;
 mod naive;
 mod replaced;
+mod scalars;
 mod sirix;
 mod stories;
 mod values;

@@ -96,7 +96,7 @@ fn run(mut dice: Dice, seed: u64, nodes: usize, operations: usize) {
 }
 
 /// The value that is made of the nodes is the one that the text has.
-fn check_value(tree: &document::Tree, text: Option<&str>) {
+pub fn check_value(tree: &document::Tree, text: Option<&str>) {
     let expected = json::jsonb::Jsonb::parse(text.expect("a document has a text"));
     // The second time it may have been kept.
     for _ in 0..2 {

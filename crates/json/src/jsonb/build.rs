@@ -416,6 +416,14 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The binary form of a scalar, from its canonical text; `None` where there is none.
+pub(super) fn scalar(kind: Kind, text: &[u8]) -> Option<Vec<u8>> {
+    let mut builder = Builder::new();
+    builder.heap.reserve(text.len() + 2);
+    Sink::scalar(&mut builder, kind, text).ok()?;
+    builder.error.is_none().then_some(builder.heap)
+}
+
 impl Jsonb {
     /// `true` or `false`.
     pub fn bool(value: bool) -> Jsonb {

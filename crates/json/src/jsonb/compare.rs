@@ -74,7 +74,7 @@ impl JsonbRef<'_> {
                         _ => {}
                     }
                 }
-                Token::Close(_) => {}
+                Token::Close => {}
             }
         }
     }
@@ -124,7 +124,7 @@ fn rank(token: &Token<'_>) -> u8 {
         Token::Scalar(_) => 0,
         Token::Array(_) => 1,
         Token::Object(_) => 2,
-        Token::Name(_) | Token::Close(_) => 3,
+        Token::Name(_) | Token::Close => 3,
     }
 }
 
@@ -167,7 +167,7 @@ impl Hash for JsonbRef<'_> {
                         _ => {}
                     }
                 }
-                Token::Close(_) => {}
+                Token::Close => {}
             }
         }
     }

@@ -276,7 +276,7 @@ impl<'a> JsonbRef<'a> {
                 }
                 Token::Array(_) => builder.open_array(),
                 Token::Object(_) => builder.open_object(),
-                Token::Close(_) => builder.close_container(),
+                Token::Close => builder.close_container(),
             }
         }
         // Nothing grows, so no limit can be crossed.

@@ -251,12 +251,12 @@ fn text(bytes: &[u8]) -> &str {
 /// The table and the body that arrays and objects share: slots, each from the end of the one
 /// before it to its own.
 #[derive(Clone, Copy)]
-struct Slots<'a> {
+pub(super) struct Slots<'a> {
     /// Elements, or fields.
-    count: usize,
-    width: Width,
-    ends: &'a [u8],
-    body: &'a [u8],
+    pub count: usize,
+    pub width: Width,
+    pub ends: &'a [u8],
+    pub body: &'a [u8],
 }
 
 impl<'a> Slots<'a> {
@@ -276,13 +276,19 @@ impl<'a> Slots<'a> {
 
     /// Where a slot begins: where the one before it ends.
     #[inline]
-    fn start(&self, slot: usize) -> usize {
-        if slot == 0 { 0 } else { self.width.read(self.ends, slot - 1) }
+    pub fn start(&self, slot: usize) -> usize {
+        if slot == 0 { 0 } else { self.end(slot - 1) }
+    }
+
+    /// Where a slot ends.
+    #[inline]
+    pub fn end(&self, slot: usize) -> usize {
+        self.width.read(self.ends, slot)
     }
 
     #[inline]
     fn get(&self, slot: usize) -> &'a [u8] {
-        self.body.get(self.start(slot)..self.width.read(self.ends, slot)).unwrap_or(&[])
+        self.body.get(self.start(slot)..self.end(slot)).unwrap_or(&[])
     }
 }
 
@@ -318,6 +324,19 @@ impl Width {
         number.unwrap_or(usize::MAX)
     }
 
+    /// Adds to the numbers of a table.
+    pub(super) fn shift(self, table: &mut [u8], by: isize) {
+        match self.0 {
+            0 => table.iter_mut().for_each(|end| *end = end.wrapping_add_signed(by as i8)),
+            1 => table.as_chunks_mut().0.iter_mut().for_each(|end| {
+                *end = u16::from_le_bytes(*end).wrapping_add_signed(by as i16).to_le_bytes();
+            }),
+            _ => table.as_chunks_mut().0.iter_mut().for_each(|end| {
+                *end = u32::from_le_bytes(*end).wrapping_add_signed(by as i32).to_le_bytes();
+            }),
+        }
+    }
+
     #[inline]
     pub(super) fn write(self, number: usize, out: &mut Vec<u8>) {
         match self.0 {
@@ -335,7 +354,7 @@ impl Width {
 
 /// An array of a jsonb value.
 #[derive(Clone, Copy)]
-pub struct Array<'a>(Slots<'a>);
+pub struct Array<'a>(pub(super) Slots<'a>);
 
 impl<'a> Array<'a> {
     /// How many elements it has.
@@ -370,7 +389,7 @@ impl<'a> Array<'a> {
 
 /// An object of a jsonb value; fields are numbered in the order of their names.
 #[derive(Clone, Copy)]
-pub struct Object<'a>(Slots<'a>);
+pub struct Object<'a>(pub(super) Slots<'a>);
 
 impl<'a> Object<'a> {
     /// How many fields it has.

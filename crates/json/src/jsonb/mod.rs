@@ -3,7 +3,7 @@
 //! ```text
 //!   text ──Builder──> Jsonb ──root()──> JsonbRef ──> Value: Number, Array, Object ...
 //!                       ^                  │
-//!                       └──── edits ───────┤   concat, delete, set, insert, strip_nulls
+//!                       └──── edits ───────┤   concat, delete, set, insert, strip_nulls, replacing
 //!                                          ├   get, path, contains, exists, fields, elements
 //!                                          ├   order, hash, key form
 //!                                          ├   text, pretty
@@ -27,6 +27,7 @@ mod form;
 mod make;
 mod number;
 pub mod pathlang;
+mod replace;
 mod walk;
 mod write;
 
@@ -36,6 +37,7 @@ pub use error::JsonbError;
 pub use form::{Array, BYTES_MAX, Jsonb, JsonbRef, Object, Value};
 pub use make::{build_array, build_object, check_pairs, object_of, object_of_two};
 pub use number::Number;
+pub use replace::Replacing;
 
 /// A text as a position of an array, as C's `strtol` reads it: space and a sign may stand in front.
 /// None where it is no integer of 32 bits.

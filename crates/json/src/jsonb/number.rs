@@ -92,6 +92,13 @@ impl<'a> Number<'a> {
 
     /// Appends the digits as PostgreSQL prints them.
     pub(super) fn write_text(self, out: &mut Vec<u8>) {
+        match (self.tag, self.payload) {
+            (INTEGER, digits) if digits.len() <= 8 => return write_small(digits, 0, out),
+            (DECIMAL, [scale, digits @ ..]) if digits.len() <= 8 && *scale < SMALL_DIGITS as u8 => {
+                return write_small(digits, usize::from(*scale), out);
+            }
+            _ => {}
+        }
         let Some((mantissa, scale)) = self.short() else { return self.write_long(out) };
         if mantissa < 0 {
             out.push(b'-');
@@ -343,6 +350,36 @@ fn pack(mut digits: impl Iterator<Item = u8>, pairs: &mut [u8]) -> usize {
         }
     }
     used
+}
+
+/// Digits that any mantissa of eight bytes has at most, and more of a scale than it can have digits.
+const SMALL_DIGITS: usize = 20;
+
+/// Appends the digits of a mantissa of at most eight bytes with so many of them behind the point, fewer
+/// than [`SMALL_DIGITS`]: nearly all numbers.
+#[inline]
+fn write_small(mantissa: &[u8], scale: usize, out: &mut Vec<u8>) {
+    let sign = mantissa.last().map_or(0, |last| i64::from(*last as i8 >> 7));
+    let mantissa = mantissa.iter().rev().fold(sign, |value, byte| value << 8 | i64::from(*byte));
+    // Behind the digits is as much room again, for what is copied with them.
+    let mut room = [b'0'; 2 * SMALL_DIGITS + 2];
+    let (mut start, end) = (SMALL_DIGITS + 1, SMALL_DIGITS + 1);
+    start -= write_part(mantissa.unsigned_abs(), &mut room[..end]);
+    if scale > 0 {
+        // At least one digit before the point.
+        start = start.min(end - scale - 1);
+        room.copy_within(start..end - scale, start - 1);
+        room[end - scale - 1] = b'.';
+        start -= 1;
+    }
+    if mantissa < 0 {
+        out.push(b'-');
+    }
+    // As many bytes as are known when the program is compiled are copied without a call.
+    if let Some(block) = room[start..].first_chunk::<{ SMALL_DIGITS + 1 }>() {
+        out.extend_from_slice(block);
+        out.truncate(out.len() + end - start - block.len());
+    }
 }
 
 fn read_mantissa(bytes: &[u8]) -> i128 {

@@ -1,4 +1,4 @@
-//! A value as the sequence of its parts, without recursion: what text, hash, keys, order and
+//! A value as the sequence of its parts, without recursion: what hash, keys, order and
 //! structural edits are made from.
 //!
 //! ```text
@@ -6,7 +6,6 @@
 //! ```
 
 use super::form::{Array, JsonbRef, Object, Value};
-use crate::tape::Kind;
 
 /// One part of a value.
 pub(super) enum Token<'a> {
@@ -18,8 +17,8 @@ pub(super) enum Token<'a> {
     Name(&'a [u8]),
     /// A value that is not a container.
     Scalar(JsonbRef<'a>),
-    /// The innermost open container ends, an array or an object.
-    Close(Kind),
+    /// The innermost open container ends.
+    Close,
 }
 
 /// A container that is open, and how far the walk is in it.
@@ -68,10 +67,10 @@ impl<'a> Iterator for Walk<'a> {
             let root = self.next.take()?;
             return Some(self.enter(root));
         };
-        let (kind, value) = match open {
+        let value = match open {
             Open::Elements(array, at) => {
                 *at += 1;
-                (Kind::Array, array.get(*at - 1))
+                array.get(*at - 1)
             }
             Open::Fields(object, at) => {
                 let (field, named) = (*at / 2, *at % 2 == 1);
@@ -80,14 +79,14 @@ impl<'a> Iterator for Walk<'a> {
                 if there && !named {
                     return Some(Token::Name(object.name_bytes(field)));
                 }
-                (Kind::Object, there.then(|| object.value(field)))
+                there.then(|| object.value(field))
             }
         };
         Some(match value {
             Some(value) => self.enter(value),
             None => {
                 self.open.pop();
-                Token::Close(kind)
+                Token::Close
             }
         })
     }

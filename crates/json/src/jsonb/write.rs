@@ -12,9 +12,10 @@
 //!               }
 //! ```
 
-use super::form::{Jsonb, JsonbRef, Value};
-use super::walk::{Token, Walk};
-use crate::tape::Kind;
+use std::ops::Range;
+
+use super::form::{Jsonb, JsonbRef, STRING, Slots, Value};
+use crate::scan::{self, BLOCK_BYTES};
 use crate::text;
 
 /// How values are laid out.
@@ -28,6 +29,18 @@ impl JsonbRef<'_> {
     /// Appends the value as text.
     pub fn write_text(self, out: &mut Vec<u8>) {
         write(self, Layout::Line, out);
+    }
+
+    /// Appends the value to a text.
+    pub fn push_text(self, out: &mut String) {
+        if out.is_empty() {
+            let mut bytes = std::mem::take(out).into_bytes();
+            bytes.reserve(self.bytes().len() / 2 * 3 + BLOCK_BYTES);
+            self.write_text(&mut bytes);
+            *out = into_text(bytes);
+        } else {
+            out.push_str(&self.to_json());
+        }
     }
 
     /// `jsonb_pretty`: the value as indented text.
@@ -79,50 +92,85 @@ fn into_text(out: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// A container that is being written.
+struct Open<'a> {
+    slots: Slots<'a>,
+    is_object: bool,
+    /// The next of its fields or elements.
+    next: usize,
+    /// Where the name of the next field begins, and its value or the next element.
+    name: usize,
+    value: usize,
+}
+
+impl<'a> Open<'a> {
+    fn new(slots: Slots<'a>, is_object: bool) -> Open<'a> {
+        let value = if is_object { slots.start(slots.count) } else { 0 };
+        Open { slots, is_object, next: 0, name: 0, value }
+    }
+}
+
 fn write(value: JsonbRef<'_>, layout: Layout, out: &mut Vec<u8>) {
-    let mut depth = 0;
-    // What stands directly before the next token.
-    let (mut after_value, mut after_name) = (false, true);
-    for token in Walk::new(value) {
-        if let Token::Close(kind) = token {
-            depth -= 1;
+    let mut open = Vec::new();
+    enter(value, &mut open, out);
+    loop {
+        let depth = open.len();
+        let Some(container) = open.last_mut() else { return };
+        let Open { slots, is_object, next, name, value } = container;
+        let slots = *slots;
+        if *next == slots.count {
+            let close = if *is_object { b'}' } else { b']' };
+            open.pop();
             if layout == Layout::Pretty {
-                new_line(depth, out);
+                new_line(depth - 1, out);
             }
-            out.push(if kind == Kind::Array { b']' } else { b'}' });
-            after_value = true;
+            out.push(close);
             continue;
         }
-        if after_value {
-            out.push(b',');
-        }
-        if !after_name {
-            match layout {
-                Layout::Pretty => new_line(depth, out),
-                Layout::Line if after_value => out.push(b' '),
-                Layout::Line => {}
+        match (layout, *next > 0) {
+            (Layout::Line, true) => out.extend_from_slice(b", "),
+            (Layout::Line, false) => {}
+            (Layout::Pretty, after_another) => {
+                if after_another {
+                    out.push(b',');
+                }
+                new_line(depth, out);
             }
         }
-        (after_value, after_name) = (false, false);
-        match token {
-            Token::Name(name) => {
-                string(name, out);
-                out.extend_from_slice(b": ");
-                after_name = true;
-            }
-            Token::Scalar(value) => {
-                scalar(value, out);
-                after_value = true;
-            }
-            Token::Array(_) => {
-                out.push(b'[');
-                depth += 1;
-            }
-            Token::Object(_) | Token::Close(_) => {
-                out.push(b'{');
-                depth += 1;
-            }
+        let mut slot = *next;
+        if *is_object {
+            let end = slots.end(slot);
+            string(slots.body, *name..end, out);
+            out.extend_from_slice(b": ");
+            *name = end;
+            slot += slots.count;
         }
+        let end = slots.end(slot);
+        let place = *value..end;
+        (*next, *value) = (*next + 1, end);
+        match slots.body.get(place.clone()) {
+            Some([STRING, ..]) => string(slots.body, place.start + 1..end, out),
+            Some(bytes) => enter(JsonbRef::new(bytes), &mut open, out),
+            None => {}
+        }
+    }
+}
+
+/// Writes a scalar, or opens a container.
+#[inline]
+fn enter<'a>(value: JsonbRef<'a>, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
+    match value.value() {
+        Value::Array(array) => {
+            out.push(b'[');
+            open.push(Open::new(array.0, false));
+        }
+        Value::Object(object) => {
+            out.push(b'{');
+            open.push(Open::new(object.0, true));
+        }
+        Value::Number(number) => number.write_text(out),
+        Value::String(_) => string(value.payload(), 0..value.payload().len(), out),
+        _ => out.extend_from_slice(value.kind().literal().as_bytes()),
     }
 }
 
@@ -131,20 +179,18 @@ fn new_line(depth: usize, out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(b' ', 4 * depth));
 }
 
-fn string(bytes: &[u8], out: &mut Vec<u8>) {
+/// Writes the string that lies in a part of some bytes.
+#[inline]
+fn string(body: &[u8], place: Range<usize>, out: &mut Vec<u8>) {
+    let Some(bytes) = body.get(place.clone()) else { return out.extend_from_slice(b"\"\"") };
     out.push(b'"');
-    text::escape_bytes_into(bytes, out);
-    out.push(b'"');
-}
-
-fn scalar(value: JsonbRef<'_>, out: &mut Vec<u8>) {
-    match value.kind() {
-        Kind::String => string(value.payload(), out),
-        Kind::Number => {
-            if let Some(number) = value.as_number() {
-                number.write_text(out);
-            }
+    // What is short is copied with what stands behind it: that needs no call.
+    match body[place.start..].first_chunk::<BLOCK_BYTES>() {
+        Some(block) if bytes.len() <= BLOCK_BYTES && scan::is_plain_block(block, bytes.len()) => {
+            out.extend_from_slice(block);
+            out.truncate(out.len() - BLOCK_BYTES + bytes.len());
         }
-        kind => out.extend_from_slice(kind.literal().as_bytes()),
+        _ => text::escape_bytes_into(bytes, out),
     }
+    out.push(b'"');
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use proptest::prelude::*;
 
+use crate::scan::plain_prefix;
 use crate::text::{compare_numbers, compare_strings, escape, number_from_f64, quote, unescape};
 
 /// Numbers in ascending order, equal ones on one line.
@@ -52,6 +53,23 @@ fn doubles_are_short() {
         ["0.1", "1", "-0", "1e16", "1e300", "2.2250738585072014e-308", "1.7976931348623157e308"];
     assert_eq!(told, want.map(|text| Some(text.to_owned())));
     assert_eq!([f64::NAN, f64::INFINITY].map(number_from_f64), [None, None]);
+}
+
+/// Whatever stands before and behind it, the first character that needs an escape is found.
+#[test]
+fn what_needs_an_escape_is_found_anywhere() {
+    for len in 0..100 {
+        let plain = "x\u{7f}é".repeat(len).into_bytes()[..len].to_vec();
+        assert_eq!(plain_prefix(&plain), len);
+        for at in 0..len {
+            for special in [b'"', b'\\', 0, 0x1f] {
+                let mut text = plain.clone();
+                text[at] = special;
+                text[len - 1] = if at + 1 < len { b'"' } else { special };
+                assert_eq!(plain_prefix(&text), at, "{len} bytes");
+            }
+        }
+    }
 }
 
 /// Text that is not canonical, as from a damaged file, is read without a panic.

@@ -180,9 +180,10 @@ impl RowDocuments {
         let mut ends = Vec::new();
         row.places(&out[from..], &mut ends)?;
         let (start, end) = (from + ends[self.at], from + ends[self.at + 1]);
-        let mut value = Vec::new();
-        types::row::write_value(document.as_ref(), &mut value);
-        out.splice(start..end, value);
+        let behind = out.split_off(end);
+        out.truncate(start);
+        types::row::write_value(document.as_ref(), out);
+        out.extend_from_slice(&behind);
         Ok(())
     }
 
@@ -198,7 +199,7 @@ impl RowDocuments {
 
     /// The document as of a commit.
     pub(super) fn then(&self, key: &str, csn: Csn) -> Result<Option<Arc<document::Tree>>> {
-        Ok(self.collection.tree_as_of(key, csn)?.map(Arc::new))
+        Ok(self.collection.tree_as_of(key, csn)?)
     }
 
     /// Gives a new row its document.

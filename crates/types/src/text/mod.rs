@@ -215,7 +215,7 @@ pub fn write(
         DatumRef::TimestampTz(value) => value.write(style, out),
         DatumRef::Interval(value) => value.write(style, out),
         DatumRef::Uuid(value) => plain::write_uuid(&value, out),
-        DatumRef::Jsonb(value) => display(value, out),
+        DatumRef::Jsonb(value) => value.push_text(out),
         DatumRef::Oid(value) => write_object(value, ty, context, out),
         DatumRef::Array(value) if matches!(ty, Type::INT2VECTOR | Type::OIDVECTOR) => {
             array::write_vector(value, context, out);

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::super::{Dice, seed};
 use crate::jsonb::pathlang::{Options, Path};
-use crate::jsonb::{Jsonb, JsonbError, JsonbRef};
-use crate::{text, written};
+use crate::jsonb::{self, Jsonb, JsonbError, JsonbRef};
+use crate::{Kind, Step, text, written};
 
 /// A value as it is written: names may repeat, numbers are texts.
 #[derive(Clone, Debug)]
@@ -224,6 +224,34 @@ fn hash(value: &Jsonb) -> u64 {
     hasher.finish()
 }
 
+/// The paths of all scalars.
+fn scalars(value: JsonbRef<'_>, path: &mut Vec<Step>, out: &mut Vec<Vec<Step>>) {
+    let mut child = |step, value| {
+        path.push(step);
+        scalars(value, path, out);
+        path.pop();
+    };
+    match value.value() {
+        jsonb::Value::Array(array) => {
+            array.iter().enumerate().for_each(|(at, value)| child(Step::Index(at), value));
+        }
+        jsonb::Value::Object(object) => {
+            object.iter().for_each(|(name, value)| child(Step::Field(name.to_owned()), value));
+        }
+        _ => out.push(path.clone()),
+    }
+}
+
+fn scalar() -> impl Strategy<Value = (Kind, String)> {
+    let strings = prop_oneof![3 => "[a-c]{0,3}", 1 => "[a-c]{200,300}"];
+    prop_oneof![
+        4 => strings.prop_map(|text| (Kind::String, text)),
+        4 => "-?[1-9][0-9]{0,20}(\\.[0-9]{1,3})?".prop_map(|text| (Kind::Number, text)),
+        1 => prop::sample::select(vec![Kind::Null, Kind::True, Kind::False])
+            .prop_map(|kind| (kind, String::new())),
+    ]
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -276,6 +304,43 @@ proptest! {
         } else {
             assert!(!key(&a).starts_with(&key(&b)) && !key(&b).starts_with(&key(&a)));
         }
+    }
+
+    /// Scalars that are replaced give what they give when each is set by its path; where that is not
+    /// done nothing is. It is always done where lengths stay the same.
+    #[test]
+    fn scalars_are_replaced(
+        model in models(),
+        new in prop::collection::vec((any::<prop::sample::Index>(), scalar()), 1..4),
+    ) {
+        let mut expected = value(&model);
+        let mut paths = Vec::new();
+        scalars(expected.root(), &mut Vec::new(), &mut paths);
+        let mut replacing = expected.replacing();
+        for (at, (kind, text)) in new.iter().filter(|_| !paths.is_empty()) {
+            let path = at.get(&paths);
+            let written = match kind {
+                Kind::String => format!("\"{text}\""),
+                Kind::Number => text.clone(),
+                kind => kind.literal().to_owned(),
+            };
+            let new: Jsonb = written.parse().unwrap();
+            let texts = Vec::from_iter(path.iter().map(|step| match step {
+                Step::Field(name) | Step::Either(name) => name.clone(),
+                Step::Index(at) => at.to_string(),
+            }));
+            let texts = Vec::from_iter(texts.iter().map(|text| Some(text.as_str())));
+            let set = match path.is_empty() {
+                true => new,
+                false => expected.root().set(&texts, new.root(), false).unwrap(),
+            };
+            let is_replaced = replacing.set(path, *kind, text.as_bytes());
+            assert!(is_replaced || set.bytes().len() != expected.bytes().len(), "{path:?} {text}");
+            if is_replaced {
+                expected = set;
+            }
+        }
+        assert_eq!(replacing.finish().bytes(), expected.bytes());
     }
 
     /// Numbers compare by value in every form that they have.
@@ -462,4 +527,24 @@ fn long_numbers_are_small() {
     assert!(value.bytes().len() < 2 * text.len());
     assert_eq!(value, value.root().to_jsonb());
     assert_eq!(value.root().element(0).unwrap().to_json().len(), 131_072);
+}
+
+/// What is replaced, and what is not: containers, what is not there, a table that must become wider.
+#[test]
+fn a_scalar_is_replaced_where_it_stands() {
+    let value: Jsonb = r#"{"a": "hi", "b": [1, true]}"#.parse().unwrap();
+    let path = |text: &str| crate::JsonPath::parse(text).unwrap().steps;
+    let mut replacing = value.replacing();
+    assert!(replacing.set(&path("$.a"), Kind::String, b"hey \\\"you\\\""));
+    assert!(replacing.set(&path("$.b[1]"), Kind::Number, b"-1234.50"));
+    assert!(replacing.set(&path("$.b[0]"), Kind::Null, b""));
+    for refused in ["$", "$.b", "$.c", "$.b[2]", "$.a.b", "$.b.a"] {
+        assert!(!replacing.set(&path(refused), Kind::Number, b"7"), "{refused}");
+    }
+    assert!(!replacing.set(&path("$.a"), Kind::Array, b""));
+    assert!(!replacing.set(&path("$.a"), Kind::String, b"a NUL: \\u0000"));
+    assert!(!replacing.set(&path("$.a"), Kind::String, &[b'x'; 300]));
+    let value = replacing.finish();
+    assert_eq!(value.to_string(), r#"{"a": "hey \"you\"", "b": [null, -1234.50]}"#);
+    assert_eq!(Jsonb::decode(value.bytes()).unwrap(), value);
 }
