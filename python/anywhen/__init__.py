@@ -19,6 +19,7 @@
 import os as _os
 
 from . import _native, dbapi, errors
+from ._changes import Changes
 from ._collection import Collection, Document, View
 from ._database import Database, connect, open
 from ._parameters import Json
@@ -41,13 +42,23 @@ from .errors import (
     ProgrammingError,
     StaleError,
 )
-from .records import BlameLine, Change, CollectionOptions, Column, Commit, NodeVersion, Version
+from .records import (
+    BlameLine,
+    Change,
+    CollectionOptions,
+    Column,
+    Commit,
+    DocumentChange,
+    NodeVersion,
+    Version,
+)
 
 __version__: str = _native.__version__
 
 __all__ = [
     "BlameLine",
     "Change",
+    "Changes",
     "Collection",
     "CollectionOptions",
     "Column",
@@ -57,6 +68,7 @@ __all__ = [
     "Database",
     "DatabaseError",
     "Document",
+    "DocumentChange",
     "EditError",
     "Error",
     "ForgottenError",

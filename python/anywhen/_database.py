@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from . import _native
+from ._changes import Changes, Wanted
 from ._collection import Collection, _Handle
 from ._embedded import EmbeddedStore
 from ._http import HttpStore
@@ -17,7 +18,7 @@ from ._http_transaction import HttpTransaction
 from ._parameters import to_texts
 from ._postgres import PostgresStore
 from ._sql import Result, Session
-from ._store import Numbers, Store
+from ._store import Numbers, Store, number_of
 from ._transaction import Transaction
 from .errors import InterfaceError, NotSupportedError
 
@@ -30,6 +31,7 @@ class Database(_Handle):
     ============================  ============  ============  ===============
     documents and their past      yes           yes           no
     several documents as one      yes           yes           no
+    changes as they happen        yes           yes           no
     ``sql``, a statement each     yes           yes           yes
     ``session``, DB-API           yes           no            yes
     ============================  ============  ============  ===============
@@ -46,8 +48,8 @@ class Database(_Handle):
     ) -> None:
         self._store: Any = store
         self._place = place
-        # Transactions and sessions: they are closed with the database.
-        self._used: weakref.WeakSet[Transaction | Session] = weakref.WeakSet()
+        # Transactions, sessions and streams of changes: they are closed with the database.
+        self._used: weakref.WeakSet[Transaction | Session | Changes] = weakref.WeakSet()
         #: Who signs what is written where nothing else is said.
         self.author = author
 
@@ -122,6 +124,54 @@ class Database(_Handle):
         self._used.add(transaction)
         return transaction
 
+    def newest_commit(self) -> int:
+        """The number of the newest commit."""
+        return self._documents().newest_commit()
+
+    def changes(
+        self,
+        after: int = 0,
+        *,
+        until: int | None = None,
+        follow: bool = False,
+        collection: str | None = None,
+        document: str | None = None,
+        path: str | None = None,
+        diff: bool = False,
+    ) -> Changes:
+        """What was committed ``after`` a commit, however long ago: a :class:`~anywhen.DocumentChange` for each
+        version of a document, in the order of the commits. ::
+
+            with db.changes(after=seen, follow=True) as changes:
+                for change in changes:
+                    print(change.collection, change.key, change.version)
+                    seen = changes.csn
+
+        It ends with what is there now, or at the commit ``until``; with ``follow`` it waits for more, until
+        Ctrl-C, or until it is closed, by another thread for example. Other threads go on meanwhile.
+
+        ``collection``, ``document`` (a key) and ``path`` choose what is told: of a path what changed at it,
+        below it or above it, and besides all that made a document or removed it. ``diff`` tells node by node
+        what differs from the version before.
+
+        ``changes.csn`` is the commit up to which everything was given, and so what to go on ``after`` another
+        time: nothing is missed, and of a commit that was cut short all is told again. Over HTTP the server may
+        be lost (:class:`~anywhen.OperationalError`); the next ``next(changes)`` goes on where it was.
+
+        What was written of late is told from memory; what lies further back is looked for in all documents.
+        """
+        store = self._documents()
+        for name, number in (("after", after), ("until", until)):
+            if number is not None:
+                number_of(name, number)
+        if not follow:
+            newest = store.newest_commit()
+            until = newest if until is None else min(until, newest)
+        feed = store.changes(Wanted(after, until, collection, document, path, diff))
+        changes = Changes(feed, after)
+        self._used.add(changes)
+        return changes
+
     # --- SQL ---------------------------------------------------------------------------------------
 
     def sql(self, text: str, parameters: Iterable[Any] = ()) -> Result:
@@ -147,10 +197,6 @@ class Database(_Handle):
     def compact(self) -> None:
         """Merges all files, and drops what nothing needs any more. In this process only."""
         self._native("compact").compact()
-
-    def newest_commit(self) -> int:
-        """The number of the newest commit. In this process only."""
-        return self._native("newest_commit").newest_commit()
 
     def _native(self, what: str) -> _native.Database:
         if not isinstance(self._store, EmbeddedStore):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
+from ._changes import EmbeddedFeed, Wanted
 from ._store import At, Node, Numbers, Said
 from .records import (
     BlameLine,
@@ -129,6 +130,16 @@ class EmbeddedStore:
             BlameLine(path, node, number, moment_of(us), author, message, is_container, value)
             for path, node, number, us, author, message, is_container, value in rows
         ]
+
+    # --- commits -----------------------------------------------------------------------------------
+
+    def changes(self, wanted: Wanted) -> EmbeddedFeed:
+        return EmbeddedFeed(self.native, wanted, self.numbers)
+
+    def newest_commit(self) -> int:
+        return self.native.newest_commit()
+
+    # --- SQL ---------------------------------------------------------------------------------------
 
     def session(self) -> _native.Session:
         return self.native.session()

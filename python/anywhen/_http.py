@@ -21,6 +21,8 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _native
+from ._changes import Wanted
+from ._http_changes import HttpFeed
 from ._store import PAGE, At, Node, Numbers, Said
 from .errors import Error, InterfaceError, NotFoundError, NotSupportedError, OperationalError, make
 from .records import (
@@ -122,13 +124,10 @@ class HttpStore:
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
-        target = self._base + path + ("?" + urlencode(given, quote_via=quote) if given else "")
-        sent = {"Accept": JSON, **(headers or {})}
+        target = self._target(path, query)
+        sent = {"Accept": JSON, **self._signed(), **(headers or {})}
         if body is not None:
             sent.setdefault("Content-Type", JSON)
-        if self._token is not None:
-            sent["Authorization"] = f"Bearer {self._token}"
         while True:
             connection, is_used = self._take()
             try:
@@ -140,10 +139,10 @@ class HttpStore:
                 # The server closes what is idle. Only a read may be asked twice for sure.
                 if is_used and method == "GET":
                     continue
-                raise self._lost(error) from error
+                raise self.lost(error) from error
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                raise self._lost(error) from error
+                raise self.lost(error) from error
             except BaseException:
                 # Interrupted: what comes on this connection is the answer to nothing.
                 connection.close()
@@ -153,7 +152,38 @@ class HttpStore:
                 raise self._error(answer, content)
             return answer, content
 
-    def _lost(self, error: Exception) -> OperationalError:
+    def _target(self, path: str, query: dict[str, Any] | None) -> str:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return self._base + path + ("?" + urlencode(given, quote_via=quote) if given else "")
+
+    def _signed(self) -> dict[str, str]:
+        return {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+
+    def open_stream(
+        self, path: str, query: dict[str, Any], silence: float
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """An answer that comes piece by piece, on a connection of its own, which is silent for ``silence``
+        seconds at most."""
+        with self._lock:
+            if not self._is_open:
+                raise InterfaceError("the database is closed")
+        connection = self._connect()
+        try:
+            connection.request("GET", self._target(path, query), headers=self._signed())
+            answer = connection.getresponse()
+            if answer.status >= 400:
+                raise self._error(answer, answer.read())
+            connection.sock.settimeout(silence)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self.lost(error) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection, answer
+
+    def lost(self, error: Exception) -> OperationalError:
+        """The failure of a connection."""
         place = f"{self._host}:{self._port or (443 if self._is_encrypted else 80)}"
         why = str(error) or type(error).__name__
         return OperationalError(f"no answer from {place}: {why}", "08006")
@@ -350,7 +380,10 @@ class HttpStore:
             for line in told["nodes"]
         ]
 
-    # --- transactions ------------------------------------------------------------------------------
+    # --- commits -----------------------------------------------------------------------------------
+
+    def changes(self, wanted: Wanted) -> HttpFeed:
+        return HttpFeed(self, wanted)
 
     def newest_commit(self) -> int:
         return int(self._ask("GET", "/ready")["csn"])

@@ -62,6 +62,24 @@ class Transaction:
     def rollback(self) -> None: ...
     def is_open(self) -> bool: ...
 
+_Change = tuple[
+    int, str, str, int, bool, int | None, str, str, list[dict[str, Any]] | None
+]
+
+@final
+class Feed:
+    def __new__(
+        cls,
+        database: Database,
+        after: int,
+        until: int | None,
+        collection: str | None,
+        key: str | None,
+        path: str | None,
+        diff: bool,
+    ) -> Feed: ...
+    def next(self, numbers: Numbers) -> tuple[list[_Change], int]: ...
+
 @final
 class Database:
     @property

@@ -10,9 +10,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from .records import BlameLine, Change, CollectionOptions, Commit, NodeVersion, Version
+
+if TYPE_CHECKING:
+    from ._changes import Feed, Wanted
 
 #: How numbers with a fraction come out.
 Numbers = Literal["exact", "float", "decimal"]
@@ -95,6 +98,10 @@ class Store(Protocol):
 
     def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]: ...
 
+    def changes(self, wanted: Wanted) -> Feed: ...
+
+    def newest_commit(self) -> int: ...
+
     def close(self) -> None: ...
 
 
@@ -129,9 +136,9 @@ def at_of(
     if len(given) != 1:
         raise TypeError("a moment is one of version=, time= and csn=")
     if version is not None:
-        return ("version", _number("version", version))
+        return ("version", number_of("version", version))
     if csn is not None:
-        return ("csn", _number("csn", csn))
+        return ("csn", number_of("csn", csn))
     if isinstance(time, str):
         return ("time", parse_time(time))
     if not isinstance(time, datetime):
@@ -139,7 +146,8 @@ def at_of(
     return ("time", max(0, microseconds_of(time)))
 
 
-def _number(name: str, number: int) -> int:
+def number_of(name: str, number: int) -> int:
+    """A number that counts versions or commits."""
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError(f"{name}= is an int, not {type(number).__name__}")
     if number < 0:

@@ -30,6 +30,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
@@ -357,33 +358,53 @@ def _numbered(operation: str, parameters: Any) -> tuple[str, list[Any]]:
         return operation, []
     if isinstance(parameters, (str, bytes)):
         raise ProgrammingError("parameters are a sequence or a mapping, not one str")
-    values: list[Any] = []
+    if isinstance(parameters, Mapping):
+        text, names = _named(operation)
+        for name in names:
+            if name not in parameters:
+                raise ProgrammingError(f"there is no value for %({name})s")
+        return text, [parameters[name] for name in names]
+    text, count = _in_turn(operation)
+    values = list(parameters)
+    if len(values) != count:
+        raise ProgrammingError(f"there are {len(values)} values for {count} placeholders")
+    return text, values
+
+
+# Programs say the same statements again and again.
+@lru_cache(maxsize=128)
+def _named(operation: str) -> tuple[str, tuple[str, ...]]:
+    """The statement, and the names of its placeholders, each once."""
     numbers: dict[str, int] = {}
-    is_mapping = isinstance(parameters, Mapping)
-    given: Any = parameters if is_mapping else list(parameters)
 
     def number(found: re.Match[str]) -> str:
         name = found["name"]
-        if found["percent"]:
-            return "%"
-        if name is not None and is_mapping:
-            if name not in numbers:
-                if name not in given:
-                    raise ProgrammingError(f"there is no value for %({name})s")
-                values.append(given[name])
-                numbers[name] = len(values)
-            return f"${numbers[name]}"
-        if found["next"] and not is_mapping:
-            if len(values) == len(given):
-                raise ProgrammingError(f"there are more placeholders than values, which are {len(given)}")
-            values.append(given[len(values)])
-            return f"${len(values)}"
-        raise ProgrammingError(
-            f"{found[0]!r} is no placeholder here: %s takes a sequence, %(name)s a mapping, "
-            "and a percent sign is written %%"
-        )
+        if name is None:
+            return _percent(found)
+        return f"${numbers.setdefault(name, len(numbers) + 1)}"
 
-    text = _PLACEHOLDER.sub(number, operation)
-    if not is_mapping and len(values) != len(given):
-        raise ProgrammingError(f"there are {len(given)} values for {len(values)} placeholders")
-    return text, values
+    return _PLACEHOLDER.sub(number, operation), tuple(numbers)
+
+
+@lru_cache(maxsize=128)
+def _in_turn(operation: str) -> tuple[str, int]:
+    """The statement, and how many placeholders it has."""
+    count = 0
+
+    def number(found: re.Match[str]) -> str:
+        nonlocal count
+        if not found["next"]:
+            return _percent(found)
+        count += 1
+        return f"${count}"
+
+    return _PLACEHOLDER.sub(number, operation), count
+
+
+def _percent(found: re.Match[str]) -> str:
+    if found["percent"]:
+        return "%"
+    raise ProgrammingError(
+        f"{found[0]!r} is no placeholder here: %s takes a sequence, %(name)s a mapping, "
+        "and a percent sign is written %%"
+    )

@@ -1,22 +1,35 @@
-"""What the database tells: small objects that compare, print and pickle, and that nobody can change.
+"""What the database tells: named tuples, which compare, print and pickle, and which nobody can change.
 
 All times are :class:`datetime.datetime` in UTC.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["BlameLine", "Change", "CollectionOptions", "Column", "Commit", "NodeVersion", "Version"]
+__all__ = [
+    "BlameLine",
+    "Change",
+    "CollectionOptions",
+    "Column",
+    "Commit",
+    "DocumentChange",
+    "NodeVersion",
+    "Version",
+]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 
+# Before this, in 2106, seconds as a float are nearer to their microsecond than to any other.
+_EXACT_US = (1 << 32) * 1_000_000
+
 
 def moment_of(us: int) -> datetime:
     """The time so many microseconds after 1970."""
+    if us < _EXACT_US:
+        return datetime.fromtimestamp(us / 1_000_000, timezone.utc)
     return _EPOCH + timedelta(microseconds=us)
 
 
@@ -29,8 +42,7 @@ def microseconds_of(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A write that is on the disk."""
 
     #: The document's newest version.
@@ -45,8 +57,7 @@ class Commit:
     node_key: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """One version of a document: who made it, when and why."""
 
     #: 1, 2, 3 ...
@@ -65,8 +76,7 @@ class Version:
     kept: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One difference between two versions of a document."""
 
     #: ``insert``, ``update``, ``delete``, ``move``, ``rename`` or ``replace``.
@@ -83,8 +93,27 @@ class Change:
     from_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeVersion:
+class DocumentChange(NamedTuple):
+    """A version of a document, as somebody who follows the database learns of it."""
+
+    #: The number of the commit.
+    csn: int
+    collection: str
+    key: str
+    #: The version that the commit made.
+    version: int
+    #: True where it removed the document.
+    deleted: bool
+    #: When it was committed; None where the document was erased since, of which no more is told.
+    time: datetime | None
+    author: str = ""
+    message: str = ""
+    #: What differs from the version before, where ``diff=True`` asked for it; None also where there is
+    #: nothing to compare with: it is the first, it removes, or one of the two is not kept any more.
+    changes: tuple[Change, ...] | None = None
+
+
+class NodeVersion(NamedTuple):
     """The value of one node over some versions in a row."""
 
     value: Any
@@ -97,8 +126,7 @@ class NodeVersion:
     to_time: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class BlameLine:
+class BlameLine(NamedTuple):
     """Which version last changed a node."""
 
     path: str
@@ -113,8 +141,7 @@ class BlameLine:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionOptions:
+class CollectionOptions(NamedTuple):
     """What a collection keeps."""
 
     #: ``forever``, ``none``, or a time such as ``90d``.
@@ -125,8 +152,7 @@ class CollectionOptions:
     path_summary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of an answer of SQL."""
 
     name: str

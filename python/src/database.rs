@@ -43,11 +43,11 @@ pub(crate) struct Database {
 
 impl Database {
     /// The database, for the time of a call.
-    fn database(&self) -> Outcome<anywhen::Database> {
+    pub(crate) fn database(&self) -> Outcome<anywhen::Database> {
         self.handle.with(|database| Ok(database.clone()))
     }
 
-    fn collection(&self, name: &str) -> Outcome<Collection> {
+    pub(crate) fn collection(&self, name: &str) -> Outcome<Collection> {
         let missing = || Failure::missing(format!("there is no collection {name:?}"));
         self.database()?.find_collection(name).ok_or_else(missing)
     }

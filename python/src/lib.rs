@@ -4,7 +4,7 @@
 //! ```text
 //!   anywhen/*.py     the interface: collections as mappings, records, the clients of servers, DB-API
 //!      │
-//!   _native          Database · Transaction · Session · Answer · dumps · loads
+//!   _native          Database · Transaction · Feed · Session · Answer · dumps · loads
 //!      │             one call each, with texts and numbers; nothing of Python is touched below
 //!   anywhen (Rust)
 //! ```
@@ -20,6 +20,7 @@
 mod database;
 mod edit;
 mod errors;
+mod feed;
 mod handle;
 mod numbers;
 mod session;
@@ -35,6 +36,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::database::Database;
+    #[pymodule_export]
+    use crate::feed::Feed;
     #[pymodule_export]
     use crate::handle::forked;
     #[pymodule_export]

@@ -16,6 +16,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use json::{Kind, Limits, Sink, Stopped};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -215,7 +216,7 @@ pub(crate) fn from_json<'py>(
         numbers,
         open: Vec::new(),
         name: None,
-        names: HashMap::new(),
+        names: HashMap::default(),
         root: None,
         error: None,
     };
@@ -243,7 +244,7 @@ struct Builder<'py> {
     /// The name of the field whose value comes next.
     name: Option<Bound<'py, PyString>>,
     /// Names that came before: objects of an array mostly have the same.
-    names: HashMap<Box<[u8]>, Bound<'py, PyString>>,
+    names: HashMap<Box<[u8]>, Bound<'py, PyString>, RandomState>,
     root: Option<Bound<'py, PyAny>>,
     /// What Python said where it failed.
     error: Option<PyErr>,

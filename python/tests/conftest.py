@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 class Server:
     """`anywhen serve` over a fresh folder."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, http="127.0.0.1:0"):
         command = os.environ.get("ANYWHEN") or shutil.which("anywhen")
         if not command:
             pytest.fail("ANYWHEN names the command to test, and does not: python/run sets it")
@@ -31,7 +31,7 @@ class Server:
         self.log = open(Path(folder) / "server.log", "wb")
         arguments = ["serve", "--json", "--data", str(self.data), "--pg-listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
-            [command, *arguments, "--http-listen", "127.0.0.1:0", *options],
+            [command, *arguments, "--http-listen", http, *options],
             stdout=subprocess.PIPE,
             stderr=self.log,
         )

@@ -168,7 +168,7 @@ def test_over_http_the_first_to_change_a_document_wins(far):
 def test_not_over_http(server):
     """What there is not over the wire says so, and what helps."""
     with anywhen.connect(server.http) as db:
-        calls = (db.session, db.checkpoint, db.newest_commit, lambda: db.transaction(serializable=True))
+        calls = (db.session, db.checkpoint, db.compact, lambda: db.transaction(serializable=True))
         for call in calls:
             with pytest.raises(anywhen.NotSupportedError):
                 call()

@@ -48,6 +48,26 @@ impl Database {
     /// What was written of late is in memory; where it is not any more, this looks at every document
     /// of the collections once. Fails with [`Error::NoCollection`] where there is none of that name.
     pub fn changes(&self, after: Csn, collection: Option<&str>, limit: usize) -> Result<Changes> {
+        let limit = limit.max(1);
+        let Changes { mut list, mut to } = self.changes_found(after, collection, limit)?;
+        if let Some(cut) = list.get(limit - 1).map(|last| last.csn) {
+            let end = list.partition_point(|change| change.csn <= cut);
+            if end < list.len() {
+                list.truncate(end);
+                to = cut;
+            }
+        }
+        Ok(Changes { list, to })
+    }
+
+    /// [`changes`](Database::changes), and all that was found with them: a pass over the documents finds many
+    /// more than `limit`, which whoever goes on from there need not look for again.
+    pub(crate) fn changes_found(
+        &self,
+        after: Csn,
+        collection: Option<&str>,
+        limit: usize,
+    ) -> Result<Changes> {
         let newest = self.newest();
         if after >= newest {
             return Ok(Changes { list: Vec::new(), to: newest });
@@ -64,8 +84,7 @@ impl Database {
                 names.filter_map(|name| find(&name).ok().map(|found| (name, found))).collect()
             }
         };
-        let limit = limit.max(1);
-        let (found, mut to) = match self.shared.documents.recent_changes(after, newest, limit) {
+        let (found, to) = match self.shared.documents.recent_changes(after, newest, limit) {
             Some(recent) => {
                 let is_all = recent.len() < limit;
                 let last = recent.last().map_or(newest, |last| last.csn);
@@ -79,15 +98,7 @@ impl Database {
             let document::Changed { csn, key, revision, deleted, .. } = change;
             Some(DocumentChange { csn, collection, key, revision, deleted })
         });
-        let mut list: Vec<DocumentChange> = named.collect();
-        if let Some(cut) = list.get(limit - 1).map(|last| last.csn) {
-            let end = list.partition_point(|change| change.csn <= cut);
-            if end < list.len() {
-                list.truncate(end);
-                to = cut;
-            }
-        }
-        Ok(Changes { list, to })
+        Ok(Changes { list: named.collect(), to })
     }
 
     /// The changes of the first commits after `after`, from the lists of revisions, and how far they

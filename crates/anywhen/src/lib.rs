@@ -36,6 +36,7 @@ mod backup;
 mod catalog;
 mod changes;
 mod error;
+mod following;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod stats;
@@ -54,6 +55,7 @@ pub use document::{
     limits, subtree_hash, type_name, write_part,
 };
 pub use error::{Error, Result};
+pub use following::{Following, ToldChange};
 pub use json;
 pub use log::Durability;
 #[cfg(feature = "server")]

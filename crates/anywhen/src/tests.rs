@@ -5,6 +5,7 @@ use crate::{Database, DocumentError, Error, Meta, Revision, TimeAxis};
 
 mod collections;
 mod flips;
+mod following;
 mod memory;
 #[cfg(feature = "sql")]
 mod tables;

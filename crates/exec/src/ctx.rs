@@ -138,9 +138,15 @@ impl Env<'_> {
     /// To be called for each row: looks now and then whether the statement may go on.
     #[inline]
     pub(crate) fn tick(&self) -> Result<()> {
-        let ticks = self.shared.ticks.get() + 1;
+        self.ticks(1)
+    }
+
+    /// The same for so many rows.
+    pub(crate) fn ticks(&self, rows: u64) -> Result<()> {
+        let before = self.shared.ticks.get();
+        let ticks = before + rows;
         self.shared.ticks.set(ticks);
-        if ticks.is_multiple_of(TICKS_MAX) { self.may_go_on(ticks) } else { Ok(()) }
+        if before / TICKS_MAX == ticks / TICKS_MAX { Ok(()) } else { self.may_go_on(ticks) }
     }
 
     #[cold]
@@ -158,7 +164,7 @@ impl Env<'_> {
 }
 
 /// After how many rows it is looked whether the statement may go on.
-const TICKS_MAX: u64 = 256;
+pub(crate) const TICKS_MAX: u64 = 256;
 
 impl Around for Env<'_> {
     fn slot(&self, number: usize) -> Datum {

@@ -167,6 +167,18 @@ pub trait Tables {
     /// What the store reports.
     fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
 
+    /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {
+        let (mut row, mut count) = (Vec::new(), 0);
+        while count < most && self.next(scan, &mut row)? {
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Inserts a row. Rows like it count as conflicts where `arbiters` are given: for the indexes
     /// named, or for all where none is.
     ///

@@ -129,6 +129,9 @@ pub(crate) enum Stop {
 pub(crate) struct Slot {
     pub process: i32,
     pub secret: Vec<u8>,
+    /// Who logged in, and where.
+    pub role: Oid,
+    pub database: Oid,
     /// Where its transactions may wait for locks.
     engine: Arc<Engine>,
     /// What running statements look at, and those that wait for a lock.
@@ -147,8 +150,6 @@ pub(crate) struct Slot {
 /// What a session is at, for `pg_stat_activity`.
 #[derive(Clone, Default)]
 pub(crate) struct Activity {
-    pub user: String,
-    pub database: String,
     pub application: String,
     pub peer: Option<String>,
     pub started: i64,
@@ -386,11 +387,12 @@ impl Instance {
     /// As [`Instance::login`], and those of settings that cannot be set.
     pub fn connect(self: &Arc<Self>, start: StartUp) -> Result<Session> {
         let login = self.login(&start.user, &start.database)?;
-        let slot = self.enrol(&start);
+        let slot = self.enrol(&start, &login);
+        self.admit(&slot, &login).inspect_err(|_| self.leave(&slot))?;
         Session::new(Arc::clone(self), slot, login, start)
     }
 
-    fn enrol(&self, start: &StartUp) -> Arc<Slot> {
+    fn enrol(&self, start: &StartUp, login: &Login) -> Arc<Slot> {
         let mut secret = Vec::with_capacity(start.secret_bytes.max(4));
         while secret.len() < start.secret_bytes.max(4) {
             secret.extend(self.env.random.next_u64().to_le_bytes());
@@ -406,6 +408,8 @@ impl Instance {
         let slot = Arc::new(Slot {
             process,
             secret,
+            role: login.role,
+            database: login.database,
             engine: Arc::clone(&self.engine),
             stop: Arc::default(),
             why: AtomicU8::new(0),
@@ -417,6 +421,35 @@ impl Instance {
         });
         roster.insert(process, Arc::clone(&slot));
         slot
+    }
+
+    /// Fails where the role or the database may have no session more.
+    fn admit(&self, slot: &Slot, login: &Login) -> Result<()> {
+        if login.superuser {
+            return Ok(());
+        }
+        let catalog = self.catalogs.newest();
+        let full = |limit: i32, is_such: &dyn Fn(&Slot) -> bool| {
+            let sessions = self.sessions();
+            let count = sessions.iter().filter(|other| is_such(other)).count();
+            usize::try_from(limit).is_ok_and(|limit| count > limit)
+        };
+        let limited = catalog
+            .role(login.role)
+            .is_some_and(|role| full(role.connection_limit, &|other| other.role == slot.role));
+        let crowded = catalog.database(login.database).is_some_and(|database| {
+            full(database.connection_limit, &|other| other.database == slot.database)
+        });
+        let message = match (limited, crowded) {
+            (true, _) => format!("too many connections for role \"{}\"", login.user),
+            (false, true) => {
+                let database = catalog.database(login.database);
+                let name = database.map_or("", |database| &database.name);
+                format!("too many connections for database \"{name}\"")
+            }
+            (false, false) => return Ok(()),
+        };
+        Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, message).fatal())
     }
 
     /// Forgets a session that has ended.

@@ -18,6 +18,7 @@ use sql::bind::{
     CheckOption, ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
 use sql::eval::Program;
+use sql::parse::ast::Path;
 use table::catalog::{
     self, Address, Catalog, Class, ConstraintKind, ConstraintOn, IndexPart, Privileges, TypeEntry,
     UserTypeKind,
@@ -215,6 +216,16 @@ impl Names {
             None => self.path.iter().find_map(|schema| find(*schema)),
             Some(schema) => find(self.schema_oid(schema)?),
         }
+    }
+
+    /// The schema, where one is named, and the name of an object of this database.
+    ///
+    /// # Errors
+    /// `0A000` for what is in another database, `42601` where there are more than three parts.
+    pub fn split<'p>(&self, path: &'p Path) -> Result<(Option<&'p str>, &'p str)> {
+        let split = path.split(|database| sql::bind::Names::is_database(self, database));
+        let (schema, name) = split.map_err(|error| Error::from(error.cause))?;
+        Ok((schema.map(|schema| schema.text.as_str()), &name.text))
     }
 
     /// Fails where a schema is named that whoever runs the statement may not use.
@@ -480,6 +491,10 @@ impl sql::bind::Names for Names {
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type> {
         self.type_oid(schema, name)
+    }
+
+    fn is_database(&self, name: &str) -> bool {
+        self.present.database(self.database).is_some_and(|database| *database.name == *name)
     }
 
     fn has_schema(&self, name: &str) -> bool {

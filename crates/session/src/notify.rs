@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use txn::Transaction;
-use types::SqlState;
+use types::{Oid, SqlState};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -35,10 +35,10 @@ pub(crate) enum Note {
     Notify(String, String),
 }
 
-/// Who listens to which channel, by the numbers of processes.
+/// Who listens to which channel of which database, by the numbers of processes.
 #[derive(Default)]
 pub(crate) struct Hub {
-    channels: Mutex<BTreeMap<String, BTreeSet<i32>>>,
+    channels: Mutex<BTreeMap<(Oid, String), BTreeSet<i32>>>,
 }
 
 impl Hub {
@@ -55,22 +55,24 @@ impl Hub {
     pub fn of(&self, process: i32) -> Vec<String> {
         let channels = self.channels.lock();
         let own = channels.iter().filter(|(_, listeners)| listeners.contains(&process));
-        own.map(|(channel, _)| channel.clone()).collect()
+        own.map(|((_, channel), _)| channel.clone()).collect()
     }
 
-    fn apply(&self, instance: &Instance, process: i32, note: Note) {
+    fn apply(&self, instance: &Instance, database: Oid, process: i32, note: Note) {
         match note {
             Note::Listen(channel) => {
-                self.channels.lock().entry(channel).or_default().insert(process);
+                self.channels.lock().entry((database, channel)).or_default().insert(process);
             }
             Note::Unlisten(None) => self.forget(process),
             Note::Unlisten(Some(channel)) => {
-                if let Some(listeners) = self.channels.lock().get_mut(&channel) {
+                if let Some(listeners) = self.channels.lock().get_mut(&(database, channel)) {
                     listeners.remove(&process);
                 }
             }
             Note::Notify(channel, payload) => {
-                let listeners = self.channels.lock().get(&channel).cloned().unwrap_or_default();
+                let key = (database, channel);
+                let listeners = self.channels.lock().get(&key).cloned().unwrap_or_default();
+                let channel = key.1;
                 for listener in listeners {
                     let Some(slot) = instance.session(listener) else { continue };
                     let (channel, payload) = (channel.clone(), payload.clone());
@@ -89,7 +91,8 @@ impl Hub {
 /// Does at once what was noted.
 pub(crate) fn deliver(client: &Client, notes: Vec<Note>) {
     for note in notes {
-        client.instance.hub.apply(&client.instance, client.slot.process, note);
+        let instance = &client.instance;
+        instance.hub.apply(instance, client.database_oid, client.slot.process, note);
     }
 }
 
@@ -99,9 +102,10 @@ pub(crate) fn at_commit(client: &Client, notes: Vec<Note>, txn: &mut Transaction
         return;
     }
     let (instance, process) = (Arc::clone(&client.instance), client.slot.process);
+    let database = client.database_oid;
     txn.on_publish(move |_| {
         for note in notes {
-            instance.hub.apply(&instance, process, note);
+            instance.hub.apply(&instance, database, process, note);
         }
     });
 }

@@ -66,7 +66,7 @@ impl Names {
     /// `42P01` where there is none, `3F000` where there is no such schema.
     pub fn regclass(&self, text: &str) -> Result<Oid> {
         let mut parts = parts(text)?;
-        if parts.len() == 3 && self.is_this_database(&parts[0]) {
+        if parts.len() == 3 && sql::bind::Names::is_database(self, &parts[0]) {
             parts.remove(0);
         }
         let found = match parts.as_slice() {
@@ -80,10 +80,6 @@ impl Names {
             _ => None,
         };
         found.ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &parts.join(".")))
-    }
-
-    fn is_this_database(&self, name: &str) -> bool {
-        self.catalog.database(self.database).is_some_and(|database| *database.name == *name)
     }
 
     fn regtype(&self, text: &str) -> Result<Oid> {

@@ -169,16 +169,9 @@ impl Session {
     /// The relations that a command names.
     fn named_tables(&self, tables: &[Path]) -> Result<Vec<Arc<table::catalog::Relation>>> {
         let find = |path: &Path| {
-            let (schema, name) = match path.parts.as_slice() {
-                [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
-                [name] => (None, name.text.as_str()),
-                [] => (None, ""),
-            };
+            let (schema, name) = self.names.split(path)?;
             self.names.require_schema(schema)?;
-            self.names.user_relation(schema, name).cloned().ok_or_else(|| {
-                let message = format!("relation \"{path}\" does not exist");
-                Error::new(SqlState::UNDEFINED_TABLE, message)
-            })
+            self.names.user_relation(schema, name).cloned().ok_or_else(|| no_table(path))
         };
         tables.iter().map(find).collect()
     }
@@ -269,10 +262,20 @@ impl Session {
             return Ok(done(tag));
         }
         self.look()?;
-        for relation in self.named_tables(tables)? {
-            let rights = Rights::of(&self.names);
-            if !rights.has(Address::relation(relation.oid), Privileges::MAINTAIN) {
-                let (verb, name) = (tag.to_ascii_lowercase(), &relation.name);
+        for path in tables {
+            let (schema, name) = self.names.split(path)?;
+            self.names.require_schema(schema)?;
+            // Tables of the system are computed: there is nothing to be kept in shape.
+            let may = match self.names.user_relation(schema, name) {
+                Some(relation) => {
+                    let object = Address::relation(relation.oid);
+                    Rights::of(&self.names).has(object, Privileges::MAINTAIN)
+                }
+                None if self.names.relation_oid(schema, name).is_some() => self.names.is_superuser,
+                None => return Err(no_table(path)),
+            };
+            if !may {
+                let verb = tag.to_ascii_lowercase();
                 let message = format!("permission denied to {verb} \"{name}\", skipping it");
                 self.client.notice(Severity::Warning, SqlState::WARNING, message);
             }
@@ -286,4 +289,8 @@ impl Session {
         }
         Ok(done(tag))
     }
+}
+
+fn no_table(path: &Path) -> Error {
+    Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{path}\" does not exist"))
 }

@@ -50,11 +50,7 @@ impl Session {
             _ => return Ok(()),
         };
         for path in paths {
-            let (schema, name) = match path.parts.as_slice() {
-                [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
-                [name] => (None, name.text.as_str()),
-                [] => continue,
-            };
+            let (schema, name) = self.names.split(path)?;
             // What is not there is told by whoever looks for it next.
             let Some(relation) = self.names.user_relation(schema, name) else { continue };
             let table = relation.index().map_or(relation.oid, |index| index.table);

@@ -85,8 +85,6 @@ impl Session {
         session.refresh();
         let mut activity = session.client.slot.activity.lock();
         activity.application = session.client.settings.borrow().text("application_name").to_owned();
-        activity.user = login.user;
-        activity.database = session.client.database.to_string();
         activity.peer = start.peer;
         activity.started = now(&session.client.instance.env).0;
         activity.state = "idle";
@@ -346,6 +344,7 @@ impl Session {
             let message = format!("portal \"{name}\" cannot be run");
             return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
+        portal.alone |= self.may_stand_alone(&portal.parsed);
         let done = self.execute(&mut portal, rows_max, out);
         portal.is_over = matches!(done, Ok(Done::Complete(_))) && portal.columns.is_none();
         // The statement may have ended the transaction, or put another portal there.
@@ -563,6 +562,11 @@ impl Session {
             && Arc::ptr_eq(&self.seen_path, &path)
             && Arc::ptr_eq(&self.seen_who, &who);
         if !same {
+            if present.database(self.client.database_oid).is_none() {
+                let message = format!("database \"{}\" does not exist", self.client.database);
+                let error = Error::new(SqlState::INVALID_CATALOG_NAME, message);
+                return Err(error.detail("It has just been dropped.").fatal());
+            }
             self.names = Arc::new(Names::new(
                 Seen { catalog, present, moment },
                 Arc::clone(&self.client.instance.handles),

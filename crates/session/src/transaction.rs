@@ -15,6 +15,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sql::parse::ast::{Command, Define, Statement};
 use txn::{Isolation, Savepoint, Transaction};
 use types::time::TimestampTz;
 
@@ -24,6 +25,7 @@ use crate::evaluate::Evaluator;
 use crate::instance::now;
 use crate::notify;
 use crate::session::Session;
+use crate::statement::Parsed;
 
 /// Where a session is, as `ReadyForQuery` tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,6 +147,24 @@ impl Open {
 }
 
 impl Session {
+    /// True for what must be a transaction of its own and can be: no statement has been run in the one
+    /// that is open.
+    pub(crate) fn may_stand_alone(&self, parsed: &Parsed) -> bool {
+        let must = match parsed.statement.as_deref() {
+            Some(Statement::Define(define)) => {
+                matches!(**define, Define::Database { .. } | Define::DropDatabase { .. })
+            }
+            Some(Statement::Command(command)) => {
+                matches!(**command, Command::Maintain { tag: "VACUUM", .. })
+            }
+            _ => false,
+        };
+        must && self.transaction.as_ref().is_none_or(|open| {
+            let is_unused = open.inner.as_ref().is_some_and(Transaction::is_read_only);
+            open.block != Block::Explicit && !open.looked && open.draft.is_none() && is_unused
+        })
+    }
+
     /// The transaction, which is begun where there is none.
     pub(crate) fn open(&mut self) -> &mut Open {
         if self.transaction.is_none() {

@@ -83,13 +83,21 @@ impl Database {
         Ok(opened)
     }
 
-    /// A connection for SQL, as the role that may do everything.
+    /// A connection for SQL in the database `postgres`, as the role that may do everything.
     ///
     /// # Errors
     /// As [`Database::instance`].
     pub fn connect(&self) -> Result<Connection> {
+        self.connect_to(USER)
+    }
+
+    /// The same, in a database that `CREATE DATABASE` has made.
+    ///
+    /// # Errors
+    /// As [`Database::instance`]; `3D000` where there is no such database.
+    pub fn connect_to(&self, database: &str) -> Result<Connection> {
         let start =
-            StartUp { user: USER.to_owned(), database: USER.to_owned(), ..StartUp::default() };
+            StartUp { user: USER.to_owned(), database: database.to_owned(), ..StartUp::default() };
         let instance = self.instance()?;
         Ok(Connection { session: instance.connect(start)?, instance, prepared: 0 })
     }

@@ -55,6 +55,12 @@ impl AggregateCall {
         Call { context, args: &self.types, ret: self.ty, spread: false }
     }
 
+    /// True for `count(*)`: which rows there are does not matter, only how many.
+    fn counts_rows(&self) -> bool {
+        let is_plain = self.kernel.kind == Kind::Normal && !self.distinct && self.order.is_empty();
+        is_plain && self.args.is_empty() && self.filter.is_none()
+    }
+
     /// Takes a row in.
     pub(crate) fn add(&self, env: &Env<'_>, state: &mut State, row: &Row) -> Result<()> {
         if let Some(filter) = &self.filter
@@ -229,9 +235,16 @@ impl Aggregate {
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
-        let mut row = Row::new();
-        while self.input.next(env, &mut row)? {
-            self.take(env, &row, None, 0)?;
+        let is_counted = self.keys.is_empty()
+            && self.masks.is_empty()
+            && self.calls.iter().all(AggregateCall::counts_rows);
+        let (mut row, mut rows) = (Row::new(), 0);
+        if is_counted {
+            rows = self.input.count(env)?;
+        } else {
+            while self.input.next(env, &mut row)? {
+                self.take(env, &row, None, 0)?;
+            }
         }
         // A set without keys has one group, rows or not.
         for set in &mut self.sets {
@@ -239,6 +252,13 @@ impl Aggregate {
                 set.groups.insert(&vec![Datum::Null; self.keys.len()]);
                 let nulls = vec![Datum::Null; self.width];
                 set.states.push(start_all(&self.calls, env, &nulls)?);
+            }
+        }
+        if is_counted {
+            for (call, state) in each_call(&self.calls, &mut self.sets) {
+                if let State::Running(accumulator) = state {
+                    accumulator.add_rows(&call.call(env), rows)?;
+                }
             }
         }
         self.divide(0)?;
@@ -335,6 +355,14 @@ impl Aggregate {
 
 /// About how many bytes the state of a call takes.
 const STATE_BYTES: usize = 64;
+
+/// Each call with its state, in the first group of each set.
+fn each_call<'a>(
+    calls: &'a [AggregateCall],
+    sets: &'a mut [Set],
+) -> impl Iterator<Item = (&'a AggregateCall, &'a mut State)> {
+    sets.iter_mut().filter_map(|set| set.states.first_mut()).flat_map(|all| calls.iter().zip(all))
+}
 
 fn start_all(calls: &[AggregateCall], env: &Env<'_>, row: &Row) -> Result<Vec<State>> {
     calls.iter().map(|call| call.start(env, row)).collect()

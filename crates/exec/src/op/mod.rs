@@ -46,6 +46,15 @@ pub(crate) trait Operator: Send {
     /// which it is not called again before a rewind.
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool>;
 
+    /// Counts the rows that are left, in place of giving them.
+    fn count(&mut self, env: &Env<'_>) -> Result<u64> {
+        let (mut row, mut count) = (Row::new(), 0);
+        while self.next(env, &mut row)? {
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Starts again from the beginning.
     fn rewind(&mut self, shared: &Shared);
 

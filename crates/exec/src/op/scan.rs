@@ -14,7 +14,7 @@ use types::{Datum, Error, Oid, Result, SqlState, key};
 use super::path::{Path, Range};
 use super::probe::Report;
 use super::{Operator, Row};
-use crate::ctx::{Env, Shared};
+use crate::ctx::{Env, Shared, TICKS_MAX};
 use crate::tables::{Asked, Moment, Reach, Scanning};
 
 /// Which states are read, ready to be computed.
@@ -155,6 +155,11 @@ impl Scan {
         })
     }
 
+    /// True where there is one row at most, which is found by its key.
+    fn looks_up(&self) -> bool {
+        self.path.is_single && matches!(self.when, When::Now) && self.chance.is_none()
+    }
+
     /// The one row that has a key.
     fn look_up(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         if std::mem::replace(&mut self.is_done, true) {
@@ -194,7 +199,7 @@ impl Scan {
 
 impl Operator for Scan {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        if self.path.is_single && matches!(self.when, When::Now) && self.chance.is_none() {
+        if self.looks_up() {
             return self.look_up(env, out);
         }
         if self.ranges.is_none() {
@@ -221,6 +226,36 @@ impl Operator for Scan {
                 return Ok(true);
             }
             self.removed += 1;
+        }
+    }
+
+    fn count(&mut self, env: &Env<'_>) -> Result<u64> {
+        if self.condition.is_some() || self.sample.is_some() || self.looks_up() {
+            let (mut row, mut count) = (Row::new(), 0);
+            while self.next(env, &mut row)? {
+                count += 1;
+            }
+            return Ok(count);
+        }
+        if self.ranges.is_none() {
+            self.choose(env)?;
+        }
+        let mut total = 0;
+        loop {
+            let Some(rows) = &mut self.open else {
+                let Some((lower, upper)) = self.ranges.as_mut().and_then(VecDeque::pop_front)
+                else {
+                    return Ok(total);
+                };
+                self.open = Some(self.start(env, lower, upper)?);
+                continue;
+            };
+            let count = env.ctx.tables.count(rows, TICKS_MAX)?;
+            env.ticks(count)?;
+            total += count;
+            if count == 0 {
+                self.open = None;
+            }
         }
     }
 

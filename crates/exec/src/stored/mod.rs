@@ -307,6 +307,16 @@ impl Tables for Stored<'_> {
         }
     }
 
+    fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {
+        match scan.downcast_mut::<Scan>() {
+            Some(scan) => scan.count(self, most),
+            None => {
+                let rows = scan.downcast_mut::<std::vec::IntoIter<Vec<Datum>>>();
+                Ok(rows.map_or(0, |rows| rows.by_ref().count() as u64))
+            }
+        }
+    }
+
     fn get(
         &self,
         relation: Oid,

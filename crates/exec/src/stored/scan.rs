@@ -312,6 +312,25 @@ impl Scan {
         Self { attnums: attnums.to_vec(), plain, table, source, within: None }
     }
 
+    /// Counts the next rows, up to about so many; 0 at the end.
+    pub(super) fn count(&mut self, stored: &Stored<'_>, most: u64) -> Result<u64> {
+        if let Source::Rows { cursor: Some(cursor), past, batch, at, .. } = &mut self.source
+            && *at == batch.len()
+        {
+            let txn = stored.txn.borrow();
+            let view = match past {
+                Some(snapshot) => View::past(snapshot),
+                None => txn.view(),
+            };
+            return cursor.count(view, most).map_err(error);
+        }
+        let (mut row, mut count) = (Vec::new(), 0);
+        while count < most && self.next(stored, &mut row)? {
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Puts the next row into `out`. The tables are those that the scan was started with.
     pub(super) fn next(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         let Self { table, attnums, plain, source, within } = self;

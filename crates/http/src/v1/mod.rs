@@ -130,8 +130,10 @@ const FOLLOW: &[Parameter] = &[
     may("until", Form::Number, "End with this commit; without it the stream has no end"),
 ];
 
-const LIMIT: &[Parameter] =
-    &[may("timeout", Form::Number, "Cancel it after so many milliseconds: the answer is 504")];
+const RUN: &[Parameter] = &[
+    may("database", Form::Text, "Where `CREATE DATABASE` has made one; `postgres` else"),
+    may("timeout", Form::Number, "Cancel it after so many milliseconds: the answer is 504"),
+];
 
 const DONE: &[Gives] = &[gives(200, Some(JSON), "The revision that it made")];
 const PUT_DONE: &[Gives] = &[
@@ -419,5 +421,5 @@ pub(crate) const ROUTES: &[Route] = &[
             gives(200, Some(JSON), "The rows"),
             gives(200, Some(NDJSON), "The rows, a line each"),
         ])
-        .with(&[LIMIT]),
+        .with(&[RUN]),
 ];

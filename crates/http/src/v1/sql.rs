@@ -46,7 +46,10 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     };
     let limit = limit(call)?;
     let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let connection = call.app.database.connect()?;
+    let connection = match call.text("database") {
+        Some(database) => call.app.database.connect_to(database)?,
+        None => call.app.database.connect()?,
+    };
     let deadline = limit.map(|limit| Deadline::set(limit, &connection));
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
         true => lines(call, connection, deadline, text.into_owned(), parameters),

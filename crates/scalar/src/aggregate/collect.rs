@@ -19,6 +19,11 @@ impl Accumulator for Count {
         Ok(())
     }
 
+    fn add_rows(&mut self, _: &Call<'_>, count: u64) -> Result<()> {
+        self.0 += count.cast_signed();
+        Ok(())
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
         self.0.put()
     }

@@ -65,6 +65,14 @@ pub trait Accumulator: Send {
     /// What the aggregate reports.
     fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()>;
 
+    /// Takes so many rows in that have no arguments.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`].
+    fn add_rows(&mut self, call: &Call<'_>, count: u64) -> Result<()> {
+        (0..count).try_for_each(|_| self.add(call, &[]))
+    }
+
     /// The result for the rows so far.
     ///
     /// # Errors

@@ -42,8 +42,13 @@ pub(crate) fn write(value: Value<'_>, options: &CopyOptions, out: &mut Vec<u8>) 
 
 fn write_text(value: &str, options: &CopyOptions, out: &mut Vec<u8>) {
     let mut rest = value.as_bytes();
-    let is_special =
-        |byte: &u8| *byte == b'\\' || *byte == options.delimiter || matches!(*byte, 0x08..=0x0d);
+    let is_special = |byte: &u8| {
+        (*byte == b'\\') | (*byte == options.delimiter) | (byte.wrapping_sub(0x08) <= 0x05)
+    };
+    // Without an end in between the compiler looks at many bytes at a time.
+    if !rest.iter().fold(false, |found, byte| found | is_special(byte)) {
+        return out.extend_from_slice(rest);
+    }
     while let Some(at) = rest.iter().position(is_special) {
         out.extend_from_slice(&rest[..at]);
         let letter = match rest[at] {

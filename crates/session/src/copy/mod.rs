@@ -19,7 +19,7 @@ use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
 use table::catalog::Relation;
 use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table};
-use types::{Context, Datum, Modifier, Oid, SqlState, Type, TypeSource};
+use types::{Context, Datum, DatumRef, Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
@@ -179,11 +179,7 @@ impl Session {
         let CopyWhat::Table(path, names) = &copy.what else {
             return Err(Error::not_supported("COPY FROM into a query"));
         };
-        let (schema, name) = match path.parts.as_slice() {
-            [.., schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
-            [name] => (None, name.text.as_str()),
-            [] => (None, ""),
-        };
+        let (schema, name) = self.names.split(path)?;
         self.names.require_schema(schema)?;
         let find = |names: &Names| {
             names.user_relation(schema, name).cloned().ok_or_else(|| {
@@ -531,11 +527,20 @@ impl Output for Writer<'_> {
             }
         } else {
             for (at, (value, column)) in pairs.enumerate() {
-                self.text.clear();
-                let value = value.as_ref();
-                types::text::write(value, column.ty, column.modifier, context, &mut self.text);
+                let text = match value.as_ref() {
+                    DatumRef::Null => None,
+                    DatumRef::Text(text) if matches!(column.ty, Type::TEXT | Type::VARCHAR) => {
+                        Some(text)
+                    }
+                    value => {
+                        self.text.clear();
+                        let (ty, modifier) = (column.ty, column.modifier);
+                        types::text::write(value, ty, modifier, context, &mut self.text);
+                        Some(self.text.as_str())
+                    }
+                };
                 let field = lines::Value {
-                    text: (!value.is_null()).then_some(&self.text),
+                    text,
                     is_quoted: self.options.force_quote.has(&column.name),
                     is_first: at == 0,
                     is_only: row.len() == 1,

@@ -45,11 +45,6 @@ pub fn drop_objects(
             let roles: Vec<_> = objects.iter().map(|object| object.oid).collect();
             maker.ddl.drop_roles(&roles)?;
         }
-        ObjectKind::Database => {
-            for object in objects {
-                maker.ddl.drop_database(object.oid)?;
-            }
-        }
         _ => {
             let notice = maker.ddl.drop_objects(&objects, behavior(cascade))?;
             maker.tell(notice);

@@ -1,10 +1,8 @@
-//! Sequences, schemas, types, databases, comments, and what all objects have: names and owners.
+//! Sequences, schemas, types, comments, and what all objects have: names and owners.
 
 use std::sync::Arc;
 
-use ::table::catalog::ddl::{
-    DatabaseChange, DomainChange as Change, LabelPlace, NewColumn, SequenceOptions,
-};
+use ::table::catalog::ddl::{DomainChange as Change, LabelPlace, NewColumn, SequenceOptions};
 use ::table::catalog::{Address, Class, ConstraintOn};
 use sql::parse::ast::{
     ColumnConstraint, ColumnConstraintKind, DomainChange, EnumChange, Name, ObjectKind, Path,
@@ -105,7 +103,7 @@ fn own(maker: &mut Maker<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> 
     Ok(())
 }
 
-// --- schemas and databases -----------------------------------------------------------------------
+// --- schemas -------------------------------------------------------------------------------------
 
 /// `CREATE SCHEMA`
 pub fn create_schema(
@@ -129,46 +127,6 @@ pub fn create_schema(
         return Ok(());
     }
     maker.ddl.create_schema(&name, user)?;
-    Ok(())
-}
-
-/// `CREATE DATABASE`
-pub fn create_database(
-    maker: &mut Maker<'_, '_>,
-    name: &Name,
-    options: &[(String, Option<String>)],
-) -> Result<()> {
-    let mut change = DatabaseChange::default();
-    let mut owner =
-        maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid);
-    let mut template = None;
-    for (option, value) in options {
-        let Some(value) = value else { continue };
-        match option.as_str() {
-            "owner" => {
-                owner = maker.role(&Name { text: value.clone(), at: name.at })?;
-            }
-            "template" => {
-                let found = maker.catalog().database_named(value).map(|database| database.oid);
-                template = Some(found.ok_or_else(|| {
-                    let message = format!("template database \"{value}\" does not exist");
-                    Error::new(SqlState::INVALID_CATALOG_NAME, message)
-                })?);
-            }
-            "connection_limit" => change.connection_limit = value.parse().ok(),
-            "is_template" => change.is_template = crate::settings::value::bool_of(value),
-            "allow_connections" => {
-                change.allows_connections = crate::settings::value::bool_of(value)
-            }
-            "encoding" | "lc_collate" | "lc_ctype" | "locale" | "locale_provider" | "strategy"
-            | "collation_version" | "icu_locale" | "builtin_locale" | "tablespace" | "oid" => {}
-            other => {
-                let message = format!("option \"{other}\" not recognized");
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-            }
-        }
-    }
-    maker.ddl.create_database(&name.text, owner, template, change)?;
     Ok(())
 }
 
@@ -334,6 +292,9 @@ pub fn alter_domain(maker: &mut Maker<'_, '_>, path: &Path, change: &DomainChang
 
 /// `ALTER ... RENAME TO`
 pub fn rename(maker: &mut Maker<'_, '_>, kind: ObjectKind, path: &Path, to: &Name) -> Result<()> {
+    if kind == ObjectKind::Database {
+        return super::database::rename(maker, path, to);
+    }
     let object = type_address(maker, kind, path)?;
     Ok(maker.ddl.rename(object, &to.text)?)
 }

@@ -9,6 +9,7 @@
 //! others once it is committed.
 
 mod alter;
+mod database;
 mod drop;
 mod like;
 mod misc;
@@ -92,17 +93,16 @@ impl Maker<'_, '_> {
 
     /// The schema and the name that a new object is to have.
     pub fn new_name<'n>(&self, path: &'n Path) -> Result<(Oid, &'n str)> {
-        match path.parts.as_slice() {
-            [name] => match self.names.explicit.first() {
-                Some(schema) => Ok((*schema, &name.text)),
-                None => Err(Error::new(
-                    SqlState::INVALID_SCHEMA_NAME,
-                    "no schema has been selected to create in",
-                )),
-            },
-            [schema, name] => Ok((self.schema(schema)?, &name.text)),
-            _ => Err(improper(path)),
+        let split = self.names.split(path);
+        let (schema, name) = split.map_err(|error| self.at(error, Some(path.at())))?;
+        if schema.is_some() {
+            return Ok((self.schema(&path.parts[path.parts.len() - 2])?, name));
         }
+        let schema = self.names.explicit.first().ok_or_else(|| {
+            let message = "no schema has been selected to create in";
+            Error::new(SqlState::INVALID_SCHEMA_NAME, message)
+        })?;
+        Ok((*schema, name))
     }
 
     /// The schema of this name.
@@ -124,20 +124,17 @@ impl Maker<'_, '_> {
         Err(self.at(error, Some(path.at())))
     }
 
-    fn at(&self, mut error: Error, at: Option<sql::At>) -> Error {
+    /// An error with its place in the text.
+    pub fn at(&self, mut error: Error, at: Option<sql::At>) -> Error {
         error.position = at.and_then(|at| at.position(self.source));
         error
     }
 
     /// The relation of this name, if there is one.
     pub fn find(&self, path: &Path) -> Result<Option<Arc<Relation>>> {
-        let (schema, name) = match path.parts.as_slice() {
-            [name] => (None, name),
-            [schema, name] => (Some(schema.text.as_str()), name),
-            _ => return Err(improper(path)),
-        };
+        let (schema, name) = self.names.split(path)?;
         self.names.require_schema(schema)?;
-        Ok(self.names.user_relation(schema, &name.text).cloned())
+        Ok(self.names.user_relation(schema, name).cloned())
     }
 
     /// The relation of this name.
@@ -147,11 +144,9 @@ impl Maker<'_, '_> {
 
     /// The error for a relation that is not there, or is the system's.
     pub fn no_relation(&self, path: &Path) -> Error {
-        let parts: Vec<&str> = path.parts.iter().map(|part| part.text.as_str()).collect();
-        let (schema, name) = match parts.as_slice() {
-            [name] => (None, *name),
-            [.., schema, name] => (Some(*schema), *name),
-            [] => (None, ""),
+        let (schema, name) = match self.names.split(path) {
+            Ok(split) => split,
+            Err(error) => return error,
         };
         if self.names.relation_oid(schema, name).is_some() {
             let message = format!("permission denied: \"{name}\" is a system catalog");
@@ -169,12 +164,8 @@ impl Maker<'_, '_> {
 
     /// The type of users of this name.
     pub fn user_type(&self, path: &Path) -> Result<Type> {
-        let (schema, name) = match path.parts.as_slice() {
-            [name] => (None, name),
-            [schema, name] => (Some(schema.text.as_str()), name),
-            _ => return Err(improper(path)),
-        };
-        sql::bind::Names::user_type(&*self.names, schema, &name.text).ok_or_else(|| {
+        let (schema, name) = self.names.split(path)?;
+        sql::bind::Names::user_type(&*self.names, schema, name).ok_or_else(|| {
             let message = format!("type \"{path}\" does not exist");
             Error::new(SqlState::UNDEFINED_OBJECT, message)
         })
@@ -260,6 +251,8 @@ fn tag(define: &Define) -> &'static str {
         Define::Enum { .. } | Define::Composite { .. } => "CREATE TYPE",
         Define::Domain { .. } => "CREATE DOMAIN",
         Define::Database { .. } => "CREATE DATABASE",
+        Define::AlterDatabase { .. } => "ALTER DATABASE",
+        Define::DropDatabase { .. } => "DROP DATABASE",
         Define::Role { .. } => "CREATE ROLE",
         Define::AlterRole { .. } => "ALTER ROLE",
         Define::AlterSettings { database: Some(_), role: None, .. } => "ALTER DATABASE",
@@ -307,8 +300,10 @@ impl Session {
         let source = Arc::clone(&portal.parsed.source);
         match define {
             Define::TableAs(create) => return self.create_table_as(create, portal),
-            Define::Database { .. } if !portal.alone || self.is_block() => {
-                return Err(in_block("CREATE DATABASE"));
+            Define::Database { .. } | Define::DropDatabase { .. }
+                if !portal.alone || self.is_block() =>
+            {
+                return Err(in_block(tag));
             }
             _ => {}
         }
@@ -327,7 +322,11 @@ impl Session {
             Define::Domain { name, base, constraints } => {
                 misc::create_domain(maker, name, base, constraints)
             }
-            Define::Database { name, options } => misc::create_database(maker, name, options),
+            Define::Database { name, options } => database::create(maker, name, options),
+            Define::AlterDatabase { name, options } => database::alter(maker, name, options),
+            Define::DropDatabase { name, if_exists, force } => {
+                database::drop(maker, name, *if_exists, *force)
+            }
             Define::Role { name, login, options } => role::create(maker, name, *login, options),
             Define::AlterRole { name, options } => role::alter(maker, name, options),
             Define::AlterSettings { role, database, name, values } => {

@@ -17,7 +17,7 @@ use sql::parse::ast::Path;
 use store::Retention;
 use types::{Datum, Oid, SqlState};
 
-use super::{Maker, improper};
+use super::Maker;
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
@@ -53,10 +53,10 @@ impl Maker<'_, '_> {
     ) -> Result<(Oid, &'n str, Persistence)> {
         let own = self.names.temporary;
         let is_own = |schema: Option<Oid>| schema.is_some() && schema == own;
-        let in_own = match path.parts.as_slice() {
-            [_] => temporary || is_own(self.names.explicit.first().copied()),
-            [schema, _] => schema.text == "pg_temp" || is_own(self.names.schema_oid(&schema.text)),
-            _ => return Err(improper(path)),
+        let split = self.names.split(path).map_err(|error| self.at(error, Some(path.at())))?;
+        let in_own = match split.0 {
+            None => temporary || is_own(self.names.explicit.first().copied()),
+            Some(schema) => schema == "pg_temp" || is_own(self.names.schema_oid(schema)),
         };
         if in_own {
             return Ok((self.temporary_schema()?, path.last(), Persistence::Temporary));

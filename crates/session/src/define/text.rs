@@ -282,12 +282,8 @@ impl Edits<'_> {
 
 impl Visitor for Edits<'_> {
     fn table(&mut self, path: &Path) {
-        let (schema, name) = match path.parts.as_slice() {
-            [name] => (None, name),
-            [.., schema, name] => (Some(schema.text.as_str()), name),
-            [] => return,
-        };
-        let Some(relation) = self.names.user_relation(schema, &name.text).cloned() else { return };
+        let Ok((schema, name)) = self.names.split(path) else { return };
+        let Some(relation) = self.names.user_relation(schema, name).cloned() else { return };
         let object = Address::relation(relation.oid);
         self.qualify(&path.parts, relation.schema, object, &relation.name);
     }
@@ -307,17 +303,13 @@ impl Visitor for Edits<'_> {
     }
 
     fn type_name(&mut self, ty: &TypeName) {
-        let (schema, name) = match ty.name.parts.as_slice() {
-            [name] => (None, name),
-            [schema, name] => (Some(schema.text.as_str()), name),
-            _ => return,
-        };
+        let Ok((schema, name)) = self.names.split(&ty.name) else { return };
         if schema.is_none_or(|schema| schema == "pg_catalog")
-            && types::builtin::by_name(&name.text).is_some()
+            && types::builtin::by_name(name).is_some()
         {
             return;
         }
-        let Some(found) = sql::bind::Names::user_type(self.names, schema, &name.text) else {
+        let Some(found) = sql::bind::Names::user_type(self.names, schema, name) else {
             return;
         };
         let Some(entry) = self.names.catalog.type_entry(found) else { return };

@@ -80,6 +80,13 @@ pub(super) fn call(
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" | "pg_indexes_size" => {
             size(names, oid(args, 0), name)
         }
+        "pg_database_size" => {
+            let database = match args[0] {
+                DatumRef::Oid(oid) => names.present.database(oid),
+                _ => Some(super::privilege::database(names, text(args, 0))?),
+            };
+            database.map_or(Datum::Null, |database| database_size(names, database.oid))
+        }
         "pg_relation_is_updatable" => Datum::Int4(28),
         "pg_column_is_updatable" => Datum::Bool(true),
         "pg_relation_filepath"
@@ -155,6 +162,18 @@ fn size(names: &Names, relation: Oid, name: &str) -> Datum {
         "pg_total_relation_size" => rows + indexes,
         _ => rows,
     } as i64)
+}
+
+/// About how many bytes the tables of a database take, with their indexes.
+fn database_size(names: &Names, database: Oid) -> Datum {
+    let relations = names.present.relations();
+    let own = relations.filter(|relation| names.present.database_of(relation) == Some(database));
+    let bytes =
+        own.filter_map(|relation| match size(names, relation.oid, "pg_total_relation_size") {
+            Datum::Int8(bytes) => Some(bytes),
+            _ => None,
+        });
+    Datum::Int8(bytes.sum())
 }
 
 fn serial_sequence(names: &Names, table: &str, column: &str) -> Result<Datum> {

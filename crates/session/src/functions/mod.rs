@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   session    settings, user, schemas, process, version
+//!   signal     cancelling what others run, ending their sessions
 //!   catalog    definitions as SQL, names, visibility, comments
 //!   privilege  has_table_privilege and its kin
 //!   changes    table_changes
@@ -18,12 +19,15 @@ pub(crate) mod documents;
 mod privilege;
 pub(crate) mod sequence;
 mod session;
+mod signal;
 
 use scalar::Function;
 use scalar::function::Call;
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
 use crate::client::Surroundings;
+pub(crate) use session::pause;
+pub(crate) use signal::require_signal;
 
 /// Computes a function whose arguments are not NULL where it is strict.
 ///

@@ -4,11 +4,14 @@
 //!   has_table_privilege([role,] table, 'SELECT, INSERT WITH GRANT OPTION')     true for any of them
 //! ```
 
-use table::catalog::{Address, Class, Privileges};
+use std::sync::Arc;
+
+use table::catalog::{Address, Class, Database, Privileges};
 use types::{Datum, DatumRef, Error, Objects, Oid, Result, SqlState, Type};
 
 use super::{oid, text};
 use crate::client::Surroundings;
+use crate::names::Names;
 use crate::rights::Rights;
 
 /// The objects that a function is about: the class, and the type that finds them by name.
@@ -54,13 +57,7 @@ pub(super) fn call(
     };
     let object = match (rest[0], by_name) {
         (DatumRef::Oid(oid), _) => oid,
-        (DatumRef::Text(name), Type::NONE) => {
-            let found = around.names.catalog.database_named(name);
-            found.map(|database| database.oid).ok_or_else(|| {
-                let message = format!("database \"{name}\" does not exist");
-                Error::new(SqlState::INVALID_CATALOG_NAME, message)
-            })?
-        }
+        (DatumRef::Text(name), Type::NONE) => database(&around.names, name)?.oid,
         (DatumRef::Text(name), by_name) => Objects::oid(&*around.names, by_name, name)?,
         _ => Oid::NONE,
     };
@@ -107,6 +104,17 @@ fn role_named(around: &Surroundings<'_>, name: &str) -> Result<Oid> {
     around.names.catalog.role_named(name).map(|role| role.oid).ok_or_else(|| {
         let message = format!("role \"{name}\" does not exist");
         Error::new(SqlState::UNDEFINED_OBJECT, message)
+    })
+}
+
+/// The database with this name.
+///
+/// # Errors
+/// `3D000` where there is none.
+pub(super) fn database<'n>(names: &'n Names, name: &str) -> Result<&'n Arc<Database>> {
+    names.present.database_named(name).ok_or_else(|| {
+        let message = format!("database \"{name}\" does not exist");
+        Error::new(SqlState::INVALID_CATALOG_NAME, message)
     })
 }
 

@@ -2,8 +2,9 @@
 
 use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
-use super::{bool, integer, text};
-use crate::client::Surroundings;
+use super::{bool, text};
+use crate::client::{Client, Surroundings};
+use crate::instance::Stop;
 use crate::names::TEMPORARY;
 use crate::settings::{self, Extent};
 use crate::system::PG_CATALOG;
@@ -62,19 +63,8 @@ pub(super) fn call(
         }
         "pg_trigger_depth" => Datum::Int4(0),
         "current_query" => Datum::text(&*client.slot.activity.lock().query),
-        "pg_cancel_backend" | "pg_terminate_backend" => {
-            let process = i32::try_from(integer(args, 0)).unwrap_or(0);
-            match client.instance.session(process) {
-                Some(slot) => {
-                    slot.stop(match name {
-                        "pg_cancel_backend" => crate::instance::Stop::Cancelled,
-                        _ => crate::instance::Stop::Terminated,
-                    });
-                    Datum::Bool(true)
-                }
-                None => Datum::Bool(false),
-            }
-        }
+        "pg_cancel_backend" => super::signal::signal(around, args, Stop::Cancelled)?,
+        "pg_terminate_backend" => super::signal::signal(around, args, Stop::Terminated)?,
         "pg_notify" => {
             crate::notify::check(text(args, 0), text(args, 1))?;
             let (channel, payload) = (text(args, 0).to_owned(), text(args, 1).to_owned());
@@ -83,7 +73,7 @@ pub(super) fn call(
         }
         "pg_sleep" => {
             let DatumRef::Float8(seconds) = args[0] else { return Ok(Some(Datum::Null)) };
-            sleep(around, (seconds.max(0.0) * 1e6) as u64)?;
+            sleep(client, (seconds.max(0.0) * 1e6) as u64)?;
             Datum::text("")
         }
         "pg_table_is_visible" => match names.relation_name(super::oid(args, 0)) {
@@ -111,24 +101,33 @@ pub(super) fn call(
 }
 
 /// Waits, unless the statement is told to stop, or nothing may block here.
-fn sleep(around: &Surroundings<'_>, us: u64) -> Result<()> {
-    let client = around.client;
-    if client.inline.get() {
-        // The statement is run again where it may wait.
-        let message = "pg_sleep() has to wait";
-        return Err(types::Error::new(types::SqlState::LOCK_NOT_AVAILABLE, message));
-    }
+/// Waits for that long, in microseconds, by the clock of the database.
+fn sleep(client: &Client, us: u64) -> Result<()> {
     let clock = &client.instance.env.clock;
     let end_us = clock.monotonic_us().saturating_add(us);
-    let (mutex, never) = (parking_lot::Mutex::new(()), parking_lot::Condvar::new());
-    while clock.monotonic_us() < end_us {
-        if let Some(stopped) = client.slot.stopped() {
-            return Err(stopped.cause);
+    loop {
+        match end_us.saturating_sub(clock.monotonic_us()) {
+            0 => return Ok(()),
+            left_us => pause(client, left_us.min(10_000))?,
         }
-        let left_us = end_us.saturating_sub(clock.monotonic_us()).min(10_000);
-        let mut guard = mutex.lock();
-        never.wait_for(&mut guard, std::time::Duration::from_micros(left_us));
     }
+}
+
+/// Rests for that long, in microseconds, before it is looked again at something.
+///
+/// # Errors
+/// Why the statement was told to stop; `55P03` where nothing may block.
+pub(crate) fn pause(client: &Client, us: u64) -> Result<()> {
+    if client.inline.get() {
+        // The statement is run again where it may wait.
+        let message = "the statement has to wait";
+        return Err(types::Error::new(types::SqlState::LOCK_NOT_AVAILABLE, message));
+    }
+    if let Some(stopped) = client.slot.stopped() {
+        return Err(stopped.cause);
+    }
+    let (mutex, never) = (parking_lot::Mutex::new(()), parking_lot::Condvar::new());
+    never.wait_for(&mut mutex.lock(), std::time::Duration::from_micros(us));
     Ok(())
 }
 

@@ -43,31 +43,43 @@ pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
+/// Its members see what all sessions are at.
+const READ_ALL_STATS: Oid = Oid(3_375);
+
+/// Who is connected; what they run is shown to them, to members of their roles and to superusers.
 pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
+    let names = scene.names;
+    let is_of = |role| names.present.has_privileges_of(names.role, role, names.database);
     let catalog = &scene.names.catalog;
     for slot in scene.client.instance.sessions() {
         let activity = slot.activity.lock().clone();
-        let database = catalog.database_named(&activity.database);
-        let role = catalog.role_named(&activity.user);
+        let database = catalog.database(slot.database).map(|known| &*known.name);
+        let role = catalog.role(slot.role).map(|known| &*known.name);
         let time = |us: i64| match us {
             0 => Datum::Null,
             us => Datum::TimestampTz(TimestampTz(us)),
         };
-        rows.row(&[
-            ("datid", oid(database.map_or(Oid::NONE, |database| database.oid))),
-            ("datname", text(&activity.database)),
+        let mut row = vec![
+            ("datid", oid(slot.database)),
+            ("datname", text_or_null(database)),
             ("pid", Datum::Int4(slot.process)),
-            ("usesysid", oid(role.map_or(Oid::NONE, |role| role.oid))),
-            ("usename", text(&activity.user)),
-            ("application_name", text(&activity.application)),
-            ("client_addr", text_or_null(activity.peer.as_deref())),
-            ("backend_start", time(activity.started)),
-            ("query_start", time(activity.query_started)),
-            ("state_change", time(activity.query_started)),
-            ("state", text(activity.state)),
-            ("query", text(&activity.query)),
-            ("backend_type", text("client backend")),
-        ]);
+            ("usesysid", oid(slot.role)),
+            ("usename", text_or_null(role)),
+        ];
+        match is_of(slot.role) || is_of(READ_ALL_STATS) {
+            false => row.push(("query", text("<insufficient privilege>"))),
+            true => row.extend([
+                ("application_name", text(&activity.application)),
+                ("client_addr", text_or_null(activity.peer.as_deref())),
+                ("backend_start", time(activity.started)),
+                ("query_start", time(activity.query_started)),
+                ("state_change", time(activity.query_started)),
+                ("state", text(activity.state)),
+                ("query", text(&activity.query)),
+                ("backend_type", text("client backend")),
+            ]),
+        }
+        rows.row(&row);
     }
 }
 

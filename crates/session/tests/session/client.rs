@@ -27,13 +27,18 @@ pub fn instance_on(disk: &SimVfs) -> Arc<Instance> {
 
 /// A session of the superuser.
 pub fn connect(instance: &Arc<Instance>) -> Session {
+    connect_to(instance, "postgres", "postgres").expect("a session begins")
+}
+
+/// A session of a role in a database.
+pub fn connect_to(instance: &Arc<Instance>, database: &str, user: &str) -> Result<Session, Error> {
     let start = StartUp {
-        user: "postgres".to_owned(),
-        database: "postgres".to_owned(),
+        user: user.to_owned(),
+        database: database.to_owned(),
         settings: vec![("application_name".to_owned(), "psql".to_owned())],
         ..StartUp::default()
     };
-    instance.connect(start).expect("a session begins")
+    instance.connect(start)
 }
 
 /// Rows as they are shown.
@@ -73,7 +78,7 @@ impl Output for Shown {
     }
 }
 
-/// Runs a script in a database of its own.
+/// Runs a script on a server of its own. `\c database user` connects anew.
 pub fn run_script(script: &str) -> String {
     let instance = instance();
     let mut session = connect(&instance);
@@ -82,6 +87,13 @@ pub fn run_script(script: &str) -> String {
     let mut lines = script.lines();
     while let Some(line) = lines.next() {
         writeln!(shown, "{line}").expect("a string takes all");
+        if let Some((database, user)) = line.strip_prefix("\\c ").and_then(|it| it.split_once(' '))
+        {
+            session = connect_to(&instance, database, user).expect("a session begins");
+            let told = format!("connected to database \"{database}\" as user \"{user}\"");
+            writeln!(shown, "You are now {told}.").expect("a string takes all");
+            continue;
+        }
         let code = line.split("--").next().unwrap_or_default();
         if statement.is_empty() && code.trim().is_empty() {
             continue;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use session::{Column, Done, Format, Output, Params, Status};
-use types::{Context, Datum, Oid, Type};
+use types::{Context, Datum, Oid, SqlState, Type};
 
 use crate::client::{connect, instance};
 
@@ -206,4 +206,29 @@ fn explain_execute_is_parsed() {
     session.execute_named("", 0, &mut out).expect("it runs");
     assert_eq!(out.rows.len(), 1);
     session.end().expect("nothing is wrong");
+}
+
+/// What must be a transaction of its own is one by itself, also where the client has not said that no
+/// other message belongs to it; behind another statement it is refused.
+#[test]
+fn what_stands_alone_commits_at_once() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let mut run = |text: &str, ends: bool| {
+        session.parse("", text, &[])?;
+        session.bind("", "", &Params::default(), &[])?;
+        let done = session.execute_named("", 0, &mut kept());
+        match &done {
+            Err(_) => session.fail(),
+            Ok(_) if ends => session.end()?,
+            Ok(_) => {}
+        }
+        done.map(drop)
+    };
+    run("create database shop", false).expect("it is made");
+    run("select 1", false).expect("it is a transaction by now");
+    let refused = run("drop database shop", true).expect_err("there was another before it");
+    assert_eq!(refused.state(), SqlState::ACTIVE_SQL_TRANSACTION);
+    run("vacuum", true).expect("it cleans");
+    run("drop database shop", true).expect("it was there, though the transaction failed");
 }

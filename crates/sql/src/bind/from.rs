@@ -191,17 +191,11 @@ impl Binder<'_> {
 
     /// The relation with a name, which must be there.
     pub(super) fn relation(&mut self, path: &ast::Path) -> Result<Arc<Relation>> {
-        let (schema, name) = match &path.parts[..] {
-            [name] => (None, name),
-            [schema, name] | [_, schema, name] => {
-                self.use_schema(schema)?;
-                (Some(schema.text.as_str()), name)
-            }
-            _ => {
-                let message = format!("improper qualified name (too many dotted names): {path}");
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(path.at()));
-            }
-        };
+        let (schema, name) = path.split(|database| self.names.is_database(database))?;
+        if let Some(schema) = schema {
+            self.use_schema(schema)?;
+        }
+        let schema = schema.map(|schema| schema.text.as_str());
         self.names.relation(schema, &name.text).ok_or_else(|| {
             let message = format!("relation \"{path}\" does not exist");
             let error = Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at());

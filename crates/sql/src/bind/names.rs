@@ -17,6 +17,11 @@ pub trait Names: TypeSource {
     /// The type that a user made under this name.
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type>;
 
+    /// True for the name of the database that all these are in.
+    fn is_database(&self, _name: &str) -> bool {
+        false
+    }
+
     /// True where there is such a schema.
     fn has_schema(&self, name: &str) -> bool;
 

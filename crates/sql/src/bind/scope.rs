@@ -299,24 +299,16 @@ impl Binder<'_> {
     }
 
     fn column_named(&mut self, names: &[Name], at: At) -> Result<Expr> {
-        match names {
+        match self.in_database(names, 3)? {
             [column] => self.bare_column(column, at),
             [table, column] => self.table_column(None, &table.text, column, at),
-            [schema, table, column] | [_, schema, table, column] => {
-                self.table_column(Some(&schema.text), &table.text, column, at)
-            }
-            _ => {
-                let dotted: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
-                Err(Error::new(
-                    SqlState::SYNTAX_ERROR,
-                    format!(
-                        "improper qualified name (too many dotted names): {}",
-                        dotted.join(".")
-                    ),
-                )
-                .at(at))
-            }
+            names => self.table_column(Some(&names[0].text), &names[1].text, &names[2], at),
         }
+    }
+
+    /// A name of up to `most` parts, without that of the database before it.
+    pub(super) fn in_database<'n>(&self, names: &'n [Name], most: usize) -> Result<&'n [Name]> {
+        crate::parse::ast::in_database(names, most, "", |database| self.names.is_database(database))
     }
 
     fn bare_column(&mut self, name: &Name, at: At) -> Result<Expr> {

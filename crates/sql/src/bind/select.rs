@@ -226,20 +226,9 @@ impl Binder<'_> {
                 .map(|column| (column.name.clone(), reference(&column.column, at)))
                 .collect());
         }
-        let (schema, table) = match names {
-            [table] => (None, table),
-            [schema, table] | [_, schema, table] => (Some(schema.text.as_str()), table),
-            _ => {
-                let dotted: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
-                return Err(Error::new(
-                    SqlState::SYNTAX_ERROR,
-                    format!(
-                        "improper qualified name (too many dotted names): {}",
-                        dotted.join(".")
-                    ),
-                )
-                .at(at));
-            }
+        let (schema, table) = match self.in_database(names, 2)? {
+            [schema, table] => (Some(schema.text.as_str()), table),
+            names => (None, &names[0]),
         };
         let item = self.item_named(schema, &table.text, at)?;
         Ok(item

@@ -31,16 +31,10 @@ impl Binder<'_> {
     }
 
     fn element_type(&self, name: &TypeName) -> Result<Type> {
-        let parts = &name.name.parts;
-        let (schema, last) = match &parts[..] {
-            [last] => (None, &last.text),
+        let parts = self.in_database(&name.name.parts, 2);
+        let (schema, last) = match parts.map_err(|error| Error { at: At::NONE, ..error })? {
             [schema, last] => (Some(schema.text.as_str()), &last.text),
-            [_, schema, last] => (Some(schema.text.as_str()), &last.text),
-            _ => {
-                let message =
-                    format!("improper qualified name (too many dotted names): {}", name.name);
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.at));
-            }
+            names => (None, &names[0].text),
         };
         if matches!(schema, None | Some("pg_catalog"))
             && let Some(facts) = builtin::by_name(last)

@@ -21,7 +21,7 @@ pub const PUBLIC: Oid = Oid(2_200);
 /// The role that whoever owns the database is a member of.
 pub const DATABASE_OWNER_ROLE: Oid = Oid(6_171);
 
-const TEMPLATE1: Oid = Oid(1);
+pub(super) const TEMPLATE1: Oid = Oid(1);
 const TEMPLATE0: Oid = Oid(4);
 /// The schemas `public` of the templates.
 const PUBLIC_OF_TEMPLATES: [(Oid, Oid); 2] = [(Oid(16_380), TEMPLATE1), (Oid(16_381), TEMPLATE0)];

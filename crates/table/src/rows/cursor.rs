@@ -80,6 +80,18 @@ impl Cursor {
         &self.table
     }
 
+    /// Counts the next rows, up to so many; fewer only at the end.
+    pub fn count(&mut self, view: View<'_>, most: u64) -> Result<u64> {
+        let mut count = 0;
+        if most > 0 {
+            self.inner.fill::<Error>(view, |_, _| {
+                count += 1;
+                Ok(if count < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            })?;
+        }
+        Ok(count)
+    }
+
     /// Adds up to so many of the next rows to `batch`. Fewer are added only at the end. All views are
     /// of one transaction, or of none.
     pub fn fill(&mut self, view: View<'_>, batch: &mut Batch, rows_max: usize) -> Result<()> {

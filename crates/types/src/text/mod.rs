@@ -191,13 +191,13 @@ pub fn write(
     match value {
         DatumRef::Null => {}
         DatumRef::Bool(value) => out.push(if value { 't' } else { 'f' }),
-        DatumRef::Int2(value) => display(value, out),
-        DatumRef::Int4(value) => display(value, out),
+        DatumRef::Int2(value) => integer(value, out),
+        DatumRef::Int4(value) => integer(value, out),
         DatumRef::Int8(value) => match ty {
             Type::TID => plain::write_tid(value, out),
             Type::PG_LSN => plain::write_lsn(value, out),
-            Type::XID8 => display(value as u64, out),
-            _ => display(value, out),
+            Type::XID8 => integer(value as u64, out),
+            _ => integer(value, out),
         },
         DatumRef::Float4(value) => number::write_float4(value, style.extra_float_digits, out),
         DatumRef::Float8(value) => number::write_float8(value, style.extra_float_digits, out),
@@ -228,6 +228,10 @@ pub fn write(
             }
         }
     }
+}
+
+fn integer(value: impl itoa::Integer, out: &mut String) {
+    out.push_str(itoa::Buffer::new().format(value));
 }
 
 fn display(value: impl std::fmt::Display, out: &mut String) {

@@ -63,8 +63,24 @@ pub enum Define {
     Database {
         /// The name.
         name: Name,
-        /// The options, by their names.
-        options: Vec<(String, Option<String>)>,
+        /// What is said of it.
+        options: Vec<DatabaseOption>,
+    },
+    /// `ALTER DATABASE name options`
+    AlterDatabase {
+        /// The name.
+        name: Name,
+        /// What is said of it.
+        options: Vec<DatabaseOption>,
+    },
+    /// `DROP DATABASE`
+    DropDatabase {
+        /// The name.
+        name: Name,
+        /// True for `IF EXISTS`.
+        if_exists: bool,
+        /// True for `WITH (FORCE)`: whoever is connected is thrown out.
+        force: bool,
     },
     /// `CREATE ROLE`, `CREATE USER`, `CREATE GROUP`
     Role {
@@ -705,4 +721,13 @@ pub enum GrantOn {
     Type,
     AllTables,
     AllSequences,
+}
+
+/// An option of a database.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DatabaseOption {
+    /// Its name, such as `owner` or `connection_limit`, and where it is.
+    pub name: Name,
+    /// Its value; `None` for `DEFAULT`.
+    pub value: Option<String>,
 }

@@ -25,9 +25,10 @@ pub use command::{
 };
 pub use define::{
     Alter, ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
-    CreateTableAs, DefaultPrivileges, Define, DomainChange, EnumChange, ForeignAction, GrantOn,
-    IndexElement, ObjectKind, Privileges, References, RoleOption, SequenceOption, SqlExpr,
-    StorageOption, TableConstraint, TableConstraintKind, TableElement, Timing,
+    CreateTableAs, DatabaseOption, DefaultPrivileges, Define, DomainChange, EnumChange,
+    ForeignAction, GrantOn, IndexElement, ObjectKind, Privileges, References, RoleOption,
+    SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind, TableElement,
+    Timing,
 };
 pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
@@ -39,7 +40,9 @@ pub use query::{
     LockWait, Moment, Output, Query, Sample, Select, SetOp, Source, TableRef, With,
 };
 
-use crate::error::At;
+use ::types::SqlState;
+
+use crate::error::{At, Error, Result};
 
 /// An identifier as it counts: folded to lower case unless it was quoted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,11 +71,55 @@ impl Path {
         &self.parts[self.parts.len() - 1].text
     }
 
+    /// The schema, where one is named, and the name of an object of the database for which
+    /// `is_here` is true.
+    ///
+    /// # Errors
+    /// `0A000` for what is in another database, `42601` where there are more than three parts.
+    pub fn split(&self, is_here: impl FnOnce(&str) -> bool) -> Result<(Option<&Name>, &Name)> {
+        Ok(match in_database(&self.parts, 2, "\"", is_here)? {
+            [schema, name] => (Some(schema), name),
+            names => (None, &names[0]),
+        })
+    }
+
     /// The name that the grammar itself gives to a function of `pg_catalog`.
     pub fn system(name: &str, at: At) -> Self {
         let part = |text: &str| Name { text: text.to_owned(), at };
         Path { parts: vec![part("pg_catalog"), part(name)] }
     }
+}
+
+/// A name of up to `most` parts, without that of the database before it, for which `is_here` must be
+/// true. In the message of what is elsewhere the name is between `quote`s.
+///
+/// # Errors
+/// `0A000` for what is in another database, `42601` where there are more parts.
+pub(crate) fn in_database<'n>(
+    names: &'n [Name],
+    most: usize,
+    quote: &str,
+    is_here: impl FnOnce(&str) -> bool,
+) -> Result<&'n [Name]> {
+    if names.len() <= most {
+        return Ok(names);
+    }
+    if names.len() == most + 1 && is_here(&names[0].text) {
+        return Ok(&names[1..]);
+    }
+    let dotted: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+    let dotted = dotted.join(".");
+    let (state, message) = match names.len() - most {
+        1 => (
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("cross-database references are not implemented: {quote}{dotted}{quote}"),
+        ),
+        _ => (
+            SqlState::SYNTAX_ERROR,
+            format!("improper qualified name (too many dotted names): {dotted}"),
+        ),
+    };
+    Err(Error::new(state, message).at(names[0].at))
 }
 
 impl std::fmt::Display for Path {

@@ -57,7 +57,11 @@ impl Parser<'_> {
             let database = Some(name.parts[0].clone());
             return self.alter_settings(None, database);
         }
-        self.rename_or_owner(ObjectKind::Database, name)
+        if self.is(&["rename"]) || self.is(&["owner"]) {
+            return self.rename_or_owner(ObjectKind::Database, name);
+        }
+        let options = self.database_options()?;
+        Ok(Define::AlterDatabase { name: name.parts[0].clone(), options })
     }
 
     fn alter_type(&mut self) -> Result<Define> {

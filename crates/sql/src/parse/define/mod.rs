@@ -14,7 +14,9 @@ mod alter;
 mod role;
 mod table;
 
-use super::ast::{Define, Name, ObjectKind, Path, SequenceOption, SqlExpr, Statement};
+use super::ast::{
+    DatabaseOption, Define, Name, ObjectKind, Path, SequenceOption, SqlExpr, Statement,
+};
 use super::cursor::Parser;
 use super::lexer::Token;
 use crate::error::Result;
@@ -190,34 +192,35 @@ impl Parser<'_> {
 
     fn create_database(&mut self) -> Result<Define> {
         self.skip(1);
-        let name = self.name()?;
+        Ok(Define::Database { name: self.name()?, options: self.database_options()? })
+    }
+
+    /// `[WITH] option [=] value ...`, up to the end of the statement.
+    pub(super) fn database_options(&mut self) -> Result<Vec<DatabaseOption>> {
         self.eat(&["with"]);
         let mut options = Vec::new();
         while !self.is_end() && !self.is_punct(0, ";") {
-            let option = match () {
-                () if self.eat(&["connection", "limit"]) => "connection_limit".to_owned(),
-                () => self.label()?.text,
-            };
+            let mut name = self.label()?;
+            if name.text == "connection" && self.eat(&["limit"]) {
+                name.text = "connection_limit".to_owned();
+            }
             self.eat_symbol("=");
             let value = match self.peek(0).clone() {
-                Token::Word(text) if text == "default" => None,
+                Token::Number(_) => Some(self.signed()?.to_string()),
+                _ if self.is_symbol(0, "-") => Some(self.signed()?.to_string()),
+                Token::Word(text) if text == "default" => {
+                    self.skip(1);
+                    None
+                }
                 Token::Word(text) | Token::Quoted(text) | Token::String(text) => {
+                    self.skip(1);
                     Some(text.into_owned())
-                }
-                Token::Number(_) => {
-                    options.push((option, Some(self.signed()?.to_string())));
-                    continue;
-                }
-                _ if self.is_symbol(0, "-") => {
-                    options.push((option, Some(self.signed()?.to_string())));
-                    continue;
                 }
                 _ => return Err(self.unexpected()),
             };
-            self.skip(1);
-            options.push((option, value));
+            options.push(DatabaseOption { name, value });
         }
-        Ok(Define::Database { name, options })
+        Ok(options)
     }
 
     /// The options of a sequence, up to whatever is none.
@@ -319,13 +322,16 @@ impl Parser<'_> {
             self.eat(&["concurrently"]);
         }
         let if_exists = self.eat(&["if", "exists"]);
-        let names = self.list(Self::path)?;
         if kind == ObjectKind::Database {
+            let name = self.name()?;
             self.eat(&["with"]);
-            if self.is_punct(0, "(") {
-                self.parens(Self::label)?;
+            let force = self.is_punct(0, "(");
+            if force {
+                self.parens(|parser| parser.expect(&["force"]))?;
             }
+            return Ok(Define::DropDatabase { name, if_exists, force });
         }
+        let names = self.list(Self::path)?;
         Ok(Define::Drop { kind, names, if_exists, cascade: self.drop_behaviour() })
     }
 

@@ -309,14 +309,20 @@ impl Ddl<'_> {
     pub fn set_owner(&mut self, object: Address, owner: Oid) -> Result<()> {
         self.whole(|ddl| {
             ddl.check_owner(object)?;
-            if !ddl.catalog().may_set_role(ddl.acting.role, owner) {
-                let name = ddl.catalog().role(owner).map_or("???", |role| &role.name);
-                let message = format!("must be able to SET ROLE \"{name}\"");
-                return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-            }
+            ddl.check_may_become(owner)?;
             ddl.rely_on(crate::catalog::Key::Role(owner))?;
             ddl.give(object, owner)
         })
+    }
+
+    /// Fails with 42501 where the acting role may not become another.
+    pub(super) fn check_may_become(&self, role: Oid) -> Result<()> {
+        if self.catalog().may_set_role(self.acting.role, role) {
+            return Ok(());
+        }
+        let name = self.catalog().role(role).map_or("???", |role| &role.name);
+        let message = format!("must be able to SET ROLE \"{name}\"");
+        Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
     }
 
     pub(super) fn give(&mut self, object: Address, owner: Oid) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::types::{Error as SqlError, Oid, SqlState};
 
 use super::{Address, Behavior, Class, Ddl, Entry, Notice};
-use crate::catalog::bootstrap::public_schema;
+use crate::catalog::bootstrap::{TEMPLATE1, public_schema};
 use crate::catalog::{Acl, AclItem, Database, Key, Privileges, Schema};
 use crate::{Error, Result};
 
@@ -86,11 +86,12 @@ impl Ddl<'_> {
         }
     }
 
-    /// Makes a database with an empty schema `public`. `template` must be as empty: what is in another
-    /// database is not copied.
+    /// Makes a database with an empty schema `public`. `template`, which is `template1` where none is
+    /// named, must be as empty: what is in another database is not copied.
     ///
     /// # Errors
-    /// 42P04 where the name is taken, 42501 where the role may not make databases.
+    /// 42P04 where the name is taken, 42501 where the role may not make databases, or not for that
+    /// owner, or not of that template, 0A000 where there is something in the template.
     pub fn create_database(
         &mut self,
         name: &str,
@@ -104,10 +105,24 @@ impl Ddl<'_> {
                 let message = "permission denied to create database";
                 return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
             }
-            if template.is_some_and(|template| ddl.catalog().has_relations(template)) {
-                return Err(super::not_supported(
-                    "copying the contents of a template database is not supported",
-                ));
+            ddl.check_may_become(owner)?;
+            let template = ddl.database(template.unwrap_or(TEMPLATE1))?;
+            if !template.is_template {
+                ddl.check_owner(Address::of(Class::Database, template.oid)).map_err(|_| {
+                    let message =
+                        format!("permission denied to copy database \"{}\"", template.name);
+                    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                })?;
+            }
+            if !ddl.catalog().is_empty(template.oid) {
+                let message = "copying the contents of a template database is not supported";
+                let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_detail(format!(
+                        "There are objects in the database \"{}\".",
+                        template.name
+                    ))
+                    .with_hint("Use TEMPLATE template0 for an empty database.");
+                return Err(error.into());
             }
             ddl.rely_on(Key::Role(owner))?;
             ddl.take_database_name(name)?;
@@ -168,22 +183,31 @@ impl Ddl<'_> {
         })
     }
 
+    /// Whether the role may drop a database.
+    ///
+    /// # Errors
+    /// 42501 where it is not the role's, 55006 for the session's own, 42809 for a template.
+    pub fn may_drop_database(&self, database: Oid) -> Result<()> {
+        self.check_owner(Address::of(Class::Database, database))?;
+        if self.database(database)?.is_template {
+            let message = "cannot drop a template database";
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if database == self.acting.database {
+            let message = "cannot drop the currently open database";
+            return Err(Error::new(SqlState::OBJECT_IN_USE, message));
+        }
+        Ok(())
+    }
+
     /// Drops a database with all that is in it. Nobody may be connected, which the caller sees to.
     ///
     /// # Errors
-    /// 55006 for the session's own database, 42809 for a template.
+    /// As [`Ddl::may_drop_database`].
     pub fn drop_database(&mut self, database: Oid) -> Result<()> {
         self.whole(|ddl| {
             let object = Address::of(Class::Database, database);
-            ddl.check_owner(object)?;
-            if database == ddl.acting.database {
-                let message = "cannot drop the currently open database";
-                return Err(Error::new(SqlState::OBJECT_IN_USE, message));
-            }
-            if ddl.database(database)?.is_template {
-                let message = "cannot drop a template database";
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
-            }
+            ddl.may_drop_database(database)?;
             let schemas: Vec<Address> = ddl
                 .catalog()
                 .schemas()
@@ -223,8 +247,11 @@ pub(super) fn check_schema_name(name: &str) -> Result<()> {
 }
 
 impl crate::Catalog {
-    /// True where there is anything in a database.
-    fn has_relations(&self, database: Oid) -> bool {
-        self.relations().any(|relation| self.database_of(relation) == Some(database))
+    /// True where there is nothing in a database but its empty schema `public`.
+    fn is_empty(&self, database: Oid) -> bool {
+        let is_in = |schema: Oid| self.schema(schema).is_some_and(|it| it.database == database);
+        self.schemas().all(|schema| schema.database != database || *schema.name == *"public")
+            && !self.relations().any(|relation| is_in(relation.schema))
+            && !self.types().any(|(_, entry)| is_in(entry.schema()))
     }
 }

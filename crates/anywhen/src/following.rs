@@ -1,0 +1,187 @@
+//! Somebody's way through the changes of a database: which of them are told, with what, and how far that
+//! has come.
+//!
+//! ```text
+//!   Database::changes          which documents changed
+//!      │  collection, key, until
+//!   Following::next            the next whole commits, in order
+//!      │  path, with_diff
+//!   Following::tell            who, when and why; node by node
+//! ```
+//!
+//! ```
+//! # fn main() -> anywhen::Result<()> {
+//! use anywhen::{Csn, Database, Following};
+//!
+//! let db = Database::open_in_memory()?;
+//! db.collection("articles")?.put("a1", "{}")?;
+//! let mut following = Following::after(Csn(0));
+//! let changes = following.next(&db, 100)?;
+//! let told = following.tell(&db, &changes[0])?.expect("nothing is left out");
+//! assert_eq!((told.change.key.as_str(), told.author.as_str()), ("a1", ""));
+//! assert_eq!(following.at, db.newest());
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::{Database, Result};
+use document::{Change, ChangeOp, Collection, Diff, DocumentError, Revision};
+use json::{JsonPath, Step};
+use std::collections::VecDeque;
+use store::Csn;
+
+use crate::changes::DocumentChange;
+
+/// Which changes somebody follows, and how far they have come.
+#[derive(Clone, Debug)]
+pub struct Following {
+    /// The commit up to which everything was given.
+    pub at: Csn,
+    /// The last commit that is told of; [`Csn::MAX`] for no end.
+    pub until: Csn,
+    /// The collection; `None` for all.
+    pub collection: Option<String>,
+    /// The document's key; `None` for all.
+    pub key: Option<String>,
+    /// A place in documents: only what changed something there, below it, or above it.
+    pub path: Option<JsonPath>,
+    /// True where the differences are told as well.
+    pub with_diff: bool,
+    /// What was found and not given yet, and how far that reaches.
+    found: VecDeque<DocumentChange>,
+    found_to: Csn,
+}
+
+/// A change with what is known of it.
+pub struct ToldChange<'a> {
+    /// What changed.
+    pub change: &'a DocumentChange,
+    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, of which nobody is
+    /// told more.
+    pub time_us: Option<u64>,
+    /// Who; empty where nobody said.
+    pub author: String,
+    /// Why; empty where nobody said.
+    pub message: String,
+    /// The differences to the revision before, where they were asked for, both are there and kept.
+    pub diff: Option<Diff>,
+}
+
+impl Following {
+    /// Follows all changes after a commit.
+    pub fn after(csn: Csn) -> Following {
+        Following {
+            at: csn,
+            until: Csn::MAX,
+            collection: None,
+            key: None,
+            path: None,
+            with_diff: false,
+            found: VecDeque::new(),
+            found_to: csn,
+        }
+    }
+
+    /// Follows only what changes something at a path: `$.a[0]`, or a JSON pointer.
+    ///
+    /// # Errors
+    /// What does not parse as a path.
+    pub fn at_path(&mut self, path: &str) -> Result<(), json::PathError> {
+        self.path = Some(match path.is_empty() {
+            true => JsonPath::root(),
+            false => JsonPath::parse(path)?,
+        });
+        Ok(())
+    }
+
+    /// True where everything that is told of was given.
+    pub fn is_over(&self) -> bool {
+        self.at >= self.until
+    }
+
+    /// The changes of the next commits in collection and document, about `limit` of them: a commit is never
+    /// cut in two. Moves on [`at`](Following::at), also where there is nothing to tell. Does not wait.
+    ///
+    /// # Errors
+    /// [`NoCollection`](crate::Error::NoCollection) where that is not there.
+    pub fn next(&mut self, database: &Database, limit: usize) -> Result<Vec<DocumentChange>> {
+        if self.found.is_empty() {
+            let found = database.changes_found(self.at, self.collection.as_deref(), limit)?;
+            let is_wanted = |change: &DocumentChange| {
+                change.csn <= self.until && self.key.as_ref().is_none_or(|key| *key == change.key)
+            };
+            self.found = found.list.into_iter().filter(is_wanted).collect();
+            self.found_to = found.to.min(self.until).max(self.at);
+        }
+        let mut list: Vec<DocumentChange> = Vec::new();
+        while let Some(next) = self.found.front() {
+            if list.len() >= limit && list.last().is_some_and(|last| last.csn != next.csn) {
+                break;
+            }
+            list.extend(self.found.pop_front());
+        }
+        self.at = match list.last() {
+            Some(last) if !self.found.is_empty() => last.csn,
+            _ => self.found_to,
+        };
+        Ok(list)
+    }
+
+    /// What is known of a change; `None` where it changes nothing at the path, or its collection is gone.
+    pub fn tell<'a>(
+        &self,
+        database: &Database,
+        change: &'a DocumentChange,
+    ) -> Result<Option<ToldChange<'a>>> {
+        let DocumentChange { csn, collection, key, revision, .. } = change;
+        let Some(collection) = database.find_collection(collection) else { return Ok(None) };
+        let mut diff = self.diff(&collection, change);
+        if let (Some(path), Some(diff)) = (&self.path, &diff)
+            && !diff.changes.iter().any(|change| touches(change, path))
+        {
+            return Ok(None);
+        }
+        let history = match collection.history_range(key, *revision, *revision) {
+            Err(DocumentError::NoDocument { .. }) => None,
+            history => Some(history?),
+        };
+        // What was put in the place of a document that was erased meanwhile is another.
+        let known = history.as_ref().and_then(|history| history.get(0));
+        let known = known.filter(|known| known.csn == *csn);
+        if known.is_none() || !self.with_diff {
+            diff = None;
+        }
+        let time_us = known.as_ref().map(|known| known.time_us);
+        let (author, message) = known.map_or(("", ""), |known| (known.author, known.message));
+        let (author, message) = (author.to_owned(), message.to_owned());
+        Ok(Some(ToldChange { change, time_us, author, message, diff }))
+    }
+
+    /// The differences to the revision before. Between a removal and what came after it there is nothing to
+    /// compare.
+    fn diff(&self, collection: &Collection, change: &DocumentChange) -> Option<Diff> {
+        let DocumentChange { key, revision, deleted, .. } = change;
+        let is_wanted = self.path.is_some() || self.with_diff;
+        if !is_wanted || *deleted || revision.0 <= 1 {
+            return None;
+        }
+        collection.diff(key, Revision(revision.0 - 1), *revision).ok()
+    }
+}
+
+/// True where a change is at a path, below it, or above it.
+fn touches(change: &Change, path: &JsonPath) -> bool {
+    let is_near = |other: &JsonPath| {
+        let names = |path: &JsonPath| path.steps.iter().map(name).collect::<Vec<_>>();
+        let (one, other) = (names(path), names(other));
+        one.starts_with(&other) || other.starts_with(&one)
+    };
+    is_near(&change.path) || matches!(&change.op, ChangeOp::Move { from, .. } if is_near(from))
+}
+
+fn name(step: &Step) -> String {
+    match step {
+        Step::Field(name) | Step::Either(name) => name.clone(),
+        Step::Index(at) => at.to_string(),
+    }
+}
