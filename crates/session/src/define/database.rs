@@ -151,7 +151,8 @@ fn keep_first(database: Oid, what: &str) -> Result<()> {
     Err(error.detail("The HTTP server and sessions in the server's own process use it."))
 }
 
-/// Waits until nobody else is connected to a database, which with `force` they are told.
+/// Waits until nobody else is connected to a database. With `force` their sessions are ended, also those
+/// that begin meanwhile.
 ///
 /// # Errors
 /// `55006` where somebody stays, `42501` where the role may not throw out whoever is connected.
@@ -162,15 +163,15 @@ fn await_others(maker: &Maker<'_, '_>, database: Oid, name: &str, force: bool) -
         sessions.retain(|slot| slot.database == database && slot.process != client.slot.process);
         sessions
     };
-    if force {
-        for slot in others() {
-            require_signal(&maker.names, &slot, Stop::Terminated)?;
-            slot.stop(Stop::Terminated);
-        }
-    }
     for _ in 0..LOOKS {
-        if others().is_empty() {
+        let left = others();
+        if left.is_empty() {
             return Ok(());
+        }
+        if force {
+            let stop = Stop::Terminated;
+            left.iter().try_for_each(|slot| require_signal(&maker.names, slot, stop))?;
+            left.iter().for_each(|slot| slot.stop(stop));
         }
         pause(client, PAUSE_US)?;
     }

@@ -266,6 +266,7 @@ fn tag(define: &Define) -> &'static str {
         | Define::SetSchema { kind, .. } => by_kind(kind, ALTER),
         Define::Drop { kind, .. } => by_kind(kind, DROP),
         Define::DropOwned { .. } => "DROP OWNED",
+        Define::ReassignOwned { .. } => "REASSIGN OWNED",
         Define::Truncate { .. } => "TRUNCATE TABLE",
         Define::DefaultPrivileges(_) => "ALTER DEFAULT PRIVILEGES",
         Define::Privileges(privileges) => {
@@ -346,7 +347,8 @@ impl Session {
             Define::Drop { kind, names, if_exists, cascade } => {
                 drop::drop_objects(maker, *kind, names, *if_exists, *cascade)
             }
-            Define::DropOwned { .. } => Err(Error::not_supported("DROP OWNED")),
+            Define::DropOwned { roles, cascade } => role::drop_owned(maker, roles, *cascade),
+            Define::ReassignOwned { roles, to } => role::reassign_owned(maker, roles, to),
             Define::Truncate { tables, restart, cascade } => {
                 drop::truncate(maker, tables, *restart, *cascade)
             }

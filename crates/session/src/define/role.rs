@@ -123,6 +123,21 @@ pub fn alter(maker: &mut Maker<'_, '_>, name: &Name, options: &[RoleOption]) -> 
     Ok(maker.ddl.change_role(role, &said)?)
 }
 
+/// `DROP OWNED BY`
+pub fn drop_owned(maker: &mut Maker<'_, '_>, roles: &[Name], cascade: bool) -> Result<()> {
+    let roles = roles.iter().map(|role| maker.role(role)).collect::<Result<Vec<_>>>()?;
+    let notice = maker.ddl.drop_owned(&roles, super::drop::behavior(cascade))?;
+    maker.tell(notice);
+    Ok(())
+}
+
+/// `REASSIGN OWNED BY`
+pub fn reassign_owned(maker: &mut Maker<'_, '_>, roles: &[Name], to: &Name) -> Result<()> {
+    let roles = roles.iter().map(|role| maker.role(role)).collect::<Result<Vec<_>>>()?;
+    let to = maker.role(to)?;
+    Ok(maker.ddl.reassign_owned(&roles, to)?)
+}
+
 /// `ALTER {ROLE | DATABASE} ... {SET | RESET}`
 pub fn settings(
     maker: &mut Maker<'_, '_>,

@@ -43,6 +43,33 @@ pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
+/// How many sessions each database has. Commits and rows are not counted by database: 0.
+pub(super) fn databases(scene: Scene<'_>, rows: &mut Rows) {
+    let sessions = scene.client.instance.sessions();
+    let mut databases: Vec<_> = scene.names.present.databases().collect();
+    databases.sort_by_key(|database| database.oid);
+    for database in databases {
+        let count = sessions.iter().filter(|slot| slot.database == database.oid).count();
+        let counters = COUNTERS.split(' ').map(|name| (name, Datum::Int8(0)));
+        let times = TIMES.split(' ').map(|name| (name, Datum::Float8(0.0)));
+        let mut row = vec![
+            ("datid", oid(database.oid)),
+            ("datname", text(&database.name)),
+            ("numbackends", Datum::Int4(i32::try_from(count).unwrap_or(i32::MAX))),
+        ];
+        row.extend(counters.chain(times));
+        rows.row(&row);
+    }
+}
+
+/// What is counted of a database where PostgreSQL counts it.
+const COUNTERS: &str = "xact_commit xact_rollback blks_read blks_hit tup_returned tup_fetched \
+                        tup_inserted tup_updated tup_deleted conflicts temp_files temp_bytes \
+                        deadlocks sessions sessions_abandoned sessions_fatal sessions_killed";
+/// The same of times, in milliseconds.
+const TIMES: &str =
+    "blk_read_time blk_write_time session_time active_time idle_in_transaction_time";
+
 /// Its members see what all sessions are at.
 const READ_ALL_STATS: Oid = Oid(3_375);
 

@@ -100,6 +100,24 @@ fn there_are_no_more_sessions_than_may_be() {
     assert_eq!(error.message(), "database \"shop\" is not currently accepting connections");
 }
 
+/// What a role has in another database is counted, because nobody could be shown it there.
+#[test]
+fn belongings_elsewhere_are_counted() {
+    let instance = instance();
+    let mut one = connect(&instance);
+    show(&mut one, "create role ann login;");
+    show(&mut one, "create database shop owner ann;");
+    let mut other = connect_to(&instance, "shop", "ann").expect("it connects");
+    show(&mut other, "create schema s;");
+    show(&mut other, "create table s.t (a int);");
+    let told = "DETAIL:  owner of database shop\n2 objects in database shop\n";
+    let shown = show(&mut one, "drop role ann;");
+    assert!(shown.ends_with(told), "{shown}");
+    let seen =
+        "select datname, numbackends from pg_stat_database where numbackends > 0 order by 1;";
+    assert!(show(&mut one, seen).contains("postgres|1\nshop|1\n"));
+}
+
 /// Who is nobody special may end only sessions of roles that it is a member of.
 #[test]
 fn sessions_of_others_are_not_ended_by_anybody() {

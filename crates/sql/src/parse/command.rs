@@ -62,7 +62,6 @@ impl Parser<'_> {
             "load" => self.rest("LOAD")?,
             "import" => self.rest("IMPORT FOREIGN SCHEMA")?,
             "refresh" => self.rest("REFRESH MATERIALIZED VIEW")?,
-            "reassign" => self.rest("REASSIGN OWNED")?,
             "security" => self.rest("SECURITY LABEL")?,
             _ => return Ok(None),
         }))

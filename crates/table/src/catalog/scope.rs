@@ -190,6 +190,22 @@ impl Catalog {
         self.schema(relation.schema).map(|schema| schema.database)
     }
 
+    /// The database that an object is in; that of no OID where it is the system's, `None` for what all
+    /// databases share.
+    pub(super) fn database_with(&self, object: Address) -> Option<Oid> {
+        let schema = match object.class {
+            Class::Relation => self.relation(object.oid)?.schema,
+            Class::Type => self.type_entry(Type(object.oid))?.schema(),
+            Class::Schema => object.oid,
+            Class::Constraint => match self.constraint(object.oid)?.on {
+                ConstraintOn::Table(table) => self.relation(table)?.schema,
+                ConstraintOn::Domain(ty) => self.type_entry(ty)?.schema(),
+            },
+            _ => return None,
+        };
+        self.schema(schema).map(|schema| schema.database)
+    }
+
     /// The relation whose columns a type of users has: a composite type, or the rows of a table.
     pub fn composite_of(&self, ty: Type) -> Option<&std::sync::Arc<Relation>> {
         match self.type_entry(ty)? {

@@ -188,6 +188,13 @@ pub enum Define {
         /// True for `CASCADE`.
         cascade: bool,
     },
+    /// `REASSIGN OWNED BY`
+    ReassignOwned {
+        /// The roles.
+        roles: Vec<Name>,
+        /// Whom all goes to.
+        to: Name,
+    },
     /// `TRUNCATE`
     Truncate {
         /// The tables.

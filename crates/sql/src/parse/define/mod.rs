@@ -54,6 +54,7 @@ impl Parser<'_> {
             Some("truncate") => self.truncate()?,
             Some("comment") => self.comment()?,
             Some("grant") => self.grant(true)?,
+            Some("reassign") => self.reassign_owned()?,
             Some("revoke") => self.grant(false)?,
             _ => return Ok(None),
         }))
@@ -294,6 +295,13 @@ impl Parser<'_> {
     fn object_kind(&self) -> Option<ObjectKind> {
         let word = self.word(0)?;
         KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
+    }
+
+    fn reassign_owned(&mut self) -> Result<Define> {
+        self.expect(&["reassign", "owned", "by"])?;
+        let roles = self.list(Self::name)?;
+        self.expect(&["to"])?;
+        Ok(Define::ReassignOwned { roles, to: self.name()? })
     }
 
     fn drop_objects(&mut self) -> Result<Define> {

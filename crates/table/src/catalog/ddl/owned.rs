@@ -1,93 +1,154 @@
-//! All that belongs to a role: handing it to another, or dropping it, before the role is dropped.
+//! What belongs to roles: to be told, given to another, dropped.
+//!
+//! ```text
+//!   DROP ROLE ann                   refused: owner of table t, 2 objects in database shop
+//!   REASSIGN OWNED BY ann TO bob    what she owns in this database, and her databases
+//!   DROP OWNED BY ann               what she owns in this database, and what she was given
+//!   DROP ROLE ann
+//! ```
 
-use ::types::Oid;
+use std::collections::BTreeMap;
+
+use ::types::{Oid, SqlState};
 
 use super::role::denied;
 use super::{Address, Behavior, Class, Ddl, Entry, Notice};
-use crate::Result;
-use crate::catalog::{Acl, Key};
+use crate::catalog::{Key, POSTGRES_ROLE};
+use crate::{Error, Result};
 
 impl Ddl<'_> {
-    /// Gives all that some roles own, in the session's database, and databases themselves, to another.
+    /// Gives what roles own in the session's database, and the databases that they own, to another.
     ///
     /// # Errors
-    /// 42501 where the acting role is no member of one of them.
-    pub fn reassign_owned(&mut self, roles: &[Oid], owner: Oid) -> Result<()> {
+    /// 42501 where the acting role has not the privileges of all of them, 2BP01 for the role that is
+    /// there from the start.
+    pub fn reassign_owned(&mut self, roles: &[Oid], to: Oid) -> Result<()> {
         self.whole(|ddl| {
-            ddl.check_roles("reassign objects", roles)?;
-            ddl.check_roles("reassign objects", &[owner])?;
-            ddl.rely_on(Key::Role(owner))?;
-            for object in ddl.owned_by(roles) {
-                ddl.give(object, owner)?;
+            for role in roles {
+                ddl.check_acts_for(*role, "reassign objects", "reassign objects owned by it")?;
             }
-            Ok(())
+            ddl.check_acts_for(to, "reassign objects", "reassign objects to it")?;
+            ddl.check_not_first(roles, "reassign ownership of")?;
+            ddl.rely_on(Key::Role(to))?;
+            let databases = ddl.catalog().databases().filter(|it| roles.contains(&it.owner));
+            let databases = databases.map(|database| Address::of(Class::Database, database.oid));
+            let all: Vec<Address> = databases.chain(ddl.owned_by(roles)).collect();
+            all.into_iter().try_for_each(|object| ddl.give(object, to))
         })
     }
 
-    /// Drops all that some roles own in the session's database, and takes away what was given to them
-    /// there.
+    /// Drops what roles own in the session's database, and takes from them what they were given there
+    /// and on databases.
     ///
     /// # Errors
-    /// 2BP01 where objects of others depend on it, and `behavior` is to restrict.
+    /// As [`Ddl::reassign_owned`]; 2BP01 where something of others depends on what is dropped.
     pub fn drop_owned(&mut self, roles: &[Oid], behavior: Behavior) -> Result<Option<Notice>> {
         self.whole(|ddl| {
-            ddl.check_roles("drop objects", roles)?;
+            for role in roles {
+                ddl.check_acts_for(*role, "drop objects", "drop objects owned by it")?;
+            }
+            ddl.check_not_first(roles, "drop")?;
+            let is_here = |object: &Address| {
+                let database = ddl.catalog().database_with(*object);
+                database.is_none_or(|database| database == ddl.acting.database)
+            };
             let given: Vec<Address> =
-                ddl.catalog().entries().flat_map(|entry| entry.acl_addresses()).collect();
+                ddl.catalog().entries().flat_map(|it| it.acl_addresses()).collect();
+            let given: Vec<Address> = given.into_iter().filter(is_here).collect();
             for object in given {
-                let acl = ddl.catalog().acl_of(object);
-                let kept = acl.0.iter().filter(|item| {
+                let mut acl = ddl.catalog().acl_of(object);
+                let count = acl.0.len();
+                acl.0.retain(|item| {
                     !roles.contains(&item.grantee) && !roles.contains(&item.grantor)
                 });
-                let kept = Acl(kept.copied().collect());
-                let is_owned =
-                    ddl.catalog().owner_of(object).is_some_and(|owner| roles.contains(&owner));
-                if kept != acl && !is_owned {
-                    ddl.set_acl(object, kept)?;
+                if acl.0.len() < count && ddl.owner_is_none_of(object, roles) {
+                    ddl.set_acl(object, acl)?;
                 }
             }
-            let mut objects = ddl.owned_by(roles);
-            objects.retain(|object| object.class != Class::Database);
-            ddl.drop_objects(&objects, behavior)
+            let defaults = ddl.catalog().default_acls().filter(|it| roles.contains(&it.role));
+            let defaults: Vec<Key> = defaults.map(|entry| Key::DefaultAcl(entry.oid)).collect();
+            defaults.into_iter().try_for_each(|key| ddl.remove(key))?;
+            let owned: Vec<Address> = ddl.owned_by(roles).collect();
+            ddl.drop_objects(&owned, behavior)
         })
     }
 
-    fn check_roles(&self, what: &str, roles: &[Oid]) -> Result<()> {
-        for role in roles {
-            let acting = self.acting;
-            if !self.catalog().has_privileges_of(acting.role, *role, acting.database) {
-                let name = &self.role(*role)?.name;
-                let detail = format!(
-                    "Only roles with privileges of role \"{name}\" may {what}{}.",
-                    if what == "drop objects" { " owned by it" } else { "" }
-                );
-                return Err(denied(what, detail));
-            }
-        }
-        Ok(())
+    fn owner_is_none_of(&self, object: Address, roles: &[Oid]) -> bool {
+        self.catalog().owner_of(object).is_none_or(|owner| !roles.contains(&owner))
     }
 
-    /// What the roles own in the session's database, but for what goes with something else.
-    fn owned_by(&self, roles: &[Oid]) -> Vec<Address> {
-        let catalog = self.catalog();
-        let is_here = |schema: Oid| {
-            let schema = catalog.schema(schema);
-            schema.is_some_and(|schema| schema.database == self.acting.database)
-        };
-        let is_own = |entry: &Entry| match entry {
-            Entry::Relation(relation) => {
-                let owned = relation.sequence().and_then(|sequence| sequence.owned_by);
-                roles.contains(&relation.owner)
-                    && is_here(relation.schema)
-                    && relation.index().is_none()
-                    && owned.is_none()
+    /// What roles own in the session's database, but for what goes with its table.
+    fn owned_by(&self, roles: &[Oid]) -> impl Iterator<Item = Address> {
+        let owned = self.catalog().entries().filter_map(|entry| {
+            let object = entry.address()?;
+            let is_part = match &entry {
+                Entry::Relation(relation) => {
+                    let owner = relation.sequence().and_then(|sequence| sequence.owned_by);
+                    relation.index().is_some() || owner.is_some()
+                }
+                entry => matches!(entry, Entry::Constraint(_)),
+            };
+            let is_here = self.catalog().database_with(object) == Some(self.acting.database);
+            (is_here && !is_part && !self.owner_is_none_of(object, roles)).then_some(object)
+        });
+        owned.collect::<Vec<_>>().into_iter()
+    }
+
+    fn check_acts_for(&self, role: Oid, what: &str, may: &str) -> Result<()> {
+        let Self { acting, .. } = self;
+        if self.catalog().has_privileges_of(acting.role, role, acting.database) {
+            return Ok(());
+        }
+        let name = &self.role(role)?.name;
+        Err(denied(what, format!("Only roles with privileges of role \"{name}\" may {may}.")))
+    }
+
+    fn check_not_first(&self, roles: &[Oid], what: &str) -> Result<()> {
+        if !roles.contains(&POSTGRES_ROLE) {
+            return Ok(());
+        }
+        let name = &self.role(POSTGRES_ROLE)?.name;
+        let message = format!(
+            "cannot {what} objects owned by role {name} because they are required by the database \
+             system"
+        );
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message))
+    }
+
+    /// What keeps a role from being dropped, a line each; of other databases how much there is.
+    pub(super) fn belongings(&self, role: Oid) -> Vec<String> {
+        let scope = self.scope();
+        let mut lines: Vec<(Oid, String)> = Vec::new();
+        let mut elsewhere: BTreeMap<Oid, u32> = BTreeMap::new();
+        let mut note = |object: Address, word: &str| match self.catalog().database_with(object) {
+            Some(other) if other != Oid::NONE && other != self.acting.database => {
+                *elsewhere.entry(other).or_default() += 1;
             }
-            Entry::Type(ty) => roles.contains(&ty.owner) && is_here(ty.schema),
-            Entry::Schema(schema) => roles.contains(&schema.owner) && is_here(schema.oid),
-            Entry::Database(database) => roles.contains(&database.owner),
-            Entry::DefaultAcl(acl) => roles.contains(&acl.role),
-            _ => false,
+            _ => lines.push((object.oid, format!("{word} {}", scope.describe(object)))),
         };
-        catalog.entries().filter(is_own).filter_map(|entry| entry.address()).collect()
+        for entry in self.catalog().entries() {
+            let Some(object) = entry.address() else { continue };
+            if matches!(&entry, Entry::Relation(relation) if relation.index().is_some()) {
+                continue;
+            }
+            if self.catalog().owner_of(object) == Some(role) && object.class != Class::Constraint {
+                note(object, "owner of");
+            }
+            for object in entry.acl_addresses() {
+                let acl = self.catalog().acl_of(object);
+                let owner = self.catalog().owner_of(object);
+                let is_named =
+                    acl.0.iter().any(|item| item.grantee == role || item.grantor == role);
+                if is_named && owner != Some(role) {
+                    note(object, "privileges for");
+                }
+            }
+        }
+        lines.sort();
+        let elsewhere = elsewhere.into_iter().map(|(database, count)| {
+            let name = self.catalog().database(database).map_or("???", |database| &database.name);
+            format!("{count} object{} in database {name}", if count == 1 { "" } else { "s" })
+        });
+        lines.into_iter().map(|(_, line)| line).chain(elsewhere).collect()
     }
 }

@@ -292,32 +292,6 @@ impl Ddl<'_> {
         })
     }
 
-    /// What keeps a role from being dropped, a line each.
-    fn belongings(&self, role: Oid) -> Vec<String> {
-        let scope = self.scope();
-        let mut lines: Vec<(Oid, String)> = Vec::new();
-        for entry in self.catalog().entries() {
-            let Some(object) = entry.address() else { continue };
-            if matches!(&entry, Entry::Relation(relation) if relation.index().is_some()) {
-                continue;
-            }
-            if self.catalog().owner_of(object) == Some(role) && object.class != Class::Constraint {
-                lines.push((object.oid, format!("owner of {}", scope.describe(object))));
-            }
-            for object in entry.acl_addresses() {
-                let acl = self.catalog().acl_of(object);
-                let owner = self.catalog().owner_of(object);
-                let is_named =
-                    acl.0.iter().any(|item| item.grantee == role || item.grantor == role);
-                if is_named && owner != Some(role) {
-                    lines.push((object.oid, format!("privileges for {}", scope.describe(object))));
-                }
-            }
-        }
-        lines.sort();
-        lines.into_iter().map(|(_, line)| line).collect()
-    }
-
     // --- memberships -----------------------------------------------------------------------------
 
     /// Makes a role a member of another, or changes how it is one.
