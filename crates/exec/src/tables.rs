@@ -172,11 +172,7 @@ pub trait Tables {
     /// # Errors
     /// What the store reports.
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {
-        let (mut row, mut count) = (Vec::new(), 0);
-        while count < most && self.next(scan, &mut row)? {
-            count += 1;
-        }
-        Ok(count)
+        count_given(most, |row| self.next(scan, row))
     }
 
     /// Inserts a row. Rows like it count as conflicts where `arbiters` are given: for the indexes
@@ -253,4 +249,16 @@ pub trait Tables {
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<bool>;
+}
+
+/// Counts rows as `next` gives them, up to so many.
+pub(crate) fn count_given(
+    most: u64,
+    mut next: impl FnMut(&mut Vec<Datum>) -> Result<bool>,
+) -> Result<u64> {
+    let (mut row, mut count) = (Vec::new(), 0);
+    while count < most && next(&mut row)? {
+        count += 1;
+    }
+    Ok(count)
 }

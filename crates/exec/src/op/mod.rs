@@ -48,11 +48,7 @@ pub(crate) trait Operator: Send {
 
     /// Counts the rows that are left, in place of giving them.
     fn count(&mut self, env: &Env<'_>) -> Result<u64> {
-        let (mut row, mut count) = (Row::new(), 0);
-        while self.next(env, &mut row)? {
-            count += 1;
-        }
-        Ok(count)
+        count_given(self, env)
     }
 
     /// Starts again from the beginning.
@@ -62,6 +58,15 @@ pub(crate) trait Operator: Send {
     fn report(&self) -> probe::Report {
         probe::Report::default()
     }
+}
+
+/// Counts the rows that an operator gives.
+fn count_given(operator: &mut (impl Operator + ?Sized), env: &Env<'_>) -> Result<u64> {
+    let (mut row, mut count) = (Row::new(), 0);
+    while operator.next(env, &mut row)? {
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// An operator below another.

@@ -13,7 +13,7 @@ use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::{Path, Range};
 use super::probe::Report;
-use super::{Operator, Row};
+use super::{Operator, Row, count_given};
 use crate::ctx::{Env, Shared, TICKS_MAX};
 use crate::tables::{Asked, Moment, Reach, Scanning};
 
@@ -231,11 +231,7 @@ impl Operator for Scan {
 
     fn count(&mut self, env: &Env<'_>) -> Result<u64> {
         if self.condition.is_some() || self.sample.is_some() || self.looks_up() {
-            let (mut row, mut count) = (Row::new(), 0);
-            while self.next(env, &mut row)? {
-                count += 1;
-            }
-            return Ok(count);
+            return count_given(self, env);
         }
         if self.ranges.is_none() {
             self.choose(env)?;

@@ -13,7 +13,7 @@ use txn::{KeyRange, Snapshot, View};
 use types::{Datum, Error, Result, SqlState};
 
 use super::{Stored, error, position};
-use crate::tables::{Asked, Moment, Reach};
+use crate::tables::{Asked, Moment, Reach, count_given};
 
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
@@ -324,11 +324,7 @@ impl Scan {
             };
             return cursor.count(view, most).map_err(error);
         }
-        let (mut row, mut count) = (Vec::new(), 0);
-        while count < most && self.next(stored, &mut row)? {
-            count += 1;
-        }
-        Ok(count)
+        count_given(most, |row| self.next(stored, row))
     }
 
     /// Puts the next row into `out`. The tables are those that the scan was started with.
