@@ -134,6 +134,16 @@ impl Scan {
         Ok(())
     }
 
+    /// Opens the next range; false where all have been read.
+    fn open_next(&mut self, env: &Env<'_>) -> Result<bool> {
+        if self.ranges.is_none() {
+            self.choose(env)?;
+        }
+        let next = self.ranges.as_mut().and_then(VecDeque::pop_front);
+        self.open = next.map(|(lower, upper)| self.start(env, lower, upper)).transpose()?;
+        Ok(self.open.is_some())
+    }
+
     fn start(
         &self,
         env: &Env<'_>,
@@ -202,17 +212,12 @@ impl Operator for Scan {
         if self.looks_up() {
             return self.look_up(env, out);
         }
-        if self.ranges.is_none() {
-            self.choose(env)?;
-        }
         loop {
             env.tick()?;
             let Some(rows) = &mut self.open else {
-                let Some((lower, upper)) = self.ranges.as_mut().and_then(VecDeque::pop_front)
-                else {
+                if !self.open_next(env)? {
                     return Ok(false);
-                };
-                self.open = Some(self.start(env, lower, upper)?);
+                }
                 continue;
             };
             if !env.ctx.tables.next(rows, out)? {
@@ -233,17 +238,14 @@ impl Operator for Scan {
         if self.condition.is_some() || self.sample.is_some() || self.looks_up() {
             return count_given(self, env);
         }
-        if self.ranges.is_none() {
-            self.choose(env)?;
-        }
         let mut total = 0;
         loop {
             let Some(rows) = &mut self.open else {
-                let Some((lower, upper)) = self.ranges.as_mut().and_then(VecDeque::pop_front)
-                else {
+                // Ranges without rows are many where a long list is looked for.
+                env.tick()?;
+                if !self.open_next(env)? {
                     return Ok(total);
-                };
-                self.open = Some(self.start(env, lower, upper)?);
+                }
                 continue;
             };
             let count = env.ctx.tables.count(rows, TICKS_MAX)?;
