@@ -8,8 +8,9 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The operating system failed us. The log is poisoned where this came from a write or a sync;
-    /// reopening recovers all that was acknowledged.
+    /// The operating system failed us. The log is poisoned where this came from a sync; reopening
+    /// recovers all that was acknowledged. Where it came from an append there was no file for the frame,
+    /// and nothing else happened.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was tried: a verb.

@@ -69,6 +69,8 @@ pub enum Durability {
 pub trait CommitLog: Send + Sync {
     /// Copies one frame into the log's buffer; returns the position just past it. The order of
     /// calls is the order in the log. Not durable yet, and not written where nobody calls `sync`.
+    /// An error concerns this frame alone, which is not in the log; with `Io` (a full disk) the next call
+    /// may go well.
     fn append(&self, payload: &[u8]) -> Result<Lsn, LogError>;
 
     /// Returns once everything below `upto` is as durable as asked. One of the callers writes and

@@ -10,6 +10,8 @@
 //!   positions.
 //! * No frame crosses a roll.
 
+use std::ops::RangeInclusive;
+
 use vfs::Random;
 
 use crate::frame::{HEADER, Kind, ROOM_MIN, encode, padded, seed_of};
@@ -74,6 +76,41 @@ impl Pending {
         self.batch.end()
     }
 
+    /// The numbers of the segments that a payload of so many bytes begins. Fails where none is taken, or
+    /// none of that size.
+    pub fn begun_by(
+        &self,
+        bytes: usize,
+        options: &LogOptions,
+    ) -> Result<RangeInclusive<u64>, LogError> {
+        self.must_be_open()?;
+        if bytes > PAYLOAD_MAX {
+            return Err(LogError::TooLarge { bytes, limit: PAYLOAD_MAX });
+        }
+        let (mut last, mut room, mut left) = (self.number, self.room, bytes as u64);
+        loop {
+            if room < ROOM_MIN {
+                last += 1;
+                room = capacity(options.size_of(last));
+            }
+            left = left.saturating_sub(room - HEADER as u64);
+            if left == 0 {
+                return Ok(self.number + 1..=last);
+            }
+            room = 0;
+        }
+    }
+
+    /// The number of the segment that a turn begins. Fails where none is taken.
+    pub fn begun_by_turn(&self) -> Result<RangeInclusive<u64>, LogError> {
+        self.must_be_open()?;
+        Ok(self.number + 1..=self.number + 1)
+    }
+
+    fn must_be_open(&self) -> Result<(), LogError> {
+        if self.fenced { Err(LogError::Fenced) } else { Ok(()) }
+    }
+
     /// Appends a payload, in pieces where it does not fit; returns the position past it.
     pub fn push(
         &mut self,
@@ -81,13 +118,7 @@ impl Pending {
         durable: u64,
         random: &dyn Random,
         options: &LogOptions,
-    ) -> Result<u64, LogError> {
-        if self.fenced {
-            return Err(LogError::Fenced);
-        }
-        if payload.len() > PAYLOAD_MAX {
-            return Err(LogError::TooLarge { bytes: payload.len(), limit: PAYLOAD_MAX });
-        }
+    ) -> u64 {
         let mut done = 0;
         loop {
             self.make_room(random, options);
@@ -101,7 +132,7 @@ impl Pending {
         }
         self.frames += 1;
         self.marked = false;
-        Ok(self.end())
+        self.end()
     }
 
     /// Fills up the segment and begins the next; returns its first position, and the position past the

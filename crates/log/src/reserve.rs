@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use vfs::{File, OpenMode, Vfs};
 
 use crate::LogOptions;
@@ -73,6 +73,8 @@ struct State {
     spares: Vec<Spare>,
     /// The number that the background thread is to prepare.
     wanted: Option<u64>,
+    /// The last segment that has its file: in use, or released since.
+    taken: u64,
     busy: bool,
 }
 
@@ -86,7 +88,7 @@ impl Reserve {
         spares: Vec<Spare>,
         last: u64,
     ) -> Reserve {
-        let state = State { ready, spares, wanted: Some(last + 1), busy: false };
+        let state = State { ready, spares, wanted: Some(last + 1), taken: last, busy: false };
         let shared = Arc::new(Shared {
             fs,
             dir: dir.to_path_buf(),
@@ -108,14 +110,28 @@ impl Reserve {
 
     /// The file for segment `number`, ready for use; then the next one is wanted.
     pub fn take(&self, number: u64) -> Result<Arc<dyn File>, LogError> {
+        let mut state = self.with(number)?;
+        let file = state.ready.remove(&number).expect("segments begin in their order, each once");
+        (state.taken, state.wanted) = (number, Some(number + 1));
+        self.shared.changed.notify_all();
+        Ok(file)
+    }
+
+    /// True where the file for segment `number` is ready for use.
+    pub fn has(&self, number: u64) -> bool {
+        self.shared.state.lock().ready.contains_key(&number)
+    }
+
+    /// Makes the file for segment `number` ready for use, unless it is in use already.
+    pub fn make(&self, number: u64) -> Result<(), LogError> {
+        self.with(number).map(drop)
+    }
+
+    /// The state once the file for segment `number` is ready, or taken.
+    fn with(&self, number: u64) -> Result<MutexGuard<'_, State>, LogError> {
         let shared = &self.shared;
         let mut state = shared.state.lock();
-        loop {
-            if let Some(file) = state.ready.remove(&number) {
-                state.wanted = Some(number + 1);
-                shared.changed.notify_all();
-                return Ok(file);
-            }
+        while number > state.taken && !state.ready.contains_key(&number) {
             if state.busy {
                 shared.hurry.store(true, Ordering::Relaxed);
                 shared.changed.wait(&mut state);
@@ -133,6 +149,7 @@ impl Reserve {
                 state.ready.insert(number, file);
             }
         }
+        Ok(state)
     }
 
     /// Takes a file that holds nothing needed: keeps it for its next use, or removes it.
@@ -245,10 +262,15 @@ impl Shared {
                     .fs
                     .open(&path, OpenMode::CreateNew)
                     .map_err(LogError::io("create", &path))?;
-                if !self.fill(&*file, &path, self.options.size_of(number), pause)? {
-                    return Ok(None);
+                match self.fill(&*file, &path, self.options.size_of(number), pause) {
+                    Ok(true) => file,
+                    Ok(false) => return Ok(None),
+                    Err(error) => {
+                        // On a full disk others need the room. Who cannot remove it now does so next time.
+                        let _ = self.fs.remove(&path);
+                        return Err(error);
+                    }
                 }
-                file
             }
         };
         self.fs.sync_dir(&self.dir).map_err(LogError::io("sync", &self.dir))?;

@@ -13,12 +13,13 @@
 //! * Once `poison` is set nothing is written, synced or acknowledged.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use vfs::Env;
 
 use crate::error::LogError;
@@ -120,6 +121,24 @@ impl SegmentedLog {
         let _ = self.poison.set(cause.into()); // The first cause stands.
     }
 
+    /// The buffer, once there are files for the segments that are about to begin. So a full disk refuses
+    /// what is not in the buffer yet, and nothing that is.
+    fn with_files_for(
+        &self,
+        begun: impl Fn(&Pending) -> Result<RangeInclusive<u64>, LogError>,
+    ) -> Result<MutexGuard<'_, Pending>, LogError> {
+        self.check_poison()?;
+        loop {
+            let pending = self.pending.lock();
+            let mut begun = begun(&pending)?;
+            let Some(missing) = begun.find(|number| !self.reserve.has(*number)) else {
+                return Ok(pending);
+            };
+            drop(pending);
+            self.reserve.make(missing)?;
+        }
+    }
+
     /// Writes and syncs everything appended so far; returns its end.
     fn flush(&self) -> Result<u64, LogError> {
         let _guard = PoisonOnPanic(self);
@@ -207,10 +226,10 @@ impl Out {
 
 impl CommitLog for SegmentedLog {
     fn append(&self, payload: &[u8]) -> Result<Lsn, LogError> {
-        self.check_poison()?;
-        let mut pending = self.pending.lock();
+        let begun = |pending: &Pending| pending.begun_by(payload.len(), &self.options);
+        let mut pending = self.with_files_for(begun)?;
         let durable = self.group.durable();
-        pending.push(payload, durable, &*self.env.random, &self.options).map(Lsn)
+        Ok(Lsn(pending.push(payload, durable, &*self.env.random, &self.options)))
     }
 
     fn sync(&self, upto: Lsn, how: Durability) -> Result<(), LogError> {
@@ -269,12 +288,8 @@ impl CommitLog for SegmentedLog {
     }
 
     fn turn(&self) -> Result<Lsn, LogError> {
-        self.check_poison()?;
         let (first, end) = {
-            let mut pending = self.pending.lock();
-            if pending.fenced {
-                return Err(LogError::Fenced);
-            }
+            let mut pending = self.with_files_for(Pending::begun_by_turn)?;
             pending.turn(self.group.durable(), &*self.env.random, &self.options)
         };
         self.sync(Lsn(end), Durability::Sync)?;

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use log::{CommitLog, Durability, LogOptions, Lsn, SegmentedLog};
+use log::{CommitLog, Durability, LogError, LogOptions, Lsn, SegmentedLog};
 use parking_lot::Mutex;
 use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
 use vfs::{Clock, DirLock, Env};
@@ -457,7 +457,11 @@ impl Engine {
         let csn = Csn(last.csn.0 + 1);
         let time_us = self.clock.now_us().max(last.time_us);
         record::number(&mut bytes, csn, time_us);
-        let lsn = self.log.append(&bytes).map_err(|error| self.unknown(&error))?;
+        let lsn = self.log.append(&bytes).map_err(|error| match error {
+            // A full disk: this commit has no room, and what was there before is as it was.
+            LogError::Io { .. } => TxnError::Log(error),
+            error => self.unknown(&error),
+        })?;
         writes.push(page_write(csn, time_us, &note));
         self.store.apply(csn, &writes).map_err(|error| self.unknown(&error))?;
         if let Some(loaded) = &loaded {

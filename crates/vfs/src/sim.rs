@@ -93,6 +93,8 @@ struct Disk {
     locks: BTreeSet<PathBuf>,
     /// How many handles are open on a file: an unnamed one lives on until the last is closed.
     handles: BTreeMap<Inode, usize>,
+    /// How many bytes its files may have in all.
+    capacity: u64,
     next_inode: Inode,
     recording: bool,
     random: SimRandom,
@@ -122,6 +124,7 @@ impl SimVfs {
             faults: Faults::default(),
             locks: BTreeSet::new(),
             handles: BTreeMap::new(),
+            capacity: u64::MAX,
             next_inode,
             recording,
             random: SimRandom::new(seed),
@@ -172,6 +175,13 @@ impl SimVfs {
     /// Ends all failures and lies.
     pub fn heal(&self) {
         self.disk.lock().faults.clear();
+    }
+
+    /// Lets files have so many bytes more in all, until this is called again. A write that would make a
+    /// file longer than that writes what fits and fails as on a full disk.
+    pub fn leave(&self, bytes: u64) {
+        let mut disk = self.disk.lock();
+        disk.capacity = disk.used().saturating_add(bytes);
     }
 
     /// How many operations have failed or lied so far.
@@ -227,6 +237,21 @@ impl Disk {
         if self.recording {
             self.ops.push(op);
         }
+    }
+
+    /// The bytes of all files.
+    fn used(&self) -> u64 {
+        self.live.contents.values().map(|content| content.len()).sum()
+    }
+
+    /// How many of so many bytes at an offset of a file can be written.
+    fn room(&self, inode: Inode, offset: u64, bytes: usize) -> usize {
+        if self.capacity == u64::MAX {
+            return bytes;
+        }
+        let len = self.live.contents.get(&inode).map_or(0, |content| content.len());
+        let longest = len.saturating_add(self.capacity.saturating_sub(self.used()));
+        usize::try_from(longest.saturating_sub(offset)).map_or(bytes, |room| room.min(bytes))
     }
 
     /// Frees the bytes of a file that has neither a name nor a handle.
@@ -457,8 +482,11 @@ impl File for SimFile {
         let inode = self.inode;
         match disk.faults.strike(OpClasses::WRITE) {
             None => {
-                self.push(&mut disk, Action::Write { inode, offset, data: Data::new(buf) });
-                Ok(())
+                let fits = &buf[..disk.room(inode, offset, buf.len())];
+                if !fits.is_empty() || buf.is_empty() {
+                    self.push(&mut disk, Action::Write { inode, offset, data: Data::new(fits) });
+                }
+                if fits.len() == buf.len() { Ok(()) } else { Err(FaultKind::Enospc.error()) }
             }
             Some(kind) => {
                 if kind == FaultKind::ShortWrite && buf.len() > 1 {

@@ -3,7 +3,7 @@
 use vfs::{CrashPolicy, FaultKind, FaultPlan, OpClasses};
 
 use super::workload::{Run, Step, check, seed, workloads};
-use crate::{CommitLog, Durability, LogError, Lsn, SegmentedLog};
+use crate::{CommitLog, Durability, LogError, Lsn};
 
 /// Runs the steps on a disk with a fault, then looks at what the next process and the next power
 /// loss find. Returns whether the fault ever struck.
@@ -15,8 +15,8 @@ fn run_with(plan: FaultPlan, steps: &[Step]) -> Result<bool, String> {
         outcome = run.steps(steps)?;
     }
     let struck = run.disk.faults_hit() > 0;
-    if let (Err(error), Some(log)) = (outcome, run.log()) {
-        after_an_error(log, error)?;
+    if let Err(error) = outcome {
+        after_an_error(&mut run, error)?;
     }
     run.kill();
     run.disk.heal();
@@ -38,15 +38,23 @@ fn run_with(plan: FaultPlan, steps: &[Step]) -> Result<bool, String> {
     Ok(struck)
 }
 
-/// An error of a write or a sync poisons: nothing is acknowledged after it.
-fn after_an_error(log: &SegmentedLog, error: LogError) -> Result<(), String> {
+/// An error of a write or a sync poisons: nothing is acknowledged after it. One of an append or a release
+/// costs no more than that call: once the disk is sound all goes on.
+fn after_an_error(run: &mut Run, error: LogError) -> Result<(), String> {
     let LogError::Io { .. } = error else { return Err(format!("not an I/O error: {error}")) };
-    match log.append(b"after the failure") {
-        // The failure was in releasing: that costs nothing but space.
-        Ok(_) => return Ok(()),
+    if run.log().is_none() {
+        return Ok(()); // It did not open, or it failed in closing.
+    }
+    match run.steps(&[Step::Append(40)])? {
         Err(LogError::Poisoned { .. }) => {}
+        Ok(()) | Err(LogError::Io { .. }) => {
+            run.disk.heal();
+            let gone_on = run.steps(&[Step::Append(40), Step::Sync])?;
+            return gone_on.map_err(|e| format!("does not go on after {error}: {e}"));
+        }
         Err(other) => return Err(format!("append after a failure: {other}")),
     }
+    let log = run.log().expect("it was open above");
     let undurable = Lsn(log.durable().0 + 8);
     for how in [Durability::Sync, Durability::Group { wait_us: 1 }] {
         match log.sync(undurable, how) {

@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use session::{Done, Error, Instance, Options, Session, Status};
 use txn::EngineOptions;
-use vfs::{Env, FaultKind, FaultPlan, OpClasses, SimVfs};
+use types::SqlState;
+use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, OpClasses, SimVfs};
 
 use crate::client::{Kept, connect};
 
@@ -339,4 +340,46 @@ fn the_disk_fails_while_opening() {
     }
     println!("{failures} times it did not open");
     assert!(failures > 10, "{failures} failures");
+}
+
+/// A full disk refuses what there is no room for, says so, and is full no longer once there is room:
+/// nothing need be opened again.
+#[test]
+fn a_full_disk_takes_no_more_and_goes_on_when_there_is_room() {
+    let mut refused = 0;
+    for left in (0..48).map(|n| n * 1_500) {
+        let disk = SimVfs::new(SEED);
+        let env = Env::sim(&disk, SEED);
+        let instance = open(&env).expect("a new database opens");
+        let mut session = connect(&instance);
+        ask(&mut session, "create table t (id int primary key, note text)").expect("made");
+        ask(&mut session, "create index on t (note)").expect("made");
+        disk.leave(left);
+        let mut there = Vec::new();
+        let mut insert = |session: &mut Session, id: i32| {
+            let done = ask(session, &format!("insert into t values ({id}, repeat('{id}', 300))"));
+            if done.is_ok() {
+                there.push(id.to_string());
+            }
+            assert_eq!(ask(session, "select id from t order by id").expect("reads go on"), there);
+            done.map(drop)
+        };
+        for id in 100..180 {
+            if let Err(error) = insert(&mut session, id) {
+                assert_eq!(error.state(), SqlState::DISK_FULL, "{error:?}");
+                refused += 1;
+            }
+        }
+        disk.leave(u64::MAX);
+        for id in 200..210 {
+            insert(&mut session, id).expect("there is room again");
+        }
+        let image = disk.image(disk.op_count(), &CrashPolicy::SyncedOnly, SEED);
+        let instance = open(&Env::sim(&image, SEED)).expect("opens after a power loss");
+        let mut session = connect(&instance);
+        assert_eq!(ask(&mut session, "select id from t order by id").expect("read"), there);
+        let by_note = "select id from t where note >= '1' order by id";
+        assert_eq!(ask(&mut session, by_note).expect("read by the index"), there);
+    }
+    assert!(refused > 1_000, "only {refused} statements found the disk full");
 }
