@@ -4,7 +4,7 @@
 //! ```text
 //!   door ──Arrival──> core 0   session · session · session ──┐
 //!        ──Arrival──> core 1   session · session             ├─> threads that may wait: locks, COPY
-//!                              └─ desk: one wait for the commits of a core
+//!                              └─ desk: one wait for many commits
 //! ```
 //!
 //! A session stays where it is: its statements run on the thread that read them, and the answer
@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::connection;
-use crate::desk::Desk;
+use crate::desk::{Desk, Waiter};
 use crate::door::{Arrival, Entrance};
 use crate::metrics::Counters;
 use crate::server::Shared;
@@ -39,7 +39,11 @@ pub(crate) struct Core {
 }
 
 /// Starts a core; it ends after its entrance is dropped and its sessions are gone.
-pub(crate) fn start(shared: Arc<Shared>, number: usize) -> io::Result<(Entrance, JoinHandle<()>)> {
+pub(crate) fn start(
+    shared: Arc<Shared>,
+    waiter: Waiter,
+    number: usize,
+) -> io::Result<(Entrance, JoinHandle<()>)> {
     let counters = Arc::new(Counters::default());
     let (sender, arrivals) = unbounded_channel();
     let limits = &shared.options.limits;
@@ -53,7 +57,7 @@ pub(crate) fn start(shared: Arc<Shared>, number: usize) -> io::Result<(Entrance,
         .thread_name(format!("waiter-{number}"))
         .build()?;
     let core = Arc::new(Core {
-        desk: Desk::new(Arc::clone(&counters)),
+        desk: Desk::new(Arc::clone(&counters), waiter),
         counters: Arc::clone(&counters),
         open: AtomicUsize::new(0),
         empty: Notify::new(),

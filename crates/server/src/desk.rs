@@ -1,19 +1,25 @@
-//! [`Desk`]: where the sessions of a core wait for their commits, so that one wait serves them all.
+//! [`Desk`]: where the sessions of a core wait for their commits; [`Waiter`]: who waits for them where the
+//! core has other things to do.
 //!
 //! ```text
-//!   session 1   order ─> desk ┐
-//!   session 2   order ─> desk ┤ all who are ready have run
-//!   session 3   order ─> desk ┘        └─> wait · wait · wait ─> answers 1, 2, 3
-//!                                          └ one write and sync of the log; the others find it done
+//!   nobody is held up                            others of the core are in transaction blocks
+//!   session 1   order ─> desk ┐                  session 1   order ─┐
+//!   session 2   order ─> desk ┤ all who are      core 1      order ─┤
+//!   session 3   order ─> desk ┘ ready have run   session 2   order ─┴─> thread "commits"
+//!      └─> wait · wait · wait ─> answers                wait · wait · wait ─> answers
+//!          └ one write and sync of the log; the others find it done
 //! ```
 //!
 //! The first at an empty desk leads: it lets every session of the core run that has something to do,
 //! and then waits for all who have come. A wait is made right here, because handing it to another
 //! thread costs more than a fast disk does. It is handed over where others would be held up: where the
-//! disk is slow, or sessions of the core are in transaction blocks and so about to go on.
+//! disk is slow, or sessions of the core are in transaction blocks and so about to go on. One thread then
+//! waits for the commits of all cores: those that come while it is at the disk are the next it goes for.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -31,11 +37,13 @@ const WEIGHT: u64 = 8;
 /// What became of a commit.
 pub(crate) type Outcome = Result<Commit, TxnError>;
 
-/// Commits that have their place in the order and wait for the disk.
+/// A commit that has its place in the order, and who is to be told of it.
+type Waiting = (Ordered, oneshot::Sender<Outcome>);
+
+/// Commits that wait for the disk.
 pub(crate) struct Desk {
-    waiting: Mutex<Vec<(Ordered, oneshot::Sender<Outcome>)>>,
-    /// How long a wait takes, on average.
-    mean_us: AtomicU64,
+    waiting: Mutex<Vec<Waiting>>,
+    waiter: Waiter,
     /// How many sessions are in transaction blocks.
     blocks: AtomicUsize,
     counters: Arc<Counters>,
@@ -43,13 +51,8 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// A desk at which nobody waits.
-    pub(crate) fn new(counters: Arc<Counters>) -> Self {
-        Self {
-            waiting: Mutex::default(),
-            mean_us: AtomicU64::new(0),
-            blocks: AtomicUsize::new(0),
-            counters,
-        }
+    pub(crate) fn new(counters: Arc<Counters>, waiter: Waiter) -> Self {
+        Self { waiting: Mutex::default(), waiter, blocks: AtomicUsize::new(0), counters }
     }
 
     /// Returns once the commit is durable and visible, or has failed to be.
@@ -57,35 +60,23 @@ impl Desk {
         if ordered.is_visible() {
             return ordered.wait();
         }
+        add(&self.counters.commits_total, 1);
         let (sender, receiver) = oneshot::channel();
-        let is_first = {
-            let mut waiting = self.waiting.lock();
-            waiting.push((ordered, sender));
-            waiting.len() == 1
-        };
-        if is_first {
-            tokio::task::yield_now().await;
-            self.lead().await;
-        }
-        receiver.await.expect("who leads answers all, itself included")
-    }
-
-    /// Waits for all who are at the desk.
-    async fn lead(&self) {
-        let batch = std::mem::take(&mut *self.waiting.lock());
-        add(&self.counters.commits_total, batch.len() as u64);
-        add(&self.counters.commit_waits_total, 1);
-        let start = Instant::now();
-        let is_slow = self.mean_us.load(Ordering::Relaxed) >= INLINE_US;
-        if !is_slow && self.blocks.load(Ordering::Relaxed) == 0 {
-            finish(batch);
+        if self.blocks.load(Ordering::Relaxed) > 0 || self.waiter.pace.is_slow() {
+            self.waiter.hand((ordered, sender));
         } else {
-            let done = tokio::task::spawn_blocking(|| finish(batch)).await;
-            done.expect("a wait gives an outcome");
+            let is_first = {
+                let mut waiting = self.waiting.lock();
+                waiting.push((ordered, sender));
+                waiting.len() == 1
+            };
+            if is_first {
+                tokio::task::yield_now().await;
+                let batch = std::mem::take(&mut *self.waiting.lock());
+                self.waiter.pace.finish(batch);
+            }
         }
-        let took_us = start.elapsed().as_micros() as u64;
-        let mean_us = self.mean_us.load(Ordering::Relaxed);
-        self.mean_us.store((mean_us * (WEIGHT - 1) + took_us) / WEIGHT, Ordering::Relaxed);
+        receiver.await.expect("whoever waits for a commit tells of it")
     }
 }
 
@@ -118,9 +109,61 @@ impl Drop for Block<'_> {
     }
 }
 
-fn finish(batch: Vec<(Ordered, oneshot::Sender<Outcome>)>) {
-    for (ordered, sender) in batch {
-        // A session that has gone meanwhile needs no answer.
-        let _ = sender.send(ordered.wait());
+/// The way to the thread that waits for commits.
+#[derive(Clone)]
+pub(crate) struct Waiter {
+    sender: Sender<Waiting>,
+    pace: Arc<Pace>,
+}
+
+impl Waiter {
+    /// Starts the thread; it ends when nobody can hand it anything any more.
+    pub(crate) fn start(counters: Arc<Counters>) -> io::Result<Waiter> {
+        let (sender, commits) = channel();
+        let pace = Arc::new(Pace { mean_us: AtomicU64::new(0), counters });
+        let theirs = Arc::clone(&pace);
+        std::thread::Builder::new()
+            .name("commits".to_owned())
+            .spawn(move || wait_for_all(&commits, &theirs))?;
+        Ok(Waiter { sender, pace })
+    }
+
+    fn hand(&self, waiting: Waiting) {
+        if let Err(lost) = self.sender.send(waiting) {
+            // The thread has failed: each waits for itself.
+            self.pace.finish(vec![lost.0]);
+        }
+    }
+}
+
+fn wait_for_all(commits: &Receiver<Waiting>, pace: &Pace) {
+    while let Ok(first) = commits.recv() {
+        pace.finish(std::iter::once(first).chain(commits.try_iter()).collect());
+    }
+}
+
+/// How long waits take.
+struct Pace {
+    /// In microseconds, on average.
+    mean_us: AtomicU64,
+    counters: Arc<Counters>,
+}
+
+impl Pace {
+    fn is_slow(&self) -> bool {
+        self.mean_us.load(Ordering::Relaxed) >= INLINE_US
+    }
+
+    /// Waits for commits, and tells who is to be told.
+    fn finish(&self, batch: Vec<Waiting>) {
+        add(&self.counters.commit_waits_total, 1);
+        let start = Instant::now();
+        for (ordered, sender) in batch {
+            // A session that has gone meanwhile needs no answer.
+            let _ = sender.send(ordered.wait());
+        }
+        let took_us = start.elapsed().as_micros() as u64;
+        let mean_us = self.mean_us.load(Ordering::Relaxed);
+        self.mean_us.store((mean_us * (WEIGHT - 1) + took_us) / WEIGHT, Ordering::Relaxed);
     }
 }

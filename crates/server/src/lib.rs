@@ -5,7 +5,7 @@
 //!   socket ──> TLS ─ rules ─ SCRAM ─ cancel ──────> connection ─ conversation ─ session              │
 //!            └──────────────────────────────┘      │    │            │                               │
 //!                                                  │  channel     messages in, messages out (wire)   │
-//!                                                  │    └── desk: one wait for the commits of a core │
+//!                                                  │    └── desk: one wait for many commits          │
 //!                                                  └─────────────────────────────────────────────────┘
 //! ```
 //!

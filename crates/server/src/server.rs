@@ -4,6 +4,7 @@
 //!   Server::start ──> thread "door"      accepts, lets in
 //!                 ──> thread "core-0"    serves sessions
 //!                 ──> thread "core-1" ...
+//!                 ──> thread "commits"   waits for the disk
 //!   Handle::shutdown: the door closes ─> sessions are told ─> threads end
 //! ```
 
@@ -21,6 +22,7 @@ use tokio::sync::Notify;
 
 use crate::auth::hba::Rules;
 use crate::core;
+use crate::desk::Waiter;
 use crate::door::Door;
 use crate::metrics::{Counters, Metrics};
 use crate::options::Options;
@@ -95,8 +97,10 @@ impl Server {
             shared,
         };
         let mut entrances = Vec::new();
+        let waiter = Waiter::start(Arc::clone(&handle.shared.counters))?;
         for number in 0..cores {
-            let (entrance, thread) = core::start(Arc::clone(&handle.shared), number)?;
+            let (entrance, thread) =
+                core::start(Arc::clone(&handle.shared), waiter.clone(), number)?;
             handle.counters.push(Arc::clone(&entrance.counters));
             handle.threads.push(thread);
             entrances.push(entrance);
