@@ -6,7 +6,7 @@
 //!   wait: bytes │ a nudge │ time is up      messages ─> steps ─> send
 //!                  │          │                      │
 //!                  │          └ 57P05 25P03          ├─ commit: the core's desk
-//!                  └ NOTIFY, the end (57P01)         └─ blocked: a thread that may wait
+//!                  └ NOTIFY, the end (57P01)         └─ blocked: a row's queue, a thread that may wait
 //! ```
 //!
 //! Answers are sent when nothing more waits to be answered, before anything is waited for, and when
@@ -34,6 +34,9 @@ use crate::wire::{Inbox, backend};
 
 /// Messages that are dealt with before the other sessions of the core have their turn.
 const TURN: usize = 64;
+
+/// How long a row is waited for without a thread: most are locked until a commit is on the disk.
+const QUEUE: Duration = Duration::from_millis(10);
 
 /// Bytes of the secret for cancelling, with protocol 3.0 and since 3.2.
 const SECRET_BYTES: usize = 4;
@@ -231,7 +234,10 @@ impl Connection<'_> {
                     if self.talk().must_send {
                         self.send().await?;
                     }
-                    self.move_off().await
+                    match self.queue_up().await {
+                        true => self.talk().guarded(|talk| talk.go_on(false)),
+                        false => self.move_off().await,
+                    }
                 }
             };
         }
@@ -241,6 +247,19 @@ impl Connection<'_> {
     fn note_block(&mut self) {
         let is_open = self.talk().is_in_transaction();
         self.block.set(is_open);
+    }
+
+    /// Waits here for a row that will soon be let go of; true where that has happened.
+    async fn queue_up(&mut self) -> bool {
+        let turn = Arc::new(Notify::new());
+        let caller = Arc::clone(&turn);
+        if !self.talk().session().queue_up(Box::new(move || caller.notify_one())) {
+            return false;
+        }
+        add(&self.core.counters.queued_statements_total, 1);
+        let is_over = tokio::time::timeout(QUEUE, turn.notified()).await.is_ok();
+        self.talk().session().leave_queue();
+        is_over
     }
 
     /// Goes on on a thread that may wait, while this one serves others.

@@ -59,6 +59,7 @@ counters! {
     sends_total: "counter", "Times that bytes were sent.";
     statements_total: "counter", "Statements that were run, or portals that were gone on with.";
     slow_statements_total: "counter", "Statements that took longer than the threshold of the log.";
+    queued_statements_total: "counter", "Statements that waited for a row without a thread.";
     moved_statements_total: "counter", "Statements that were moved to a thread that may wait.";
     rows_total: "counter", "Rows that clients were sent.";
     errors_total: "counter", "Errors that clients were told.";

@@ -165,6 +165,27 @@ impl Session {
         })
     }
 
+    /// Joins the queue for the row that a statement which was not to wait ([`Done::Blocked`](crate::Done))
+    /// has met locked: `call` is called when it is its turn, on whatever thread. Then, or when it would
+    /// wait no longer, [`Session::leave_queue`] is to be called, and the statement run again. False where
+    /// only a thread can wait: in no transaction block, for other things than rows, with a
+    /// `lock_timeout`, and where it would be a deadlock.
+    pub fn queue_up(&mut self, call: Box<dyn Fn() + Send + Sync>) -> bool {
+        if self.client.settings.get_mut().integer("lock_timeout") > 0 {
+            return false;
+        }
+        let inner = self.transaction.as_mut().and_then(|open| open.inner.as_mut());
+        inner.is_some_and(|inner| inner.queue_up(call))
+    }
+
+    /// Leaves the queue that [`Session::queue_up`] joined.
+    pub fn leave_queue(&mut self) {
+        let inner = self.transaction.as_mut().and_then(|open| open.inner.as_mut());
+        if let Some(inner) = inner {
+            inner.leave_queue();
+        }
+    }
+
     /// The transaction, which is begun where there is none.
     pub(crate) fn open(&mut self) -> &mut Open {
         if self.transaction.is_none() {

@@ -41,7 +41,9 @@ use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::loads::Loads;
-use crate::locks::{Acquired, Held, LockFailure, Modes, Patience, RelationLock, RowLock, TxnId};
+use crate::locks::{
+    Acquired, Held, LockFailure, Modes, Patience, Queued, RelationLock, RowLock, TxnId,
+};
 use crate::ordered::Ordered;
 use crate::publish::Hook;
 use crate::readset::ReadSet;
@@ -103,6 +105,10 @@ pub struct Transaction {
     pub(crate) snapshot: Snapshot,
     pub(crate) writes: WriteSet,
     held: Vec<Held>,
+    /// The row lock that was asked for last, where it was waited for too long.
+    missed: Option<Held>,
+    /// Its place in the queue of a row.
+    queued: Option<Queued>,
     /// Locks of relations, few, each with the relation's number.
     relations: Vec<(u32, Held)>,
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
@@ -122,6 +128,8 @@ impl Transaction {
             snapshot,
             writes: WriteSet::default(),
             held: Vec::new(),
+            missed: None,
+            queued: None,
             relations: Vec::new(),
             reads: Mutex::default(),
             hooks: Vec::new(),
@@ -353,6 +361,27 @@ impl Transaction {
         Ok(())
     }
 
+    /// Takes a place in the queue of the row that was not to be had in time ([`TxnError::LockTimeout`]), for
+    /// one who has other things to do than to wait there: `call` is called when it is its turn, from
+    /// whatever thread that comes about on. Then, or when it would wait no longer, it calls
+    /// [`Transaction::leave_queue`], and tries again. False where there is no such row, or waiting is
+    /// hopeless: who tries again is told why.
+    pub fn queue_up(&mut self, call: Box<dyn Fn() + Send + Sync>) -> bool {
+        self.leave_queue();
+        let Some(Held { row, modes }) = self.missed.take() else { return false };
+        self.queued = self.engine.locks.queue_up(self.id, row, modes, call).ok();
+        self.queued.is_some()
+    }
+
+    /// Gives up the place that [`Transaction::queue_up`] took. The row is locked where it was its turn.
+    pub fn leave_queue(&mut self) {
+        if let Some(queued) = self.queued.take()
+            && let Ok(held) = self.engine.locks.leave_queue(&queued)
+        {
+            self.held.push(held);
+        }
+    }
+
     fn patience(&self, wait: Wait) -> Patience<'_> {
         match wait {
             Wait::Never => Patience::None,
@@ -395,6 +424,7 @@ impl Transaction {
         let row = self.engine.hasher.hash(table, key);
         let modes = Modes::of_row(strength);
         let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
+        self.missed = (answer == Err(LockFailure::Timeout)).then_some(Held { row, modes });
         if self.granted(answer)? == Acquired::Now {
             self.held.push(Held { row, modes });
         }
@@ -599,6 +629,7 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        self.leave_queue();
         self.unlock(0, 0);
     }
 }

@@ -332,6 +332,44 @@ fn notifications() {
     assert_eq!(listener.query("NOTIFY news, 'mine'"), "C NOTIFY\nA process news mine\nZ I\n");
 }
 
+/// In a transaction block a row that is locked for a moment is waited for without a thread; one that
+/// stays locked, with one; and a client that goes away in the middle leaves the queue to the next.
+#[test]
+fn waiting_in_a_queue() {
+    let server = start(Options { cores: 1, ..options() });
+    let mut owner = Wire::connect(&server);
+    owner.query("CREATE TABLE l (id int PRIMARY KEY, n int)");
+    owner.query("INSERT INTO l VALUES (1, 0)");
+    let (rounds, mut gone) = (300, 0);
+    let mut waiters = [Wire::connect(&server), Wire::connect(&server)];
+    for round in 0..rounds {
+        owner.query("BEGIN; UPDATE l SET n = n + 1 WHERE id = 1");
+        for waiter in &mut waiters {
+            waiter.send(&query("BEGIN; UPDATE l SET n = n + 1 WHERE id = 1; COMMIT"));
+        }
+        match round % 100 {
+            98 => std::thread::sleep(Duration::from_millis(50)),
+            99 => {
+                waiters[0] = Wire::connect(&server);
+                gone += 1;
+            }
+            _ => {}
+        }
+        owner.query("COMMIT");
+        for waiter in &mut waiters[if round % 100 == 99 { 1 } else { 0 }..] {
+            assert_eq!(show(&waiter.until(b'Z')), "C BEGIN\nC UPDATE 1\nC COMMIT\nZ I\n");
+        }
+    }
+    // Whether those who left had gone before their statement was done is chance.
+    let answer = owner.query("SELECT n FROM l");
+    let value = answer.lines().find_map(|line| line.strip_prefix("D ")).expect("a row");
+    let sum: i32 = value.parse().expect("a number");
+    assert!((3 * rounds - gone..=3 * rounds).contains(&sum), "{sum}");
+    let metrics = server.metrics();
+    assert!(metrics.queued_statements_total >= 100, "{metrics:?}");
+    assert!(metrics.moved_statements_total >= 3, "{metrics:?}");
+}
+
 /// A client that waits for a lock holds up nobody, whichever core it is on.
 #[test]
 fn waiting_for_a_lock() {

@@ -137,18 +137,41 @@ enum WaitState {
     Refused,
 }
 
+/// What tells a waiter that its wait is over.
+enum Wake {
+    /// A thread sleeps on it.
+    Thread(Condvar),
+    /// Whoever is elsewhere meanwhile is called.
+    Call(Box<dyn Fn() + Send + Sync>),
+}
+
 struct Waiter {
     txn: TxnId,
     modes: Modes,
     state: Mutex<WaitState>,
-    wake: Condvar,
+    wake: Wake,
 }
 
 impl Waiter {
+    fn new(txn: TxnId, modes: Modes, wake: Wake) -> Arc<Waiter> {
+        Arc::new(Waiter { txn, modes, state: Mutex::new(WaitState::Waiting), wake })
+    }
+
     fn settle(&self, state: WaitState) {
         *self.state.lock() = state;
-        self.wake.notify_one();
+        match &self.wake {
+            Wake::Thread(sleeper) => {
+                sleeper.notify_one();
+            }
+            Wake::Call(call) => call(),
+        }
     }
+}
+
+/// A place in the queue of a row, of somebody who does not sleep there.
+pub(crate) struct Queued {
+    row: RowHash,
+    waiter: Arc<Waiter>,
 }
 
 /// A lock that is held: by its first owner, and where it is shared or waited for by more.
@@ -337,30 +360,75 @@ impl LockManager {
         us: Option<u64>,
         interrupt: Option<&AtomicBool>,
     ) -> Result<Acquired, LockFailure> {
-        let state = Mutex::new(WaitState::Waiting);
-        let waiter = Arc::new(Waiter { txn, modes, state, wake: Condvar::new() });
-        {
-            let mut waits = self.waits.lock();
-            if self.poisoned.load(Ordering::Acquire) {
-                return Err(LockFailure::Poisoned);
-            }
-            if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
-                return Err(LockFailure::Interrupted);
-            }
-            if let Some(acquired) = self.enqueue(row, &waiter) {
-                return Ok(acquired);
-            }
-            waits.insert(txn, row);
-            if self.closes_circle(&waits, txn, row) {
-                waits.remove(&txn);
-                // Not in the queue any more: the owner has let go since we joined it.
-                let given = !self.leave(row, &waiter);
-                return if given { Ok(Acquired::Now) } else { Err(LockFailure::Deadlock) };
-            }
+        let waiter = Waiter::new(txn, modes, Wake::Thread(Condvar::new()));
+        if let Some(acquired) = self.join(row, &waiter, interrupt)? {
+            return Ok(acquired);
         }
         let timed_out = self.sleep(&waiter, us);
-        self.waits.lock().remove(&txn);
-        if timed_out && self.leave(row, &waiter) {
+        self.part(row, &waiter, timed_out)
+    }
+
+    /// Joins the queue of `row` without waiting there: `call` is called when the wait is over, which
+    /// [`LockManager::leave_queue`] then tells of. Fails with `Busy` where there is nothing to wait for.
+    pub(crate) fn queue_up(
+        &self,
+        txn: TxnId,
+        row: RowHash,
+        modes: Modes,
+        call: Box<dyn Fn() + Send + Sync>,
+    ) -> Result<Queued, LockFailure> {
+        let waiter = Waiter::new(txn, modes, Wake::Call(call));
+        match self.join(row, &waiter, None)? {
+            None => {}
+            Some(Acquired::Now) => waiter.settle(WaitState::Granted),
+            Some(Acquired::Already) => return Err(LockFailure::Busy),
+        }
+        Ok(Queued { row, waiter })
+    }
+
+    /// Leaves a queue, or finds out what came of that: a failure with `Timeout` where nothing had.
+    pub(crate) fn leave_queue(&self, queued: &Queued) -> Result<Held, LockFailure> {
+        self.part(queued.row, &queued.waiter, true)?;
+        Ok(Held { row: queued.row, modes: queued.waiter.modes })
+    }
+
+    /// Joins the queue of `row`, unless the way came free, or waiting would close a circle.
+    fn join(
+        &self,
+        row: RowHash,
+        waiter: &Arc<Waiter>,
+        interrupt: Option<&AtomicBool>,
+    ) -> Result<Option<Acquired>, LockFailure> {
+        let txn = waiter.txn;
+        let mut waits = self.waits.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(LockFailure::Poisoned);
+        }
+        if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
+            return Err(LockFailure::Interrupted);
+        }
+        if let Some(acquired) = self.enqueue(row, waiter) {
+            return Ok(Some(acquired));
+        }
+        waits.insert(txn, row);
+        if self.closes_circle(&waits, txn, row) {
+            waits.remove(&txn);
+            // Not in the queue any more: the owner has let go since we joined it.
+            let given = !self.leave(row, waiter);
+            return if given { Ok(Some(Acquired::Now)) } else { Err(LockFailure::Deadlock) };
+        }
+        Ok(None)
+    }
+
+    /// Ends a wait: by leaving the queue where the time has run out, else with what it was ended by.
+    fn part(
+        &self,
+        row: RowHash,
+        waiter: &Arc<Waiter>,
+        timed_out: bool,
+    ) -> Result<Acquired, LockFailure> {
+        self.waits.lock().remove(&waiter.txn);
+        if timed_out && self.leave(row, waiter) {
             return Err(LockFailure::Timeout);
         }
         let state = *waiter.state.lock();
@@ -368,11 +436,11 @@ impl LockManager {
             WaitState::Granted => Ok(Acquired::Now),
             WaitState::Interrupted => Err(LockFailure::Interrupted),
             WaitState::Refused => Err(LockFailure::Poisoned),
-            WaitState::Waiting => unreachable!("a waiter wakes settled, or has left the queue"),
+            WaitState::Waiting => unreachable!("a wait ends settled, or has left the queue"),
         }
     }
 
-    /// Joins the queue of `row`, unless the way came free.
+    /// Puts a waiter into the queue of `row`, unless the way came free.
     fn enqueue(&self, row: RowHash, waiter: &Arc<Waiter>) -> Option<Acquired> {
         let mut shard = self.shard(row).lock();
         let Some(lock) = shard.get_mut(&row) else {
@@ -431,13 +499,15 @@ impl LockManager {
         false
     }
 
+    /// Sleeps until the wait is over; true where the time ran out before.
     fn sleep(&self, waiter: &Waiter, us: Option<u64>) -> bool {
+        let Wake::Thread(sleeper) = &waiter.wake else { return true };
         let mut state = waiter.state.lock();
         let waits = |state: &mut WaitState| *state == WaitState::Waiting;
         match us.map(Duration::from_micros) {
-            Some(limit) => waiter.wake.wait_while_for(&mut state, waits, limit).timed_out(),
+            Some(limit) => sleeper.wait_while_for(&mut state, waits, limit).timed_out(),
             None => {
-                waiter.wake.wait_while(&mut state, waits);
+                sleeper.wait_while(&mut state, waits);
                 false
             }
         }

@@ -259,8 +259,38 @@ fn a_wait_can_be_interrupted() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Threads that take random locks in random modes, and give some back: whatever two of them hold at
-/// once gets along, nobody hangs, and nothing is left in the end.
+/// Who stands in a queue without sleeping there is called when it is its turn, called back, sent away where
+/// it closes a circle, and may leave before.
+#[test]
+fn a_queue_without_a_thread() {
+    let locks = LockManager::new();
+    let (called, calls) = mpsc::channel();
+    let queue_up = |txn: u64, row| {
+        let called = called.clone();
+        locks.queue_up(TxnId(txn), row, UPDATE, Box::new(move || called.send(txn).unwrap()))
+    };
+    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(2), B, UPDATE, Patience::None).unwrap();
+    let places = [2, 3, 4, 5].map(|txn| queue_up(txn, A).ok().expect("a place"));
+    assert_eq!(queue_up(1, B).err(), Some(LockFailure::Deadlock));
+    assert_eq!(queue_up(1, A).err(), Some(LockFailure::Busy));
+    assert_eq!(locks.waits_for(TxnId(2)), [TxnId(1)]);
+    assert_eq!(locks.leave_queue(&places[1]), Err(LockFailure::Timeout));
+    locks.interrupt(TxnId(4));
+    assert_eq!(calls.try_iter().collect::<Vec<_>>(), [4]);
+    assert_eq!(locks.leave_queue(&places[2]), Err(LockFailure::Interrupted));
+    locks.unlock(TxnId(1), &[held(A)]);
+    assert_eq!(calls.try_iter().collect::<Vec<_>>(), [2]);
+    assert_eq!(locks.leave_queue(&places[0]), Ok(held(A)));
+    locks.poison();
+    assert_eq!(calls.try_iter().collect::<Vec<_>>(), [5]);
+    assert_eq!(locks.leave_queue(&places[3]), Err(LockFailure::Poisoned));
+    locks.unlock(TxnId(2), &[held(B), held(A)]);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Threads that take random locks in random modes, waiting for them in all ways, and give some back:
+/// whatever two of them hold at once gets along, nobody hangs, and nothing is left in the end.
 #[test]
 fn no_two_hold_what_conflicts() {
     let all: Vec<Modes> =
@@ -272,6 +302,22 @@ fn no_two_hold_what_conflicts() {
             .collect();
     let locks = LockManager::new();
     let board: Mutex<Vec<(TxnId, Held)>> = Mutex::new(Vec::new());
+    let lock = |txn, row, modes, way| {
+        if way == 0 {
+            return locks.lock(txn, row, modes, Patience::ENDLESS);
+        }
+        match locks.lock(txn, row, modes, Patience::None) {
+            Err(LockFailure::Busy) => {}
+            done => return done,
+        }
+        let (call, turn) = mpsc::channel();
+        let call = move || call.send(()).expect("somebody waits for the call");
+        let queued = locks.queue_up(txn, row, modes, Box::new(call))?;
+        if way == 1 {
+            turn.recv().expect("everybody has a turn");
+        }
+        locks.leave_queue(&queued).map(|_| Acquired::Now)
+    };
     let run = |thread: u64| {
         let mut random = thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = |below: usize| {
@@ -290,8 +336,8 @@ fn no_two_hold_what_conflicts() {
             let mut taken: Vec<Held> = Vec::new();
             for _ in 0..5 {
                 let (row, modes) = (RowHash(next(5) as u64), all[next(all.len())]);
-                match locks.lock(txn, row, modes, Patience::ENDLESS) {
-                    Ok(Acquired::Already) => {}
+                match lock(txn, row, modes, next(3)) {
+                    Ok(Acquired::Already) | Err(LockFailure::Timeout) => {}
                     Ok(Acquired::Now) => {
                         let held = Held { row, modes };
                         let mut board = board.lock();
