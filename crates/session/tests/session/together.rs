@@ -350,3 +350,45 @@ fn kept_settings_are_set_at_login() {
     run(&mut other, "reset statement_timeout").expect("it is reset");
     assert_eq!(shown(&other, "statement_timeout"), "3s");
 }
+
+/// Whatever a session says first finds what another has made: there was nothing yet that it could have
+/// seen it with. (`EXPLAIN` looked at the catalog of the statement before.)
+#[test]
+fn the_first_statement_finds_what_another_session_has_made() {
+    let instance = instance();
+    let mut maker = connect(&instance);
+    let firsts = [
+        "select * from made",
+        "explain select * from made",
+        "explain (analyze) update made set n = 1",
+        "explain create table copied as select * from made",
+        "explain declare c cursor for select * from made",
+        "prepare p as select * from made",
+        "copy made to stdout",
+        "copy (select * from made) to stdout",
+        "create view seen as select * from made",
+        "create table copied as select * from made",
+        "create index on made (n)",
+        "table made",
+        "lock table made",
+        "analyze made",
+        "truncate made",
+    ];
+    for first in firsts {
+        run(&mut maker, "drop table if exists made, copied cascade").expect("dropped");
+        let mut old = connect(&instance);
+        run(&mut old, "select 1").expect("it has seen a catalog");
+        run(&mut maker, "create table made (n int)").expect("made");
+        for (session, age) in [(&mut old, "old"), (&mut connect(&instance), "new")] {
+            run(session, "begin").expect("begun");
+            if let Err(error) = run(session, first) {
+                panic!("{first}, by a session that is {age}: {error:?}");
+            }
+            run(session, "rollback").expect("rolled back");
+        }
+        if first != "lock table made" {
+            run(&mut connect(&instance), first)
+                .unwrap_or_else(|error| panic!("{first}: {error:?}"));
+        }
+    }
+}
