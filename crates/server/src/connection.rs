@@ -36,7 +36,7 @@ use crate::wire::{Inbox, backend};
 const TURN: usize = 64;
 
 /// How long a row is waited for without a thread: most are locked until a commit is on the disk.
-const QUEUE: Duration = Duration::from_millis(100);
+const QUEUE: Duration = Duration::from_millis(20);
 
 /// Bytes of the secret for cancelling, with protocol 3.0 and since 3.2.
 const SECRET_BYTES: usize = 4;
@@ -235,7 +235,7 @@ impl Connection<'_> {
                         self.send().await?;
                     }
                     match self.queue_up().await {
-                        true => self.talk().guarded(|talk| talk.go_on(false)),
+                        true => self.talk().guarded(Conversation::go_on_here),
                         false => self.move_off().await,
                     }
                 }

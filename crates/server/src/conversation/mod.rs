@@ -229,6 +229,12 @@ impl Conversation {
         }
     }
 
+    /// Tries again on this thread what had met a lock.
+    pub(crate) fn go_on_here(&mut self) -> Step {
+        self.must_block = false;
+        self.go_on(false)
+    }
+
     /// Goes on after the commit that [`Step::Commit`] asked to wait for.
     pub(crate) fn committed(&mut self, outcome: Outcome) -> Step {
         match outcome.map_err(Error::from) {

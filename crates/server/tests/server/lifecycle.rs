@@ -367,7 +367,8 @@ fn waiting_in_a_queue() {
     assert!((3 * rounds - gone..=3 * rounds).contains(&sum), "{sum}");
     let metrics = server.metrics();
     assert!(metrics.queued_statements_total >= 100, "{metrics:?}");
-    assert!(metrics.moved_statements_total >= 3, "{metrics:?}");
+    // The first of those who wait is called at once, the second when that one is done.
+    assert!((3..100).contains(&metrics.moved_statements_total), "{metrics:?}");
 }
 
 /// A client that waits for a lock holds up nobody, whichever core it is on.
