@@ -8,6 +8,8 @@ A row with a lost answer is left alone from then on, so that at the end it still
 the transaction.
 """
 
+import time
+
 from wire import Lost, Nonsense, Refused
 
 TABLES = """
@@ -281,6 +283,9 @@ class Hoard:
         world = self.world
         client = world.connect()
         while client is not None and going_on():
+            if world.disk.free() > HOARD_BYTES:
+                time.sleep(0.02)  # The disk is not full yet.
+                continue
             self.next += 1
             ends = world.server.ends
             try:

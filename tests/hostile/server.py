@@ -22,6 +22,10 @@ GIB = 1 << 30
 START_S = 60
 STOP_S = 30
 
+# What is taken at once of a disk that is being filled, and the least that it gives.
+FILLER_BYTES = 16 << 20
+PAGE_BYTES = 4096
+
 # How many broken promises of one kind are told in full.
 TOLD_MAX = 5
 
@@ -79,19 +83,23 @@ class Disk:
         return (room.f_blocks - room.f_bfree) * room.f_frsize
 
     def fill(self, seconds):
-        """Takes all room, and what becomes free meanwhile, for so long."""
-        end = time.monotonic() + seconds
+        """Takes all room, and then for so long what becomes free meanwhile."""
+        end, length = None, 0
         with open(self.filler, "wb") as filler:
-            length = 0
-            while time.monotonic() < end:
+            while end is None or time.monotonic() < end:
                 free = self.free()
-                try:
-                    if free:
-                        os.posix_fallocate(filler.fileno(), length, free)
-                        length += free
-                except OSError:
-                    pass  # Another was faster; what is free now is taken next time.
-                time.sleep(0.005)
+                # Where another is faster a piece as a whole is refused, so they are small.
+                piece = min(free, FILLER_BYTES)
+                while piece >= PAGE_BYTES:
+                    try:
+                        os.posix_fallocate(filler.fileno(), length, piece)
+                        length += piece
+                        break
+                    except OSError:
+                        piece //= 2
+                if free < FILLER_BYTES:
+                    end = end or time.monotonic() + seconds
+                    time.sleep(0.002)
 
     def make_room(self):
         self.filler.unlink(missing_ok=True)
@@ -104,8 +112,9 @@ class Disk:
 class Server:
     """The process, on ports that stay the same from start to start."""
 
-    def __init__(self, anywhen, data, log, promises):
-        self.anywhen, self.data, self.log = anywhen, data, log
+    def __init__(self, anywhen, disk, log, promises):
+        self.anywhen, self.disk, self.log = anywhen, disk, log
+        self.data = disk.folder / "data"
         self.promises = promises
         self.port, self.web_port = free_ports(2)
         self.process = None
@@ -119,11 +128,7 @@ class Server:
         """Starts it, and waits for its first answer."""
         with self.changing:
             begun = time.monotonic()
-            with open(self.log, "ab") as log:
-                self.process = subprocess.Popen(
-                    [self.anywhen, "serve", "--json", "--data", self.data,
-                     "--pg-listen", f"{HOST}:{self.port}", "--http-listen", f"{HOST}:{self.web_port}"],
-                    stdout=subprocess.DEVNULL, stderr=log)
+            self.spawn()
             while True:
                 try:
                     client = Client(self.port, START_S)
@@ -132,7 +137,10 @@ class Server:
                     break
                 except Lost as lost:
                     late = time.monotonic() - begun > START_S
-                    if late or self.process.poll() is not None:
+                    ended = self.process.poll() is not None
+                    if ended and not late and self.disk.full.is_set():
+                        self.spawn()  # It needs some room to start.
+                    elif late or ended:
                         self.promises.see("start", False, f"an answer within {START_S} s",
                                           f"{lost}; exit code {self.process.poll()}\n{self.last()}")
                         raise SystemExit("hostile: the server does not start") from lost
@@ -140,6 +148,13 @@ class Server:
             self.starts_s.append(time.monotonic() - begun)
             self.promises.see("start", True, "", "")
             self.up = True
+
+    def spawn(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.anywhen, "serve", "--json", "--data", self.data,
+                 "--pg-listen", f"{HOST}:{self.port}", "--http-listen", f"{HOST}:{self.web_port}"],
+                stdout=subprocess.DEVNULL, stderr=log)
 
     def kill(self):
         """SIGKILL, and a new start at once on the same folder."""
