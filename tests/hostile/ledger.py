@@ -8,6 +8,7 @@ A row with a lost answer is left alone from then on, so that at the end it still
 the transaction.
 """
 
+import threading
 import time
 
 from wire import Lost, Nonsense, Refused
@@ -15,7 +16,6 @@ from wire import Lost, Nonsense, Refused
 TABLES = """
     CREATE TABLE ledger (id bigint PRIMARY KEY, writer int, n bigint, body text);
     CREATE INDEX ledger_writer_n ON ledger (writer, n);
-    CREATE TABLE rooms (number int);
     CREATE TABLE hoard (number int PRIMARY KEY, body bytea) WITH (history = 'none');
     INSERT INTO ledger VALUES (0, 0, 0, 'sober');
 """
@@ -278,28 +278,38 @@ class Hoard:
         self.world = world
         self.random = world.random("hoard")
         self.there, self.maybe, self.next = set(), set(), 0
+        self.one_by_one = threading.Lock()
+
+    def put(self, client):
+        """Writes one value. Whether it is there is not known before the answer."""
+        with self.one_by_one:
+            self.next += 1
+            number, body = self.next, self.random.randbytes(HOARD_BYTES)
+        self.maybe.add(number)
+        try:
+            client.extended("INSERT INTO hoard VALUES ($1, $2)", [number, body])
+            self.there.add(number)
+        except Refused as refused:
+            if not refused.outcome_unknown:
+                self.maybe.remove(number)
+            raise
 
     def grow(self, going_on):
+        """Writes whenever the disk is full."""
         world = self.world
         client = world.connect()
         while client is not None and going_on():
             if world.disk.free() > HOARD_BYTES:
                 time.sleep(0.02)  # The disk is not full yet.
                 continue
-            self.next += 1
             ends = world.server.ends
             try:
-                client.extended("INSERT INTO hoard VALUES ($1, $2)",
-                                [self.next, self.random.randbytes(HOARD_BYTES)])
-                self.there.add(self.next)
+                self.put(client)
             except Refused as refused:
-                if refused.outcome_unknown:
-                    self.maybe.add(self.next)
                 world.refused(refused, was_full=True)
                 client = back_out(client) or world.connect()
                 world.over.wait(0.1)
             except Lost as lost:
-                self.maybe.add(self.next)
                 if not world.excused(lost, ends):
                     world.promises.see("full", False, "an answer", lost)
                 client.drop()
@@ -310,10 +320,10 @@ class Hoard:
     def compare(self, client):
         seen = {int(number): int(size) for number, size in
                 client.query("SELECT number, octet_length(body) FROM hoard")}
-        well = (self.there <= seen.keys() <= self.there | self.maybe
+        well = (self.there <= seen.keys() <= self.maybe
                 and set(seen.values()) <= {HOARD_BYTES})
-        self.world.promises.see("scan", well, f"{sorted(self.there)} of the hoard, perhaps "
-                                f"{sorted(self.maybe)}, of {HOARD_BYTES} bytes", seen)
+        self.world.promises.see("scan", well, f"{sorted(self.there)} of the hoard, perhaps also "
+                                f"{sorted(self.maybe - self.there)}, of {HOARD_BYTES} bytes", seen)
 
 
 def piece(batch, first, end):

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 
-from wire import HOST, Client, Lost
+from wire import HOST, Client, Lost, reach
 
 GIB = 1 << 30
 
@@ -119,6 +119,7 @@ class Server:
         self.port, self.web_port = free_ports(2)
         self.process = None
         self.up = False
+        self.closed = False
         self.ends = 0
         self.rss_max = 0
         self.starts_s = []
@@ -127,6 +128,8 @@ class Server:
     def start(self):
         """Starts it, and waits for its first answer."""
         with self.changing:
+            if self.closed:
+                return
             begun = time.monotonic()
             self.spawn()
             while True:
@@ -134,6 +137,7 @@ class Server:
                     client = Client(self.port, START_S)
                     client.query("SELECT 1")
                     client.close()
+                    reach(self.web_port, START_S).close()
                     break
                 except Lost as lost:
                     late = time.monotonic() - begun > START_S
@@ -181,9 +185,9 @@ class Server:
                               f"{code} after {took:.1f} s\n{self.last()}")
 
     def end(self):
-        """No process may stay behind."""
+        """No process may stay behind, nor come again."""
         with self.changing:
-            self.up = False
+            self.up, self.closed = False, True
             if self.process and self.process.poll() is None:
                 self.process.kill()
                 self.process.wait()
