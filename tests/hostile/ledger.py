@@ -166,13 +166,14 @@ class Copier:
         self.world = world
         self.random = world.random("copier")
         self.table = 0
+        self.looked_at = False  # whether the table may have been dropped
         self.fates = {}  # of each batch of the table: how many rows, and all, none or either
 
     def work(self):
         world, batch = self.world, 0
         while not world.over.is_set():
             self.table += 1
-            self.fates = {}
+            self.fates, self.looked_at = {}, False
             if self.insist(f"CREATE TABLE IF NOT EXISTS bulk_{self.table} "
                            "(batch int, n int, body text) WITH (history = 'none')") is None:
                 return
@@ -184,6 +185,7 @@ class Copier:
             if seen is None:
                 return
             self.hold_against(seen)
+            self.looked_at = True
             self.insist(f"DROP TABLE IF EXISTS bulk_{self.table}")
 
     def insist(self, sql):
@@ -266,8 +268,8 @@ class Copier:
         try:
             self.hold_against(client.query(self.sums()))
         except Refused as refused:
-            # It may never have been made.
-            well = refused.state == "42P01" and not self.fates
+            # It may never have been made, or be gone.
+            well = refused.state == "42P01" and (self.looked_at or not self.fates)
             self.world.promises.see("copy", well, "the sums of the last table", refused)
 
 

@@ -82,11 +82,16 @@ class Disk:
         room = os.statvfs(self.folder)
         return (room.f_blocks - room.f_bfree) * room.f_frsize
 
-    def fill(self, seconds):
-        """Takes all room, and then for so long what becomes free meanwhile."""
-        end, length = None, 0
+    def fill(self, seconds, most_s, enough):
+        """Takes all room, and for so long what becomes free meanwhile; longer while it is not enough."""
+        begun, length = None, 0
+
+        def going_on():
+            taken_s = time.monotonic() - begun
+            return taken_s < seconds or (taken_s < most_s and not enough())
+
         with open(self.filler, "wb") as filler:
-            while end is None or time.monotonic() < end:
+            while begun is None or going_on():
                 free = self.free()
                 # Where another is faster a piece as a whole is refused, so they are small.
                 piece = min(free, FILLER_BYTES)
@@ -98,7 +103,7 @@ class Disk:
                     except OSError:
                         piece //= 2
                 if free < FILLER_BYTES:
-                    end = end or time.monotonic() + seconds
+                    begun = begun or time.monotonic()
                     time.sleep(0.002)
 
     def make_room(self):
@@ -163,6 +168,8 @@ class Server:
     def kill(self):
         """SIGKILL, and a new start at once on the same folder."""
         with self.changing:
+            if self.closed:
+                return
             self.gone()
             self.process.kill()
             self.process.wait()
@@ -171,6 +178,8 @@ class Server:
     def stop(self):
         """SIGTERM; it must end well."""
         with self.changing:
+            if self.closed:
+                return
             self.gone()
             begun = time.monotonic()
             self.process.terminate()
