@@ -1,7 +1,7 @@
 //! Everything that `make test` and the build server run, and how long it took.
 //!
 //! ```text
-//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> python ─> summary
+//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> hostile ─> python ─> summary
 //! ```
 //!
 //! A step that fails does not stop the ones after it: one run tells all that
@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     ("test", "unit and integration tests of every crate", test),
     ("e2e", "the built command, driven from outside", end_to_end),
     ("clients", "programs that speak to PostgreSQL speak to the built server", clients),
+    ("hostile", "the built server loses nothing in a hostile half minute", hostile),
     ("python", "the Python module, installed from its wheel, here and over the wire", python),
 ];
 
@@ -172,6 +173,16 @@ fn clients(root: &Path) -> Outcome {
     };
     let mut command = Command::new("python3");
     command.current_dir(root).arg("tests/clients/run").env("ANYWHEN", anywhen);
+    counted(command)
+}
+
+/// Runs `tests/hostile` for half a minute, with `ANYWHEN` set to the built command.
+fn hostile(root: &Path) -> Outcome {
+    let Some(anywhen) = build_command(root) else {
+        return Outcome::single(false);
+    };
+    let mut command = Command::new("python3");
+    command.current_dir(root).arg("tests/hostile/run").env("ANYWHEN", anywhen);
     counted(command)
 }
 

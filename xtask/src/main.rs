@@ -20,7 +20,7 @@ The project's own tasks.
 
   cargo xtask tidy        check the mechanical parts of the style guide
   cargo xtask ci          everything `make test` runs: fmt, clippy, tidy, tests, end to end, clients
-  cargo xtask ci STEP...  only these steps (fmt clippy tidy test e2e clients)
+  cargo xtask ci STEP...  only these steps (fmt clippy tidy test e2e clients hostile python)
   cargo xtask help        this text
 ";
 
