@@ -487,8 +487,10 @@ impl Builder<'_> {
             Some(Eval::Aggregate(kernel)) => kernel,
             _ => return Err(internal(format!("{} is no aggregate", call.name))),
         };
-        let types = |exprs: &[Expr]| exprs.iter().map(|expr| expr.ty).collect();
+        let types = |exprs: &[Expr]| exprs.iter().map(|expr| expr.ty).collect::<Vec<_>>();
+        let all = [types(&call.direct), types(&call.args)].concat();
         Ok(AggregateCall {
+            keeps: (kernel.start)(&all).keeps(),
             kernel,
             args: self.programs(&call.args)?,
             types: types(&call.args),
@@ -539,10 +541,12 @@ impl Builder<'_> {
         let function = registry::function(call.function)
             .ok_or_else(|| internal(format!("there is no function {}", call.function)))?;
         if let Eval::Aggregate(kernel) = function.eval {
+            let types: Vec<Type> = call.args.iter().map(|arg| arg.ty).collect();
             return Ok(window::Function::Aggregate(AggregateCall {
+                keeps: (kernel.start)(&types).keeps(),
                 kernel,
                 args: self.programs(&call.args)?,
-                types: call.args.iter().map(|arg| arg.ty).collect(),
+                types,
                 direct: Vec::new(),
                 direct_types: Vec::new(),
                 distinct: false,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::FixedState;
 use sql::eval::{Around, Frame, Program, Row as EvalRow};
-use types::{Datum, Error, Oid, Result, SqlState, TypeSource};
+use types::{Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
 use crate::op::probe::Seen;
@@ -249,14 +249,23 @@ pub fn row_bytes(row: &[Datum]) -> usize {
     size_of::<Row>() + std::mem::size_of_val(row) + heap
 }
 
+/// How many bytes a value takes in memory, about.
+pub(crate) fn value_bytes(value: DatumRef<'_>) -> usize {
+    size_of::<Datum>() + heap_bytes_of(value)
+}
+
 /// How many bytes of a value lie elsewhere.
 fn heap_bytes(value: &Datum) -> usize {
+    heap_bytes_of(value.as_ref())
+}
+
+fn heap_bytes_of(value: DatumRef<'_>) -> usize {
     match value {
-        Datum::Text(text) => text.len(),
-        Datum::Bytea(bytes) => bytes.len(),
-        Datum::Array(array) => array.as_ref().as_bytes().len(),
-        Datum::Record(record) => record.as_ref().as_bytes().len(),
-        Datum::Jsonb(value) => value.bytes().len(),
+        DatumRef::Text(text) => text.len(),
+        DatumRef::Bytea(bytes) => bytes.len(),
+        DatumRef::Array(array) => array.as_bytes().len(),
+        DatumRef::Record(record) => record.as_bytes().len(),
+        DatumRef::Jsonb(value) => value.bytes().len(),
         _ => 0,
     }
 }

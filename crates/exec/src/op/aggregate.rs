@@ -17,7 +17,7 @@ use types::{Datum, DatumRef, KeyOrder, Result, Type, key};
 use super::hash::KeyTable;
 use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared};
+use crate::ctx::{Env, Held, Shared, value_bytes};
 use crate::spill::{LEVEL_MAX, Partitions, Tape};
 
 /// A call of an aggregate, ready to be computed.
@@ -31,6 +31,8 @@ pub(crate) struct AggregateCall {
     pub(crate) order: Vec<SortKey>,
     pub(crate) filter: Option<Program>,
     pub(crate) ty: Type,
+    /// True where the accumulator grows with every row.
+    pub(crate) keeps: bool,
 }
 
 /// What a call has come to for a group.
@@ -61,8 +63,8 @@ impl AggregateCall {
         is_plain && self.args.is_empty() && self.filter.is_none()
     }
 
-    /// Takes a row in.
-    pub(crate) fn add(&self, env: &Env<'_>, state: &mut State, row: &Row) -> Result<()> {
+    /// Takes a row in; what is kept of it counts as held.
+    fn add(&self, env: &Env<'_>, state: &mut State, row: &Row, held: &mut Held) -> Result<()> {
         if let Some(filter) = &self.filter
             && !env.test(filter, row)?
         {
@@ -74,16 +76,23 @@ impl AggregateCall {
                 match &self.args[..] {
                     [] => accumulator.add(&self.call(env), &[]),
                     [arg] => match arg.column() {
-                        Some(column) => accumulator.add(&self.call(env), &[row[column].as_ref()]),
+                        Some(column) => {
+                            let args = [row[column].as_ref()];
+                            self.count_kept(env, &args, held)?;
+                            accumulator.add(&self.call(env), &args)
+                        }
                         None => {
                             let value = env.value(arg, row)?;
-                            accumulator.add(&self.call(env), &[value.as_ref()])
+                            let args = [value.as_ref()];
+                            self.count_kept(env, &args, held)?;
+                            accumulator.add(&self.call(env), &args)
                         }
                     },
                     args => {
                         let values: Row =
                             args.iter().map(|arg| env.value(arg, row)).collect::<Result<_>>()?;
                         let refs: Vec<DatumRef<'_>> = values.iter().map(Datum::as_ref).collect();
+                        self.count_kept(env, &refs, held)?;
                         accumulator.add(&self.call(env), &refs)
                     }
                 }
@@ -101,6 +110,20 @@ impl AggregateCall {
                 })
             }
         }
+    }
+
+    /// Counts what an accumulator keeps of a row's arguments.
+    #[inline]
+    pub(crate) fn count_kept(
+        &self,
+        env: &Env<'_>,
+        args: &[DatumRef<'_>],
+        held: &mut Held,
+    ) -> Result<()> {
+        if !self.keeps {
+            return Ok(());
+        }
+        held.add(env, args.iter().map(|arg| value_bytes(*arg)).sum())
     }
 
     /// The result.
@@ -121,16 +144,18 @@ impl AggregateCall {
             sorter.clear(env.shared);
             return accumulator.finish(&call);
         }
-        let (mut args, mut last) = (Row::new(), None);
+        let (mut args, mut last, mut held) = (Row::new(), None, Held::default());
         while sorter.next(&mut args, None)? {
             if self.distinct && last.as_ref() == Some(&args) {
                 continue;
             }
             let refs: Vec<DatumRef<'_>> = args.iter().map(Datum::as_ref).collect();
+            self.count_kept(env, &refs, &mut held)?;
             accumulator.add(&call, &refs)?;
             last = self.distinct.then(|| std::mem::take(&mut args));
         }
         sorter.clear(env.shared);
+        held.clear(env.shared);
         accumulator.finish(&call)
     }
 
@@ -309,7 +334,7 @@ impl Aggregate {
                 }
             };
             for (call, state) in calls.iter().zip(&mut set.states[group]) {
-                call.add(env, state, row)?;
+                call.add(env, state, row, held)?;
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ use super::frame::{Frame, Frames, Partition, Range};
 use super::rank::Rank;
 use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Shared};
+use crate::ctx::{Env, Held, Shared, value_bytes};
 
 /// What is computed over a window.
 #[expect(
@@ -64,6 +64,8 @@ pub(crate) struct Window {
     is_filled: bool,
     /// The partition whose rows come out, and which of them is next.
     partition: Option<(Partition, Values)>,
+    /// Those values.
+    held: Held,
     at: usize,
     /// The first row of the next partition, and its key.
     ahead: Option<(Row, Vec<u8>)>,
@@ -80,6 +82,7 @@ impl Window {
             sorter: Sorter::default(),
             is_filled: false,
             partition: None,
+            held: Held::default(),
             at: 0,
             ahead: None,
             key: Vec::new(),
@@ -121,13 +124,16 @@ impl Window {
                     return Ok(true);
                 }
                 partition.clear(env.shared);
+                self.held.clear(env.shared);
                 self.partition = None;
             }
             let Some(partition) = self.read_partition(env)? else { return Ok(false) };
             let ordering = &self.orderings[ordering];
             let mut values = Vec::with_capacity(ordering.calls.len());
             for call in &ordering.calls {
-                values.push((call.place, call.compute(env, &partition, &ordering.order)?));
+                let held = &mut self.held;
+                let computed = call.compute(env, &partition, &ordering.order, held)?;
+                values.push((call.place, computed));
             }
             self.partition = Some((partition, values));
             self.at = 0;
@@ -191,13 +197,14 @@ impl WindowCall {
         env: &Env<'_>,
         partition: &Partition,
         order: &[SortKey],
+        held: &mut Held,
     ) -> Result<Vec<Datum>> {
         match &self.function {
             Function::Rank(rank, args) => rank
                 .compute(env, partition, args, || Frames::new(env, &self.frame, partition, order)),
             Function::Aggregate(call) => {
                 let frames = Frames::new(env, &self.frame, partition, order)?;
-                aggregate(env, call, partition, frames)
+                aggregate(env, call, partition, frames, held)
             }
         }
     }
@@ -209,6 +216,7 @@ fn aggregate(
     aggregate: &AggregateCall,
     partition: &Partition,
     mut frames: Frames<'_>,
+    held: &mut Held,
 ) -> Result<Vec<Datum>> {
     let call = Call {
         context: env.ctx.frame.context,
@@ -217,7 +225,7 @@ fn aggregate(
         spread: false,
     };
     let start = || (aggregate.kernel.start)(&aggregate.types);
-    let add = |accumulator: &mut dyn Accumulator, range: Range| -> Result<()> {
+    let add = |accumulator: &mut dyn Accumulator, kept: &mut Held, range: Range| -> Result<()> {
         for at in range.start..range.end {
             env.tick()?;
             let row = partition.row(at)?;
@@ -229,34 +237,40 @@ fn aggregate(
             let values: Row =
                 aggregate.args.iter().map(|arg| env.value(arg, &*row)).collect::<Result<_>>()?;
             let refs: Vec<DatumRef<'_>> = values.iter().map(Datum::as_ref).collect();
+            aggregate.count_kept(env, &refs, kept)?;
             accumulator.add(&call, &refs)?;
         }
         Ok(())
     };
     let mut values: Vec<Datum> = Vec::with_capacity(partition.len());
-    let mut accumulator = start();
+    let (mut accumulator, mut kept) = (start(), Held::default());
     // What the accumulator has taken in.
     let mut taken: Vec<Range> = Vec::new();
     for at in 0..partition.len() {
         let ranges = frames.ranges(at)?;
         if at > 0 && ranges == taken {
+            held.add(env, value_bytes(values[at - 1].as_ref()))?;
             values.push(values[at - 1].clone());
             continue;
         }
         match (&taken[..], &ranges[..]) {
             ([before], [now]) if before.start == now.start && before.end <= now.end => {
-                add(accumulator.as_mut(), Range { start: before.end, end: now.end })?;
+                add(accumulator.as_mut(), &mut kept, Range { start: before.end, end: now.end })?;
             }
             _ => {
+                kept.clear(env.shared);
                 accumulator = start();
                 for range in &ranges {
-                    add(accumulator.as_mut(), *range)?;
+                    add(accumulator.as_mut(), &mut kept, *range)?;
                 }
             }
         }
-        values.push(accumulator.finish(&call)?);
+        let value = accumulator.finish(&call)?;
+        held.add(env, value_bytes(value.as_ref()))?;
+        values.push(value);
         taken = ranges;
     }
+    kept.clear(env.shared);
     Ok(values)
 }
 
@@ -274,6 +288,7 @@ impl Operator for Window {
         if let Some((mut partition, _)) = self.partition.take() {
             partition.clear(shared);
         }
+        self.held.clear(shared);
         self.ahead = None;
         self.input.rewind(shared);
     }

@@ -109,14 +109,64 @@ fn memory_has_a_limit() {
         "(select n, count(*) from generate_series(1, 100000) n group by n) x",
         "generate_series(1, 100000) a join generate_series(1, 100000) b on a = b",
         "(select row_number() over () from generate_series(1, 100000) n) x",
+        "(select array_agg(n) from generate_series(1, 100000) n) x",
+        "(select array_agg(array[n]) from generate_series(1, 100000) n) x",
+        "(select n % 2, string_agg(n::text, ',') from generate_series(1, 100000) n group by 1) x",
+        "(select array_agg(n order by -n) from generate_series(1, 100000) n) x",
+        "(select jsonb_agg(n), json_object_agg(n, n) from generate_series(1, 100000) n) x",
+        "(select array_agg(n) over (order by n) from generate_series(1, 200) n) x",
     ] {
         let statement = format!("select count(*) from {from}");
         assert_eq!(session.answer(&statement), "! 53200 out of memory", "{statement}");
     }
-    assert_eq!(
-        session.answer("select n from generate_series(1, 100000) n order by n limit 1"),
-        "> 1"
-    );
+    for (statement, answer) in [
+        ("select n from generate_series(1, 100000) n order by n limit 1", "> 1"),
+        // What a group has kept is let go of with it, and so is what a frame has.
+        (
+            "select count(*), max(cardinality(a)) from generate_series(1, 500) g, \
+             lateral (select array_agg(n order by n) a from generate_series(1, 100) n) x",
+            "> 500 | 100",
+        ),
+        (
+            "select max(cardinality(a)) from (select array_agg(n) over (partition by n % 100 order by n) a \
+             from generate_series(1, 400) n) x",
+            "> 4",
+        ),
+    ] {
+        assert_eq!(session.answer(statement), answer, "{statement}");
+    }
+}
+
+/// The longest chains of queries and joins that the parser lets through are planned and run on the stack
+/// that the server gives its threads.
+#[test]
+fn long_chains() {
+    let work = || {
+        let (_, mut session) = world();
+        let chain = |link: &str, count: usize| -> String {
+            (1..count).map(|at| link.replace('#', &at.to_string())).collect()
+        };
+        let (long, deep) = (sql::parse::CHAIN_MAX, sql::parse::DEPTH_MAX);
+        for (statement, expected) in [
+            (format!("select 1{}", chain(" union all select 1", long)), long),
+            (format!("select 0{}", chain(" union select #", long)), long),
+            (format!("select 1{}", chain(" except select 0", long)), 1),
+            (format!("select 1{}", chain(" intersect select 1", long)), 1),
+            (format!("select 1 from (select 1) t0{}", chain(", (select 1) t#", deep)), 1),
+            (
+                format!(
+                    "select 1 from (select 1) t0{}",
+                    chain(" join (select 1) t# on true", deep)
+                ),
+                1,
+            ),
+        ] {
+            let counted = session.answer(&format!("select count(*) from ({statement}) c"));
+            assert_eq!(counted, format!("> {expected}"), "{}", &statement[..30]);
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(work).expect("a thread");
+    thread.join().expect("the stack is large enough");
 }
 
 /// A statement that is canceled ends soon.

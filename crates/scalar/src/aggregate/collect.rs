@@ -125,6 +125,10 @@ impl Accumulator for Joined {
         Ok(())
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
         match &self.bytes {
             None => Ok(Datum::Null),
@@ -145,6 +149,10 @@ impl Accumulator for Elements {
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         self.values.push(args[0].to_owned());
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        true
     }
 
     fn finish(&self, call: &Call<'_>) -> Result<Datum> {
@@ -179,6 +187,10 @@ impl Accumulator for Slices {
         }
         self.slices.push(slice.to_owned());
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        true
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {

@@ -47,6 +47,10 @@ impl Accumulator for TextArray {
         Ok(())
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
         self.begun.then(|| format!("[{}]", self.text)).put()
     }
@@ -93,6 +97,10 @@ impl Accumulator for TextObject {
         Ok(())
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
         self.begun.then(|| format!("{{ {} }}", self.text)).put()
     }
@@ -113,6 +121,10 @@ impl Accumulator for ValueArray {
             self.values.push(form(call, args, 0).to_jsonb(&call.context.types)?);
         }
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        true
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
@@ -157,6 +169,10 @@ impl Accumulator for ValueObject {
             self.fields.push((name, form(call, args, 1).to_jsonb(&call.context.types)?));
         }
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        true
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {

@@ -73,6 +73,11 @@ pub trait Accumulator: Send {
         (0..count).try_for_each(|_| self.add(call, &[]))
     }
 
+    /// True where it keeps what it takes in, so that it grows with every row.
+    fn keeps(&self) -> bool {
+        false
+    }
+
     /// The result for the rows so far.
     ///
     /// # Errors

@@ -66,6 +66,10 @@ impl Accumulator for Percentile {
         Ok(())
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn finish(&self, call: &Call<'_>) -> Result<Datum> {
         match self.fractions.as_ref() {
             DatumRef::Float8(fraction) => self.at(fraction),

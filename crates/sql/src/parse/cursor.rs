@@ -13,7 +13,8 @@ use crate::error::{At, Error, Result};
 /// How deep expressions, queries and joins may nest.
 pub const DEPTH_MAX: usize = 250;
 
-/// How many operators may follow one another without parentheses: each is an operand of the next.
+/// How many operators may follow one another without parentheses, those between queries too: each is an
+/// operand of the next.
 pub const CHAIN_MAX: usize = 1000;
 
 /// Reads a text token by token.

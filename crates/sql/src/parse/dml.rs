@@ -165,7 +165,7 @@ impl Parser<'_> {
         let table = self.changed_table()?;
         self.expect(&["set"])?;
         let set = self.list(Self::assignment)?;
-        let from = if self.eat(&["from"]) { self.list(Self::source)? } else { Vec::new() };
+        let from = if self.eat(&["from"]) { self.sources()? } else { Vec::new() };
         let filter = self.where_or_cursor()?;
         let returning = self.returning()?;
         Ok(Update { with, table, set, from, filter, returning, at })
@@ -179,7 +179,7 @@ impl Parser<'_> {
     fn delete_from(&mut self, with: Option<With>, at: At) -> Result<Delete> {
         self.expect(&["from"])?;
         let table = self.changed_table()?;
-        let using = if self.eat(&["using"]) { self.list(Self::source)? } else { Vec::new() };
+        let using = if self.eat(&["using"]) { self.sources()? } else { Vec::new() };
         let filter = self.where_or_cursor()?;
         let returning = self.returning()?;
         Ok(Delete { with, table, using, filter, returning, at })

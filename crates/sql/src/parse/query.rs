@@ -12,7 +12,7 @@ use super::ast::{
     Body, CreateTableAs, Cte, Define, Distinct, Expr, ExprKind, Lock, LockStrength, LockWait,
     Output, Path, Query, Select, SetOp, Source, Statement, TableRef, With,
 };
-use super::cursor::Parser;
+use super::cursor::{CHAIN_MAX, Parser};
 use super::keywords;
 use super::lexer::Token;
 use crate::error::{At, Error, Result};
@@ -97,7 +97,7 @@ impl Parser<'_> {
     }
 
     fn unions(&mut self, mut left: Query) -> Result<Query> {
-        loop {
+        for _ in 0..CHAIN_MAX {
             let op = match self.word(0) {
                 Some("union") => SetOp::Union,
                 Some("except") => SetOp::Except,
@@ -110,16 +110,20 @@ impl Parser<'_> {
             let right = Box::new(self.intersections(right)?);
             left = bare(Body::Set { op, all, left: Box::new(left), right }, at);
         }
+        Err(self.too_deep())
     }
 
     fn intersections(&mut self, mut left: Query) -> Result<Query> {
-        while self.eat(&["intersect"]) {
+        for _ in 0..CHAIN_MAX {
+            if !self.eat(&["intersect"]) {
+                return Ok(left);
+            }
             let at = left.at;
             let all = self.all_or_distinct();
             let right = Box::new(self.simple_query()?);
             left = bare(Body::Set { op: SetOp::Intersect, all, left: Box::new(left), right }, at);
         }
-        Ok(left)
+        Err(self.too_deep())
     }
 
     fn all_or_distinct(&mut self) -> bool {
@@ -192,7 +196,7 @@ impl Parser<'_> {
         }
         let outputs = self.outputs()?;
         let into = if self.eat(&["into"]) { Some(self.target_of_into()?) } else { None };
-        let from = if self.eat(&["from"]) { self.list(Self::source)? } else { Vec::new() };
+        let from = if self.eat(&["from"]) { self.sources()? } else { Vec::new() };
         let filter = if self.eat(&["where"]) { Some(self.expr()?) } else { None };
         let mut group = Vec::new();
         let mut group_distinct = false;

@@ -13,7 +13,7 @@
 use super::ast::{
     Alias, ColumnDef, Expr, Join, JoinCondition, JoinKind, Moment, Sample, Source, TableRef,
 };
-use super::cursor::Parser;
+use super::cursor::{DEPTH_MAX, Parser};
 use super::expr::level;
 use crate::error::Result;
 
@@ -21,14 +21,23 @@ use crate::error::Result;
 const JOIN_WORDS: [&str; 7] = ["join", "inner", "left", "right", "full", "cross", "natural"];
 
 impl Parser<'_> {
+    /// The items of `FROM`, each joined with those before it.
+    pub(super) fn sources(&mut self) -> Result<Vec<Source>> {
+        let sources = self.list(Self::source)?;
+        if sources.len() > DEPTH_MAX { Err(self.too_deep()) } else { Ok(sources) }
+    }
+
     /// An item of `FROM`, with the joins that hang on it.
     pub(super) fn source(&mut self) -> Result<Source> {
         self.deeper(|parser| {
             let mut source = parser.simple_source()?;
-            while parser.is_any(&JOIN_WORDS) {
+            for _ in 0..DEPTH_MAX {
+                if !parser.is_any(&JOIN_WORDS) {
+                    return Ok(source);
+                }
                 source = parser.join(source)?;
             }
-            Ok(source)
+            Err(parser.too_deep())
         })
     }
 

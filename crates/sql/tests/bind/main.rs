@@ -232,8 +232,16 @@ fn depth() {
             let found = answer(&statement, columns);
             assert!(found.starts_with("!! 54001"), "{found}");
         }
-        let found = answer(&format!("select 1{}", " + 1".repeat(100_000)), columns);
-        assert!(found.starts_with("!! 54001"), "{found}");
+        for statement in [
+            format!("select 1{}", " + 1".repeat(100_000)),
+            format!("select 1{}", " union all select 1".repeat(100_000)),
+            format!("select 1{}", " intersect select 1".repeat(100_000)),
+            format!("select 1 from (select 1) t{}", " join (select 1) u on true".repeat(100_000)),
+            format!("select 1 from (select 1) t{}", ", (select 1) u".repeat(100_000)),
+        ] {
+            let found = answer(&statement, columns);
+            assert!(found.starts_with("!! 54001"), "{}: {found}", &statement[..40]);
+        }
         let recursive = (0..30).fold("select 1".to_owned(), |inner, at| {
             format!(
                 "with recursive a{at} as (({inner}) union select 1 from a{at}) select * from a{at}"
