@@ -271,7 +271,8 @@ fn a_queue_without_a_thread() {
     };
     locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
     locks.lock(TxnId(2), B, UPDATE, Patience::None).unwrap();
-    let places = [2, 3, 4, 5].map(|txn| queue_up(txn, A).ok().expect("a place"));
+    let places =
+        [2, 3, 4, 5].map(|txn| queue_up(txn, A).unwrap_or_else(|failure| panic!("{failure:?}")));
     assert_eq!(queue_up(1, B).err(), Some(LockFailure::Deadlock));
     assert_eq!(queue_up(1, A).err(), Some(LockFailure::Busy));
     assert_eq!(locks.waits_for(TxnId(2)), [TxnId(1)]);
