@@ -161,8 +161,8 @@ pub(crate) struct Activity {
 impl Slot {
     /// Tells the running statement to stop.
     pub fn stop(&self, why: Stop) {
-        self.why.fetch_max(why as u8, Ordering::Relaxed);
-        self.stop.store(true, Ordering::Release);
+        self.why.fetch_max(why as u8, Ordering::SeqCst);
+        self.stop.store(true, Ordering::SeqCst);
         self.engine.interrupt(TxnId(self.transaction.load(Ordering::Acquire)));
         if let Some(wake) = &*self.wake.lock() {
             wake();
@@ -171,9 +171,14 @@ impl Slot {
 
     /// Takes back what was told, before a new statement begins; a session that is to end stays told.
     pub fn begin(&self) {
-        if self.why.load(Ordering::Relaxed) != Stop::Terminated as u8 {
-            self.stop.store(false, Ordering::Release);
-            self.why.store(0, Ordering::Relaxed);
+        let terminated = Stop::Terminated as u8;
+        let is_over = |why| (why != terminated).then_some(0);
+        if self.why.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_over).is_ok() {
+            self.stop.store(false, Ordering::SeqCst);
+            // Whoever has ended the session in between may have told it before that.
+            if self.why.load(Ordering::SeqCst) == terminated {
+                self.stop.store(true, Ordering::SeqCst);
+            }
         }
     }
 

@@ -365,6 +365,15 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
+        self.execute_here(portal, rows_max, out).map_err(|error| self.why_stopped(error))
+    }
+
+    fn execute_here(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
         let done = match self.inline {
             true => self.run_inline(portal, rows_max, out)?,
             false => {

@@ -17,10 +17,11 @@ use std::sync::atomic::Ordering;
 
 use sql::parse::ast::{Command, Define, Statement};
 use txn::{Isolation, Savepoint, Transaction};
+use types::SqlState;
 use types::time::TimestampTz;
 
 use crate::client::Surroundings;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::instance::now;
 use crate::notify;
@@ -176,6 +177,15 @@ impl Session {
         }
         let inner = self.transaction.as_mut().and_then(|open| open.inner.as_mut());
         inner.is_some_and(|inner| inner.queue_up(call))
+    }
+
+    /// The error of a statement that was told to stop: a lock that was waited for knows that the wait was
+    /// called off, and not why.
+    pub(crate) fn why_stopped(&self, error: Error) -> Error {
+        match error.state() {
+            SqlState::QUERY_CANCELED => self.client.slot.stopped().unwrap_or(error),
+            _ => error,
+        }
     }
 
     /// Leaves the queue that [`Session::queue_up`] joined.
