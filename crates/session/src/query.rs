@@ -249,11 +249,7 @@ impl Session {
         let types = surroundings.types();
         let mut row = Vec::new();
         let mut given = 0;
-        let stopped = |error: types::Error| match error.state() {
-            SqlState::QUERY_CANCELED => self.client.slot.stopped().unwrap_or(error.into()),
-            _ => Error::from(error),
-        };
-        while run.next(&mut ctx, &mut row).map_err(stopped)? {
+        while run.next(&mut ctx, &mut row)? {
             portal.rows += 1;
             given += 1;
             let flow = out.row(&row, columns, &types)?;

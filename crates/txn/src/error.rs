@@ -128,7 +128,8 @@ pub enum TxnError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The log failed, outside a commit.
+    /// The log failed outside a commit, or has no room for this one, which did not happen: try again when
+    /// there is room.
     #[error(transparent)]
     Log(#[from] LogError),
 }

@@ -52,7 +52,7 @@ impl AggregateCall {
         Ok(State::Waiting(Box::default(), direct.collect::<Result<_>>()?))
     }
 
-    fn call<'a>(&'a self, env: &Env<'a>) -> Call<'a> {
+    pub(crate) fn call<'a>(&'a self, env: &Env<'a>) -> Call<'a> {
         let context = env.ctx.frame.context;
         Call { context, args: &self.types, ret: self.ty, spread: false }
     }
@@ -78,22 +78,19 @@ impl AggregateCall {
                     [arg] => match arg.column() {
                         Some(column) => {
                             let args = [row[column].as_ref()];
-                            self.count_kept(env, &args, held)?;
-                            accumulator.add(&self.call(env), &args)
+                            self.give(env, accumulator.as_mut(), &args, held)
                         }
                         None => {
                             let value = env.value(arg, row)?;
                             let args = [value.as_ref()];
-                            self.count_kept(env, &args, held)?;
-                            accumulator.add(&self.call(env), &args)
+                            self.give(env, accumulator.as_mut(), &args, held)
                         }
                     },
                     args => {
                         let values: Row =
                             args.iter().map(|arg| env.value(arg, row)).collect::<Result<_>>()?;
                         let refs: Vec<DatumRef<'_>> = values.iter().map(Datum::as_ref).collect();
-                        self.count_kept(env, &refs, held)?;
-                        accumulator.add(&self.call(env), &refs)
+                        self.give(env, accumulator.as_mut(), &refs, held)
                     }
                 }
             }
@@ -112,18 +109,19 @@ impl AggregateCall {
         }
     }
 
-    /// Counts what an accumulator keeps of a row's arguments.
+    /// Gives an accumulator the arguments of a row; what it keeps of them counts as held.
     #[inline]
-    pub(crate) fn count_kept(
+    pub(crate) fn give(
         &self,
         env: &Env<'_>,
+        accumulator: &mut dyn Accumulator,
         args: &[DatumRef<'_>],
         held: &mut Held,
     ) -> Result<()> {
-        if !self.keeps {
-            return Ok(());
+        if self.keeps {
+            held.add(env, args.iter().map(|arg| value_bytes(*arg)).sum())?;
         }
-        held.add(env, args.iter().map(|arg| value_bytes(*arg)).sum())
+        accumulator.add(&self.call(env), args)
     }
 
     /// The result.
@@ -150,8 +148,7 @@ impl AggregateCall {
                 continue;
             }
             let refs: Vec<DatumRef<'_>> = args.iter().map(Datum::as_ref).collect();
-            self.count_kept(env, &refs, &mut held)?;
-            accumulator.add(&call, &refs)?;
+            self.give(env, accumulator.as_mut(), &refs, &mut held)?;
             last = self.distinct.then(|| std::mem::take(&mut args));
         }
         sorter.clear(env.shared);

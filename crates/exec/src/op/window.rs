@@ -12,7 +12,6 @@
 //! is that of the row before is not computed again; others are computed frame by frame.
 
 use scalar::aggregate::Accumulator;
-use scalar::function::Call;
 use sql::eval::Program;
 use types::{Datum, DatumRef, Result};
 
@@ -218,12 +217,6 @@ fn aggregate(
     mut frames: Frames<'_>,
     held: &mut Held,
 ) -> Result<Vec<Datum>> {
-    let call = Call {
-        context: env.ctx.frame.context,
-        args: &aggregate.types,
-        ret: aggregate.ty,
-        spread: false,
-    };
     let start = || (aggregate.kernel.start)(&aggregate.types);
     let add = |accumulator: &mut dyn Accumulator, kept: &mut Held, range: Range| -> Result<()> {
         for at in range.start..range.end {
@@ -237,8 +230,7 @@ fn aggregate(
             let values: Row =
                 aggregate.args.iter().map(|arg| env.value(arg, &*row)).collect::<Result<_>>()?;
             let refs: Vec<DatumRef<'_>> = values.iter().map(Datum::as_ref).collect();
-            aggregate.count_kept(env, &refs, kept)?;
-            accumulator.add(&call, &refs)?;
+            aggregate.give(env, accumulator, &refs, kept)?;
         }
         Ok(())
     };
@@ -265,7 +257,7 @@ fn aggregate(
                 }
             }
         }
-        let value = accumulator.finish(&call)?;
+        let value = accumulator.finish(&aggregate.call(env))?;
         held.add(env, value_bytes(value.as_ref()))?;
         values.push(value);
         taken = ranges;

@@ -143,7 +143,10 @@ fn who_waits_for_a_lock_is_cancelled() {
     for (text, timeout, why) in [
         ("update t set n = 2", "0", "user request"),
         ("lock table t in access exclusive mode", "0", "user request"),
+        ("alter table t add c int", "0", "user request"),
         ("update t set n = 2", "30ms", "statement timeout"),
+        ("lock table t in access exclusive mode", "30ms", "statement timeout"),
+        ("alter table t add c int", "30ms", "statement timeout"),
     ] {
         run(&mut other, "begin").expect("it begins");
         run(&mut other, &format!("set local statement_timeout = '{timeout}'")).expect("it sets");
@@ -165,6 +168,18 @@ fn who_waits_for_a_lock_is_cancelled() {
         assert_eq!(refused.state().code(), "57014", "{text}");
         assert_eq!(refused.message(), format!("canceling statement due to {why}"), "{text}");
         run(&mut other, "rollback").expect("it goes back");
+    }
+    for text in ["update t set n = 2", "alter table t add c int"] {
+        let mut ended = connect(&instance);
+        let end = format!("select pg_terminate_backend({})", ended.process_id());
+        let refused = std::thread::scope(|scope| {
+            let waits = scope.spawn(move || run(&mut ended, text));
+            while !waits.is_finished() {
+                run(&mut one, &end).expect("a superuser may");
+            }
+            waits.join().expect("it ends").expect_err("the row is locked")
+        });
+        assert_eq!(refused.state().code(), "57P01", "{text}: {refused}");
     }
     run(&mut one, "commit").expect("it commits");
     run(&mut other, "update t set n = 3").expect("nobody is in its way");
