@@ -12,9 +12,10 @@
 //!
 //! The first at an empty desk leads: it lets every session of the core run that has something to do,
 //! and then waits for all who have come. A wait is made right here, because handing it to another
-//! thread costs more than a fast disk does. It is handed over where others would be held up: where the
-//! disk is slow, or sessions of the core are in transaction blocks and so about to go on. One thread then
-//! waits for the commits of all cores: those that come while it is at the disk are the next it goes for.
+//! thread costs more than a fast disk does. It is handed over where other sessions of the core would be
+//! held up: where the disk is slow, or some are in transaction blocks and so about to go on. One thread
+//! then waits for the commits of all cores: those that come while it is at the disk are the next it goes
+//! for. A session that has the core for itself always waits in place.
 
 use std::io;
 use std::sync::Arc;
@@ -28,8 +29,9 @@ use txn::{Commit, Ordered, TxnError};
 
 use crate::metrics::{Counters, add};
 
-/// Waits that take longer than this on average are made on another thread.
-const INLINE_US: u64 = 1_000;
+/// Waits that take longer than this on average are made on another thread if there are others on the
+/// core: these bring commits for the next wait meanwhile.
+const INLINE_US: u64 = 200;
 
 /// How much of the average a new wait makes up: one part in so many.
 const WEIGHT: u64 = 8;
@@ -44,7 +46,9 @@ type Waiting = (Ordered, oneshot::Sender<Outcome>);
 pub(crate) struct Desk {
     waiting: Mutex<Vec<Waiting>>,
     waiter: Waiter,
-    /// How many sessions are in transaction blocks.
+    /// How many sessions the core has.
+    sessions: AtomicUsize,
+    /// How many of them are in transaction blocks.
     blocks: AtomicUsize,
     counters: Arc<Counters>,
 }
@@ -52,7 +56,13 @@ pub(crate) struct Desk {
 impl Desk {
     /// A desk at which nobody waits.
     pub(crate) fn new(counters: Arc<Counters>, waiter: Waiter) -> Self {
-        Self { waiting: Mutex::default(), waiter, blocks: AtomicUsize::new(0), counters }
+        Self {
+            waiting: Mutex::default(),
+            waiter,
+            sessions: AtomicUsize::new(0),
+            blocks: AtomicUsize::new(0),
+            counters,
+        }
     }
 
     /// Returns once the commit is durable and visible, or has failed to be.
@@ -62,7 +72,7 @@ impl Desk {
         }
         add(&self.counters.commits_total, 1);
         let (sender, receiver) = oneshot::channel();
-        if self.blocks.load(Ordering::Relaxed) > 0 || self.waiter.pace.is_slow() {
+        if self.holds_up_others() {
             self.waiter.hand((ordered, sender));
         } else {
             let is_first = {
@@ -78,9 +88,15 @@ impl Desk {
         }
         receiver.await.expect("whoever waits for a commit tells of it")
     }
+
+    /// True where a wait on this thread would keep others from going on.
+    fn holds_up_others(&self) -> bool {
+        let is_shared = self.sessions.load(Ordering::Relaxed) > 1;
+        is_shared && (self.blocks.load(Ordering::Relaxed) > 0 || self.waiter.pace.is_slow())
+    }
 }
 
-/// Whether a session is in a transaction block, as its core's desk is told.
+/// A session, and whether it is in a transaction block, as its core's desk is told.
 pub(crate) struct Block<'a> {
     desk: &'a Desk,
     is_open: bool,
@@ -89,6 +105,7 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     /// It is in none.
     pub(crate) fn none(desk: &'a Desk) -> Self {
+        desk.sessions.fetch_add(1, Ordering::Relaxed);
         Block { desk, is_open: false }
     }
 
@@ -106,6 +123,7 @@ impl<'a> Block<'a> {
 impl Drop for Block<'_> {
     fn drop(&mut self) {
         self.set(false);
+        self.desk.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
