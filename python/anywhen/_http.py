@@ -265,7 +265,7 @@ class HttpStore:
             answer, content = self._request("GET", _document(collection, key), _moment(at))
         except NotFoundError:
             return None
-        version = answer.headers["ETag"].strip('"').split("-")[0]
+        version = answer.headers["ETag"].strip('"').split(".")[0]
         return int(version), _native.loads(content, self.numbers)
 
     def get_node(self, collection: str, key: str, node: Node, at: At = None) -> Any:

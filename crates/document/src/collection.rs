@@ -32,10 +32,10 @@ pub struct Meta {
     pub authored_us: Option<u64>,
     /// Make a revision also where the document stays as it is.
     pub keep_unchanged: bool,
-    /// Write only where this is the document's newest revision; 0 where there must be no document.
+    /// Write only where this commit made the document what it is; 0 where there must be no document.
     /// Otherwise the write fails with [`DocumentError::Stale`]. Transactions over many documents, which
     /// find out for themselves, pay no heed to it.
-    pub only_at: Option<Revision>,
+    pub only_at: Option<Csn>,
 }
 
 impl Meta {
@@ -46,7 +46,7 @@ impl Meta {
 
     /// An error where the document is not as the writer expects it.
     pub(crate) fn check(&self, key: &str, state: &State) -> Result<()> {
-        let found = if state.tree.is_some() { state.revision } else { Revision(0) };
+        let found = if state.tree.is_some() { state.csn } else { Csn::ZERO };
         match self.only_at {
             Some(expected) if expected != found => {
                 Err(DocumentError::Stale { key: key.to_owned(), expected, found })
@@ -239,7 +239,7 @@ impl Collection {
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
         self.check(self.engine().visible())?;
         let state = self.newest_state(&Prefix::new(key)?)?;
-        Ok(state.tree.map(|tree| Document { revision: state.revision, tree }))
+        Ok(Document::of(state))
     }
 
     /// The document as it is now, where it is in memory: for a thread that must not wait for a disk.
@@ -248,8 +248,7 @@ impl Collection {
         let newest = self.last(self.engine().visible());
         self.check(newest)?;
         let state = self.documents.cache.get(&(self.id, Prefix::new(key)?), newest);
-        Ok(state
-            .and_then(|state| state.tree.map(|tree| Document { revision: state.revision, tree })))
+        Ok(state.and_then(Document::of))
     }
 
     /// The document at a moment of its history, `None` where there was none then.
@@ -257,7 +256,9 @@ impl Collection {
         let prefix = Prefix::new(key)?;
         let (state, revision) = self.locate(key, &prefix, moment.into())?;
         let Some(revision) = revision else { return Ok(None) };
-        Ok(self.tree_of(&state, &prefix, revision)?.map(|tree| Document { revision, tree }))
+        let Some(tree) = self.tree_of(&state, &prefix, revision)? else { return Ok(None) };
+        let csn = state.list.csn(self.engine(), revision)?.unwrap_or_default();
+        Ok(Some(Document { revision, csn, tree }))
     }
 
     /// The collection as of one moment.
@@ -795,17 +796,31 @@ impl Iterator for Keys {
 #[derive(Clone)]
 pub struct Document {
     revision: Revision,
+    csn: Csn,
     tree: Arc<Tree>,
 }
 
 impl Document {
-    pub(crate) fn new(revision: Revision, tree: Arc<Tree>) -> Document {
-        Document { revision, tree }
+    /// The newest of a state, where there is one.
+    pub(crate) fn of(state: State) -> Option<Document> {
+        let State { revision, csn, .. } = state;
+        state.tree.map(|tree| Document { revision, csn, tree })
+    }
+
+    /// What a transaction has made and not committed.
+    pub(crate) fn unborn(revision: Revision, tree: Arc<Tree>) -> Document {
+        Document { revision, csn: Csn::ZERO, tree }
     }
 
     /// Its revision.
     pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// The commit that made the revision; 0 where a transaction has yet to commit it. A document that was
+    /// replaced counts its revisions anew, but no two of its versions are of one commit.
+    pub fn csn(&self) -> Csn {
+        self.csn
     }
 
     /// Its nodes.

@@ -1,7 +1,10 @@
 //! What can go wrong with a document, told so that a caller can act on it.
 
-use crate::{NodeKey, Revision};
 use std::fmt;
+
+use store::Csn;
+
+use crate::{NodeKey, Revision};
 
 /// Stored bytes that do not decode: the file was damaged in a way that its checksum did not catch,
 /// or was written by something else.
@@ -125,16 +128,16 @@ pub enum DocumentError {
         /// The revision that the other transaction made.
         revision: Revision,
     },
-    /// The document is not at the revision at which it was to be written; 0 stands for no document.
-    /// Nothing was written: read it again, and decide again.
-    #[error("document {key:?} is at revision {found}, not at {expected}")]
+    /// The document is not what it was to be when it was written; 0 stands for no document. Nothing was
+    /// written: read it again, and decide again.
+    #[error("document {key:?} is of commit {}, not of {} any more", found.0, expected.0)]
     Stale {
         /// The document's key.
         key: String,
-        /// The revision that the writer expected.
-        expected: Revision,
-        /// The newest revision there is.
-        found: Revision,
+        /// The commit of the version that the writer expected.
+        expected: Csn,
+        /// That of the newest version.
+        found: Csn,
     },
     /// The limit on nodes, depth or bytes of one document.
     #[error("the document would exceed {0}")]

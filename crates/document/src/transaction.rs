@@ -73,17 +73,16 @@ impl DocumentTransaction {
     pub fn get(&mut self, collection: &Collection, key: &str) -> Result<Option<Document>> {
         let id = (collection.id(), key.to_owned());
         if let Some(working) = self.working.get(&id) {
-            let revision = if working.is_changed() {
-                working.next_revision()
-            } else {
-                working.found().revision
-            };
-            return Ok(working.tree()?.map(|tree| Document::new(revision, tree)));
+            if !working.is_changed() {
+                return Ok(Document::of(working.found().clone()));
+            }
+            let revision = working.next_revision();
+            return Ok(working.tree()?.map(|tree| Document::unborn(revision, tree)));
         }
         let prefix = Prefix::new(key)?;
         let state = collection.state(&prefix, self.reads_at())?;
         self.note_read(collection.id(), &prefix, state.revision)?;
-        Ok(state.tree.map(|tree| Document::new(state.revision, tree)))
+        Ok(Document::of(state))
     }
 
     /// Tells a serializable transaction that it has read a document: every later revision writes the

@@ -1,15 +1,16 @@
 //! Conditions: which version a client has, and which one it means to change (RFC 9110, section 13).
 //!
 //! ```text
-//!   ETag: "3"                                     revision 3
-//!   ETag: "3-5d41402abc4b2a76b9719d911017c592"    revision 3 of a collection with hashes, and its digest
+//!   ETag: "3.71"                                     revision 3, made by commit 71
+//!   ETag: "3.71-5d41402abc4b2a76b9719d911017c592"    the same in a collection with hashes: and its digest
 //! ```
 //!
-//! `If-Match` takes either part alone as well, and where one node is meant, the hash that the node's
-//! metadata tell. The condition is looked at twice: here, and under the lock of the write, by the
-//! revision; so nobody gets in between.
+//! The commit is there for documents that begin anew: they count their revisions from 1 again.
+//! `If-Match` takes the revision alone as well, and the digest, and where one node is meant, the hash
+//! that the node's metadata tell. The condition is looked at twice: here, and under the lock of the
+//! write, by the commit; so nobody gets in between.
 
-use anywhen::{Collection, Document, Meta, NodeKey, Nodes, Revision};
+use anywhen::{Collection, Csn, Document, Meta, NodeKey, Nodes};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 
@@ -18,10 +19,10 @@ use crate::problem::{Problem, Result};
 
 /// The tag of a version of a document.
 pub(crate) fn tag(collection: &Collection, document: &Document) -> String {
-    let revision = document.revision();
+    let (revision, csn) = (document.revision(), document.csn().0);
     match collection.options().hashes {
-        true => format!("\"{revision}-{:032x}\"", document.tree().header().digest),
-        false => format!("\"{revision}\""),
+        true => format!("\"{revision}.{csn}-{:032x}\"", document.tree().header().digest),
+        false => format!("\"{revision}.{csn}\""),
     }
 }
 
@@ -74,8 +75,8 @@ impl<'c> Condition<'c> {
         Condition { wanted: wanted.map(list), unwanted: unwanted.map(list) }
     }
 
-    /// Compares a document with it; gives the revision at which it is to be written, 0 for none, where
-    /// that matters. `node` is the node that is to be changed, where it is one.
+    /// Compares a document with it; gives the commit of the version that is to be written over, 0 for
+    /// none, where that matters. `node` is the node that is to be changed, where it is one.
     ///
     /// # Errors
     /// 412 where it is another version, 428 where none is named and one must be.
@@ -85,22 +86,24 @@ impl<'c> Condition<'c> {
         collection: &Collection,
         found: Option<&Document>,
         node: Option<NodeKey>,
-    ) -> Result<Option<Revision>> {
+    ) -> Result<Option<Csn>> {
         let failed = |detail: &str| Problem::new(StatusCode::PRECONDITION_FAILED, detail);
-        let newest = found.map_or(Revision(0), Document::revision);
+        let newest = found.map_or(Csn::ZERO, Document::csn);
         if let Some(wanted) = &self.wanted {
             let document = found.ok_or_else(|| failed("there is no such document"))?;
             let whole = tag(collection, document);
             let whole = whole.trim_matches('"');
             let mut parts: Vec<String> = whole.split('-').map(str::to_owned).collect();
-            parts.push(whole.to_owned());
+            parts.extend([whole.to_owned(), document.revision().to_string()]);
             if let Some(node) = node
                 && document.tree().node(node)?.is_some()
             {
                 parts.push(format!("{:016x}", anywhen::subtree_hash(&**document.tree(), node)?));
             }
             if !wanted.iter().any(|tag| *tag == "*" || parts.iter().any(|part| part == tag)) {
-                return Err(failed(&format!("the document is at revision {newest}")).into());
+                let (revision, csn) = (document.revision(), newest.0);
+                let text = format!("the document is at revision {revision}, of commit {csn}");
+                return Err(failed(&text).into());
             }
             return Ok(Some(newest));
         }
@@ -108,7 +111,8 @@ impl<'c> Condition<'c> {
             if let Some(document) = found {
                 let whole = tag(collection, document);
                 if unwanted.contains(&"*") || unwanted.contains(&whole.trim_matches('"')) {
-                    return Err(failed(&format!("there is one, at revision {newest}")).into());
+                    let revision = document.revision();
+                    return Err(failed(&format!("there is one, at revision {revision}")).into());
                 }
             }
             return Ok(Some(newest));

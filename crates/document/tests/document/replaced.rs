@@ -3,6 +3,7 @@
 use crate::world::World;
 use document::{CollectionOptions, DocumentError, Meta, Revision};
 use json::Tape;
+use store::Csn;
 use vfs::{OpenMode, Vfs};
 
 const SECRET: &str = "a word that stands nowhere else";
@@ -83,12 +84,12 @@ fn what_is_replaced_never_was() {
 }
 
 /// Replaced by an equal value it begins anew as well; one that was removed, one that never was; and not
-/// where it is at another revision than whoever replaces it thinks.
+/// where it is another than whoever replaces it thinks, be its revision the same.
 #[test]
 fn whatever_was_there_before() {
     let world = World::new(1, false);
-    let replace = |key: &str, only_at: Option<u64>| {
-        let meta = Meta { only_at: only_at.map(Revision), ..Meta::default() };
+    let replace = |key: &str, only_at: Option<Csn>| {
+        let meta = Meta { only_at, ..Meta::default() };
         world.docs.replace(key, &tape("[true]"), &meta)
     };
     for _ in 0..2 {
@@ -96,8 +97,13 @@ fn whatever_was_there_before() {
         replace("other", None).expect("replaces");
         begins_anew(&world);
     }
+    let known = |key: &str| world.docs.get(key).expect("reads").expect("it is there").csn();
+    let first = known("d");
+    replace("d", Some(first)).expect("it is that one");
+    assert_ne!(known("d"), first);
+    assert!(matches!(replace("d", Some(first)), Err(DocumentError::Stale { .. })));
     world.docs.remove("d").expect("removes");
-    assert!(matches!(replace("d", Some(2)), Err(DocumentError::Stale { .. })));
-    replace("d", Some(0)).expect("there is no document");
+    assert!(matches!(replace("d", Some(first)), Err(DocumentError::Stale { .. })));
+    replace("d", Some(Csn::ZERO)).expect("there is no document");
     begins_anew(&world);
 }
