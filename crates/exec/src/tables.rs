@@ -121,7 +121,7 @@ pub struct Reach<'a> {
     pub asked: Vec<Asked>,
     /// From the end to the beginning.
     pub is_backward: bool,
-    /// True where at most one row is in the range, which has the key that it begins with.
+    /// True where at most one row is in the range, whose key, or entry in the index, is what it begins with.
     pub is_single: bool,
     /// True where all rows may come instead, in any order: that is cheaper than to look up many.
     pub may_read_all: bool,
@@ -229,13 +229,19 @@ pub trait Tables {
         out: &mut Vec<Datum>,
     ) -> Result<Locked>;
 
-    /// The row with a key of the table, as the statement sees it, with the columns of `attnums`; false
-    /// where there is none.
+    /// The row with a key of the table, or of an index in which it is the only one, as the statement sees
+    /// it, with the columns of `attnums`; false where there is none.
     ///
     /// # Errors
     /// What the store reports.
-    fn get(&self, relation: Oid, key: &[u8], attnums: &[i16], out: &mut Vec<Datum>)
-    -> Result<bool>;
+    fn get(
+        &self,
+        relation: Oid,
+        index: Option<Oid>,
+        key: &[u8],
+        attnums: &[i16],
+        out: &mut Vec<Datum>,
+    ) -> Result<bool>;
 
     /// The newest state of a row, that which the transaction sees with its own changes, with the
     /// columns of `attnums`; false where there is none.

@@ -34,7 +34,7 @@ pub(crate) struct Path {
     /// The columns of the key that are bound, in order, and how they are held.
     pub(crate) columns: Vec<(Repr, KeyOrder)>,
     pub(crate) equal: Vec<Equal>,
-    /// True where at most one row is in the range, which has the key that it begins with.
+    /// True where at most one row is in the range, whose key, or entry in the index, is what it begins with.
     pub(crate) is_single: bool,
     pub(crate) may_read_all: bool,
     pub(crate) low: Option<(Program, bool)>,

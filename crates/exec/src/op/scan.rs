@@ -182,7 +182,7 @@ impl Scan {
             key::write(value.as_ref(), *order, &mut self.key);
         }
         let tables = env.ctx.tables;
-        if !tables.get(self.relation, &self.key, &self.attnums, out)? {
+        if !tables.get(self.relation, self.path.index, &self.key, &self.attnums, out)? {
             return Ok(false);
         }
         let is_wanted = self.is_wanted(env, out)?;

@@ -154,7 +154,7 @@ impl Match {
         let several = path.equal.iter().filter(|equal| matches!(equal, Equal::AnyOf(_))).count();
         let whole = key.is_unique && path.equal.len() == key.parts.len();
         path.may_read_all = path.is_full();
-        path.is_single = whole && several == 0 && key.index.is_none();
+        path.is_single = whole && path.equal.iter().all(|equal| matches!(equal, Equal::One(_)));
         let score = Score {
             is_one_row: whole && several == 0,
             equal: path.equal.len() * 2 - several,

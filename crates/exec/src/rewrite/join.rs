@@ -142,7 +142,7 @@ fn by_index(
         path.equal.push(Equal::One(value.clone()));
         sure.push(equality(keys_of_join, *at, value, right.clone()));
     }
-    path.is_single = key.index.is_none() && key.is_unique && columns.len() == key.parts.len();
+    path.is_single = key.is_unique && columns.len() == key.parts.len();
     scan.path = path;
     scan.chance = None;
     scan.sure = all_of(sure);

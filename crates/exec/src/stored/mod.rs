@@ -31,7 +31,7 @@ pub use facts::facts;
 pub use values::{Programs, Values};
 
 use crate::tables::{Inserted, Locked, Reach, Scanning, Tables};
-use scan::{Scan, reads_documents};
+use scan::{Scan, found, reads_documents};
 
 /// Tables of `pg_catalog` and `information_schema`, which are computed.
 pub trait Computed {
@@ -320,13 +320,18 @@ impl Tables for Stored<'_> {
     fn get(
         &self,
         relation: Oid,
+        index: Option<Oid>,
         key: &[u8],
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
         let table = self.table(relation)?;
         let with_document = reads_documents(&table, attnums);
-        let row = table.get_with(self.txn.borrow().view(), key, with_document).map_err(error)?;
+        let row = {
+            let txn = self.txn.borrow();
+            let Some(key) = found(&table, txn.view(), index, key)? else { return Ok(false) };
+            table.get_with(txn.view(), &key, with_document).map_err(error)?
+        };
         match row {
             Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
             None => Ok(false),

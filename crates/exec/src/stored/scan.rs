@@ -1,6 +1,7 @@
 //! Scans of stored tables: the present by cursors, the past by snapshots, versions by a walk over them,
 //! through every table of the store that the relation ever had.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -32,6 +33,19 @@ pub(super) fn reads_documents(table: &Table, attnums: &[i16]) -> bool {
 /// An index of a table by its number.
 fn index_of(table: &Table, oid: Option<types::Oid>) -> Option<&Index> {
     table.indexes().iter().find(|index| Some(index.relation().oid) == oid)
+}
+
+/// The key of the one row that there can be with a key of an index, or of the table itself.
+pub(super) fn found<'k>(
+    table: &Table,
+    view: View<'_>,
+    index: Option<types::Oid>,
+    key: &'k [u8],
+) -> Result<Option<Cow<'k, [u8]>>> {
+    match index_of(table, index) {
+        Some(index) => table.find(view, index, key).map_err(error),
+        None => Ok(Some(Cow::Borrowed(key))),
+    }
 }
 
 /// Where the rows come from.
@@ -199,12 +213,14 @@ impl Scan {
             true => (index, range),
             false => (None, KeyRange::ALL),
         };
+        // Entries may have stood beside each other then.
+        let is_single = is_single && index_of(&table, index).is_none_or(Index::is_arbiter);
         let key = match &range.lower {
             Bound::Included(key) if is_single => Some(key.clone()),
             _ => None,
         };
         let mut scan = Self::over(table, attnums, index, range, false, Some(snapshot));
-        key.map_or(Ok(()), |key| scan.look_up(&key))?;
+        key.map_or(Ok(()), |key| scan.look_up(index, &key))?;
         Ok(scan)
     }
 
@@ -272,13 +288,17 @@ impl Scan {
     }
 
     /// Reads the one row that there can be.
-    fn look_up(&mut self, key: &[u8]) -> Result<()> {
+    fn look_up(&mut self, index: Option<types::Oid>, key: &[u8]) -> Result<()> {
         let Source::Rows { cursor, past: Some(snapshot), batch, .. } = &mut self.source else {
             return Ok(());
         };
         *cursor = None;
+        let view = View::past(snapshot);
         let with_document = reads_documents(&self.table, &self.attnums);
-        self.table.get_into(View::past(snapshot), key, with_document, batch).map_err(error)
+        match found(&self.table, view, index, key)? {
+            Some(key) => self.table.get_into(view, &key, with_document, batch).map_err(error),
+            None => Ok(()),
+        }
     }
 
     fn over(

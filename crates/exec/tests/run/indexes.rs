@@ -39,7 +39,7 @@ pub fn seed() -> u64 {
 const COLUMNS: &str =
     "(id int primary key, status text, n int, amount numeric, flag boolean, doc jsonb, tags int[])";
 
-const INDEXES: [&str; 11] = [
+const INDEXES: [&str; 14] = [
     "create index k_open on keyed (n) where status = 'open'",
     "create index k_some on keyed (n, amount) where n > 5 and amount is not null",
     "create index k_lower on keyed (lower(status), n desc)",
@@ -51,6 +51,9 @@ const INDEXES: [&str; 11] = [
     "create index k_path on keyed using gin (doc jsonb_path_ops)",
     "create index k_tags on keyed using gin (tags)",
     "create index k_few on keyed using gin (tags) where status in ('open', 'new')",
+    "create unique index k_one on keyed (n, id)",
+    "create unique index k_half on keyed ((id / 2), (id % 2) desc) where flag is not null",
+    "create unique index k_null on keyed (id, amount) nulls not distinct",
 ];
 
 const STATUS: [&str; 5] = ["'open'", "'Open'", "'new'", "'done'", "null"];
@@ -69,7 +72,7 @@ const TAGS: [&str; 7] =
     ["'{1,2}'", "'{2,3,2}'", "'{}'", "'{null,1}'", "'{4}'", "null", "'{1,2,3,4}'"];
 
 /// What a row is asked for: `N` is a small number.
-const CONDITIONS: [&str; 40] = [
+const CONDITIONS: [&str; 47] = [
     "status = 'open' and n = N",
     "status = 'open' and n > N",
     "status = 'open'",
@@ -110,6 +113,22 @@ const CONDITIONS: [&str; 40] = [
     "N = any (tags)",
     "tags <@ '{1,2,N}'",
     "tags @> '{1}' and status = 'new'",
+    "n = 6 and id = 2N",
+    "n = 6 and id = 2N and status = 'open'",
+    "n is null and id = 3N",
+    "id / 2 = 1N and id % 2 = 1 and flag",
+    "id / 2 = 1N and id % 2 is null and flag is not null",
+    "id = 2N and amount = 2.5",
+    "id = 3N and amount is null",
+];
+
+/// Two tables that are joined row by row.
+const JOINS: [&str; 3] = [
+    "select a.id, b.id from @t a join @t b on lower(b.status) = lower(a.status) and b.n = a.n \
+     where a.id < 9 order by 1, 2",
+    "select a.id, b.tags from @t a join @t b on b.id = a.n and b.n = a.id % 13 order by 1",
+    "select a.id, b.n from @t a join @t b on b.id / 2 = a.n and b.id % 2 = a.id % 2 \
+     where b.flag is not null order by 1",
 ];
 
 fn change(random: &mut Random) -> String {
@@ -159,6 +178,13 @@ fn what_an_index_finds_is_what_is_there() {
         for _ in 0..5 {
             both(&mut session, &change(&mut random), &[]);
         }
+        // Among what the transaction has written and not committed.
+        let id = random.below(60);
+        for condition in [format!("n = 6 and id = {id}"), format!("id = {id} and amount = 2.5")] {
+            let query = format!("select * from @t where {condition}");
+            let [plain, keyed] = both(&mut session, &query, &[]);
+            assert_eq!(plain, keyed, "round {round}: {query}");
+        }
         if random.below(6) == 0 {
             session.answer("rollback");
         } else {
@@ -191,10 +217,10 @@ fn what_an_index_finds_is_what_is_there() {
             let [plain, keyed] = both(&mut session, &query, &[param]);
             assert_eq!(plain, keyed, "round {round}: {query}");
         }
-        let join = "select a.id, b.id from @t a join @t b on lower(b.status) = lower(a.status) \
-                    and b.n = a.n where a.id < 9 order by 1, 2";
-        let [plain, keyed] = both(&mut session, join, &[]);
-        assert_eq!(plain, keyed, "round {round}: {join}");
+        for join in JOINS {
+            let [plain, keyed] = both(&mut session, join, &[]);
+            assert_eq!(plain, keyed, "round {round}: {join}");
+        }
     }
     assert!(by_index > 60 * 20, "only {by_index} queries were answered by an index");
 }

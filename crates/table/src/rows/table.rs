@@ -13,6 +13,7 @@
 //! * An entry of an index that must be unique is written under a lock of its own, all other entries
 //!   under that of their row.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use document::Documents;
@@ -146,6 +147,19 @@ impl Table {
             false => image(&found, row.bytes_mut())?,
         }
         Ok(Some(row))
+    }
+
+    /// The key of the row to which the entry with this key leads, of an index in which there is one at most
+    /// ([`Index::is_arbiter`]); of the index that the rows themselves are, the key itself.
+    pub fn find<'k>(
+        &self,
+        view: View<'_>,
+        index: &Index,
+        key: &'k [u8],
+    ) -> Result<Option<Cow<'k, [u8]>>> {
+        let Some(storage) = index.storage() else { return Ok(Some(Cow::Borrowed(key))) };
+        let Some(entry) = view.read(storage, key)? else { return Ok(None) };
+        Ok(Some(Cow::Owned(Entry::row_key(key, entry.base())?.to_vec())))
     }
 
     /// Adds the row with this key to `batch`, where there is one; a mark in the place of a document that is
