@@ -154,6 +154,13 @@ call pg_catalog.revert('public.page', '1', 2);
 select doc from page;
 rollback;
 call revert('page', '2', 1);
+-- A row that was deleted is no row to be changed: it is put back as it was last.
+delete from page where id = 1;
+call revert('page', '1', 1);
+insert into page select * from page for system_time all where id = 1 order by _version desc limit 1;
+select * from page;
+call revert('page', '1', 2);
+select * from page;
 call revert('page', '1', 9);
 call revert('page', '1');
 call nothing(1);
