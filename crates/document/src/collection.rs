@@ -32,10 +32,13 @@ pub struct Meta {
     pub authored_us: Option<u64>,
     /// Make a revision also where the document stays as it is.
     pub keep_unchanged: bool,
-    /// Write only where this commit made the document what it is; 0 where there must be no document.
+    /// Write only where this is the document's newest revision; 0 where there must be no document.
     /// Otherwise the write fails with [`DocumentError::Stale`]. Transactions over many documents, which
     /// find out for themselves, pay no heed to it.
-    pub only_at: Option<Csn>,
+    pub only_at: Option<Revision>,
+    /// The same by the commit that made the newest revision, which is another where a document was
+    /// replaced and counts its revisions anew.
+    pub only_of: Option<Csn>,
 }
 
 impl Meta {
@@ -46,12 +49,15 @@ impl Meta {
 
     /// An error where the document is not as the writer expects it.
     pub(crate) fn check(&self, key: &str, state: &State) -> Result<()> {
-        let found = if state.tree.is_some() { state.csn } else { Csn::ZERO };
-        match self.only_at {
-            Some(expected) if expected != found => {
-                Err(DocumentError::Stale { key: key.to_owned(), expected, found })
-            }
-            _ => Ok(()),
+        let (revision, csn) = match state.tree {
+            Some(_) => (state.revision, state.csn),
+            None => (Revision(0), Csn::ZERO),
+        };
+        let is_expected = self.only_at.is_none_or(|expected| expected == revision)
+            && self.only_of.is_none_or(|expected| expected == csn);
+        match is_expected {
+            true => Ok(()),
+            false => Err(DocumentError::Stale { key: key.to_owned(), revision, csn }),
         }
     }
 

@@ -130,14 +130,14 @@ pub enum DocumentError {
     },
     /// The document is not what it was to be when it was written; 0 stands for no document. Nothing was
     /// written: read it again, and decide again.
-    #[error("document {key:?} is of commit {}, not of {} any more", found.0, expected.0)]
+    #[error("document {key:?} is at revision {revision}, of commit {}: another than expected", csn.0)]
     Stale {
         /// The document's key.
         key: String,
-        /// The commit of the version that the writer expected.
-        expected: Csn,
-        /// That of the newest version.
-        found: Csn,
+        /// Its newest revision.
+        revision: Revision,
+        /// The commit that made it.
+        csn: Csn,
     },
     /// The limit on nodes, depth or bytes of one document.
     #[error("the document would exceed {0}")]

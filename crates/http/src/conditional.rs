@@ -144,6 +144,6 @@ pub(crate) fn expect(
 ) -> Result<()> {
     let is_required = call.app.options.require_preconditions;
     let condition = Condition::of_headers(&call.headers);
-    meta.only_at = condition.hold(is_required, collection, found, node)?;
+    meta.only_of = condition.hold(is_required, collection, found, node)?;
     Ok(())
 }

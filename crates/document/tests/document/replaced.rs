@@ -88,8 +88,8 @@ fn what_is_replaced_never_was() {
 #[test]
 fn whatever_was_there_before() {
     let world = World::new(1, false);
-    let replace = |key: &str, only_at: Option<Csn>| {
-        let meta = Meta { only_at, ..Meta::default() };
+    let replace = |key: &str, only_of: Option<Csn>| {
+        let meta = Meta { only_of, ..Meta::default() };
         world.docs.replace(key, &tape("[true]"), &meta)
     };
     for _ in 0..2 {
@@ -105,5 +105,10 @@ fn whatever_was_there_before() {
     world.docs.remove("d").expect("removes");
     assert!(matches!(replace("d", Some(first)), Err(DocumentError::Stale { .. })));
     replace("d", Some(Csn::ZERO)).expect("there is no document");
+    for (revision, is_it) in [(0, false), (2, false), (1, true)] {
+        let meta = Meta { only_at: Some(Revision(revision)), ..Meta::default() };
+        let done = world.docs.replace("d", &tape("[true]"), &meta);
+        assert_eq!(done.is_ok(), is_it, "at revision {revision}");
+    }
     begins_anew(&world);
 }
