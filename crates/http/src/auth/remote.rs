@@ -26,7 +26,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
@@ -53,6 +53,8 @@ pub(super) struct Remote {
     keys: RwLock<Arc<Vec<Named>>>,
     /// Held by whoever fetches: when that was done for an unknown key.
     renewed: Mutex<Option<Instant>>,
+    /// Closed when the keys have been asked for the first time, by [`Remote::keep`].
+    begun: Semaphore,
 }
 
 impl Remote {
@@ -77,7 +79,8 @@ impl Remote {
         };
         let place = (host, uri.port_u16().unwrap_or(port));
         let keys = RwLock::default();
-        Ok(Remote { uri, place, tls, keys, renewed: Mutex::new(None) })
+        let (renewed, begun) = (Mutex::new(None), Semaphore::new(0));
+        Ok(Remote { uri, place, tls, keys, renewed, begun })
     }
 
     /// The keys as they are known; none before the first came.
@@ -91,6 +94,7 @@ impl Remote {
             let turn = self.renewed.lock().await;
             let pause = self.fetch().await.unwrap_or(PAUSE);
             drop(turn);
+            self.begun.close();
             tokio::time::sleep(pause).await;
         }
     }
@@ -98,6 +102,8 @@ impl Remote {
     /// Fetches the keys, because one is not among `known`; not where that was done less than a minute
     /// ago, or others have come meanwhile.
     pub(super) async fn renew(&self, known: &Arc<Vec<Named>>) {
+        // Whoever comes before the first keys do waits for these; it is told so by an error.
+        let _ = self.begun.acquire().await;
         let mut renewed = self.renewed.lock().await;
         let is_new = !Arc::ptr_eq(known, &self.keys());
         if is_new || renewed.is_some_and(|last| last.elapsed() < PAUSE) {
