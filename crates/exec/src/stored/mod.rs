@@ -31,7 +31,7 @@ pub use facts::facts;
 pub use values::{Programs, Values};
 
 use crate::tables::{Inserted, Locked, Reach, Scanning, Tables};
-use scan::{Scan, found, reads_documents};
+use scan::{Scan, found, leads_nowhere, reads_documents};
 
 /// Tables of `pg_catalog` and `information_schema`, which are computed.
 pub trait Computed {
@@ -334,6 +334,7 @@ impl Tables for Stored<'_> {
         };
         match row {
             Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
+            None if index.is_some() => Err(leads_nowhere()),
             None => Ok(false),
         }
     }

@@ -48,6 +48,11 @@ pub(super) fn found<'k>(
     }
 }
 
+/// An entry of an index led to no row.
+pub(super) fn leads_nowhere() -> Error {
+    error(table::Error::Damaged { what: "an index entry without a row" })
+}
+
 /// Where the rows come from.
 enum Source {
     /// The present, or the past at a snapshot. Without a cursor all rows have been read.
@@ -295,10 +300,9 @@ impl Scan {
         *cursor = None;
         let view = View::past(snapshot);
         let with_document = reads_documents(&self.table, &self.attnums);
-        match found(&self.table, view, index, key)? {
-            Some(key) => self.table.get_into(view, &key, with_document, batch).map_err(error),
-            None => Ok(()),
-        }
+        let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
+        self.table.get_into(view, &key, with_document, batch).map_err(error)?;
+        if index.is_some() && batch.is_empty() { Err(leads_nowhere()) } else { Ok(()) }
     }
 
     fn over(
