@@ -168,6 +168,7 @@ A configuration file (TOML) can say the same as the flags:
   max-connections = 1000
   threads = 4
   slow-statement-ms = 500
+  busy-poll-us = 200
   http-listen = [\"127.0.0.1:8080\"]
   http-auth = true                     also http-tokens, http-jwks, http-jwks-url,
                                        http-jwks-authorities, http-jwt-issuer,

@@ -40,6 +40,7 @@ struct Config {
     max_connections: Option<usize>,
     threads: Option<usize>,
     slow_statement_ms: Option<u64>,
+    busy_poll_us: Option<u64>,
     http_listen: Vec<SocketAddr>,
     http_auth: bool,
     http_tokens: Option<PathBuf>,
@@ -197,6 +198,9 @@ fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
             .map(Duration::from_millis),
         ..Options::default()
     };
+    if let Some(limit_us) = args.busy_poll_us.or(config.busy_poll_us) {
+        options.busy_poll = Duration::from_micros(limit_us);
+    }
     if let Some(path) = args.hba.clone().or(config.hba) {
         let text = fs::read_to_string(&path).map_err(|error| Failure::file(&path, &error))?;
         options.rules = server::auth::hba::Rules::parse(&text)

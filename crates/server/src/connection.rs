@@ -16,13 +16,15 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use session::{Error, StartUp};
 use tokio::sync::Notify;
 use types::SqlState;
 
+use crate::busy_poll::BusyPoll;
 use crate::channel::{Channel, Peer};
 use crate::conversation::{Conversation, OUT_BYTES_MAX, Step};
 use crate::core::Core;
@@ -55,6 +57,7 @@ struct Connection<'c> {
     nudge: Arc<Notify>,
     /// What the desk knows of its transaction.
     block: Block<'c>,
+    poll: BusyPoll,
 }
 
 /// What ended a wait.
@@ -115,6 +118,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         conversation: Some(Box::new(conversation)),
         nudge,
         block: Block::none(&core.desk),
+        poll: BusyPoll::new(core.shared.busy_poll),
     };
     match connection.run().await {
         Ok(()) => tracing::info!(process, "disconnected"),
@@ -139,9 +143,12 @@ impl Connection<'_> {
                 return self.send().await;
             }
             self.send().await?;
-            match self.wait().await? {
+            let (event, waited) = self.wait().await?;
+            match event {
                 Event::Bytes(0) => return Ok(()),
                 Event::Bytes(count) => {
+                    let is_alone = self.is_served_again();
+                    self.poll.learn(waited, is_alone);
                     add(&self.core.counters.bytes_received_total, count as u64);
                 }
                 Event::Nudge => {
@@ -292,17 +299,18 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Waits until there is something to do.
-    async fn wait(&mut self) -> io::Result<Event> {
+    /// Waits until there is something to do; how long that took is said too.
+    async fn wait(&mut self) -> io::Result<(Event, Duration)> {
         let patience = match self.end() {
             // It was told while nobody waited to be told.
-            Some(_) => return Ok(Event::Nudge),
+            Some(_) => return Ok((Event::Nudge, Duration::ZERO)),
             None => self.patience(),
         };
         let mut late = pin!(patience.map(tokio::time::sleep));
         let mut nudged = pin!(self.nudge.notified());
-        poll_fn(|cx| {
-            if let Poll::Ready(count) = self.channel.poll_receive(cx, &mut self.inbox) {
+        let (channel, inbox) = (&mut self.channel, &mut self.inbox);
+        let mut event = |cx: &mut Context<'_>| {
+            if let Poll::Ready(count) = channel.poll_receive(cx, inbox) {
                 return Poll::Ready(count.map(Event::Bytes));
             }
             if nudged.as_mut().poll(cx).is_ready() {
@@ -312,8 +320,35 @@ impl Connection<'_> {
                 Some(late) => late.poll(cx).map(|()| Ok(Event::Late)),
                 None => Poll::Pending,
             }
-        })
-        .await
+        };
+        let (since, awake) = (Instant::now(), self.poll.patience());
+        let mut come = Poll::Pending;
+        if !awake.is_zero() {
+            add(&self.core.counters.busy_polls_total, 1);
+            while come.is_pending() && since.elapsed() < awake {
+                // To the other threads, and to the other sessions of this one.
+                std::thread::yield_now();
+                tokio::task::yield_now().await;
+                come = poll_fn(|cx| Poll::Ready(event(cx))).await;
+            }
+            add(&self.core.counters.busy_polls_in_vain_total, u64::from(come.is_pending()));
+        }
+        let come = match come {
+            Poll::Ready(come) => come?,
+            Poll::Pending => poll_fn(event).await?,
+        };
+        Ok((come, since.elapsed()))
+    }
+
+    /// True where no other session of the server has been served since this one was.
+    fn is_served_again(&mut self) -> bool {
+        let process = self.talk().session().process_id();
+        let last = &self.core.shared.served_last;
+        let is_again = last.load(Ordering::Relaxed) == process;
+        if !is_again {
+            last.store(process, Ordering::Relaxed);
+        }
+        is_again
     }
 
     /// How long the client may be silent.

@@ -31,6 +31,7 @@
 //! No SQL, no plans, no storage: all of that is behind [`session`].
 
 pub mod auth;
+mod busy_poll;
 mod channel;
 mod connection;
 mod conversation;

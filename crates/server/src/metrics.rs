@@ -61,6 +61,8 @@ counters! {
     slow_statements_total: "counter", "Statements that took longer than the threshold of the log.";
     queued_statements_total: "counter", "Statements that waited for a row without a thread.";
     moved_statements_total: "counter", "Statements that were moved to a thread that may wait.";
+    busy_polls_total: "counter", "Waits for a client that were begun awake.";
+    busy_polls_in_vain_total: "counter", "Those of them that it did not come in.";
     rows_total: "counter", "Rows that clients were sent.";
     errors_total: "counter", "Errors that clients were told.";
     commits_total: "counter", "Commits that were waited for.";

@@ -26,6 +26,9 @@ pub struct Options {
     pub limits: Limits,
     /// Statements that take at least so long are logged; none for no such log.
     pub slow_statement: Option<Duration>,
+    /// How long a client that is served alone, and that has always come back as soon, is waited for awake
+    /// after an answer: to wake up takes longer than many statements do. Zero for never.
+    pub busy_poll: Duration,
 }
 
 /// What nobody may exceed.
@@ -65,6 +68,7 @@ impl Default for Options {
             cores: 0,
             limits: Limits::default(),
             slow_statement: None,
+            busy_poll: Duration::from_micros(200),
         }
     }
 }

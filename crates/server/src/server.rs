@@ -13,8 +13,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use session::Instance;
 use tokio::runtime::Builder;
@@ -35,6 +36,10 @@ pub(crate) struct Shared {
     pub(crate) encryption: Option<Encryption>,
     /// What happens at the door.
     pub(crate) counters: Arc<Counters>,
+    /// The process number of the session that was served last, whichever core has it.
+    pub(crate) served_last: AtomicI32,
+    /// How long clients are waited for awake: never where there is no processor for them meanwhile.
+    pub(crate) busy_poll: Duration,
     is_stopping: AtomicBool,
 }
 
@@ -77,15 +82,16 @@ impl Server {
         let unix = unix_socket.as_ref().map(listen_unix).transpose()?;
         warn(&options, encryption.is_some());
 
-        let cores = match options.cores {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            cores => cores,
-        };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = if options.cores == 0 { processors } else { options.cores };
+        let busy_poll = if processors > 1 { options.busy_poll } else { Duration::ZERO };
         let shared = Arc::new(Shared {
             instance,
             options,
             encryption,
             counters: Arc::default(),
+            served_last: AtomicI32::new(0),
+            busy_poll,
             is_stopping: AtomicBool::new(false),
         });
         let mut handle = Handle {

@@ -39,6 +39,9 @@ pub(crate) struct ServeArgs {
     /// Log statements that take so many milliseconds or more
     #[arg(long, value_name = "MS")]
     pub slow_statement_ms: Option<u64>,
+    /// Wait awake for a client that is alone and quick, for so many microseconds; 0: never [default: 200]
+    #[arg(long, value_name = "US")]
+    pub busy_poll_us: Option<u64>,
     /// The least weighty events that are logged
     #[arg(long, env = "ANYWHEN_LOG", value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
     pub log_level: LogLevel,

@@ -388,3 +388,38 @@ fn waiting_for_a_lock() {
     assert!(owner.query("SELECT n FROM l").contains("D 11"));
     assert!(server.metrics().moved_statements_total > 0);
 }
+
+/// Who is waited for awake hears notifications nevertheless, and does not keep others of the core waiting;
+/// who is not alone, or where nobody is waited for so, is waited for asleep.
+#[test]
+fn waits_that_are_awake() {
+    let for_ever = Duration::from_secs(3_600);
+    let server = start(Options { cores: 1, busy_poll: for_ever, ..options() });
+    let mut alone = Wire::connect(&server);
+    for _ in 0..40 {
+        alone.query("SELECT 1");
+    }
+    let polls = server.metrics().busy_polls_total;
+    let has_processors = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    assert_eq!(polls > 20, has_processors, "{polls}");
+    alone.query("LISTEN news");
+    let mut other = Wire::connect(&server);
+    other.query("NOTIFY news, 'it rains'");
+    let heard = alone.next().unwrap();
+    assert_eq!(show(&[heard]), "A process news it rains\n");
+
+    let polls = server.metrics().busy_polls_total;
+    for _ in 0..40 {
+        alone.query("SELECT 1");
+        other.query("SELECT 1");
+    }
+    assert!(server.metrics().busy_polls_total - polls <= 1, "the first of two is not alone either");
+    assert_eq!(server.metrics().busy_polls_in_vain_total, 0);
+
+    let server = start(Options { busy_poll: Duration::ZERO, ..options() });
+    let mut alone = Wire::connect(&server);
+    for _ in 0..40 {
+        alone.query("SELECT 1");
+    }
+    assert_eq!(server.metrics().busy_polls_total, 0);
+}

@@ -1,0 +1,159 @@
+//! [`BusyPoll`]: a client that asks again as soon as it has its answer is waited for awake.
+//!
+//! ```text
+//!             answer                     the next message
+//!   client      └─ wakes up ─ asks ─────────┐
+//!   asleep      ........................... └─ wakes up ─ answers
+//!   awake       asks the socket, and again  └─ answers
+//! ```
+//!
+//! To wake a thread takes a machine 10 to 100 us, and most of what it had in its caches is gone by then:
+//! more than many a statement takes. Who waits awake for at most as long as a wake-up costs loses at most
+//! as much again (Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a
+//! Shared-Memory Multiprocessor", SOSP 1991). It is done where it has reason to succeed:
+//!
+//! * nearly all of the last messages of the session came soon;
+//! * no other session of the server was served between them: several would take the processors from
+//!   their own clients;
+//! * the machine has a processor for the client.
+//!
+//! Each time that the message came so late that the client must have had other things to do, or other
+//! programs the processor, twice as many messages must come soon before it is done again.
+
+use std::time::Duration;
+
+/// So many messages must have come soon: at first, and at most.
+const NEEDED_FIRST: u32 = 16;
+const NEEDED_MOST: u32 = 1 << 16;
+/// One that comes late weighs as much as so many that come soon; beyond those needed so many count.
+const LATE_WEIGHT: u32 = 8;
+const BEYOND: u32 = 4 * LATE_WEIGHT;
+/// What comes so many times later than soon was not about to come.
+const FAR_LATER: u32 = 5;
+/// After so many that were waited for awake and came, half as many are needed: together they have saved
+/// about what one wait in vain costs where other programs want the processor.
+const FORGIVEN_AFTER: u32 = 32;
+
+/// What a session knows of how soon its client comes back.
+#[derive(Debug)]
+pub(crate) struct BusyPoll {
+    /// How long is soon, and how long it is waited awake; zero for never.
+    limit: Duration,
+    /// How many messages came soon, less those that came late.
+    soon: u32,
+    needed: u32,
+    /// How many were waited for awake and came since `needed` changed.
+    kept: u32,
+}
+
+impl BusyPoll {
+    /// Nothing is known of a client yet.
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, soon: 0, needed: NEEDED_FIRST, kept: 0 }
+    }
+
+    /// How long the next message should be waited for awake.
+    pub(crate) fn patience(&self) -> Duration {
+        if self.soon >= self.needed { self.limit } else { Duration::ZERO }
+    }
+
+    /// Learns how long a message was waited for, and whether the session was the only one meanwhile.
+    pub(crate) fn learn(&mut self, waited: Duration, is_alone: bool) {
+        let was_awake = !self.patience().is_zero();
+        // Who slept had to wake up as well.
+        let soon = if was_awake { self.limit } else { self.limit.saturating_mul(2) };
+        if waited > self.limit.saturating_mul(FAR_LATER) {
+            if was_awake {
+                self.needed = (self.needed * 2).min(NEEDED_MOST);
+                self.kept = 0;
+            }
+            self.soon = 0;
+        } else if !is_alone {
+            self.soon = 0;
+        } else if waited > soon {
+            self.soon = self.soon.saturating_sub(LATE_WEIGHT);
+        } else {
+            self.soon = (self.soon + 1).min(self.needed + BEYOND);
+            self.kept += u32::from(was_awake);
+            if self.kept == FORGIVEN_AFTER {
+                self.needed = (self.needed / 2).max(NEEDED_FIRST);
+                self.kept = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_micros(200);
+    const SOON: Duration = Duration::from_micros(40);
+    const LATE: Duration = Duration::from_micros(500);
+    const AWAY: Duration = Duration::from_millis(3);
+
+    /// How many messages have to come soon before one is waited for awake.
+    fn needed(poll: &mut BusyPoll) -> u32 {
+        let mut count = 0;
+        while poll.patience().is_zero() {
+            poll.learn(SOON, true);
+            count += 1;
+        }
+        count
+    }
+
+    /// A client that always comes back soon is waited for awake; one that was alone no longer is not, and
+    /// has lost no trust by that.
+    #[test]
+    fn a_quick_client_that_is_alone() {
+        let mut poll = BusyPoll::new(LIMIT);
+        assert_eq!(needed(&mut poll), NEEDED_FIRST);
+        assert_eq!(poll.patience(), LIMIT);
+        poll.learn(SOON, false);
+        assert_eq!(needed(&mut poll), NEEDED_FIRST);
+    }
+
+    /// Who keeps it waiting in vain is trusted less each time, and more again after having come often.
+    #[test]
+    fn in_vain() {
+        let mut poll = BusyPoll::new(LIMIT);
+        needed(&mut poll);
+        poll.learn(AWAY, true);
+        assert_eq!(needed(&mut poll), 2 * NEEDED_FIRST);
+        poll.learn(AWAY, true);
+        assert_eq!(needed(&mut poll), 4 * NEEDED_FIRST);
+        (0..FORGIVEN_AFTER).for_each(|_| poll.learn(SOON, true));
+        // A pause while nobody was awake costs nothing.
+        poll.learn(SOON, false);
+        poll.learn(AWAY, true);
+        assert_eq!(needed(&mut poll), 2 * NEEDED_FIRST);
+        for _ in 0..40 {
+            needed(&mut poll);
+            poll.learn(AWAY, true);
+        }
+        assert_eq!(needed(&mut poll), NEEDED_MOST);
+    }
+
+    /// A little late now and then is no reason to stop; often is.
+    #[test]
+    fn a_little_late() {
+        let mut poll = BusyPoll::new(LIMIT);
+        needed(&mut poll);
+        for _ in 0..1_000 {
+            (0..2 * LATE_WEIGHT).for_each(|_| poll.learn(SOON, true));
+            assert_eq!(poll.patience(), LIMIT);
+            poll.learn(LATE, true);
+        }
+        (0..BEYOND / LATE_WEIGHT).for_each(|_| poll.learn(LATE, true));
+        assert_eq!(poll.patience(), Duration::ZERO);
+        assert!(needed(&mut poll) <= NEEDED_FIRST);
+    }
+
+    /// Without a limit it is never done.
+    #[test]
+    fn turned_off() {
+        let mut poll = BusyPoll::new(Duration::ZERO);
+        (0..1_000).for_each(|_| poll.learn(Duration::ZERO, true));
+        assert_eq!(poll.patience(), Duration::ZERO);
+    }
+}
