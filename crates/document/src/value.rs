@@ -17,8 +17,11 @@ use crate::chunk::{CHUNK_NODES, Chunk, cut};
 use crate::error::{Damaged, DocumentError};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
-use json::jsonb::{Builder, Jsonb, JsonbError};
+use json::jsonb::{Builder, DirectText, Jsonb};
 use json::{Kind, Sink, Stopped};
+
+/// Bytes of text that a node has, about.
+const NODE_TEXT_BYTES: usize = 24;
 
 /// Where more than this part of the nodes changed, all are read.
 const CHANGED_PART: u64 = 16;
@@ -106,28 +109,50 @@ impl Tree {
         let first = self.chunk(0)?.map_or(0, |chunk| chunk.image().heap.len());
         // Of a damaged header no more is believed than the chunks can hold.
         let nodes = header.nodes.min(CHUNK_NODES as u64 * u64::from(self.chunk_count()));
-        let builder = Builder::with_capacity(nodes as usize, first);
-        let mut pass = Pass { builder, open: Vec::new(), root: header.root };
+        let builder = self.pass(Builder::with_capacity(nodes as usize, first))?;
+        Ok(builder.and_then(|builder| builder.finish().ok()))
+    }
+
+    /// The text of the document's value ([`Tree::jsonb`]): made of the nodes themselves wherever they
+    /// stand as `jsonb` has them.
+    ///
+    /// # Errors
+    /// Those of [`Tree::jsonb`].
+    pub fn jsonb_text(&self) -> Result<String> {
+        if self.header().placed == 0 {
+            let bytes = self.header().nodes.min(CHUNK_NODES as u64) as usize * NODE_TEXT_BYTES;
+            if let Some(text) = self.pass(DirectText::with_capacity(bytes))?
+                && let Some(text) = text.finish()
+            {
+                return Ok(text);
+            }
+        }
+        Ok(self.jsonb()?.to_json())
+    }
+
+    /// Gives all nodes to a sink; `None` where it stops.
+    fn pass<S: Sink>(&self, sink: S) -> Result<Option<S>> {
+        let mut pass = Pass { sink, open: Vec::new(), root: self.header().root };
         for number in 0..self.chunk_count() {
             let Some(chunk) = self.chunk_in_passing(number)? else { continue };
             if pass.chunk(number, &chunk)?.is_err() {
                 return Ok(None);
             }
         }
-        Ok(pass.finish()?.ok())
+        Ok(Some(pass.finish()?))
     }
 }
 
-/// Nodes on their way into a value.
-struct Pass {
-    builder: Builder<'static>,
+/// Nodes on their way into a value, or a text.
+struct Pass<S> {
+    sink: S,
     /// The containers that are open, and which of them are objects.
     open: Vec<(u64, bool)>,
     /// The key of the first node; 0 once it was there.
     root: u64,
 }
 
-impl Pass {
+impl<S: Sink> Pass<S> {
     /// Adds the nodes of a chunk; the inner error says that a value cannot hold one of them.
     fn chunk(&mut self, number: u32, chunk: &Chunk) -> Result<Result<(), Stopped>, Damaged> {
         let image = chunk.image();
@@ -177,28 +202,28 @@ impl Pass {
         text: &[u8],
     ) -> Result<(), Stopped> {
         if let Some(name) = name {
-            Sink::name(&mut self.builder, name)?;
+            self.sink.name(name)?;
         }
         if !kind.is_container() {
-            return self.builder.scalar(kind, text);
+            return self.sink.scalar(kind, text);
         }
         self.open.push((key, kind == Kind::Object));
-        self.builder.open(kind)
+        self.sink.open(kind)
     }
 
     fn close(&mut self) {
         self.open.pop();
         // Where a container is open it can be closed.
-        let _ = self.builder.close();
+        let _ = self.sink.close();
     }
 
-    fn finish(mut self) -> Result<Result<Jsonb, JsonbError>, Damaged> {
+    fn finish(mut self) -> Result<S, Damaged> {
         if self.root != 0 {
             return Err(Damaged::new("a document without its root"));
         }
         while !self.open.is_empty() {
             self.close();
         }
-        Ok(self.builder.finish())
+        Ok(self.sink)
     }
 }

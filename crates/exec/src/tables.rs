@@ -32,6 +32,8 @@ pub struct TableFacts {
     pub relation: Arc<Relation>,
     /// The orders in which its rows can be read, its own key first.
     pub keys: Vec<KeyFacts>,
+    /// The column whose values are kept as documents, by number.
+    pub documents: Option<i16>,
     /// The names of its checks, and the texts of their expressions.
     pub checks: Vec<(String, String)>,
     /// About how many rows it has.
@@ -106,7 +108,7 @@ pub struct Reach<'a> {
     pub relation: Oid,
     /// True for a table of `pg_catalog` or `information_schema` that is computed.
     pub is_computed: bool,
-    /// Which columns, by number; those below 0 are system columns.
+    /// Which columns, by number; those below 0 are system columns ([`sql::plan::system`]).
     pub attnums: &'a [i16],
     /// Which states.
     pub moment: Moment,

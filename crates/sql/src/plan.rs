@@ -220,6 +220,8 @@ pub mod system {
     pub const TO: i16 = -22;
     /// `_version`, the commit that it began with.
     pub const VERSION: i16 = -23;
+    /// The text of a column of documents: this, less the number of the column. No statement can name it.
+    pub const TEXT_OF: i16 = -1_000;
 }
 
 /// Which states of a table are read. The expressions see no row; times are `timestamptz`.

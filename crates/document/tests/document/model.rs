@@ -101,7 +101,10 @@ pub fn check_value(tree: &document::Tree, text: Option<&str>) {
     // The second time it may have been kept.
     for _ in 0..2 {
         match (tree.jsonb(), &expected) {
-            (Ok(value), Ok(expected)) => assert_eq!(value.bytes(), expected.bytes()),
+            (Ok(value), Ok(expected)) => {
+                assert_eq!(value.bytes(), expected.bytes());
+                assert_eq!(tree.jsonb_text().expect("a value has a text"), expected.to_json());
+            }
             (value, expected) => assert!(
                 matches!((&value, expected), (Err(DocumentError::Value(a)), Err(b)) if a == b),
                 "{value:?}, {expected:?}"

@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use sql::plan::{Action, Column, Expr, ExprKind, Moment, SetOp};
+use sql::plan::{Action, Column, Expr, ExprKind, Moment, SetOp, system};
 use types::TypeSource;
 
 use super::expr::Shown;
@@ -442,9 +442,12 @@ impl Teller<'_> {
         let alias = scalar::quote::identifier(&scan.alias);
         let prefix = if self.has_prefix { format!("{alias}.") } else { String::new() };
         let name = |attnum: &i16| {
-            let known = scan.names.iter().find(|(known, _)| known == attnum);
+            let is_text = *attnum < system::TEXT_OF;
+            let of = if is_text { system::TEXT_OF - attnum } else { *attnum };
+            let known = scan.names.iter().find(|(known, _)| *known == of);
             let name = known.map_or("?column?", |(_, name)| name);
-            Name::column(&prefix, scalar::quote::identifier(name))
+            let name = Name::column(&prefix, scalar::quote::identifier(name));
+            if is_text { Name::computed(format!("({})::text", name.text)) } else { name }
         };
         let names: Vec<Name> = scan.attnums.iter().map(name).collect();
         // Conditions of a scan name its table only where everything is told.

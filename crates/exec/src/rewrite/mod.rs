@@ -10,6 +10,7 @@
 //!   access    conditions on keys become ranges of keys
 //!   join      equalities become keys of hash tables, or of an index of the right side
 //!   order     an order that a key has need not be made; a limit bounds the sort below it
+//!   texts     documents of which only the text is wanted are not made values of
 //!   freeze    statements that change rows in several places read them as they were at the start
 //! ```
 //!
@@ -28,6 +29,7 @@ mod order;
 mod prune;
 mod push;
 mod semi;
+mod texts;
 
 pub(crate) use join::rows as estimate;
 use types::TypeSource;
@@ -50,6 +52,7 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |plan, node| join::methods(plan, node, types, schema));
     each_root(plan, &mut |_, node| order::orders(node, types, schema));
+    each_root(plan, &mut |_, node| texts::texts(node, schema));
     freeze::freeze(plan);
 }
 

@@ -53,7 +53,8 @@ pub fn facts(
         })
         .collect();
     checks.sort();
-    Some(TableFacts { relation, keys, checks, rows: handles.row_count(data.storage) })
+    let documents = data.documents.map(|documents| documents.column);
+    Some(TableFacts { relation, keys, documents, checks, rows: handles.row_count(data.storage) })
 }
 
 /// What is known of an index of a table; none where it cannot be read.

@@ -22,8 +22,8 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
-use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowValues, RowVersion, Table};
-use txn::{Isolation, RowLock, Transaction, TxnError, Wait};
+use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowRef, RowValues, RowVersion, Table};
+use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
 
@@ -173,10 +173,35 @@ impl<'a> Stored<'a> {
                 1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
                 system::KEY => Datum::bytea(row.key()),
                 system::TABLE => Datum::Oid(table.relation().oid),
+                ..system::TEXT_OF => {
+                    let txn = self.txn.borrow();
+                    self.text_column(table, txn.view(), row.as_ref(), *attnum)?
+                }
                 _ => self.system_column(table, row.key(), *attnum)?,
             });
         }
         Ok(())
+    }
+
+    /// The text of a column of a row that a view has, which was read without its document. The table may be
+    /// one of the past, which had none, or not even the column.
+    fn text_column(
+        &self,
+        table: &Table,
+        view: View<'_>,
+        row: RowRef<'_>,
+        attnum: i16,
+    ) -> Result<Datum> {
+        let at = position(system::TEXT_OF - attnum);
+        if table.documents().is_some_and(|documents| documents.column() == at) {
+            let text = table.document_text(view, row).map_err(error)?;
+            return Ok(text.map_or(Datum::Null, Datum::text));
+        }
+        let Some(column) = table.relation().columns.get(at) else { return Ok(Datum::Null) };
+        let value = row.column(at).map_err(error)?;
+        let values = self.values.borrow();
+        let text = types::text::to_string(value, column.ty, column.modifier, &values.context());
+        Ok(text.map_or(Datum::Null, Datum::text))
     }
 
     /// What is known of the newest version of a row.

@@ -397,6 +397,11 @@ impl Scan {
                         1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
                         system::KEY => Datum::bytea(row.key()),
                         system::TABLE => Datum::Oid(table.relation().oid),
+                        ..system::TEXT_OF => {
+                            let txn = stored.txn.borrow();
+                            let view = past.as_ref().map_or_else(|| txn.view(), View::past);
+                            stored.text_column(table, view, row, *attnum)?
+                        }
                         other => match past {
                             None => stored.system_column(table, row.key(), other)?,
                             Some(snapshot) => {

@@ -21,6 +21,7 @@ mod access;
 mod build;
 mod check;
 mod compare;
+mod direct;
 mod edit;
 mod error;
 mod form;
@@ -32,6 +33,7 @@ mod walk;
 mod write;
 
 pub use build::Builder;
+pub use direct::DirectText;
 pub use edit::{NullTreatment, Subscript, assign};
 pub use error::JsonbError;
 pub use form::{Array, BYTES_MAX, Jsonb, JsonbRef, Object, Value};

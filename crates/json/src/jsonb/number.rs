@@ -476,6 +476,16 @@ pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError
     Ok(())
 }
 
+/// True where a canonical text of a number is for certain what `jsonb` makes of it: it keeps all digits
+/// but knows neither exponents nor the sign of zero.
+#[inline]
+pub(super) fn is_as_written(text: &[u8]) -> bool {
+    /// Far below every limit.
+    const BYTES_MAX: usize = 1_000;
+    let is_plain = text.len() <= BYTES_MAX && !text.iter().any(|byte| matches!(byte, b'e' | b'E'));
+    is_plain && (text.first() != Some(&b'-') || text.iter().any(|byte| matches!(byte, b'1'..=b'9')))
+}
+
 /// Mantissa and scale of a number of up to 18 characters without an exponent: nearly all of them.
 #[inline]
 fn read_plain(text: &[u8]) -> Option<(i64, u32)> {

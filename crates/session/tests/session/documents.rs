@@ -185,6 +185,7 @@ impl Twins {
         for version in 3..=last {
             let as_of = format!("% for system_version as of {version}");
             self.compare(&format!("select * from {as_of} order by k"));
+            self.compare(&format!("select k, doc::text from {as_of} order by k"));
             self.compare(&format!("select k from {as_of} where doc ->> 'a' = 's1' order by k"));
         }
         for key in 0..KEYS {
@@ -216,6 +217,7 @@ fn documents_and_rows_are_twins() {
             for _ in 0..25 {
                 twins.transaction();
                 twins.compare("select * from % order by k");
+                twins.compare("select n, doc::text, length(doc::text) from % order by k");
                 twins.compare("select k from % where doc @> '{\"a\": 1}' order by k");
                 match twins.dice.below(12) {
                     0 => twins.reopen(),

@@ -163,8 +163,37 @@ impl RowDocuments {
         tree: impl FnOnce(&str) -> Result<Option<Arc<document::Tree>>>,
     ) -> Result<()> {
         let row = RowView::new(&out[from..], &layout.reprs)?;
+        let Some(tree) = self.tree_of(row, tree)? else { return Ok(()) };
+        let document = Datum::from(tree.jsonb()?);
+        let mut ends = Vec::new();
+        row.places(&out[from..], &mut ends)?;
+        let (start, end) = (from + ends[self.at], from + ends[self.at + 1]);
+        let behind = out.split_off(end);
+        out.truncate(start);
+        types::row::write_value(document.as_ref(), out);
+        out.extend_from_slice(&behind);
+        Ok(())
+    }
+
+    /// The text of the document of a stored row, as a value of its column has it; `None` where there is none.
+    pub(super) fn text(
+        &self,
+        layout: &Layout,
+        row: &[u8],
+        tree: impl FnOnce(&str) -> Result<Option<Arc<document::Tree>>>,
+    ) -> Result<Option<String>> {
+        let tree = self.tree_of(RowView::new(row, &layout.reprs)?, tree)?;
+        Ok(tree.map(|tree| tree.jsonb_text()).transpose()?)
+    }
+
+    /// The document of a stored row, if it has one.
+    fn tree_of(
+        &self,
+        row: RowView<'_>,
+        tree: impl FnOnce(&str) -> Result<Option<Arc<document::Tree>>>,
+    ) -> Result<Option<Arc<document::Tree>>> {
         if row.get(self.at)?.is_none_or(|mark| mark.is_null()) {
-            return Ok(());
+            return Ok(None);
         }
         let mut failed = Ok(());
         let key = self.key_text(|at| match row.get(at) {
@@ -175,16 +204,7 @@ impl RowDocuments {
             }
         });
         failed?;
-        let tree = tree(&key)?.ok_or(Error::Damaged { what: "a row without its document" })?;
-        let document = Datum::from(tree.jsonb()?);
-        let mut ends = Vec::new();
-        row.places(&out[from..], &mut ends)?;
-        let (start, end) = (from + ends[self.at], from + ends[self.at + 1]);
-        let behind = out.split_off(end);
-        out.truncate(start);
-        types::row::write_value(document.as_ref(), out);
-        out.extend_from_slice(&behind);
-        Ok(())
+        tree(&key)?.ok_or(Error::Damaged { what: "a row without its document" }).map(Some)
     }
 
     /// The document as a view sees it.

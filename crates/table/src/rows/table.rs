@@ -198,6 +198,13 @@ impl Table {
         }
     }
 
+    /// The text of the document of a row that a view has, which may have been read without it; `None` where
+    /// the row has none, or the table.
+    pub fn document_text(&self, view: View<'_>, row: RowRef<'_>) -> Result<Option<String>> {
+        let Some(documents) = &self.documents else { return Ok(None) };
+        documents.text(&self.layout, row.bytes(), |key| documents.seen(view, key, true))
+    }
+
     /// The row with this key as it was last committed, or as the transaction itself has made it: what
     /// is to be looked at again where a row that was locked has changed ([`Locked::Changed`]).
     pub fn latest(&self, txn: &Transaction, key: &[u8]) -> Result<Option<Row>> {

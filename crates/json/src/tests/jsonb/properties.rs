@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::super::{Dice, seed};
 use crate::jsonb::pathlang::{Options, Path};
 use crate::jsonb::{self, Jsonb, JsonbError, JsonbRef};
-use crate::{Kind, Step, text, written};
+use crate::{Kind, Limits, Step, parse_slice, text, written};
 
 /// A value as it is written: names may repeat, numbers are texts.
 #[derive(Clone, Debug)]
@@ -276,6 +276,25 @@ proptest! {
 
     /// Texts that are cut or changed are refused by the parser and by the grammar that words the
     /// refusal, or taken by both.
+    /// A text that is written without the value is the value's; only what has never been `jsonb`, or has
+    /// escapes, needs one.
+    #[test]
+    fn direct_texts(model in models(), dice in any::<u64>()) {
+        let direct = |text: &str| {
+            let mut sink = jsonb::DirectText::with_capacity(0);
+            parse_slice(text.as_bytes(), &Limits::default(), &mut sink).ok()?;
+            sink.finish()
+        };
+        let text = written_with(&model, dice);
+        let value = text.parse::<Jsonb>().unwrap().to_string();
+        if let Some(text) = direct(&text) {
+            assert_eq!(text, value);
+        }
+        if !value.contains('\\') {
+            assert_eq!(direct(&value), Some(value));
+        }
+    }
+
     #[test]
     fn refusals_have_words(model in models(), dice in any::<u64>(), at in any::<prop::sample::Index>(), c in "[\\x01-~é]") {
         let text = written_with(&model, dice);

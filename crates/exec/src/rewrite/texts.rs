@@ -1,0 +1,78 @@
+//! Documents of which only the text is wanted are not made values of.
+//!
+//! ```text
+//!   Project [#0, #1::text]                   Project [#0, #1]
+//!     Scan articles [id, doc]         ──>      Scan articles [id, text of doc]
+//! ```
+//!
+//! A table `USING document` writes the text of a document from its nodes, without the `jsonb` in between.
+//! Not for versions, whose rows bring their documents with them.
+
+use sql::plan::{Cast, Expr, ExprKind, Moment, system};
+use types::{Modifier, Type};
+
+use super::expr::columns;
+use crate::plan::{Kind, Node, each_part};
+use crate::tables::Schema;
+
+/// Has scans give texts of documents where that is all that is made of them.
+pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
+    node.inputs(&mut |input| texts(input, schema));
+    let Kind::Project { input, exprs } = &mut node.kind else { return };
+    let Node { kind: Kind::Scan(scan), types } = &mut **input else { return };
+    if scan.computed || !matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_))
+    {
+        return;
+    }
+    // A row that is to be locked may be read again, at another moment.
+    if scan.attnums.contains(&system::KEY) {
+        return;
+    }
+    let Some(documents) = schema.table(scan.relation).and_then(|facts| facts.documents) else {
+        return;
+    };
+    let Some(at) = scan.attnums.iter().position(|attnum| *attnum == documents) else { return };
+    let is_seen = [&scan.condition, &scan.sure].into_iter().flatten().any(|expr| uses(expr, at));
+    if is_seen || !exprs.iter().all(|expr| makes_only_text(expr, at)) {
+        return;
+    }
+    scan.attnums[at] = system::TEXT_OF - documents;
+    types[at] = Type::TEXT;
+    exprs.iter_mut().for_each(|expr| {
+        each_part(expr, &mut |part| {
+            if is_text_of(part, at)
+                && let ExprKind::Cast { expr, .. } = &mut part.kind
+            {
+                let column = Expr { ty: Type::TEXT, modifier: Modifier::NONE, ..(**expr).clone() };
+                *part = column;
+            }
+            true
+        });
+    });
+}
+
+fn uses(expr: &Expr, at: usize) -> bool {
+    let mut found = false;
+    columns(expr, &mut |column| found |= column == at);
+    found
+}
+
+/// True for `column::text`.
+fn is_text_of(expr: &Expr, at: usize) -> bool {
+    let ExprKind::Cast { expr: of, how: Cast::Type { .. } } = &expr.kind else { return false };
+    expr.ty == Type::TEXT
+        && matches!(of.kind, ExprKind::Column { levels_up: 0, index } if index as usize == at)
+}
+
+/// True where an expression does nothing with a column but to make it text.
+fn makes_only_text(expr: &Expr, at: usize) -> bool {
+    let mut is_so = true;
+    each_part(&mut expr.clone(), &mut |part| {
+        if is_text_of(part, at) {
+            return false;
+        }
+        is_so &= !matches!(part.kind, ExprKind::Column { index, .. } if index as usize == at);
+        is_so
+    });
+    is_so
+}
