@@ -10,6 +10,8 @@
 //! `jsonb` writes them. Then the text differs in spaces alone. Where it does not the walk is stopped, and
 //! the way by the value is to be taken.
 
+use std::cmp::Ordering;
+
 use super::number;
 use crate::{Kind, Sink, Stopped};
 
@@ -57,15 +59,25 @@ impl DirectText {
     }
 }
 
+/// True where a canonical text has escapes. It is mostly short, and looked at as a whole.
+#[inline]
+fn has_escapes(text: &[u8]) -> bool {
+    text.iter().fold(false, |found, byte| found | (*byte == b'\\'))
+}
+
 impl Sink for DirectText {
     #[inline]
     fn name(&mut self, text: &[u8]) -> Result<(), Stopped> {
         let Some(open) = self.open.last_mut() else { return Err(Stopped) };
         let (start, end) = open.name;
         let before = &self.out[start..end];
-        let is_next = (before.len(), before) < (text.len(), text) || start == end && self.is_first;
+        let is_next = match before.len().cmp(&text.len()) {
+            Ordering::Less => true,
+            Ordering::Equal => self.is_first || before < text,
+            Ordering::Greater => false,
+        };
         // With escapes the order of the texts is not that of the names.
-        if !is_next || text.contains(&b'\\') {
+        if !is_next || has_escapes(text) {
             return Err(Stopped);
         }
         self.separate();
@@ -84,7 +96,7 @@ impl Sink for DirectText {
         match kind {
             Kind::String => {
                 // A NUL is none of `jsonb`'s, whose way to say so is to be taken.
-                if text.contains(&b'\\') && memchr::memmem::find(text, b"u0000").is_some() {
+                if has_escapes(text) && memchr::memmem::find(text, b"u0000").is_some() {
                     return Err(Stopped);
                 }
                 self.out.push(b'"');

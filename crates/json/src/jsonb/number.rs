@@ -482,8 +482,10 @@ pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError
 pub(super) fn is_as_written(text: &[u8]) -> bool {
     /// Far below every limit.
     const BYTES_MAX: usize = 1_000;
-    let is_plain = text.len() <= BYTES_MAX && !text.iter().any(|byte| matches!(byte, b'e' | b'E'));
-    is_plain && (text.first() != Some(&b'-') || text.iter().any(|byte| matches!(byte, b'1'..=b'9')))
+    let (has_exponent, is_zero) = text.iter().fold((false, true), |(exponent, zero), byte| {
+        (exponent | matches!(byte, b'e' | b'E'), zero & !matches!(byte, b'1'..=b'9'))
+    });
+    text.len() <= BYTES_MAX && !has_exponent && (text.first() != Some(&b'-') || !is_zero)
 }
 
 /// Mantissa and scale of a number of up to 18 characters without an exponent: nearly all of them.
