@@ -35,6 +35,8 @@ pub struct Answer {
     pub rows: usize,
     /// The first value of the first row, as text.
     pub first: Option<String>,
+    /// Bytes of the first values of all rows.
+    pub bytes: u64,
     /// Bytes of `CopyData`.
     pub copied: u64,
 }
@@ -76,6 +78,18 @@ impl Wire {
 
     /// Runs a prepared statement with parameters as text.
     pub fn run(&mut self, name: &str, parameters: &[&str]) -> Result<Answer> {
+        self.run_series(name, &[parameters])
+    }
+
+    /// Runs a prepared statement several times, each for itself, and sends them all before the first answer
+    /// is read. What comes back is told together.
+    pub fn run_series(&mut self, name: &str, series: &[&[&str]]) -> Result<Answer> {
+        series.iter().for_each(|parameters| self.add_run(name, parameters));
+        self.ask_for(series.len())
+    }
+
+    /// Adds a run of a prepared statement to the request.
+    fn add_run(&mut self, name: &str, parameters: &[&str]) {
         self.message(b'B', |wire| {
             wire.text("");
             wire.text(name);
@@ -92,7 +106,6 @@ impl Wire {
             wire.request.extend(0i32.to_be_bytes());
         });
         self.message(b'S', |_| {});
-        self.ask()
     }
 
     /// Copies `data` in by a `COPY ... FROM STDIN`.
@@ -131,6 +144,11 @@ impl Wire {
 
     /// Sends the request and reads up to `ReadyForQuery`.
     fn ask(&mut self) -> Result<Answer> {
+        self.ask_for(1)
+    }
+
+    /// Sends the request and reads up to the last of so many `ReadyForQuery`.
+    fn ask_for(&mut self, mut awaited: usize) -> Result<Answer> {
         self.stream.write_all(&self.request)?;
         self.request.clear();
         self.answer.clear();
@@ -155,6 +173,7 @@ impl Wire {
             match kind {
                 b'D' => {
                     answer.rows += 1;
+                    answer.bytes += first_bytes(body).unwrap_or_default();
                     if answer.rows == 1 {
                         answer.first = first_value(body);
                     }
@@ -162,6 +181,7 @@ impl Wire {
                 b'd' => answer.copied += body.len() as u64,
                 b'E' => failed = Some(error_text(body)),
                 b'R' if body[..4] != [0; 4] => return Err("the server wants a password".into()),
+                b'Z' if awaited > 1 => awaited -= 1,
                 b'Z' => return failed.map_or(Ok(answer), |message| Err(message.into())),
                 _ => {}
             }
@@ -176,6 +196,12 @@ fn message_at(bytes: &[u8], at: usize) -> Option<(u8, std::ops::Range<usize>, us
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
     let end = at + 1 + length;
     (end <= bytes.len()).then_some((head[0], at + 5..end, end))
+}
+
+/// Bytes of the first value of a `DataRow`; none for NULL.
+fn first_bytes(row: &[u8]) -> Option<u64> {
+    let length = i32::from_be_bytes(row.get(2..6)?.try_into().ok()?);
+    u64::try_from(length).ok()
 }
 
 /// The first value of a `DataRow`.

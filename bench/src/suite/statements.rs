@@ -21,6 +21,7 @@ use crate::Result;
 use crate::document::{Numbers, SIZES, Size, generate};
 use crate::ours::Server;
 use crate::peer::postgres::{NAME, Postgres, SCHEMA};
+use crate::peer::wire::Wire;
 use crate::report::{Row, Target, median};
 
 /// Connections that commit at the same time, each to a document of its own.
@@ -32,6 +33,8 @@ const MEASURED: usize = 3;
 /// How often a question about all versions is asked in a row: once alone would measure how fast the two
 /// processes wake up.
 const ASKED: u32 = 10;
+/// So many statements are sent at a time where the client does not wait for each answer.
+const SERIES: usize = 10;
 
 /// The questions about the past, as each side asks them.
 struct Words {
@@ -81,6 +84,7 @@ pub fn rows(context: &Context, postgres: &Postgres) -> Result<Vec<Row>> {
 
 /// One side of the race.
 struct Side {
+    address: SocketAddr,
     client: Client,
     words: &'static Words,
     /// Prepared on first use, so that a timed statement is never parsed again.
@@ -115,7 +119,7 @@ impl Side {
             .dbname("postgres")
             .connect(NoTls)?;
         client.batch_execute("SET search_path = statements")?;
-        Ok(Side { client, words, prepared: HashMap::new() })
+        Ok(Side { address, client, words, prepared: HashMap::new() })
     }
 
     fn all(
@@ -226,6 +230,15 @@ fn one_document(
         row("w2", "W2 a random version by a statement, whole", "us", micros)
             .target("≤ ½ × PostgreSQL", Target::TimesPeer(2.0)),
     );
+    if id == SIZES[0].id {
+        let micros = in_series(context, [&mut ours, &mut theirs], &revisions, lengths.0)?;
+        let what = format!("W2 a random version by a statement, whole, {SERIES} sent at a time");
+        rows.push(
+            row("w2", &what, "us", micros).target("≤ ½ × PostgreSQL", Target::TimesPeer(2.0)),
+        );
+        let row = rows.last_mut().expect("was just pushed");
+        row.id += "-series";
+    }
 
     context.step(format!("W3 and W4 by statement, {label}"));
     let asked = context.count(ASKED, 1);
@@ -260,6 +273,39 @@ fn one_document(
         rows.push(row);
     }
     Ok(())
+}
+
+/// W2 where a client sends several statements before it reads the first answer, as drivers do in pipeline
+/// mode: what the statements cost, beside the [`Side`]s' round trips. Microseconds a statement.
+fn in_series(
+    context: &Context,
+    sides: [&mut Side; 2],
+    revisions: &[usize],
+    bytes: usize,
+) -> Result<[Vec<f64>; 2]> {
+    let mut contenders = Vec::new();
+    for side in sides {
+        let times = format!("SELECT t::text FROM ({}) AS times (t)", side.words.times);
+        let rows = side.client.query(&times, &[])?;
+        let times: Vec<String> = revisions.iter().map(|at| rows[*at].get(0)).collect();
+        let mut wire = Wire::connect(side.address, "postgres")?;
+        wire.simple("SET search_path = statements")?;
+        wire.prepare("whole", side.words.whole)?;
+        contenders.push((wire, times));
+    }
+    let ask = |(wire, times): &mut (Wire, Vec<String>)| {
+        micros_each(times.len() as u32, || {
+            let mut got = 0;
+            for series in times.chunks(SERIES) {
+                let parameters: Vec<[&str; 1]> = series.iter().map(|time| [&**time]).collect();
+                let series: Vec<&[&str]> = parameters.iter().map(|one| &one[..]).collect();
+                got += wire.run_series("whole", &series)?.bytes;
+            }
+            must_equal("bytes of random versions", got, bytes as u64)
+        })
+    };
+    let [mut ours, mut theirs] = <[_; 2]>::try_from(contenders).map_err(|_| "two sides")?;
+    warm_race(context.count(9, 2), [&mut || ask(&mut ours), &mut || ask(&mut theirs)])
 }
 
 /// W1 on many connections, each with a document of its own.

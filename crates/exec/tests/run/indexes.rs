@@ -4,10 +4,13 @@
 //! gives the same rows of both, now and at commits of the past. `ANYWHEN_SEED=<seed>` plays one run
 //! again.
 
-use types::Datum;
+use store::Op;
+use table::rows::Cursor;
+use txn::{CommitMeta, Isolation, KeyRange};
+use types::{Datum, SqlState};
 
 use crate::session::Session;
-use crate::world::World;
+use crate::world::{View, World};
 
 pub struct Random(u64);
 
@@ -249,4 +252,41 @@ fn what_most_rows_have_is_read_as_it_lies() {
     ] {
         assert_eq!(session.run(query, &[]).expect("it runs"), [wanted], "{query}");
     }
+}
+
+/// A row that an index leads to and that is not there is damage, however it was looked for; a look-up once
+/// said that there is no such row.
+#[test]
+fn an_entry_that_leads_nowhere_is_damage() {
+    let world = World::new();
+    let mut session = Session::new(&world);
+    for statement in [
+        "create table t (id int primary key, name text)",
+        "create unique index t_name on t (name)",
+        "insert into t values (1, 'ada')",
+    ] {
+        session.run(statement, &[]).expect("it runs");
+    }
+    let version = session.run("select max(_version) from t", &[]).expect("it runs").remove(0);
+    let view = View::new(&world);
+    let oid = view.find("t").expect("it is there").oid;
+    let table = world.handles.table(&view.catalog, oid).expect("it is a table");
+    let mut txn = world.engine.begin(Isolation::ReadCommitted);
+    let mut rows = table::rows::Batch::new();
+    Cursor::over(&table, KeyRange::ALL, false).fill(txn.view(), &mut rows, 1).expect("it is read");
+    txn.write(table.storage(), rows.row(0).key().to_vec(), Op::Delete).expect("it is written");
+    let damaged = txn.commit(CommitMeta::default()).expect("it is committed").csn.0;
+    for query in ["select * from t where name = 'ada'", "select * from t where name >= 'ada'"] {
+        for moment in [String::new(), format!("t for system_version as of {damaged}")] {
+            let query = if moment.is_empty() {
+                query.into()
+            } else {
+                query.replace("t where", &format!("{moment} where"))
+            };
+            let error = session.run(&query, &[]).expect_err(&query);
+            assert_eq!(error.state(), SqlState::DATA_CORRUPTED, "{query}: {error:?}");
+        }
+    }
+    let before = format!("select id from t for system_version as of {version} where name = 'ada'");
+    assert_eq!(session.run(&before, &[]).expect("it runs"), ["1"]);
 }
