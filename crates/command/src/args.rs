@@ -182,7 +182,7 @@ Examples:
   psql -h 127.0.0.1 -p 5433 -U postgres
   anywhen serve --pg-listen 0.0.0.0:5432 --tls-certificate server.crt --tls-key server.key
   anywhen serve --config /etc/anywhen.toml --check        looks, and does not serve")]
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Tokens with which clients of the HTTP server say who they are
     #[command(after_help = "\
 Tokens are kept as hashes in a file beside the data, which backups do not have; a server that runs
