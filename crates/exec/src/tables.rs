@@ -101,6 +101,9 @@ pub enum Moment {
     Ever,
 }
 
+/// Keys between two bounds, in key form.
+pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 /// The rows that a scan wants.
 #[derive(Debug)]
 pub struct Reach<'a> {
@@ -114,10 +117,9 @@ pub struct Reach<'a> {
     pub moment: Moment,
     /// In the order of which index; none for the order of the table's own key.
     pub index: Option<Oid>,
-    /// The keys between these, in key form.
-    pub lower: Bound<Vec<u8>>,
-    /// The end of the range.
-    pub upper: Bound<Vec<u8>>,
+    /// The keys in these ranges, in key form: one at least, and more than one only where the past is asked
+    /// for by an index.
+    pub ranges: Vec<Range>,
     /// Where the index is one of items, what its rows must have: at least the rows that have all of it
     /// come, in any order.
     pub asked: Vec<Asked>,

@@ -241,6 +241,13 @@ impl Store {
         Keys::new(self.shared.clone(), table, key::range(table, lower, upper), reverse)
     }
 
+    /// The keys of a table that may have had more than one version, deletions included, in order: all that
+    /// have, and some that have not. Costs what was changed, not what there is.
+    pub fn changed_keys(&self, table: TableId) -> Keys {
+        let range = key::range(table, Bound::Unbounded, Bound::Unbounded);
+        Keys::changed(self.shared.clone(), table, range)
+    }
+
     /// The table of a number, as the caller's `resolve` tells.
     pub fn table(&self, table: TableId) -> Arc<dyn Table> {
         (self.shared.resolve)(table)

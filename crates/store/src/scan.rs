@@ -464,6 +464,14 @@ impl Keys {
         Keys(scan)
     }
 
+    /// Only of those that were changed since they were first written, as far as that is seen without a
+    /// look at them: what is superseded lies in a history run, or what supersedes it in a memtable.
+    pub(crate) fn changed(shared: Arc<Shared>, table: TableId, range: Range) -> Keys {
+        let mut keys = Keys::new(shared, table, range, false);
+        keys.0.sources.retain(|source| !matches!(source, Source::Current(_)));
+        keys
+    }
+
     /// True where nobody knows a key of the range, not even one whose every version is erased: the bytes of
     /// such a key lie in the files until they are scrubbed.
     pub(crate) fn finds_nothing(mut self) -> Result<bool, StoreError> {

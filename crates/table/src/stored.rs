@@ -106,6 +106,17 @@ const DOCUMENTS: TableId = TableId(0x2000_0000);
 /// The largest number of a table with documents: that of the catalog and so much.
 pub(crate) const TWINS_MAX: u32 = CATALOG.0 - DOCUMENTS.0;
 
+/// Where entries lie of versions that were over when an index was made: as far above [`BEFORE`] as those of
+/// the index above [`CATALOG`]. They are kept and given up with the index.
+const BEFORE: TableId = TableId(0x1000_0000);
+
+/// Where entries lie of versions that were over when the index was made whose entries lie there; `None`
+/// where there is no number left for that.
+pub(crate) fn before_of(index: TableId) -> Option<TableId> {
+    let number = index.0.checked_sub(CATALOG.0)? + BEFORE.0;
+    (number < DOCUMENTS.0).then_some(TableId(number))
+}
+
 /// Where the documents lie of the table whose rows lie there.
 pub(crate) fn twin_of(rows: TableId) -> TableId {
     TableId(rows.0 - CATALOG.0 + DOCUMENTS.0)
@@ -190,6 +201,7 @@ impl Tables {
                 let rows = rows(TableId(table.0 - DOCUMENTS.0 + CATALOG.0));
                 Some(Arc::new(StoredDocuments(rows)))
             }
+            _ if table >= BEFORE => Some(rows(TableId(table.0 - BEFORE.0 + CATALOG.0))),
             _ => None,
         }
     }

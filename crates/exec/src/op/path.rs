@@ -16,9 +16,7 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, KeyOrder, Oid, Repr, Result, key};
 
 use crate::ctx::Env;
-use crate::tables::{Ask, Asked};
-
-pub(crate) type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+use crate::tables::{Ask, Asked, Range};
 
 /// What a column of the key is equal to.
 pub(crate) enum Equal {

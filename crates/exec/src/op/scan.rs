@@ -6,16 +6,15 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::ops::Bound;
 
 use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Error, Oid, Result, SqlState, key};
 
-use super::path::{Path, Range};
+use super::path::Path;
 use super::probe::Report;
 use super::{Operator, Row, count_given};
 use crate::ctx::{Env, Shared, TICKS_MAX};
-use crate::tables::{Asked, Moment, Reach, Scanning};
+use crate::tables::{Asked, Moment, Range, Reach, Scanning};
 
 /// Which states are read, ready to be computed.
 pub(crate) enum When {
@@ -134,30 +133,30 @@ impl Scan {
         Ok(())
     }
 
-    /// Opens the next range; false where all have been read.
+    /// Opens the next range, or all at once where a row may have versions in several; false where all have
+    /// been read.
     fn open_next(&mut self, env: &Env<'_>) -> Result<bool> {
         if self.ranges.is_none() {
             self.choose(env)?;
         }
-        let next = self.ranges.as_mut().and_then(VecDeque::pop_front);
-        self.open = next.map(|(lower, upper)| self.start(env, lower, upper)).transpose()?;
+        let is_now = matches!(self.when, When::Now);
+        let at_once = if is_now || self.chosen().index.is_none() { 1 } else { usize::MAX };
+        let next: Vec<Range> = match &mut self.ranges {
+            Some(ranges) => ranges.drain(..at_once.min(ranges.len())).collect(),
+            None => Vec::new(),
+        };
+        self.open = if next.is_empty() { None } else { Some(self.start(env, next)?) };
         Ok(self.open.is_some())
     }
 
-    fn start(
-        &self,
-        env: &Env<'_>,
-        lower: Bound<Vec<u8>>,
-        upper: Bound<Vec<u8>>,
-    ) -> Result<Scanning> {
+    fn start(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Scanning> {
         env.ctx.tables.scan(Reach {
             relation: self.relation,
             is_computed: self.is_computed,
             attnums: &self.attnums,
             moment: moment(env, &self.when)?,
             index: self.chosen().index,
-            lower,
-            upper,
+            ranges,
             asked: self.asked.clone(),
             is_backward: self.chosen().is_backward,
             is_single: self.chosen().is_single,

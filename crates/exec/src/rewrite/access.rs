@@ -15,9 +15,9 @@
 //! Where it depends on the value of a parameter whether an index has the rows, the path by it is a
 //! *chance*: taken or left when the scan starts. No condition is left out then, and no order expected.
 //!
-//! The past is narrowed down too, as far as the table had the same keys then. Whether it had is known
-//! when the scan starts, and where it had not, all rows are read; so conditions on the past are always
-//! tested, and no order is expected of it.
+//! The past is narrowed down too, as far as the table had the same keys then, or has an index that knows
+//! what was before it. Whether that is so is known when the scan starts, and where it is not, all rows are
+//! read; so conditions on the past are always tested, and no order is expected of it.
 
 use sql::plan::{Expr, ExprKind, Moment};
 use types::{Datum, Repr, Type, TypeSource};
@@ -169,12 +169,9 @@ impl Match {
 
 impl Match {
     /// Whether the versions between two moments can be found by a key: by the row's own, which no version
-    /// changes, or by one range of an index that has them all. By several ranges a row whose versions are
-    /// in more than one of them would be found again and again.
+    /// changes, or by an index that has them all.
     fn finds_versions(&self, key: &KeyFacts, scan: &Scan) -> bool {
-        let is_one_range = !self.path.equal.iter().any(|equal| matches!(equal, Equal::AnyOf(_)));
-        let is_all = key.is_whole && key.predicate.is_none() && key.classes.is_none();
-        key.index.is_none() || is_one_range && is_all && !matches!(scan.moment, Moment::Ever)
+        key.index.is_none() || key.is_whole && !matches!(scan.moment, Moment::Ever)
     }
 }
 

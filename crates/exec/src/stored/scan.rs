@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sql::plan::system;
 use store::Csn;
-use table::index::{Index, Query};
+use table::index::{Index, Query, RowKeys};
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, Error, Result, SqlState};
@@ -70,6 +70,57 @@ enum Source {
     Versions { eras: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
 }
 
+/// By what rows are wanted.
+struct By<'a> {
+    index: Option<types::Oid>,
+    ranges: Vec<KeyRange>,
+    /// There is one range, in which at most one row is at a moment.
+    is_single: bool,
+    /// Where the index is one of items, what rows must have.
+    asked: &'a [Asked],
+}
+
+impl By<'_> {
+    /// The rows of which some version may be wanted, by what an index of the table knows of all that ever
+    /// was; none where no index tells.
+    fn rows_ever(
+        &self,
+        stored: &Stored<'_>,
+        table: &Arc<Table>,
+        now: &Snapshot,
+    ) -> Result<Option<RowKeys>> {
+        let Some(index) = index_of(table, self.index).filter(|index| index.is_whole()) else {
+            return Ok(None);
+        };
+        // What the transaction itself has made is not told by commits yet.
+        let catalog = stored.cache.at(now).map_err(error)?;
+        let then = catalog.relation(index.relation().oid).and_then(|known| known.storage());
+        if then != index.storage() {
+            return Ok(None);
+        }
+        if self.asked.is_empty() {
+            return index.rows_ever(now, &self.ranges).map(Some).map_err(error);
+        }
+        let query = query(index, self.asked)?;
+        if query.is_all() {
+            return Ok(None);
+        }
+        index.rows_ever_with(now, &query).map(Some).map_err(error)
+    }
+}
+
+/// What rows must have of which all that is asked is true.
+fn query(index: &Index, asked: &[Asked]) -> Result<Query> {
+    let mut queries = Vec::with_capacity(asked.len());
+    for asked in asked {
+        // What no row can have.
+        let nothing = Query::Any(Vec::new());
+        let query = index.query(asked.part, asked.ask, &asked.value).map_err(error)?;
+        queries.push(query.unwrap_or(nothing));
+    }
+    Ok(Query::All(queries))
+}
+
 /// A walk over the versions of an era.
 struct Walk {
     era: Era,
@@ -93,11 +144,20 @@ pub(super) struct Scan {
     source: Source,
     /// Only versions that began and ended within these commits.
     within: Option<(Csn, Csn)>,
+    /// What comes after it.
+    then: VecDeque<Scan>,
 }
 
 impl Scan {
     pub(super) fn start(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
-        let range = KeyRange { lower: reach.lower, upper: reach.upper };
+        let ranges = reach.ranges.into_iter().map(|(lower, upper)| KeyRange { lower, upper });
+        let by = By {
+            index: reach.index,
+            ranges: ranges.collect(),
+            is_single: reach.is_single,
+            asked: &reach.asked,
+        };
+        let range = by.ranges.first().cloned().unwrap_or(KeyRange::ALL);
         let table = stored.table(reach.relation)?;
         let before = |time: types::time::TimestampTz| {
             stored.csn_at(types::time::TimestampTz(time.0.saturating_sub(1)))
@@ -119,13 +179,7 @@ impl Scan {
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
-                return Self::past(
-                    stored,
-                    reach.attnums,
-                    &table,
-                    (reach.index, range, reach.is_single, &reach.asked),
-                    csn,
-                );
+                return Self::past(stored, reach.attnums, &table, by, csn);
             }
             Moment::AtVersion(version) => {
                 let csn = Csn(u64::try_from(version).unwrap_or_default());
@@ -135,13 +189,7 @@ impl Scan {
                         format!("there is no version {version}; the newest is {}", newest.0),
                     ));
                 }
-                return Self::past(
-                    stored,
-                    reach.attnums,
-                    &table,
-                    (reach.index, range, reach.is_single, &reach.asked),
-                    csn,
-                );
+                return Self::past(stored, reach.attnums, &table, by, csn);
             }
             Moment::FromTo(from, to) if from >= to => (Csn(1), Csn(0)),
             Moment::FromTo(from, to) => (stored.csn_at(from)?, before(to)?),
@@ -155,7 +203,6 @@ impl Scan {
             Moment::All | Moment::Ever => (Csn(0), newest),
         };
         let now = now();
-        let index = index_of(&table, reach.index);
         // What begins or ends later changes the answer.
         if to >= newest {
             let range = if reach.index.is_some() { KeyRange::ALL } else { range.clone() };
@@ -169,12 +216,16 @@ impl Scan {
         let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
         let walk = |era: Era| {
             let is_same = era.ended.is_none() || has_key(&era.table, &table, None);
-            let cursor = match (reach.index, index) {
-                (None, _) if is_same => PastCursor::over(&era.table, range.clone()),
-                (Some(_), Some(index)) if era.ended.is_none() && index.is_whole() => {
-                    PastCursor::by_index(&table, index, range.clone(), &now).map_err(error)?
+            let found = match era.ended {
+                None => by.rows_ever(stored, &table, &now)?,
+                Some(_) => None,
+            };
+            let cursor = match found {
+                Some(found) => PastCursor::of_rows(&era.table, found),
+                None if by.index.is_none() && is_same => {
+                    PastCursor::over(&era.table, range.clone())
                 }
-                _ => PastCursor::over(&era.table, KeyRange::ALL),
+                None => PastCursor::over(&era.table, KeyRange::ALL),
             };
             let cursor = match reads_documents(&era.table, reach.attnums) {
                 true => cursor,
@@ -184,16 +235,23 @@ impl Scan {
         };
         let eras = eras.into_iter().map(walk).collect::<Result<_>>()?;
         let source = Source::Versions { eras, now, from, to, own };
-        Ok(Self { attnums: reach.attnums.to_vec(), plain: None, table, source, within })
+        Ok(Self {
+            attnums: reach.attnums.to_vec(),
+            plain: None,
+            table,
+            source,
+            within,
+            then: VecDeque::new(),
+        })
     }
 
-    /// The rows as they were after a commit, by the catalog of then: those of the range, if the table
-    /// had the same key, else all.
+    /// The rows as they were after a commit, by the catalog of then: those of the ranges, if the table had
+    /// the same key or its index of now knows what was, else all.
     fn past(
         stored: &Stored<'_>,
         attnums: &[i16],
         now: &Arc<Table>,
-        (index, range, is_single, asked): (Option<types::Oid>, KeyRange, bool, &[Asked]),
+        by: By<'_>,
         csn: Csn,
     ) -> Result<Self> {
         let engine = Arc::clone(stored.txn.borrow().engine());
@@ -210,22 +268,39 @@ impl Scan {
             let message = format!("relation \"{name}\" did not exist at that time");
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
         };
-        let (index, range) = match has_key(&table, now, index) {
-            true if !asked.is_empty() => {
-                let asked = (index, asked);
-                return Self::with_items(stored, table, attnums, asked, Some(snapshot));
-            }
-            true => (index, range),
-            false => (None, KeyRange::ALL),
-        };
+        let index = by.index;
+        if !has_key(&table, now, index) {
+            let is_there = table.storage() == now.storage();
+            let latest = stored.txn.borrow().snapshot().clone();
+            let found = if is_there { by.rows_ever(stored, now, &latest)? } else { None };
+            let most = Self::rows_worth(stored, now);
+            let scan = Self::over(table, attnums, None, KeyRange::ALL, false, Some(snapshot));
+            return Ok(match found.filter(|found| found.len() as u64 <= most) {
+                Some(found) => scan.of_rows(found.into_iter().collect()),
+                None => scan,
+            });
+        }
+        if !by.asked.is_empty() {
+            return Self::with_items(stored, table, attnums, (index, by.asked), Some(snapshot));
+        }
         // Entries may have stood beside each other then.
-        let is_single = is_single && index_of(&table, index).is_none_or(Index::is_arbiter);
-        let key = match &range.lower {
-            Bound::Included(key) if is_single => Some(key.clone()),
-            _ => None,
-        };
-        let mut scan = Self::over(table, attnums, index, range, false, Some(snapshot));
-        key.map_or(Ok(()), |key| scan.look_up(index, &key))?;
+        let is_single = by.is_single && index_of(&table, index).is_none_or(Index::is_arbiter);
+        let mut scans = VecDeque::with_capacity(by.ranges.len());
+        for range in by.ranges {
+            let key = match &range.lower {
+                Bound::Included(key) if is_single => Some(key.clone()),
+                _ => None,
+            };
+            let past = Some(snapshot.clone());
+            let mut scan = Self::over(Arc::clone(&table), attnums, index, range, false, past);
+            key.map_or(Ok(()), |key| scan.look_up(index, &key))?;
+            scans.push_back(scan);
+        }
+        let first = scans.pop_front();
+        let all = KeyRange::ALL;
+        let mut scan =
+            first.unwrap_or_else(|| Self::over(table, attnums, None, all, false, Some(snapshot)));
+        scan.then = scans;
         Ok(scan)
     }
 
@@ -242,14 +317,7 @@ impl Scan {
         let Some(index) = index else {
             return Ok(Self::over(table, attnums, None, all, false, past));
         };
-        let mut queries = Vec::with_capacity(asked.len());
-        for asked in asked {
-            // What no row can have.
-            let nothing = Query::Any(Vec::new());
-            let query = index.query(asked.part, asked.ask, &asked.value).map_err(error)?;
-            queries.push(query.unwrap_or(nothing));
-        }
-        let query = Query::All(queries);
+        let query = query(index, asked)?;
         if query.is_all() {
             return Ok(Self::over(table, attnums, None, all, false, past));
         }
@@ -261,15 +329,17 @@ impl Scan {
         let keys = index.rows_with(&table, view, &query).map_err(error)?;
         drop(txn);
         let is_much = keys.len() as u64 > Self::rows_worth(stored, &table);
-        let mut scan = Self::over(table, attnums, None, all, false, past);
-        if is_much {
-            return Ok(scan);
-        }
-        if let Source::Rows { cursor, keys: wanted, .. } = &mut scan.source {
+        let scan = Self::over(table, attnums, None, all, false, past);
+        Ok(if is_much { scan } else { scan.of_rows(keys) })
+    }
+
+    /// The same of these rows alone, which are looked up.
+    fn of_rows(mut self, rows: Vec<Vec<u8>>) -> Self {
+        if let Source::Rows { cursor, keys, .. } = &mut self.source {
             *cursor = None;
-            *wanted = keys.into_iter();
+            *keys = rows.into_iter();
         }
-        Ok(scan)
+        self
     }
 
     /// How many rows can be looked up one by one in the time in which all are read.
@@ -333,12 +403,20 @@ impl Scan {
         let cursor = Some(cursor);
         let keys = Vec::new().into_iter();
         let source = Source::Rows { cursor, keys, past, batch, at, rows_next };
-        Self { attnums: attnums.to_vec(), plain, table, source, within: None }
+        Self {
+            attnums: attnums.to_vec(),
+            plain,
+            table,
+            source,
+            within: None,
+            then: VecDeque::new(),
+        }
     }
 
     /// Counts the next rows, up to about so many; 0 at the end.
     pub(super) fn count(&mut self, stored: &Stored<'_>, most: u64) -> Result<u64> {
-        if let Source::Rows { cursor: Some(cursor), past, batch, at, .. } = &mut self.source
+        if self.then.is_empty()
+            && let Source::Rows { cursor: Some(cursor), past, batch, at, .. } = &mut self.source
             && *at == batch.len()
         {
             let txn = stored.txn.borrow();
@@ -353,7 +431,15 @@ impl Scan {
 
     /// Puts the next row into `out`. The tables are those that the scan was started with.
     pub(super) fn next(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
-        let Self { table, attnums, plain, source, within } = self;
+        while !self.next_of_first(stored, out)? {
+            let Some(next) = self.then.pop_front() else { return Ok(false) };
+            *self = Self { then: std::mem::take(&mut self.then), ..next };
+        }
+        Ok(true)
+    }
+
+    fn next_of_first(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
+        let Self { table, attnums, plain, source, within, then: _ } = self;
         match source {
             Source::Rows { cursor, keys, past, batch, at, rows_next } => {
                 if *at == batch.len() {

@@ -70,7 +70,10 @@ impl Maker<'_, '_> {
         self.checks.set_catalog(catalog);
         let mut change =
             Change { txn: self.ddl.transaction(), values: &mut values, checks: self.checks };
-        Ok(table.build_index(&mut change, at)?)
+        if !table.build_index(&mut change, at)? {
+            self.ddl.leave_past(index)?;
+        }
+        Ok(())
     }
 
     /// Checks that no row has NULL in a column.

@@ -5,6 +5,7 @@
 //!   partition   rows where P + rows where NOT P + rows where P IS NULL  =  all rows       TLP
 //!   no help     count(*) WHERE P                                       =  sum over P of all rows   NoREC
 //!   indexes     the same question of a table without and with them
+//!   past        the same of versions and moments, where some indexes were made later
 //!   now         FROM t                             =  FROM t FOR SYSTEM_VERSION AS OF the newest
 //! ```
 //!
@@ -26,8 +27,22 @@ use crate::generate::{condition, row};
 struct Asking {
     session: Session,
     queries: u64,
+    /// The first commit after which both tables were there.
+    first: u64,
     seed: u64,
 }
+
+/// Indexes that are made of what is there by then.
+const LATER: &[&str] = &[
+    "INDEX later_$ ON keyed (b)",
+    "INDEX later_$ ON keyed (d DESC, a)",
+    "INDEX later_$ ON keyed ((a + b), c)",
+    "INDEX later_$ ON keyed (c) WHERE a > 1",
+    "INDEX later_$ ON keyed ((j ->> 'k'))",
+    "INDEX later_$ ON keyed USING gin (j jsonb_path_ops)",
+    "UNIQUE INDEX later_$ ON keyed (a, id)",
+    "UNIQUE INDEX later_$ ON keyed (b, id) NULLS NOT DISTINCT",
+];
 
 impl Asking {
     /// The rows in order; none where the question cannot be answered (a division by zero, say), which
@@ -87,6 +102,36 @@ impl Asking {
         );
     }
 
+    /// The number of the newest commit.
+    fn newest(&mut self) -> u64 {
+        let rows = self.rows("SELECT max(version) FROM commits").expect("there are commits");
+        rows[0].parse().expect("a number")
+    }
+
+    /// Asks for all versions, and for rows as they were.
+    fn ask_the_past(&mut self, random: &SimRandom) {
+        let p = condition(random, 2);
+        let list = "id, a, b, c, d, e, j, f";
+        let then = self.first + random.below(self.newest() + 1 - self.first);
+        for moment in ["SYSTEM_TIME ALL", &format!("SYSTEM_VERSION AS OF {then}")] {
+            let question = format!("SELECT {list} FROM $ FOR {moment} x WHERE {p}");
+            self.same(&question.replace('$', "plain"), &question.replace('$', "keyed"));
+        }
+    }
+
+    /// Makes an index of what is in memory or in files, or drops one that was made.
+    fn index(&mut self, random: &SimRandom) {
+        if random.below(2) == 0 {
+            self.rows("CHECKPOINT");
+        }
+        let number = random.below(LATER.len() as u64);
+        self.rows(&format!("DROP INDEX IF EXISTS later_{number}"));
+        if random.below(3) > 0 {
+            let index = LATER[number as usize].replace('$', &number.to_string());
+            self.rows(&format!("CREATE {index}"));
+        }
+    }
+
     /// Changes rows of both tables, in the same way.
     fn change(&mut self, random: &SimRandom) {
         let p = condition(random, 1);
@@ -112,9 +157,14 @@ fn answers_agree() {
         let random = SimRandom::new(seed);
         let instance = world(&random);
         watched(&instance, || {
-            let mut asking = Asking { session: connect(&instance), queries: 0, seed };
+            let mut asking = Asking { session: connect(&instance), queries: 0, first: 0, seed };
+            asking.first = asking.newest();
             for round in 0..100 {
                 asking.agree(&random);
+                asking.ask_the_past(&random);
+                if round % 10 == 4 {
+                    asking.index(&random);
+                }
                 if round % 10 == 9 {
                     asking.change(&random);
                     asking.same("SELECT * FROM plain", "SELECT * FROM keyed");

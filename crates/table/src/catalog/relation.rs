@@ -197,8 +197,8 @@ pub struct Index {
     pub is_immediate: bool,
     /// False while it is being built: it is written to, and not read.
     pub is_valid: bool,
-    /// True where every version that the table's rows ever had has its entry: it was made before there
-    /// were any.
+    /// True where every version that the table's rows ever had has its entry, those that were over when it
+    /// was made included.
     pub is_whole: bool,
     /// The constraint that it stands for.
     pub constraint: Option<Oid>,

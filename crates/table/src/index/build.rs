@@ -6,14 +6,14 @@
 //!                                          └─────many─> store::Sorter, a load of the transaction
 //! ```
 //!
-//! The entries become part of the commit that makes the index. Of a large table they go to the store's
+//! The entries become part of the commit that makes the index, and so do those of the past ([`before`]). Of a large table they go to the store's
 //! files, in bounded memory, and the log only names them. Keys that must be unique are seen to where the
 //! entries lie sorted: equal ones are neighbours.
 
 use std::sync::Arc;
 
-use store::{Op, Sorted, Sorter, Twice};
-use txn::View;
+use store::{Op, Sorted, Sorter, Store, TableId, Twice};
+use txn::{Transaction, View};
 use types::{Datum, Object, SqlState};
 
 use super::{Entry, Index, Kind};
@@ -26,55 +26,35 @@ const ROWS_AT_ONCE: usize = 1_000;
 
 impl Table {
     /// Fills the index at a position of [`Table::indexes`], which has no entries. The caller keeps
-    /// others from writing to the table, and sees all that is committed.
+    /// others from writing to the table, and sees all that is committed. False where the index has no
+    /// entries of the past, because its expressions cannot be computed of all that there was.
     ///
     /// # Errors
     /// 23505 where two rows have equal keys.
-    pub fn build_index(self: &Arc<Self>, change: &mut Change<'_>, at: usize) -> Result<()> {
+    pub fn build_index(self: &Arc<Self>, change: &mut Change<'_>, at: usize) -> Result<bool> {
         let index = &self.indexes()[at];
-        let Some(storage) = index.storage() else { return Ok(()) };
+        let Some(storage) = index.storage() else { return Ok(true) };
         let engine = Arc::clone(change.txn.engine());
-        let can_load = !index.is_checked_late()
-            && !change.txn.touches(storage)
-            && engine.store().is_fresh(storage)?;
         let latest = change.txn.latest();
         let view = View::of(change.txn, &latest);
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut sorter = Sorter::new(storage);
-        let mut is_loaded = false;
+        let mut filling = Filling::new(change.txn, storage)?;
+        filling.can_load &= !index.is_checked_late();
         let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
         let mut batch = Batch::new();
         while !cursor.is_at_end() {
             batch.clear();
             cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter() {
-                entries.extend(index.entries(&row.to_datums()?, row.key(), change.values)?);
-            }
-            is_loaded |= can_load && entries.len() > WRITTEN_MAX;
-            if is_loaded {
-                for Entry { key, value, .. } in entries.drain(..) {
-                    sorter.put(engine.store(), &key, |out| out.extend_from_slice(&value))?;
-                }
+                let entries = index.entries(&row.to_datums()?, row.key(), change.values)?;
+                filling.add(engine.store(), entries)?;
             }
         }
-        if is_loaded {
-            return match sorter.finish(engine.store())? {
-                Sorted::Loaded(loaded) => Ok(change.txn.attach(loaded)?),
-                Sorted::Twice(Twice { key, value }) => {
-                    let row = Entry::row_key(&key, &value)?;
-                    Err(self.not_unique(view, index, row, change.values))
-                }
-            };
-        }
-        entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-        if let Some(twice) = first_twice(index, &entries) {
+        if let Some(twice) = filling.finish(change.txn, |entries| first_twice(index, entries))? {
+            let view = View::of(change.txn, &latest);
             let row = Entry::row_key(&twice.key, &twice.value)?;
             return Err(self.not_unique(view, index, row, change.values));
         }
-        for entry in entries {
-            change.txn.write(storage, entry.key, Op::Put(entry.value))?;
-        }
-        Ok(())
+        self.build_before(change, index)
     }
 
     /// 23505 of an index that cannot be made: the row at `key` is one of two with equal keys.
@@ -102,8 +82,63 @@ impl Table {
     }
 }
 
+/// Entries on their way into a table of the store that has none.
+pub(super) struct Filling {
+    storage: TableId,
+    can_load: bool,
+    entries: Vec<Entry>,
+    sorter: Sorter,
+    is_loaded: bool,
+}
+
+impl Filling {
+    pub(super) fn new(txn: &Transaction, storage: TableId) -> Result<Filling> {
+        let can_load = !txn.touches(storage) && txn.engine().store().is_fresh(storage)?;
+        let (entries, sorter) = (Vec::new(), Sorter::new(storage));
+        Ok(Filling { storage, can_load, entries, sorter, is_loaded: false })
+    }
+
+    pub(super) fn add(
+        &mut self,
+        store: &Store,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<()> {
+        self.entries.extend(entries);
+        self.is_loaded |= self.can_load && self.entries.len() > WRITTEN_MAX;
+        if self.is_loaded {
+            for Entry { key, value, .. } in self.entries.drain(..) {
+                self.sorter.put(store, &key, |out| out.extend_from_slice(&value))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the entries part of the transaction, unless two of them must not be there together: then
+    /// gives one of these. `twice` finds such among few, which are sorted; of many they have equal keys.
+    pub(super) fn finish(
+        mut self,
+        txn: &mut Transaction,
+        twice: impl Fn(&[Entry]) -> Option<Twice>,
+    ) -> Result<Option<Twice>> {
+        if self.is_loaded {
+            return match self.sorter.finish(txn.engine().store())? {
+                Sorted::Loaded(loaded) => Ok(txn.attach(loaded).map(|()| None)?),
+                Sorted::Twice(twice) => Ok(Some(twice)),
+            };
+        }
+        self.entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        if let Some(twice) = twice(&self.entries) {
+            return Ok(Some(twice));
+        }
+        for entry in self.entries {
+            txn.write(self.storage, entry.key, Op::Put(entry.value))?;
+        }
+        Ok(None)
+    }
+}
+
 /// The first of two neighbours that must not be equal.
-fn first_twice<'e>(index: &Index, entries: &'e [Entry]) -> Option<&'e Entry> {
+fn first_twice(index: &Index, entries: &[Entry]) -> Option<Twice> {
     let is_twice = |pair: &&[Entry]| match index.kind {
         Kind::Unique { .. } => pair[0].is_exclusive && pair[0].key == pair[1].key,
         Kind::Deferrable { .. } => {
@@ -112,5 +147,6 @@ fn first_twice<'e>(index: &Index, entries: &'e [Entry]) -> Option<&'e Entry> {
         }
         Kind::Plain | Kind::Gin(_) => false,
     };
-    entries.windows(2).find(is_twice).map(|pair| &pair[0])
+    let [Entry { key, value, .. }, _] = entries.windows(2).find(is_twice)? else { return None };
+    Some(Twice { key: key.clone(), value: value.clone() })
 }

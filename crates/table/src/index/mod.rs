@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Entries are versions under the same commits as their rows: a look into the past finds the entries
-//! of then, at the price of a look at the present.
+//! of then, at the price of a look at the present. What was over before an index was made has entries of
+//! another kind ([`before`]).
 //!
 //! That keys are unique is seen to by the key itself. Whoever writes or ends an entry of a unique index
 //! holds a lock on its key till the commit; whoever comes second waits for the outcome, and then finds
@@ -20,6 +21,7 @@
 //!
 //! The index of the primary key by which rows are keyed has no table of its own: it is the rows.
 
+mod before;
 mod build;
 mod gin;
 mod search;
@@ -30,6 +32,8 @@ use std::sync::Arc;
 use store::TableId;
 use types::{Datum, DatumRef, KeyOrder, key, row, text};
 
+pub use before::RowKeys;
+pub(crate) use before::{forget_before, is_of_data};
 pub use gin::GinClass;
 pub use search::{Ask, Query};
 pub use shape::KeyShape;
@@ -85,6 +89,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// The key of what is said, where it is said of a version that was over before the index was made.
+    pub(crate) fn key_before(&self, row_key: &[u8]) -> Vec<u8> {
+        let rest = if self.is_exclusive { row_key } else { &[] };
+        [&self.key[..], rest].concat()
+    }
+
     /// The key of the row that an entry leads to.
     pub(crate) fn row_key<'a>(key: &'a [u8], mut value: &'a [u8]) -> Result<&'a [u8]> {
         let damaged = || Error::Damaged { what: "an index entry" };

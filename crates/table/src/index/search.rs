@@ -77,6 +77,39 @@ impl Query {
             Query::Any(list) => list.iter().any(Query::is_all),
         }
     }
+
+    /// The keys of the rows that fit, in order, where `of_item` tells those of the rows with an item.
+    pub(super) fn rows(
+        &self,
+        of_item: &impl Fn(&[u8]) -> Result<Vec<Vec<u8>>>,
+    ) -> Result<Vec<Vec<u8>>> {
+        match self {
+            Query::Item(item) => of_item(item),
+            Query::Any(list) => {
+                let mut all = Vec::new();
+                for part in list {
+                    all.extend(part.rows(of_item)?);
+                }
+                all.sort_unstable();
+                all.dedup();
+                Ok(all)
+            }
+            Query::All(list) => {
+                let mut found: Option<Vec<Vec<u8>>> = None;
+                for part in list.iter().filter(|part| !part.is_all()) {
+                    if found.as_ref().is_some_and(Vec::is_empty) {
+                        break;
+                    }
+                    let with = part.rows(of_item)?;
+                    found = Some(match found {
+                        None => with,
+                        Some(known) => both(known, &with),
+                    });
+                }
+                Ok(found.unwrap_or_default())
+            }
+        }
+    }
 }
 
 fn each(items: impl Iterator<Item = Vec<u8>>) -> Vec<Query> {
@@ -124,32 +157,7 @@ impl Index {
         view: View<'_>,
         query: &Query,
     ) -> Result<Vec<Vec<u8>>> {
-        match query {
-            Query::Item(item) => self.rows_of(table, view, item),
-            Query::Any(list) => {
-                let mut all = Vec::new();
-                for part in list {
-                    all.extend(self.rows_with(table, view, part)?);
-                }
-                all.sort_unstable();
-                all.dedup();
-                Ok(all)
-            }
-            Query::All(list) => {
-                let mut found: Option<Vec<Vec<u8>>> = None;
-                for part in list.iter().filter(|part| !part.is_all()) {
-                    if found.as_ref().is_some_and(Vec::is_empty) {
-                        break;
-                    }
-                    let with = self.rows_with(table, view, part)?;
-                    found = Some(match found {
-                        None => with,
-                        Some(known) => both(known, &with),
-                    });
-                }
-                Ok(found.unwrap_or_default())
-            }
-        }
+        query.rows(&|item| self.rows_of(table, view, item))
     }
 
     fn rows_of(&self, table: &Arc<Table>, view: View<'_>, item: &[u8]) -> Result<Vec<Vec<u8>>> {

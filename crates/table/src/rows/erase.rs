@@ -24,8 +24,8 @@ use types::{Datum, Oid};
 use super::eras::Era;
 use super::{Change, Table};
 use crate::catalog::{CATALOG, Entry as Known, Key, Record, decode, key_of};
-use crate::index::Entry;
-use crate::stored::Tables;
+use crate::index::{Entry, Index, is_of_data};
+use crate::stored::{Tables, before_of};
 use crate::{Error, Result};
 
 /// Where it is noted what was erased: a key for each relation (its OID, big end first), whose value is the
@@ -89,7 +89,9 @@ pub fn erase(
         let of = eras.iter().find(|era| era.ended.is_none_or(|end| end >= ended));
         let keys = of.and_then(|era| found.get(&era.table.storage()));
         if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
-            forget_entries(change.txn, index, keys)?;
+            for entries in [Some(index), before_of(index)].into_iter().flatten() {
+                forget_entries(change.txn, entries, keys)?;
+            }
         }
     }
     let count = found.values().map(HashSet::len).max().unwrap_or_default();
@@ -271,7 +273,13 @@ impl Table {
             let row = version.row.to_datums()?;
             for index in self.indexes() {
                 let Some(storage) = index.storage() else { continue };
-                for entry in index.entries(&row, key, change.values)? {
+                let entries = match index.entries(&row, key, change.values) {
+                    // What cannot be computed of it was never written.
+                    Err(error) if is_of_data(&error) => continue,
+                    entries => entries?,
+                };
+                for entry in entries {
+                    self.forget_before(change.txn, index, entry.key_before(key), &mut done)?;
                     if !done.insert((storage, entry.key.clone())) {
                         continue;
                     }
@@ -287,6 +295,22 @@ impl Table {
         }
         self.erase_document(change.txn, key, latest.as_deref())?;
         Ok(latest.is_some())
+    }
+
+    /// Erases what an index says of a version that was over before it.
+    fn forget_before(
+        &self,
+        txn: &mut Transaction,
+        index: &Index,
+        entry: Vec<u8>,
+        done: &mut HashSet<(TableId, Vec<u8>)>,
+    ) -> Result<()> {
+        let Some(before) = index.before() else { return Ok(()) };
+        if txn.engine().store().latest(before, &entry)?.is_some() {
+            forget(txn, before, &entry)?;
+            done.insert((before, entry));
+        }
+        Ok(())
     }
 
     /// Erases the document of the row at `key`, whose newest state was `latest`.

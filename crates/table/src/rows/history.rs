@@ -13,7 +13,7 @@
 //! for: what is asked for only says which versions are given. Everything comes in the order of keys,
 //! and of one key in the order of commits, and only what is committed.
 
-use std::collections::{BTreeSet, btree_set};
+use std::collections::btree_set;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use txn::{KeyRange, Snapshot};
 use super::layout::Row;
 use super::patch;
 use super::table::Table;
-use crate::index::{Entry, Index};
+use crate::index::RowKeys;
 use crate::{Error, Result};
 
 /// A state of a row, and how long it was the newest.
@@ -137,7 +137,7 @@ impl Table {
     }
 
     /// Puts the documents of their time into versions of rows.
-    fn fill_documents(&self, now: &Snapshot, versions: &mut [RowVersion]) -> Result<()> {
+    pub(crate) fn fill_documents(&self, now: &Snapshot, versions: &mut [RowVersion]) -> Result<()> {
         let Some(documents) = self.documents() else { return Ok(()) };
         let horizon = now.engine().store().horizon(self.storage());
         for RowVersion { row, from, .. } in versions {
@@ -202,32 +202,9 @@ impl PastCursor {
         PastCursor::of(table, Keys::Range(range))
     }
 
-    /// The rows, those that are gone included, of which some version has its entry in a range of an index
-    /// of the table: all of their versions, also those with other entries.
-    pub fn by_index(
-        table: &Arc<Table>,
-        index: &Index,
-        range: KeyRange,
-        now: &Snapshot,
-    ) -> Result<PastCursor> {
-        let Some(storage) = index.storage() else { return Ok(PastCursor::over(table, range)) };
-        let mut found = BTreeSet::new();
-        let mut entries = now.engine().store().keys(storage, range.lower, range.upper, false);
-        while let Some(entry) = entries.advance()? {
-            let mut damaged = None;
-            // A unique key leads to one row after another.
-            now.versions(storage, entry, Csn(1), |version| {
-                if version.kind == Kind::Put {
-                    match Entry::row_key(entry, version.bytes) {
-                        Ok(key) => drop(found.insert(key.to_vec())),
-                        Err(error) => damaged = Some(error),
-                    }
-                }
-                ControlFlow::Continue(())
-            })?;
-            damaged.map_or(Ok(()), Err)?;
-        }
-        Ok(PastCursor::of(table, Keys::Listed(found.into_iter())))
+    /// These rows.
+    pub fn of_rows(table: &Arc<Table>, keys: RowKeys) -> PastCursor {
+        PastCursor::of(table, Keys::Listed(keys.into_iter()))
     }
 
     fn of(table: &Arc<Table>, keys: Keys) -> PastCursor {

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
+use store::Retention;
 
 use super::name::{NAME_BYTES_MAX, choose, clip};
 use super::{Address, Ddl, Relation, RelationKind, TableDef};
 use crate::catalog::{
     Catalog, Column, Index, IndexKey, IndexMethod, IndexPart, SqlText, UserTypeKind,
 };
+use crate::index::forget_before;
+use crate::stored::before_of;
 use crate::{Error, Result};
 
 /// Columns of an index at most.
@@ -133,14 +136,19 @@ impl Ddl<'_> {
             && relation.table().is_some_and(|data| {
                 data.keyed_by == key_columns && !key_columns.is_empty() && !role.is_deferrable
             });
-        // Who builds it beside others that write does not know when the first rows came.
+        let storage = if is_table { None } else { Some(self.new_storage()?) };
+        // Who builds it beside others that write does not know when the first rows came, and where the
+        // past is to be forgotten, what was over before is better not written down again.
         let is_whole = match relation.table() {
-            Some(data) if new.is_valid => self.txn.engine().store().is_fresh(data.storage)?,
+            Some(data) if new.is_valid => {
+                data.history == Retention::Forever && storage.and_then(before_of).is_some()
+                    || self.txn.engine().store().is_fresh(data.storage)?
+            }
             _ => false,
         };
         let index = Index {
             table: relation.oid,
-            storage: if is_table { None } else { Some(self.new_storage()?) },
+            storage,
             method: new.method,
             keys,
             include,
@@ -173,15 +181,37 @@ impl Ddl<'_> {
     /// # Errors
     /// 42809 where it is no index.
     pub fn validate_index(&mut self, index: Oid) -> Result<()> {
-        self.whole(|ddl| {
-            let mut relation = Relation::clone(&*ddl.relation_to_change(index)?);
-            let RelationKind::Index(data) = &mut relation.kind else {
-                let message = format!("\"{}\" is not an index", relation.name);
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
-            };
-            data.is_valid = true;
-            ddl.put_relation(relation).map(drop)
-        })
+        self.whole(|ddl| ddl.change_index(index, |data| data.is_valid = true))
+    }
+
+    /// An index has no entries of versions that were over before it.
+    ///
+    /// # Errors
+    /// 42809 where it is no index.
+    pub fn leave_past(&mut self, index: Oid) -> Result<()> {
+        self.whole(|ddl| ddl.change_index(index, |data| data.is_whole = false))
+    }
+
+    /// Has the indexes of a table forget what they say of versions that were over before them.
+    pub(super) fn forget_before(&mut self, table: Oid) -> Result<()> {
+        for index in self.table(table)?.indexes.clone() {
+            if let Some(storage) = index.storage()
+                && forget_before(self.txn, storage)?
+            {
+                self.change_index(index.oid, |data| data.is_whole = false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_index(&mut self, index: Oid, change: impl FnOnce(&mut Index)) -> Result<()> {
+        let mut relation = Relation::clone(&*self.relation_to_change(index)?);
+        let RelationKind::Index(data) = &mut relation.kind else {
+            let message = format!("\"{}\" is not an index", relation.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        };
+        change(data);
+        self.put_relation(relation).map(drop)
     }
 
     fn make_key(

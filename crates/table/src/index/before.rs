@@ -1,0 +1,175 @@
+//! What an index says of versions that were over when it was made, and which rows it finds by any version.
+//!
+//! ```text
+//!   csn              10       20         30  CREATE INDEX          40
+//!   row 7            ada ──── grace ───────────────────────────── joan
+//!   row 8                     eve ─ deleted
+//!
+//!   entries before                           (ada, 7)  (eve, 8)                 no more of them ever
+//!   entries                                  (grace, 7) ────────── (joan, 7)    a version as long as the row's
+//! ```
+//!
+//! Entries that are made when versions are over cannot be told apart by commits, so they have a table of
+//! the store of their own, in which a key leads to one row whatever the index: `columns │ row's key`, or
+//! `item │ row's key`. Whoever asks what ever was looks into both, and at the versions of the rows found.
+//! That costs what was changed before, in time and in space: a row that has always been as it is has no
+//! entry here.
+//!
+//! A table that forgets the past, or part of it, has no such entries: they would remember.
+
+use std::collections::BTreeSet;
+use std::ops::{Bound, ControlFlow};
+use std::slice;
+use std::sync::Arc;
+
+use store::{Csn, Kind, Op, TableId};
+use txn::{KeyRange, Snapshot, Transaction, View};
+use types::SqlState;
+
+use super::build::Filling;
+use super::{Entry, Index, Query};
+use crate::rows::patch::put_varint;
+use crate::rows::{Change, RowVersion, Table};
+use crate::stored::before_of;
+use crate::{Error, Result};
+
+/// Keys of rows, in order.
+pub type RowKeys = BTreeSet<Vec<u8>>;
+
+impl Index {
+    /// Where entries lie of versions that were over when it was made.
+    pub(crate) fn before(&self) -> Option<TableId> {
+        self.storage().and_then(before_of)
+    }
+
+    /// The rows, those that are gone included, of which some version has its entry in one of the ranges.
+    /// Of an index [that is whole](Index::is_whole).
+    pub fn rows_ever(&self, now: &Snapshot, ranges: &[KeyRange]) -> Result<RowKeys> {
+        let mut found = RowKeys::new();
+        let Some(storage) = self.storage() else { return Ok(found) };
+        for KeyRange { lower, upper } in ranges {
+            for storage in [Some(storage), self.before()].into_iter().flatten() {
+                add_rows(now, storage, (lower.clone(), upper.clone()), &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows, those that are gone included, of which versions have the items that are asked for: not
+    /// always one version all of them.
+    pub fn rows_ever_with(&self, now: &Snapshot, query: &Query) -> Result<RowKeys> {
+        let of_item = |item: &[u8]| {
+            let found = self.rows_ever(now, slice::from_ref(&KeyRange::prefix(item.to_vec())))?;
+            Ok(found.into_iter().collect())
+        };
+        Ok(query.rows(&of_item)?.into_iter().collect())
+    }
+}
+
+/// Adds the rows that the versions of entries in a range lead to.
+fn add_rows(
+    now: &Snapshot,
+    storage: TableId,
+    (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    found: &mut RowKeys,
+) -> Result<()> {
+    let mut entries = now.engine().store().keys(storage, lower, upper, false);
+    while let Some(entry) = entries.advance()? {
+        let mut damaged = None;
+        // A unique key leads to one row after another.
+        now.versions(storage, entry, Csn(1), |version| {
+            if version.kind == Kind::Put {
+                match Entry::row_key(entry, version.bytes) {
+                    Ok(key) => drop(found.insert(key.to_vec())),
+                    Err(error) => damaged = Some(error),
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        damaged.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+impl Table {
+    /// Gives an index the entries of versions that are over. False where it cannot have them: then it has
+    /// none of them.
+    pub(super) fn build_before(
+        self: &Arc<Self>,
+        change: &mut Change<'_>,
+        index: &Index,
+    ) -> Result<bool> {
+        let (Some(before), true) = (index.before(), index.is_whole()) else { return Ok(true) };
+        let engine = Arc::clone(change.txn.engine());
+        let latest = change.txn.latest();
+        let mut filling = Filling::new(change.txn, before)?;
+        let is_own = change.txn.has_written(self.storage());
+        let mut rows = engine.store().changed_keys(self.storage());
+        while let Some(row_key) = rows.advance()? {
+            let mut versions = self.versions(&latest, row_key, Csn::ZERO, Csn::MAX)?;
+            // What is so still is a row, and has its entry, unless the transaction has changed it.
+            versions.retain(|version| is_own || version.to.is_some());
+            if versions.is_empty() {
+                continue;
+            }
+            let keys = match self.keys_of_past(change, index, &latest, row_key, versions) {
+                Err(error) if is_of_data(&error) => return Ok(false),
+                keys => keys?,
+            };
+            let entries = keys.into_iter().map(|key| {
+                let mut value = Vec::with_capacity(2);
+                put_varint(&mut value, row_key.len());
+                Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
+            });
+            filling.add(engine.store(), entries)?;
+        }
+        match filling.finish(change.txn, |_| None)? {
+            None => Ok(true),
+            Some(_) => Err(Error::Damaged { what: "the past of a row" }),
+        }
+    }
+
+    /// What an index says of versions of a row, and does not say of the row.
+    fn keys_of_past(
+        self: &Arc<Self>,
+        change: &mut Change<'_>,
+        index: &Index,
+        latest: &Snapshot,
+        row_key: &[u8],
+        versions: Vec<RowVersion>,
+    ) -> Result<RowKeys> {
+        let mut keys = RowKeys::new();
+        // Of large documents one at a time is in memory.
+        for mut version in versions {
+            self.fill_documents(latest, slice::from_mut(&mut version))?;
+            let entries = index.entries(&version.row.to_datums()?, row_key, change.values)?;
+            keys.extend(entries.iter().map(|entry| entry.key_before(row_key)));
+        }
+        if let Some(row) = self.get(View::of(change.txn, latest), row_key)? {
+            for entry in index.entries(&row.to_datums()?, row_key, change.values)? {
+                keys.remove(&entry.key_before(row_key));
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// Has an index forget what it says of versions that were over before it. False where it said nothing.
+pub(crate) fn forget_before(txn: &mut Transaction, index: TableId) -> Result<bool> {
+    let Some(before) = before_of(index) else { return Ok(false) };
+    let engine = Arc::clone(txn.engine());
+    let mut keys = engine.store().keys(before, Bound::Unbounded, Bound::Unbounded, false);
+    let mut is_told = false;
+    while let Some(key) = keys.advance()? {
+        txn.write(before, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?;
+        is_told = true;
+    }
+    Ok(is_told)
+}
+
+/// True where the values of a row are to blame: an expression that the rows of now have a value for may have
+/// none for a row of the past.
+pub(crate) fn is_of_data(error: &Error) -> bool {
+    matches!(error, Error::Sql(error) if error.state().code().starts_with("22"))
+        || error.sqlstate() == SqlState::PROGRAM_LIMIT_EXCEEDED
+}
