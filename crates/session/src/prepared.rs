@@ -247,7 +247,8 @@ impl Session {
         Ok(())
     }
 
-    /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done.
+    /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done. A
+    /// `CHECKPOINT` writes what is in memory to the store's files, and cuts the log.
     pub(crate) fn maintain(
         &mut self,
         tag: &'static str,
@@ -262,6 +263,11 @@ impl Session {
             return Ok(done(tag));
         }
         self.look()?;
+        if tag == "CHECKPOINT" && !self.names.is_superuser {
+            let message = "permission denied to execute CHECKPOINT command";
+            let error = types::Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+            return Err(error.with_detail("Only superusers may execute this command.").into());
+        }
         for path in tables {
             let (schema, name) = self.names.split(path)?;
             self.names.require_schema(schema)?;
@@ -284,8 +290,10 @@ impl Session {
             let instance = &self.client.instance;
             instance.handles.save_counts(&instance.engine)?;
         }
-        if tag == "VACUUM" {
-            self.clean()?;
+        match tag {
+            "VACUUM" => self.clean()?,
+            "CHECKPOINT" => self.client.instance.engine.checkpoint()?,
+            _ => {}
         }
         Ok(done(tag))
     }

@@ -75,6 +75,14 @@ rollback;
 alter table job set (history = off);
 alter table job set (history = on);
 explain (costs off) select id from job for system_time all where doc ->> 'n' = '0';
+update job set doc['n'] = '10' where id = 9;
+create index job_again on job ((doc ->> 'n'), state);
+explain (costs off) select id from job for system_time all where doc ->> 'n' = 'nine' and state = 'new';
+select id from job for system_time all where doc ->> 'n' = 'nine' and state = 'new';
+delete history from job before system_time now();
+explain (costs off) select id from job for system_time all where doc ->> 'n' = '10';
+select id from job for system_time all where doc ->> 'n' = 'nine';
+select id from job for system_time all where doc ->> 'n' = '10';
 -- After TRUNCATE there are rows of before, which are read one by one, and rows of now.
 truncate seat;
 insert into seat values (3, 100);
