@@ -52,6 +52,50 @@ fn is_in_a_file(disk: &SimVfs) -> bool {
     })
 }
 
+/// Where a table forgets its past, indexes that were made later forget what was before them, also those
+/// that the same transaction has made.
+#[test]
+fn indexes_forget_what_was_before_them() {
+    let disk = SimVfs::unrecorded();
+    let instance = instance_on(&disk);
+    let mut session = connect(&instance);
+    let remembered = || {
+        let store = instance.engine().store();
+        let mut found = 0;
+        for table in (0..400).map(|n| TableId(0x1000_0000 + 16_384 + n)) {
+            let mut keys = store.keys(table, Bound::Unbounded, Bound::Unbounded, false);
+            while keys.advance().expect("it can be read").is_some() {
+                found += 1;
+            }
+        }
+        found
+    };
+    run(
+        &mut session,
+        "create table t (id int primary key, code text, tags text[]);
+         insert into t select g, 'a' || g, array['x', 'y' || g] from generate_series(1, 50) g;
+         update t set code = 'b', tags = '{z}' where id <= 20;
+         delete from t where id = 50;
+         create index t_code on t (code); create index t_tags on t using gin (tags)",
+    );
+    assert_eq!(remembered(), 21 + 2 * 21);
+    run(&mut session, "alter table t set (history = off)");
+    assert_eq!(remembered(), 0, "nothing is kept");
+    run(&mut session, "alter table t set (history = on); update t set code = 'c' where id = 1");
+    run(&mut session, "create unique index t_both on t (code, id)");
+    assert!(remembered() > 0);
+    run(&mut session, "delete history from t before system_time now()");
+    assert_eq!(remembered(), 0, "what was is deleted");
+    run(&mut session, "update t set code = 'd' where id = 1");
+    run(
+        &mut session,
+        "begin; create index t_late on t (code); alter table t set (history = '30 days'); commit",
+    );
+    assert_eq!(remembered(), 0, "made and forgotten in one");
+    run(&mut session, "update t set code = 'e' where id = 1; create index t_last on t (code)");
+    assert_eq!(remembered(), 0, "what is kept for a time only is not written down again");
+}
+
 /// A row that was changed, moved between unique keys, written anew by an `ALTER TABLE`, indexed by an
 /// index that is gone, and in the end deleted, leaves nothing once it is erased and `VACUUM` was said; the
 /// others keep all they had, the unique key included that they share with it.

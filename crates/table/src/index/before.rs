@@ -157,12 +157,22 @@ impl Table {
 /// Has an index forget what it says of versions that were over before it. False where it said nothing.
 pub(crate) fn forget_before(txn: &mut Transaction, index: TableId) -> Result<bool> {
     let Some(before) = before_of(index) else { return Ok(false) };
-    let engine = Arc::clone(txn.engine());
-    let mut keys = engine.store().keys(before, Bound::Unbounded, Bound::Unbounded, false);
-    let mut is_told = false;
-    while let Some(key) = keys.advance()? {
-        txn.write(before, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?;
-        is_told = true;
+    let latest = txn.latest();
+    let mut keys = Vec::new();
+    // Those included that the transaction itself has made.
+    txn::Cursor::new(before, KeyRange::ALL, false).fill::<Error>(
+        View::of(txn, &latest),
+        |key, row| {
+            keys.push((key.to_vec(), row.csn() == Csn::MAX));
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    let is_told = !keys.is_empty();
+    for (key, is_own) in keys {
+        if is_own {
+            txn.write(before, key.clone(), Op::Delete)?;
+        }
+        txn.write(before, key, Op::Erase { from: Csn::ZERO, to: None })?;
     }
     Ok(is_told)
 }
