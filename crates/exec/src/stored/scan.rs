@@ -270,7 +270,9 @@ impl Scan {
         };
         let index = by.index;
         if !has_key(&table, now, index) {
-            let is_there = table.storage() == now.storage();
+            // An index says of a column that was added later what its versions have in it now.
+            let is_there = table.storage() == now.storage()
+                && table.relation().columns.len() == now.relation().columns.len();
             let latest = stored.txn.borrow().snapshot().clone();
             let found = if is_there { by.rows_ever(stored, now, &latest)? } else { None };
             let most = Self::rows_worth(stored, now);

@@ -98,3 +98,15 @@ alter table seat alter column number type bigint;
 explain (costs off) select id from seat for system_time all where number = 400;
 select id, number from seat for system_time all where number = 400 order by _version;
 select id, number from seat for system_time all where number = 100 order by _version;
+-- A column that was added later, with a value for the rows of before, was not there then.
+create table grown (id int primary key, a int);
+insert into grown values (1, 1), (2, 2);
+update grown set a = 10 where id = 1;
+alter table grown add column b int default 5;
+update grown set b = 6 where id = 2;
+create index grown_b on grown (b);
+explain (costs off) select id, a, b from grown for system_time all where b = 5;
+select id, a, b from grown for system_time all where b = 5 order by _version, id;
+select id, a, b from grown for system_version as of (select max(version) - 3 from commits) where b is null order by id;
+select id, a, b from grown for system_version as of (select max(version) - 3 from commits) where b = 5 order by id;
+select id, a, b from grown for system_version as of (select max(version) - 1 from commits) where b = 5 order by id;
