@@ -17,11 +17,12 @@
 //! is gone where it stood among those that stayed, a node before what is below it.
 
 use crate::chunk::{CHUNK_NODES, Node};
+use crate::error::Damaged;
 use crate::order::Label;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::{JsonPath, Kind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, VecDeque, hash_map};
 use std::sync::Arc;
 
 /// One difference.
@@ -128,8 +129,9 @@ pub fn diff(old: &Tree, new: &Tree, chunks: Option<&BTreeSet<u32>>) -> Result<Ve
         }
     }
     let mut changes = Vec::with_capacity(found.len());
+    let (mut then, mut now) = (Siblings::of(old), Siblings::of(new));
     for key in found {
-        compare(old, new, key, &mut changes)?;
+        compare(&mut then, &mut now, key, &mut changes)?;
     }
     in_document_order(join_replaced(changes, old, new), old, new)
 }
@@ -214,7 +216,67 @@ pub(crate) fn position_of<N: Nodes + ?Sized>(nodes: &N, key: NodeKey) -> Result<
     Ok(position)
 }
 
-fn compare(old: &Tree, new: &Tree, key: NodeKey, changes: &mut Vec<Change>) -> Result<()> {
+/// Where the nodes of a version stand among their siblings. Those of a parent that is asked about again are
+/// counted once, so that what moved within a long array does not cost its length each time.
+struct Siblings<'t> {
+    tree: &'t Tree,
+    asked: HashMap<NodeKey, Places>,
+}
+
+/// The children of a node: how many stand before each, and its left neighbour. Empty until it is asked for
+/// a second time.
+type Places = HashMap<NodeKey, (usize, Option<NodeKey>)>;
+
+impl Siblings<'_> {
+    fn of(tree: &Tree) -> Siblings<'_> {
+        Siblings { tree, asked: HashMap::new() }
+    }
+
+    /// The place of a child, where it has been counted.
+    fn place(&mut self, parent: NodeKey, key: NodeKey) -> Result<Option<(usize, Option<NodeKey>)>> {
+        let places = match self.asked.entry(parent) {
+            hash_map::Entry::Vacant(first) => {
+                first.insert(Places::new());
+                return Ok(None);
+            }
+            hash_map::Entry::Occupied(again) => again.into_mut(),
+        };
+        if places.is_empty() {
+            let mut left = None;
+            for (at, child) in self.tree.children(parent)?.enumerate() {
+                let child = child?;
+                places.insert(child, (at, left.replace(child)));
+            }
+        }
+        let lost = || Damaged::new("a node that its parent does not know");
+        places.get(&key).copied().ok_or_else(|| lost().into()).map(Some)
+    }
+
+    fn path(&mut self, key: NodeKey) -> Result<JsonPath> {
+        let tree = self.tree;
+        tree.path_by(key, &mut |parent, key| match self.place(parent, key)? {
+            Some((at, _)) => Ok(at),
+            None => tree.position(parent, key),
+        })
+    }
+
+    fn position(&mut self, key: NodeKey) -> Result<Position> {
+        let Some(parent) = self.tree.parent(key)? else { return Ok(Position::Root) };
+        Ok(match self.place(parent, key)? {
+            Some((_, Some(left))) => Position::RightSiblingOf(left),
+            Some((_, None)) => Position::FirstChildOf(parent),
+            None => position_of(self.tree, key)?,
+        })
+    }
+}
+
+fn compare(
+    then: &mut Siblings<'_>,
+    now: &mut Siblings<'_>,
+    key: NodeKey,
+    changes: &mut Vec<Change>,
+) -> Result<()> {
+    let (old, new) = (then.tree, now.tree);
     match (old.node(key)?, new.node(key)?) {
         (None, None) => {}
         (Some(was), Some(is)) => {
@@ -223,7 +285,7 @@ fn compare(old: &Tree, new: &Tree, key: NodeKey, changes: &mut Vec<Change>) -> R
             let moved =
                 old.parent(key)? != new.parent(key)? || old.label(key)? != new.label(key)?;
             if moved {
-                push(ChangeOp::Move { from: old.path(key)?, position: position_of(new, key)? });
+                push(ChangeOp::Move { from: then.path(key)?, position: now.position(key)? });
             } else if was.name != is.name {
                 let name = |node: &Node<'_>| {
                     String::from_utf8_lossy(node.name.unwrap_or_default()).into_owned()
@@ -234,7 +296,7 @@ fn compare(old: &Tree, new: &Tree, key: NodeKey, changes: &mut Vec<Change>) -> R
                 push(ChangeOp::Update { old: text_of(&was), new: text_of(&is), kind: is.kind });
             }
             if changes.len() > start {
-                let path = new.path(key)?;
+                let path = now.path(key)?;
                 changes[start..].iter_mut().for_each(|change| change.path = path.clone());
             }
         }
@@ -244,16 +306,16 @@ fn compare(old: &Tree, new: &Tree, key: NodeKey, changes: &mut Vec<Change>) -> R
                 let op = ChangeOp::Insert {
                     new: json_of(new, key)?,
                     kind: is.kind,
-                    position: position_of(new, key)?,
+                    position: now.position(key)?,
                 };
-                changes.push(Change { node: key, path: new.path(key)?, op });
+                changes.push(Change { node: key, path: now.path(key)?, op });
             }
         }
         (Some(_), None) => {
             let parent = old.parent(key)?;
             if parent.is_none_or(|p| new.node(p).is_ok_and(|n| n.is_some())) {
                 let op = ChangeOp::Delete { old: json_of(old, key)? };
-                changes.push(Change { node: key, path: old.path(key)?, op });
+                changes.push(Change { node: key, path: then.path(key)?, op });
             }
         }
     }
@@ -265,10 +327,10 @@ fn join_replaced(mut changes: Vec<Change>, old: &Tree, new: &Tree) -> Vec<Change
     let is_field = |tree: &Tree, key: NodeKey| {
         tree.node(key).ok().flatten().is_some_and(|n| n.name.is_some()) || key == tree.root()
     };
-    let mut deleted: Vec<(JsonPath, usize)> = Vec::new();
+    let mut deleted: HashMap<JsonPath, VecDeque<usize>> = HashMap::new();
     for (at, change) in changes.iter().enumerate() {
         if matches!(change.op, ChangeOp::Delete { .. }) && is_field(old, change.node) {
-            deleted.push((change.path.clone(), at));
+            deleted.entry(change.path.clone()).or_default().push_back(at);
         }
     }
     if deleted.is_empty() {
@@ -281,19 +343,17 @@ fn join_replaced(mut changes: Vec<Change>, old: &Tree, new: &Tree) -> Vec<Change
         if !is_field(new, change.node) {
             continue;
         }
-        let Some((_, from)) =
-            deleted.iter().find(|(path, from)| *path == change.path && !gone.contains(from))
-        else {
+        let Some(from) = deleted.get_mut(&change.path).and_then(VecDeque::pop_front) else {
             continue;
         };
-        let ChangeOp::Delete { old } = &changes[*from].op else { continue };
+        let ChangeOp::Delete { old } = &changes[from].op else { continue };
         let op = ChangeOp::Replace {
-            old_node: changes[*from].node,
+            old_node: changes[from].node,
             old: old.clone(),
             new: value.clone(),
             kind: *kind,
         };
-        gone.insert(*from);
+        gone.insert(from);
         changes[at].op = op;
     }
     let mut at = 0;

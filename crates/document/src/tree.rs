@@ -538,12 +538,22 @@ pub trait Nodes {
 
     /// The path that leads to a node.
     fn path(&self, key: NodeKey) -> Result<JsonPath> {
+        self.path_by(key, &mut |parent, key| self.position(parent, key))
+    }
+
+    /// The same, where `position` tells how many siblings stand before a node.
+    #[doc(hidden)]
+    fn path_by(
+        &self,
+        key: NodeKey,
+        position: &mut dyn FnMut(NodeKey, NodeKey) -> Result<usize>,
+    ) -> Result<JsonPath> {
         let mut steps = Vec::new();
         let mut key = key;
         while let Some(parent) = self.parent(key)? {
             steps.push(match self.expect(key)?.name {
                 Some(name) => Step::Field(json::text::unescape(name).into_owned()),
-                None => Step::Index(self.position(parent, key)?),
+                None => Step::Index(position(parent, key)?),
             });
             if steps.len() > DEPTH_MAX {
                 return Err(Damaged::new("a node that is its own ancestor").into());

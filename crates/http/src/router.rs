@@ -20,7 +20,7 @@ use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
 };
 use axum::http::{HeaderName, Method, Response, StatusCode};
 use axum::routing::future::RouteFuture;
@@ -301,8 +301,13 @@ fn admit(
     Ok(caller)
 }
 
-/// An error unless a body is of a type that is taken; of JSON where nothing is said.
+/// An error unless a body is of a type that is taken, as it is; of JSON where nothing is said.
 fn media(headers: &HeaderMap, known: &[&str], is_optional: bool) -> Result<(), Problem> {
+    let encoded = headers.get_all(CONTENT_ENCODING).iter().find(|value| *value != "identity");
+    if let Some(encoded) = encoded {
+        let what = format!("a body that is encoded as {:?}", encoded.to_str().unwrap_or_default());
+        return Err(unsupported(&what, &["a body as it is"]));
+    }
     let given = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     let is_json = known.contains(&JSON);
     let Some(given) = given else {

@@ -116,7 +116,8 @@ impl Session {
             let relation = maker.relation(table)?;
             Ok(maker.ddl.forget(relation.oid, before)?)
         })?;
-        Ok(done("DELETE HISTORY"))
+        // Of a tag that begins with DELETE clients expect a count.
+        Ok(done("HISTORY DELETED"))
     }
 
     /// `SET CONSTRAINTS`

@@ -83,7 +83,7 @@ impl Session {
         let (of, column) = (scalar::quote::literal(&table), named(documents.column()));
         Ok(format!(
             "UPDATE {table} \
-             SET {column} = node_at({of}, {key_text}, '$', ({})::bigint) WHERE {condition}",
+             SET {column} = node_at({of}, {key_text}, '$', coalesce(({})::bigint, 0)) WHERE {condition}",
             version.text
         ))
     }

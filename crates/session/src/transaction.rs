@@ -288,7 +288,8 @@ impl Session {
             }
             notify::at_commit(&self.client, notes, &mut inner);
             let meta = self.commit_meta();
-            if self.inline {
+            // What a change of the catalog shortens can be settled only when it is there.
+            if self.inline && !changed {
                 self.ordered = Some(inner.order(meta)?);
             } else {
                 inner.commit(meta)?;

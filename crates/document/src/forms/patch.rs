@@ -19,8 +19,9 @@
 //! * A field's new name may still be taken: its holder goes first where it can, else steps aside under
 //!   a name of no meaning. So names are swapped in three moves.
 //!
-//! In the end the lists are compared with those of the new document. They are equal by construction;
-//! a container that were not would be replaced as a whole.
+//! In the end the lists are compared with those of the new document. One that is not equal is replaced as a
+//! whole: that of a long container in which so many children only changed places that their moves would be
+//! longer than the value, and take long to find.
 
 use crate::chunk::put_value;
 use crate::diff::{Change, ChangeOp};
@@ -30,6 +31,9 @@ use crate::{NodeKey, Result};
 use json::Kind;
 use json::text::quote;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Moved children times all children: beyond, a container is replaced.
+const MOVES_MAX: usize = 1 << 25;
 
 /// The patch that makes `new` of `old`, of which `changes` are the differences.
 pub(super) fn patch(old: &Tree, new: &Tree, changes: &[Change]) -> Result<String> {
@@ -219,6 +223,9 @@ impl<'a> Sim<'a> {
     fn arrange(&mut self, container: NodeKey) -> Result<()> {
         let new = self.new;
         self.list(container)?;
+        if self.is_reordered(container)? {
+            return Ok(());
+        }
         let mut next = 0;
         for child in new.children(container)? {
             let child = child?;
@@ -242,6 +249,24 @@ impl<'a> Sim<'a> {
             }
         }
         Ok(())
+    }
+
+    /// True where a container keeps children of its own alone, so many of them in other places that it is
+    /// better replaced.
+    fn is_reordered(&mut self, container: NodeKey) -> Result<bool> {
+        let count = self.list(container)?.len();
+        if count.saturating_mul(count) <= MOVES_MAX {
+            return Ok(false);
+        }
+        let (mut moved, mut is_own) = (0, true);
+        for child in self.new.children(container)? {
+            let child = child?;
+            is_own &= self.old.node(child)?.is_some()
+                && self.old.parent(child)? == Some(container)
+                && self.parent(child)? == Some(container);
+            moved += usize::from(!self.parent_and_label_stay(container, child)?);
+        }
+        Ok(is_own && moved.saturating_mul(count) > MOVES_MAX)
     }
 
     fn parent_and_label_stay(&self, container: NodeKey, child: NodeKey) -> Result<bool> {

@@ -458,8 +458,11 @@ impl Scan {
                     match cursor {
                         Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
                         None => {
-                            for key in keys.by_ref().take(*rows_next) {
-                                let wanted = reads_documents(table, attnums);
+                            let wanted = reads_documents(table, attnums);
+                            // Of rows that were at some time not all are there.
+                            while batch.len() < *rows_next
+                                && let Some(key) = keys.next()
+                            {
                                 table.get_into(view, &key, wanted, batch).map_err(error)?;
                             }
                         }

@@ -7,7 +7,7 @@ use session::{Instance, Session};
 use store::{Csn, TableId};
 use vfs::{OpenMode, SimVfs, Vfs};
 
-use crate::client::{Nothing, connect, instance_on};
+use crate::client::{Kept, Nothing, connect, instance_on};
 
 const SECRET: &[u8] = b"hush";
 
@@ -94,6 +94,29 @@ fn indexes_forget_what_was_before_them() {
     assert_eq!(remembered(), 0, "made and forgotten in one");
     run(&mut session, "update t set code = 'e' where id = 1; create index t_last on t (code)");
     assert_eq!(remembered(), 0, "what is kept for a time only is not written down again");
+}
+
+/// What `DELETE HISTORY` takes away is gone for the next statement, also where commits are waited for
+/// elsewhere, as the server does: there it was once read on until something else changed the catalog.
+#[test]
+fn history_that_is_deleted_is_gone_at_once() {
+    let instance = instance_on(&SimVfs::unrecorded());
+    let mut session = connect(&instance);
+    session.set_inline(true);
+    run(
+        &mut session,
+        "create table s (id int primary key, v text);
+         insert into s values (1, 'secret');
+         update s set v = 'public';
+         delete history from s before system_time now()",
+    );
+    let mut kept = Kept::default();
+    for text in ["select v from s for system_time all", "table s"] {
+        let statement = session.read(text).expect("it can be read").remove(0);
+        let mut portal = session.start(statement, true).expect("it starts");
+        session.execute(&mut portal, 0, &mut kept).expect("it runs");
+    }
+    assert_eq!(kept.0, ["public", "1|public"]);
 }
 
 /// A row that was changed, moved between unique keys, written anew by an `ALTER TABLE`, indexed by an

@@ -139,7 +139,9 @@ impl Asking {
             0 => format!("DELETE FROM $ x WHERE {p} AND id % 3 = 0"),
             1 => format!("UPDATE $ x SET a = b, c = upper(c), d = d * 2 WHERE {p}"),
             _ => {
-                let row = row(random, 100 + self.queries);
+                // Some come before those that are there, some behind them.
+                let id = if random.below(2) == 0 { 100 } else { 1_000_000 - 2 * self.queries };
+                let row = row(random, id + self.queries);
                 format!("INSERT INTO $ VALUES {row}")
             }
         };

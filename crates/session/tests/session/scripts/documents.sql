@@ -162,6 +162,7 @@ select * from page;
 call revert('page', '1', 2);
 select * from page;
 call revert('page', '1', 9);
+call revert('page', '1', null);
 call revert('page', '1');
 call nothing(1);
 call revert('pg_class', '1', 1);

@@ -110,3 +110,19 @@ select id, a, b from grown for system_time all where b = 5 order by _version, id
 select id, a, b from grown for system_version as of (select max(version) - 3 from commits) where b is null order by id;
 select id, a, b from grown for system_version as of (select max(version) - 3 from commits) where b = 5 order by id;
 select id, a, b from grown for system_version as of (select max(version) - 1 from commits) where b = 5 order by id;
+-- Rows that came later, and that the index has first, hide none of those that were there.
+create table late (id int primary key, f text);
+insert into late values (23, 'v'), (24, 'v');
+create index late_f on late (f);
+insert into late values (1, 'v');
+insert into late select g, 'v' from generate_series(2, 20) g;
+explain (costs off) select count(*) from late for system_version as of (select max(version) - 3 from commits) where f = 'v';
+select count(*) from late for system_version as of (select max(version) - 3 from commits) where f = 'v';
+select id from late for system_version as of (select max(version) - 3 from commits) where f in ('v', 'w') order by id;
+select count(*) from late for system_version as of (select max(version) - 1 from commits) where f = 'v';
+-- Of a row that had several of the values before the index was there, one comes.
+create table moved (id int primary key, f text);
+insert into moved values (1, 'x'), (2, 'y');
+update moved set f = case f when 'x' then 'y' else 'x' end;
+create index moved_f on moved (f);
+select id, f from moved for system_version as of (select max(version) - 1 from commits) where f in ('x', 'y', 'z') order by id;
