@@ -233,11 +233,10 @@ fn one_document(
     if id == SIZES[0].id {
         let micros = in_series(context, [&mut ours, &mut theirs], &revisions, lengths.0)?;
         let what = format!("W2 a random version by a statement, whole, {SERIES} sent at a time");
-        rows.push(
-            row("w2", &what, "us", micros).target("≤ ½ × PostgreSQL", Target::TimesPeer(2.0)),
-        );
-        let row = rows.last_mut().expect("was just pushed");
-        row.id += "-series";
+        let mut series =
+            row("w2", &what, "us", micros).target("≤ ½ × PostgreSQL", Target::TimesPeer(2.0));
+        series.id += "-series";
+        rows.push(series);
     }
 
     context.step(format!("W3 and W4 by statement, {label}"));

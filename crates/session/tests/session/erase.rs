@@ -119,6 +119,18 @@ fn history_that_is_deleted_is_gone_at_once() {
     assert_eq!(kept.0, ["public", "1|public"]);
 }
 
+/// `CHECKPOINT` has all that is committed in the store's files when it returns.
+#[test]
+fn a_checkpoint_is_one() {
+    let instance = instance_on(&SimVfs::unrecorded());
+    let mut session = connect(&instance);
+    run(&mut session, "create table t (n int); insert into t values (1)");
+    let committed = instance.engine().snapshot().csn();
+    assert!(instance.engine().store().checkpoint().csn < committed, "else it proves nothing");
+    run(&mut session, "checkpoint");
+    assert!(instance.engine().store().checkpoint().csn >= committed);
+}
+
 /// A row that was changed, moved between unique keys, written anew by an `ALTER TABLE`, indexed by an
 /// index that is gone, and in the end deleted, leaves nothing once it is erased and `VACUUM` was said; the
 /// others keep all they had, the unique key included that they share with it.

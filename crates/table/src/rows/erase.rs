@@ -173,6 +173,16 @@ fn forget(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<()> {
     Ok(txn.write(table, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?)
 }
 
+/// Erases what an index says of a version that was over before it.
+fn forget_before(txn: &mut Transaction, index: &Index, entry: &[u8]) -> Result<()> {
+    match index.before() {
+        Some(before) if txn.engine().store().latest(before, entry)?.is_some() => {
+            forget(txn, before, entry)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Erases, of an entry of a unique index, the stretches in which it led to one of the rows.
 fn forget_stretches(
     txn: &mut Transaction,
@@ -279,10 +289,10 @@ impl Table {
                     entries => entries?,
                 };
                 for entry in entries {
-                    self.forget_before(change.txn, index, entry.key_before(key), &mut done)?;
                     if !done.insert((storage, entry.key.clone())) {
                         continue;
                     }
+                    forget_before(change.txn, index, &entry.key_before(key))?;
                     if entry.is_exclusive {
                         let (strength, wait) = (RowLock::Update, Wait::Allowed);
                         change.txn.lock_latest(storage, &entry.key, strength, wait)?;
@@ -295,22 +305,6 @@ impl Table {
         }
         self.erase_document(change.txn, key, latest.as_deref())?;
         Ok(latest.is_some())
-    }
-
-    /// Erases what an index says of a version that was over before it.
-    fn forget_before(
-        &self,
-        txn: &mut Transaction,
-        index: &Index,
-        entry: Vec<u8>,
-        done: &mut HashSet<(TableId, Vec<u8>)>,
-    ) -> Result<()> {
-        let Some(before) = index.before() else { return Ok(()) };
-        if txn.engine().store().latest(before, &entry)?.is_some() {
-            forget(txn, before, &entry)?;
-            done.insert((before, entry));
-        }
-        Ok(())
     }
 
     /// Erases the document of the row at `key`, whose newest state was `latest`.
