@@ -39,6 +39,8 @@ const SERIES: usize = 10;
 /// The questions about the past, as each side asks them.
 struct Words {
     make: &'static str,
+    /// Has a planner know what there is.
+    analyze: &'static str,
     times: &'static str,
     whole: &'static str,
     list: &'static str,
@@ -48,6 +50,7 @@ struct Words {
 
 const OURS: Words = Words {
     make: "CREATE TABLE doc (id int PRIMARY KEY, doc jsonb NOT NULL) USING document",
+    analyze: "VACUUM ANALYZE doc",
     times: "SELECT committed_at FROM history('doc', '1') ORDER BY version",
     whole: "SELECT doc::text FROM doc FOR SYSTEM_TIME AS OF $1 WHERE id = 1",
     list: "SELECT version, committed_at FROM history('doc', '1')",
@@ -59,6 +62,7 @@ const OURS: Words = Words {
 
 const THEIRS: Words = Words {
     make: SCHEMA,
+    analyze: "VACUUM ANALYZE doc_history",
     times: "SELECT valid_from FROM doc_history WHERE id = 1 ORDER BY rev",
     whole: "SELECT doc::text FROM doc_history WHERE id = 1 AND valid_from <= $1 \
             ORDER BY valid_from DESC LIMIT 1",
@@ -204,6 +208,7 @@ fn one_document(
     let versions = i64::from(slice * slices) + 1;
     let counters = (versions, versions * (versions - 1) / 2);
     for side in [&mut ours, &mut theirs] {
+        side.client.batch_execute(side.words.analyze)?;
         must_equal("versions and their sum", side.field(side.words.always)?, counters)?;
     }
     let never = theirs.field(THEIRS.never)?;

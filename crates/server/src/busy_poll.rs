@@ -23,7 +23,7 @@
 use std::time::Duration;
 
 /// So many messages must have come soon: at first, and at most.
-const NEEDED_FIRST: u32 = 16;
+const NEEDED_FIRST: u32 = 4;
 const NEEDED_MOST: u32 = 1 << 16;
 /// One that comes late weighs as much as so many that come soon; beyond those needed so many count.
 const LATE_WEIGHT: u32 = 8;

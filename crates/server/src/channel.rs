@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use rustls::{ServerConfig, ServerConnection};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -69,6 +70,21 @@ impl Socket {
             Socket::Unix(socket) => Pin::new(socket).poll_read(cx, &mut space),
         };
         poll.map_ok(|()| space.filled().len())
+    }
+
+    /// Asks the system rather than the runtime, which asks the system what it has heard of meanwhile.
+    fn read_now(&mut self, space: &mut [u8]) -> Poll<io::Result<usize>> {
+        let read = match self {
+            Socket::Tcp(socket) => (&*SockRef::from(&*socket)).read(space),
+            Socket::Unix(socket) => (&*SockRef::from(&*socket)).read(space),
+        };
+        match read {
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Poll::Pending,
+                _ => Poll::Ready(Err(error)),
+            },
+            Ok(count) => Poll::Ready(Ok(count)),
+        }
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
@@ -130,8 +146,21 @@ impl Channel {
         cx: &mut Context<'_>,
         inbox: &mut Inbox,
     ) -> Poll<io::Result<usize>> {
+        self.receive_by(inbox, |socket, space| socket.poll_read(cx, space))
+    }
+
+    /// As [`Channel::receive`], of what is there already; nobody is woken when more comes.
+    pub(crate) fn receive_now(&mut self, inbox: &mut Inbox) -> Poll<io::Result<usize>> {
+        self.receive_by(inbox, Socket::read_now)
+    }
+
+    fn receive_by(
+        &mut self,
+        inbox: &mut Inbox,
+        mut read: impl FnMut(&mut Socket, &mut [u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         let Some(tls) = &mut self.tls else {
-            let count = ready!(self.socket.poll_read(cx, inbox.space()))?;
+            let count = ready!(read(&mut self.socket, inbox.space()))?;
             inbox.filled(count);
             return Poll::Ready(Ok(count));
         };
@@ -140,7 +169,7 @@ impl Channel {
             if count > 0 || is_over {
                 return Poll::Ready(Ok(count));
             }
-            let raw = ready!(self.socket.poll_read(cx, &mut tls.raw))?;
+            let raw = ready!(read(&mut self.socket, &mut tls.raw))?;
             if raw == 0 {
                 return Poll::Ready(Ok(0));
             }

@@ -17,7 +17,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use session::{Error, StartUp};
@@ -36,6 +36,9 @@ use crate::wire::{Inbox, backend};
 
 /// Messages that are dealt with before the other sessions of the core have their turn.
 const TURN: usize = 64;
+
+/// So many times in a row the socket is asked for bytes, by who waits awake, before others may go on.
+const GLANCES: usize = 8;
 
 /// How long a row is waited for without a thread: most are locked until a commit is on the disk.
 const QUEUE: Duration = Duration::from_millis(20);
@@ -306,10 +309,15 @@ impl Connection<'_> {
             Some(_) => return Ok((Event::Nudge, Duration::ZERO)),
             None => self.patience(),
         };
-        let mut late = pin!(patience.map(tokio::time::sleep));
+        let since = Instant::now();
+        if let Some(event) = self.wait_awake(since, patience).await? {
+            return Ok((event, since.elapsed()));
+        }
+        let rest = patience.map(|patience| patience.saturating_sub(since.elapsed()));
+        let mut late = pin!(rest.map(tokio::time::sleep));
         let mut nudged = pin!(self.nudge.notified());
         let (channel, inbox) = (&mut self.channel, &mut self.inbox);
-        let mut event = |cx: &mut Context<'_>| {
+        let come = poll_fn(|cx| {
             if let Poll::Ready(count) = channel.poll_receive(cx, inbox) {
                 return Poll::Ready(count.map(Event::Bytes));
             }
@@ -320,24 +328,37 @@ impl Connection<'_> {
                 Some(late) => late.poll(cx).map(|()| Ok(Event::Late)),
                 None => Poll::Pending,
             }
-        };
-        let (since, awake) = (Instant::now(), self.poll.patience());
-        let mut come = Poll::Pending;
-        if !awake.is_zero() {
-            add(&self.core.counters.busy_polls_total, 1);
-            while come.is_pending() && since.elapsed() < awake {
-                // To the other threads, and to the other sessions of this one.
-                std::thread::yield_now();
-                tokio::task::yield_now().await;
-                come = poll_fn(|cx| Poll::Ready(event(cx))).await;
-            }
-            add(&self.core.counters.busy_polls_in_vain_total, u64::from(come.is_pending()));
+        });
+        Ok((come.await?, since.elapsed()))
+    }
+
+    /// Waits awake, for as long as that may be worth it; `None` where nothing has come until then.
+    async fn wait_awake(
+        &mut self,
+        since: Instant,
+        patience: Option<Duration>,
+    ) -> io::Result<Option<Event>> {
+        let patience = self.poll.patience().min(patience.unwrap_or(Duration::MAX));
+        if patience.is_zero() {
+            return Ok(None);
         }
-        let come = match come {
-            Poll::Ready(come) => come?,
-            Poll::Pending => poll_fn(event).await?,
-        };
-        Ok((come, since.elapsed()))
+        add(&self.core.counters.busy_polls_total, 1);
+        let mut nudged = pin!(self.nudge.notified());
+        while since.elapsed() < patience {
+            for _ in 0..GLANCES {
+                if let Poll::Ready(count) = self.channel.receive_now(&mut self.inbox) {
+                    return Ok(Some(Event::Bytes(count?)));
+                }
+            }
+            // To the other threads, and to the other sessions of this one.
+            std::thread::yield_now();
+            tokio::task::yield_now().await;
+            if poll_fn(|cx| Poll::Ready(nudged.as_mut().poll(cx).is_ready())).await {
+                return Ok(Some(Event::Nudge));
+            }
+        }
+        add(&self.core.counters.busy_polls_in_vain_total, 1);
+        Ok(None)
     }
 
     /// True where no other session of the server has been served since this one was.

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -71,6 +72,22 @@ fn under_tls() {
     assert!(shown.contains(&"y".repeat(3_000_000)) && shown.contains("| 3000000\n"));
     // A connection that was encrypted is moved to its core like any other.
     assert_eq!(server.metrics().connections, 1);
+}
+
+/// Who is waited for awake is understood under TLS as well, also where a message comes in many parts.
+#[test]
+fn awake_under_tls() {
+    let busy_poll = Duration::from_secs(3_600);
+    let server = start(Options { tls: tls(true), cores: 1, busy_poll, ..options() });
+    let mut wire = secure(&server, &[], true);
+    wire.begin(&[("user", "postgres")]);
+    for _ in 0..40 {
+        assert!(wire.query("SELECT 1").contains("D 1"));
+    }
+    let has_processors = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    assert_eq!(server.metrics().busy_polls_total > 20, has_processors);
+    let text = format!("SELECT length('{}')", "x".repeat(3_000_000));
+    assert!(wire.query(&text).contains("D 3000000\n"));
 }
 
 /// TLS without asking first needs the name of the protocol, so that nobody else is taken for a
