@@ -29,6 +29,7 @@ pub struct Prepared {
     plan: Plan,
     locks_rows: bool,
     holds_rows: bool,
+    calls_server: bool,
     changed: Vec<Oid>,
     locked: Vec<Oid>,
     resting: Mutex<Vec<Machine>>,
@@ -50,10 +51,11 @@ impl Prepared {
         rewrite::rewrite(&mut plan, names, schema);
         let machine = Machine::new(&plan, names)?;
         let (locks_rows, holds_rows) = (plan.locks_rows(), plan.holds_rows());
+        let calls_server = plan.calls_server();
         let (changed, locked) = plan.tables_held();
         let (changed, locked) = (changed.into_iter().collect(), locked.into_iter().collect());
         let resting = Mutex::new(vec![machine]);
-        Ok(Arc::new(Self { plan, locks_rows, holds_rows, changed, locked, resting }))
+        Ok(Arc::new(Self { plan, locks_rows, holds_rows, calls_server, changed, locked, resting }))
     }
 
     /// The columns of the rows.
@@ -74,6 +76,12 @@ impl Prepared {
     /// True where an operator holds rows: how much memory it may use matters then.
     pub fn holds_rows(&self) -> bool {
         self.holds_rows
+    }
+
+    /// True where a function is called that [`scalar::Eval::Server`] stands for: whoever computes it may
+    /// have to wait for something.
+    pub fn calls_server(&self) -> bool {
+        self.calls_server
     }
 
     /// The tables whose rows are changed.

@@ -8,6 +8,7 @@
 //! A handler that is short runs on the thread of the connection as long as it finds what it needs in
 //! memory; all others, and those that find that they are not, run on threads that may wait.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,11 +21,12 @@ use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
+    ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue,
+    VARY,
 };
 use axum::http::{HeaderName, Method, Response, StatusCode};
 use axum::routing::future::RouteFuture;
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, MethodRouter};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use tower_http::compression::CompressionLayer;
@@ -85,36 +87,49 @@ impl tower::Service<hyper::Request<Incoming>> for Service {
 /// The router of all operations.
 fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
-    for route in routes() {
-        let app = Arc::clone(app);
-        let handler = move |parts: Result<RawPathParams, _>, request: Request| {
-            answer(Arc::clone(&app), route, parts.map_err(|_: RawPathParamsRejection| ()), request)
-        };
-        router = router.route(route.path, on(filter(route.method), handler));
+    for path in routes().map(|route| route.path).collect::<BTreeSet<_>>() {
+        router = router.route(path, methods(app, path));
     }
     let missing = Arc::clone(app);
-    let refused = Arc::clone(app);
-    let mut router = router
-        .fallback(move |request: Request| {
-            let problem = Problem::missing(format!("there is nothing at {}", request.uri().path()));
-            refuse(Arc::clone(&missing), problem, request)
-        })
-        .method_not_allowed_fallback(move |request: Request| {
-            let (method, path) = (request.method(), request.uri().path());
-            let text = format!("there is no {method} of {path}");
-            let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, text);
-            refuse(Arc::clone(&refused), problem, request)
-        });
+    let mut router = router.fallback(move |request: Request| {
+        let problem = Problem::missing(format!("there is nothing at {}", request.uri().path()));
+        refuse(Arc::clone(&missing), problem.answer(), request)
+    });
     if let Some(cors) = cors(&app.options.cors) {
         router = router.layer(cors);
     }
     router
 }
 
+/// What a path does for each method, and says of the others.
+fn methods(app: &Arc<App>, path: &str) -> MethodRouter {
+    let mut methods = MethodRouter::new();
+    let mut allowed: Vec<&str> = Vec::new();
+    for route in routes().filter(|route| route.path == path) {
+        let app = Arc::clone(app);
+        let handler = move |parts: Result<RawPathParams, _>, request: Request| {
+            answer(Arc::clone(&app), route, parts.map_err(|_: RawPathParamsRejection| ()), request)
+        };
+        methods = methods.on(filter(route.method), handler);
+        allowed.push(route.method);
+    }
+    // What can be got has a head as well.
+    if allowed.contains(&"GET") && !allowed.contains(&"HEAD") {
+        allowed.push("HEAD");
+    }
+    let (app, allowed) = (Arc::clone(app), allowed.join(","));
+    methods.fallback(move |request: Request| {
+        let (method, path) = (request.method(), request.uri().path());
+        let text = format!("there is no {method} of {path}");
+        let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, text);
+        refuse(Arc::clone(&app), problem.answer().header(ALLOW, &allowed), request)
+    })
+}
+
 /// Answers a request that no route takes.
-async fn refuse(app: Arc<App>, problem: Problem, request: Request) -> Response<Body> {
+async fn refuse(app: Arc<App>, answer: Answer, request: Request) -> Response<Body> {
     drain(request.into_body()).await;
-    problem.answer().response(&app).await
+    answer.response(&app).await
 }
 
 fn filter(method: &str) -> MethodFilter {

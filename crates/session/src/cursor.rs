@@ -108,6 +108,16 @@ impl Session {
         Ok(done("DECLARE CURSOR"))
     }
 
+    /// True where a cursor has not read all of its rows yet: its plan may have to wait.
+    pub(crate) fn reads_on(&self, name: &str) -> bool {
+        self.cursors.get(name).is_some_and(|cursor| !cursor.at_end)
+    }
+
+    /// True where cursors have rows to read before the transaction can commit.
+    pub(crate) fn has_to_hold(&self) -> bool {
+        self.cursors.values().any(|cursor| cursor.hold && !cursor.is_held && !cursor.at_end)
+    }
+
     /// Reads rows until there are `wanted`, or no more.
     fn read_to(&mut self, cursor: &mut Cursor, wanted: i64) -> Result<()> {
         while !cursor.at_end && (cursor.rows.len() as i64) < wanted {

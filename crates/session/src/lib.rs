@@ -29,6 +29,7 @@ mod evaluate;
 mod explain;
 mod functions;
 mod host;
+mod inline;
 mod instance;
 mod message;
 mod names;

@@ -46,6 +46,8 @@ pub(crate) struct Planned {
     pub writes: bool,
     /// True where it locks rows that it reads.
     pub locks: bool,
+    /// True where it calls functions that the session computes: some of them wait.
+    pub calls_server: bool,
     /// What it takes rights to do.
     uses: Uses,
     /// True where superusers need not be asked.
@@ -423,7 +425,7 @@ pub(crate) fn plan(
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
-    let locks = prepared.locks_rows();
+    let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     Ok(Planned {
         prepared,
         params: bound.params,
@@ -431,6 +433,7 @@ pub(crate) fn plan(
         tag,
         writes,
         locks,
+        calls_server,
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),

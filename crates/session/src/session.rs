@@ -338,7 +338,10 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<Done> {
         let Some(mut portal) = self.portals.remove(name) else {
-            return self.execute_cursor(name, rows_max, out);
+            return match self.inline && self.reads_on(name) {
+                true => Ok(Done::Blocked),
+                false => self.execute_cursor(name, rows_max, out),
+            };
         };
         if portal.is_over {
             let message = format!("portal \"{name}\" cannot be run");
@@ -707,80 +710,12 @@ impl Session {
         Ok(Portal::new(parsed, columns, Work::Command))
     }
 
-    /// Runs a portal where nothing may block: what would wait for a lock is taken back.
-    fn run_inline(
+    pub(crate) fn run(
         &mut self,
         portal: &mut Portal,
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        let may_block = match (&portal.work, portal.parsed.statement.as_deref()) {
-            // Rows that have gone out cannot be taken back.
-            (Work::Plan(running), _)
-                if running.planned.locks || (running.planned.writes && running.has_given) =>
-            {
-                return Ok(Done::Blocked);
-            }
-            (Work::Plan(running), _) => running.planned.writes,
-            (Work::Command, Some(Statement::Command(command))) => {
-                matches!(**command, Command::Lock { .. })
-            }
-            (Work::Command, _) => true,
-            _ => false,
-        };
-        if let Work::Plan(running) = &mut portal.work {
-            running.rows_max = (!running.has_given).then_some(query::INLINE_ROWS_MAX);
-        }
-        if !may_block {
-            let locks = self.client.lock_mark();
-            let done = self.run(portal, rows_max, out);
-            return match (done, &mut portal.work) {
-                (Err(error), Work::Plan(running))
-                    if error.state() == SqlState::LOCK_NOT_AVAILABLE && !running.has_given =>
-                {
-                    running.restart();
-                    portal.rows = 0;
-                    self.client.unlock_since(locks);
-                    Ok(Done::Blocked)
-                }
-                (done, _) => done,
-            };
-        }
-        let is_new = self.transaction.is_none();
-        let mark = self.mark();
-        self.set_patience(Some(0));
-        let done = self.run(portal, rows_max, out);
-        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
-        self.set_patience((timeout_ms > 0).then(|| timeout_ms.unsigned_abs() * 1_000));
-        match done {
-            Err(error) if error.state() == SqlState::LOCK_NOT_AVAILABLE => {
-                if is_new {
-                    self.transaction = None;
-                } else {
-                    self.open().go_back(&mark);
-                }
-                self.client.settings.get_mut().undo_to(mark.settings);
-                self.client.notes.get_mut().truncate(mark.notes);
-                self.client.unlock_since(mark.locks);
-                if let Work::Plan(running) = &mut portal.work {
-                    running.restart();
-                    portal.rows = 0;
-                }
-                Ok(Done::Blocked)
-            }
-            done => done,
-        }
-    }
-
-    /// Sets how long locks are waited for, in microseconds.
-    fn set_patience(&mut self, us: Option<u64>) {
-        let inner = self.transaction.as_mut().and_then(|open| open.inner.as_mut());
-        if let Some(inner) = inner {
-            inner.set_lock_timeout(us);
-        }
-    }
-
-    fn run(&mut self, portal: &mut Portal, rows_max: u64, out: &mut dyn Output) -> Result<Done> {
         if matches!(portal.work, Work::Command) {
             let statement = portal.parsed.statement.clone();
             match statement.as_deref() {

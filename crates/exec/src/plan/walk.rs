@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scalar::{Volatility, registry};
+use scalar::{Eval, Volatility, registry};
 use sql::bind::walk;
 use sql::plan::{AggregateCall, Call, Expr, ExprKind, Moment, SortKey};
 use types::Oid;
@@ -168,6 +168,19 @@ pub fn each_part(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) {
     }
 }
 
+/// True where a function is called that whoever runs the plan computes.
+fn calls_server(expr: &Expr) -> bool {
+    let mut found = false;
+    each_part(&mut expr.clone(), &mut |part| {
+        if let ExprKind::Call(call) = &part.kind {
+            found |= registry::function(call.function)
+                .is_none_or(|function| matches!(function.eval, Eval::Server));
+        }
+        !found
+    });
+    found
+}
+
 /// True where computing an expression twice, never or in another place could be noticed.
 pub fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
@@ -214,6 +227,18 @@ impl Plan {
         let mut locks = false;
         self.each(&mut |node| locks |= matches!(node.kind, Kind::LockRows { .. }));
         locks
+    }
+
+    /// True where a function is called that whoever runs the plan computes, in subplans as well.
+    pub fn calls_server(&mut self) -> bool {
+        let mut calls = false;
+        let mut look = |expr: &mut Expr| calls = calls || calls_server(expr);
+        self.root.all_exprs(&mut look);
+        for subplan in &mut self.subplans {
+            subplan.node.all_exprs(&mut look);
+            subplan.link.exprs(&mut look);
+        }
+        calls
     }
 
     /// True where an operator holds rows of those below it.

@@ -389,6 +389,51 @@ fn waiting_for_a_lock() {
     assert!(server.metrics().moved_statements_total > 0);
 }
 
+/// What has given rows and has to wait for the next does so where it holds up nobody: cursors, portals
+/// that are run piece by piece, and results that go out in several pieces.
+#[test]
+fn waiting_between_rows() {
+    let server = start(Options { cores: 1, ..options() });
+    let mut owner = Wire::connect(&server);
+    let mut waiter = Wire::connect(&server);
+    owner.query("CREATE TABLE l (id int PRIMARY KEY, n int)");
+    owner.query("INSERT INTO l VALUES (1, 0), (2, 0)");
+    for declare in ["DECLARE c CURSOR FOR", "DECLARE c SCROLL CURSOR WITH HOLD FOR"] {
+        waiter.query(&format!("BEGIN; {declare} SELECT id, pg_advisory_lock(id) FROM l"));
+        owner.query("SELECT pg_advisory_lock(2)");
+        let shown = waiter.query("FETCH 1 FROM c");
+        assert!(shown.contains("\nD 1 |"), "{shown}");
+        waiter.send(&query("FETCH 1 FROM c"));
+        std::thread::sleep(Duration::from_millis(50));
+        owner.query("SELECT pg_advisory_unlock(2)");
+        assert!(show(&waiter.until(b'Z')).contains("\nD 2 |"));
+        waiter.query("COMMIT; SELECT pg_advisory_unlock_all(); CLOSE ALL");
+    }
+
+    owner.query("BEGIN; UPDATE l SET n = 1 WHERE id = 2");
+    waiter.query("BEGIN; DECLARE c CURSOR FOR SELECT id, n FROM l ORDER BY id FOR UPDATE");
+    waiter.send(&query("FETCH ALL FROM c"));
+    std::thread::sleep(Duration::from_millis(50));
+    owner.query("COMMIT");
+    assert!(show(&waiter.until(b'Z')).contains("D 1 | 0\nD 2 | 1\nC FETCH 2"));
+    waiter.query("COMMIT");
+
+    let slow = "SELECT g, CASE WHEN g > 1 THEN pg_sleep(0.001) END FROM generate_series(1, 3) g";
+    let mut messages = message(b'P', format!("\0{slow}\0\0\0").as_bytes());
+    messages.extend(message(b'B', &[0; 8]));
+    for _ in 0..3 {
+        messages.extend(message(b'E', b"\0\0\0\0\x01"));
+    }
+    messages.extend(message(b'S', b""));
+    waiter.send(&messages);
+    let shown = show(&waiter.until(b'Z'));
+    assert!(["D 1", "D 2", "D 3"].iter().all(|row| shown.contains(row)), "{shown}");
+
+    let late = "CASE WHEN g > 200 THEN pg_sleep(0.001) END FROM generate_series(1, 201) g";
+    let shown = waiter.query(&format!("SELECT repeat('x', 1000), {late}"));
+    assert!(shown.contains("C SELECT 201\n"), "{}", &shown[shown.len().saturating_sub(100)..]);
+}
+
 /// Who is waited for awake hears notifications nevertheless, and does not keep others of the core waiting;
 /// who is not alone, or where nobody is waited for so, is waited for asleep.
 #[test]

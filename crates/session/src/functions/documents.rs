@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use document::{
-    Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Revision, RevisionInfo,
+    Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Nodes, Revision, RevisionInfo,
 };
 use scalar::Columns;
 use store::Csn;
@@ -52,6 +52,26 @@ pub(crate) fn no_documents(names: &Names, oid: types::Oid) -> Error {
     };
     Error::new(SqlState::WRONG_OBJECT_TYPE, message)
         .with_hint("Such a table is made by CREATE TABLE ... USING document.")
+}
+
+/// How many nodes a function may look at where it holds up the other sessions of its core: a few
+/// milliseconds' worth.
+const INLINE_NODES_MAX: u64 = 8 << 10;
+
+/// The document that the first two arguments name, for a function that looks at all of it.
+///
+/// # Errors
+/// `55P03` where that would hold up others: it is run again where it does not.
+fn asked_whole<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
+    let asked = asked(around, args)?;
+    if around.client.inline.get() && asked.newest.0 > 0 {
+        let newest = asked.collection.get_at(asked.key, asked.newest).map_err(error)?;
+        if newest.is_some_and(|newest| newest.tree().header().nodes > INLINE_NODES_MAX) {
+            let message = "the document is too large to be looked at here";
+            return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+        }
+    }
+    Ok(asked)
 }
 
 /// The document that the first two arguments name.
@@ -206,7 +226,7 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
 }
 
 fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
-    let asked = asked(around, args)?;
+    let asked = asked_whole(around, args)?;
     let (from, to) = (asked.version(integer(args, 2))?, asked.version(integer(args, 3))?);
     let found = asked.collection.diff(asked.key, from, to).map_err(error)?;
     let row = |Change { node, path, op }: Change| {
@@ -288,7 +308,7 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
 }
 
 fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
-    let asked = asked(around, args)?;
+    let asked = asked_whole(around, args)?;
     let Some(at) = asked.version_at(args, 2)? else { return Ok(Box::new(std::iter::empty())) };
     let lines = asked.collection.blame(asked.key, Some(at)).map_err(error)?;
     let infos = asked.infos(lines.iter().map(|line| line.revision))?;
@@ -315,7 +335,7 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
 }
 
 fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
-    let asked = asked(around, args)?;
+    let asked = asked_whole(around, args)?;
     let at = asked.version_at(args, 2)?;
     let classes = at.map(|at| asked.collection.path_summary(asked.key, at)).transpose();
     let classes = classes.map_err(error)?.flatten().unwrap_or_default();
@@ -328,7 +348,7 @@ fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
 }
 
 fn json_patch(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
-    let asked = asked(around, args)?;
+    let asked = asked_whole(around, args)?;
     let (from, to) = (asked.version(integer(args, 2))?, asked.version(integer(args, 3))?);
     let found = asked.collection.diff(asked.key, from, to).map_err(error)?;
     json(&found.to_rfc6902().map_err(error)?)

@@ -70,7 +70,15 @@ fn long_statements_go_elsewhere() {
     let instance = instance();
     let mut session = connect(&instance);
     run(&mut session, "create table t (n int)").expect("a table");
+    run(&mut session, "create table d (id int primary key, doc jsonb) using document")
+        .expect("one");
+    let large = "select 1, jsonb_agg(n) from generate_series(1, 10000) n";
+    run(&mut session, &format!("insert into d {large}")).expect("a large document");
+    run(&mut session, "update d set doc = doc || '[1]'").expect("another version");
     for (text, tag) in [
+        ("select count(*) from diff('d', '1', 1, 2)", "SELECT 1"),
+        ("select json_patch('d', '1', 1, 2)", "SELECT 1"),
+        ("select path from blame('d', '1')", "SELECT 10002"),
         ("select count(*) from generate_series(1, 100000)", "SELECT 1"),
         ("select n from generate_series(1, 100000) n", "SELECT 100000"),
         ("insert into t select n from generate_series(1, 100000) n", "INSERT 0 100000"),
