@@ -21,6 +21,7 @@ use crate::command::no_cursor;
 use crate::error::{Error, Result};
 use crate::instance::now;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::query::INLINE_ROWS_MAX;
 use crate::session::{Session, done, no_portal};
 use crate::transaction::Block;
 
@@ -30,7 +31,7 @@ pub(crate) struct Cursor {
     /// The rows that were read.
     rows: Vec<Vec<Datum>>,
     /// True where there are no more.
-    at_end: bool,
+    pub at_end: bool,
     /// The number of the row where it stands.
     place: i64,
     /// What was said of going back.
@@ -122,11 +123,22 @@ impl Session {
     fn read_to(&mut self, cursor: &mut Cursor, wanted: i64) -> Result<()> {
         while !cursor.at_end && (cursor.rows.len() as i64) < wanted {
             let missing = (wanted - cursor.rows.len() as i64).unsigned_abs();
+            if let Work::Plan(running) = &mut cursor.portal.work {
+                let may_be_taken_back = self.inline && !running.has_given;
+                running.rows_max = may_be_taken_back.then_some(INLINE_ROWS_MAX);
+            }
             let mut out = Taken { rows: &mut cursor.rows };
             // 0 would mean all, which is what the largest number wants too.
             let count = if wanted == i64::MAX { 0 } else { missing };
-            let done = self.run_plan(&mut cursor.portal, count, &mut out)?;
-            cursor.at_end = matches!(done, Done::Complete(_));
+            let done = self.run_plan(&mut cursor.portal, count, &mut out);
+            if let (Err(_), Work::Plan(running)) = (&done, &mut cursor.portal.work)
+                && !running.has_given
+            {
+                running.restart();
+                cursor.portal.rows = 0;
+                cursor.rows.clear();
+            }
+            cursor.at_end = matches!(done?, Done::Complete(_));
         }
         Ok(())
     }

@@ -94,6 +94,43 @@ fn long_statements_go_elsewhere() {
     }
 }
 
+/// A cursor is read on the core's thread for the first time as far as any statement may go there, and
+/// then few rows at a time; what may wait is not gone on with there at all. No row is given twice.
+#[test]
+fn cursors_are_read_here_and_elsewhere() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    let mut fetched = |query: &str, fetches: &[(&str, bool)]| {
+        run(&mut session, "begin").expect("a transaction");
+        run(&mut session, &format!("declare c cursor for {query}")).expect("a cursor");
+        let mut rows = Vec::new();
+        for (fetch, is_blocked) in fetches {
+            let mut kept = crate::client::Kept::default();
+            let mut portal = start(&mut session, &format!("fetch {fetch} c")).expect("it starts");
+            session.set_inline(true);
+            let done = session.execute(&mut portal, 0, &mut kept).expect("it is no error");
+            assert_eq!(done == Done::Blocked, *is_blocked, "{query}: {fetch}");
+            session.set_inline(false);
+            if *is_blocked {
+                session.execute(&mut portal, 0, &mut kept).expect("it runs");
+            }
+            rows.extend(kept.0.iter().map(|row| row.parse::<u32>().expect("a number")));
+        }
+        run(&mut session, "commit").expect("it ends");
+        rows
+    };
+    let up_to = |last| (1..=last).collect::<Vec<u32>>();
+    let all = "select n from generate_series(1, 10000) n";
+    assert_eq!(fetched(all, &[("1", false), ("2", false), ("1024", false)]), up_to(1_027));
+    assert_eq!(fetched(all, &[("1", false), ("all", true), ("all", false)]), up_to(10_000));
+    assert_eq!(fetched(all, &[("all", true), ("1", false)]), up_to(10_000));
+    assert_eq!(fetched(all, &[("9000", true), ("1", false)]), up_to(9_001));
+    let late = "select n - 9000 from generate_series(1, 10000) n where n > 9000";
+    assert_eq!(fetched(late, &[("1", true), ("1", false)]), [1, 2]);
+    let naps = "select n from (select n, pg_sleep(0) from generate_series(1, 3) n offset 0) n";
+    assert_eq!(fetched(naps, &[("1", false), ("1", true), ("1", true)]), [1, 2, 3]);
+}
+
 /// Bytes that are no text were once kept as marks of replacement; they are refused, and nothing of the
 /// statement stays.
 #[test]
