@@ -249,6 +249,15 @@ impl Session {
 
     /// Reads what cursors hold beyond the transaction, which is about to commit; the others end.
     pub(crate) fn hold_cursors(&mut self) -> Result<()> {
+        // A commit that no statement asked for cannot be taken back to be run elsewhere.
+        let inline = self.inline;
+        self.set_inline(false);
+        let held = self.hold_all();
+        self.set_inline(inline);
+        held
+    }
+
+    fn hold_all(&mut self) -> Result<()> {
         for (name, mut cursor) in std::mem::take(&mut self.cursors) {
             if cursor.hold {
                 if !cursor.is_held {

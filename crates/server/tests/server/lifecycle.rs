@@ -429,6 +429,16 @@ fn waiting_between_rows() {
     let shown = show(&waiter.until(b'Z'));
     assert!(["D 1", "D 2", "D 3"].iter().all(|row| shown.contains(row)), "{shown}");
 
+    let held = "DECLARE h CURSOR WITH HOLD FOR SELECT pg_sleep(0) FROM generate_series(1, 20000)";
+    let mut messages = message(b'P', format!("\0{held}\0\0\0").as_bytes());
+    messages.extend(message(b'B', &[0; 8]));
+    messages.extend(message(b'E', b"\0\0\0\0\0"));
+    messages.extend(message(b'P', b"\0SELECT 1\0\0\0"));
+    messages.extend(message(b'S', b""));
+    waiter.send(&messages);
+    assert!(show(&waiter.until(b'Z')).contains("C DECLARE CURSOR\n"));
+    assert!(waiter.query("FETCH ALL FROM h").contains("C FETCH 20000\n"));
+
     let late = "CASE WHEN g > 200 THEN pg_sleep(0.001) END FROM generate_series(1, 201) g";
     let shown = waiter.query(&format!("SELECT repeat('x', 1000), {late}"));
     assert!(shown.contains("C SELECT 201\n"), "{}", &shown[shown.len().saturating_sub(100)..]);
