@@ -13,7 +13,8 @@
 //! ```
 //!
 //! * In step 2 a container stands where it will stay, and so does all above it, before its children
-//!   are placed: nothing can be moved into itself.
+//!   are placed: nothing can be moved into itself. Of an array's element that moves into the next one the
+//!   places would say so: it goes by way of the end of the array.
 //! * New subtrees are added without the old nodes in them; those move in when their parent's turn
 //!   comes.
 //! * A field's new name may still be taken: its holder goes first where it can, else steps aside under
@@ -286,7 +287,16 @@ impl<'a> Sim<'a> {
         let at = if left == container && was_at < at { at - 1 } else { at };
         self.link(container, at, child, name);
         let to = self.pointer(child)?;
-        self.moved(&from, &to);
+        let (list, _) = from.rsplit_once('/').ok_or(Damaged::new("a root that moves"))?;
+        if to.strip_prefix(&*from).is_some_and(|below| below.starts_with('/')) {
+            // Into what takes its place: RFC 6902 lets no place be moved below itself. The end of its
+            // list is another.
+            let aside = format!("{list}/{}", self.list(left)?.len());
+            self.moved(&from, &aside);
+            self.moved(&aside, &to);
+        } else {
+            self.moved(&from, &to);
+        }
         Ok(at + 1)
     }
 

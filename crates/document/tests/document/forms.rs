@@ -48,6 +48,17 @@ fn plain_patches() {
     );
 }
 
+/// An element that moves into the next one moves to the end of the array first: once the patch moved `/1`
+/// to `/1/0`, where the next one is by then, and readers that keep to the RFC refused it.
+#[test]
+fn an_element_into_the_next() {
+    let patch = patch(r#"[0,{"a":1},["b"],2]"#, |e| e.move_to("$[1]", "$[2]", Place::FirstChild));
+    assert_eq!(
+        patch,
+        r#"[{"op":"move","from":"/1","path":"/3"},{"op":"move","from":"/3","path":"/1/0"}]"#
+    );
+}
+
 /// Two fields that swap their names do so by way of a third.
 #[test]
 fn swapped_names() {

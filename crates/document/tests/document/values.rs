@@ -228,6 +228,9 @@ pub fn apply_patch(value: &mut Value, patch: &Value) {
                 *place = step["value"].clone();
             }
             "move" => {
+                let below = text("path").strip_prefix(text("from"));
+                let is_below = below.is_some_and(|below| below.starts_with('/'));
+                assert!(!is_below, "no place can be moved below itself: {step}");
                 let moved = remove(value, text("from"));
                 add(value, text("path"), moved);
             }
