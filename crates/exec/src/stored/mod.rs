@@ -22,7 +22,7 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
-use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowRef, RowValues, RowVersion, Table};
+use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowRef, RowValues, Table};
 use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
@@ -215,19 +215,19 @@ impl<'a> Stored<'a> {
         self.version_column(version.from, version.to, attnum)
     }
 
-    /// A column of a version of a row, as the type says that the column has now. NULL where the column
-    /// was not there yet, or had a value that the type does not have.
+    /// A column of a row as it was, as the type says that the column has now. NULL where the column was
+    /// not there yet, or had a value that the type does not have.
     fn column_then(
         &self,
         then: &Table,
         now: &Table,
-        version: &RowVersion,
+        row: RowRef<'_>,
         attnum: i16,
     ) -> Result<Datum> {
         let at = position(attnum);
         let columns = (then.relation().columns.get(at), now.relation().columns.get(at));
         let (Some(before), Some(after)) = columns else { return Ok(Datum::Null) };
-        let value = version.row.column(at).map_err(error)?;
+        let value = row.column(at).map_err(error)?;
         if before.repr == after.repr || value.is_null() {
             return Ok(value.to_owned());
         }

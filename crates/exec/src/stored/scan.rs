@@ -141,6 +141,8 @@ pub(super) struct Scan {
     attnums: Vec<i16>,
     /// The columns by position, where they ascend and none is a system column.
     plain: Option<Vec<usize>>,
+    /// The table as it is now, where columns that are read have other types there.
+    now: Option<Arc<Table>>,
     source: Source,
     /// Only versions that began and ended within these commits.
     within: Option<(Csn, Csn)>,
@@ -238,6 +240,7 @@ impl Scan {
         Ok(Self {
             attnums: reach.attnums.to_vec(),
             plain: None,
+            now: None,
             table,
             source,
             within,
@@ -248,6 +251,29 @@ impl Scan {
     /// The rows as they were after a commit, by the catalog of then: those of the ranges, if the table had
     /// the same key or its index of now knows what was, else all.
     fn past(
+        stored: &Stored<'_>,
+        attnums: &[i16],
+        now: &Arc<Table>,
+        by: By<'_>,
+        csn: Csn,
+    ) -> Result<Self> {
+        let mut scan = Self::past_as_then(stored, attnums, now, by, csn)?;
+        let (then, now_columns) = (&scan.table.relation().columns, &now.relation().columns);
+        let differs = |attnum: &i16| {
+            let columns = (then.get(position(*attnum)), now_columns.get(position(*attnum)));
+            *attnum > 0 && matches!(columns, (Some(then), Some(now)) if then.repr != now.repr)
+        };
+        if attnums.iter().any(differs) {
+            for next in &mut scan.then {
+                (next.plain, next.now) = (None, Some(Arc::clone(now)));
+            }
+            (scan.plain, scan.now) = (None, Some(Arc::clone(now)));
+        }
+        Ok(scan)
+    }
+
+    /// The same with the columns as they were then.
+    fn past_as_then(
         stored: &Stored<'_>,
         attnums: &[i16],
         now: &Arc<Table>,
@@ -408,6 +434,7 @@ impl Scan {
         Self {
             attnums: attnums.to_vec(),
             plain,
+            now: None,
             table,
             source,
             within: None,
@@ -441,7 +468,7 @@ impl Scan {
     }
 
     fn next_of_first(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
-        let Self { table, attnums, plain, source, within, then: _ } = self;
+        let Self { table, attnums, plain, now: as_now, source, within, then: _ } = self;
         match source {
             Source::Rows { cursor, keys, past, batch, at, rows_next } => {
                 if *at == batch.len() {
@@ -485,7 +512,10 @@ impl Scan {
                     out.push(match *attnum {
                         // A column that was not there yet.
                         1.. if position(*attnum) >= table.relation().columns.len() => Datum::Null,
-                        1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
+                        1.. => match as_now {
+                            Some(now) => stored.column_then(table, now, row, *attnum)?,
+                            None => row.column(position(*attnum)).map_err(error)?.to_owned(),
+                        },
                         system::KEY => Datum::bytea(row.key()),
                         system::TABLE => Datum::Oid(table.relation().oid),
                         ..system::TEXT_OF => {
@@ -523,7 +553,10 @@ impl Scan {
                     out.clear();
                     for attnum in attnums.iter() {
                         out.push(match *attnum {
-                            1.. => stored.column_then(&walk.era.table, table, &version, *attnum)?,
+                            1.. => {
+                                let row = version.row.as_ref();
+                                stored.column_then(&walk.era.table, table, row, *attnum)?
+                            }
                             system::KEY if has_own => {
                                 key_within(&walk.era.table, version.row.key())
                             }

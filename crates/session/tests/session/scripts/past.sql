@@ -41,3 +41,17 @@ select id, n from thing for system_time all where code = 'b' order by _version;
 create view old as select p.id, p.age, t.n from person p join thing t on t.n = p.id * 10 where p.id < 3;
 select * from old order by id;
 select a.id, a.age, b.age from person a join person for system_version as of 3 b on a.id = b.id where a.id in (7, 17) order by a.id;
+-- A column that has another type now is read as of then in the type of now, in conditions and joins too:
+-- once an integer came where a bigint was computed with, an internal error. What that type cannot say is NULL.
+create table price (id int primary key, n int, t text, d jsonb) using document;
+insert into price values (1, 40, '7', '{"a": 1}'), (2, 50, 'seven', '[2]');
+select max(_version) from price;
+alter table price alter n type bigint;
+alter table price alter t type int using length(t);
+select * from price order by id;
+select id, n + 1, n = 40, t, t + 1, d::text from price for system_version as of 17 order by id;
+select id from price for system_version as of 17 where n = 50;
+select id from price for system_version as of 17 where t = 7;
+select a.id, b.id from price a join price for system_version as of 17 b on a.n = b.n order by a.id;
+create index on price (n);
+select id from price for system_version as of 17 where n in (40, 50) order by id;
