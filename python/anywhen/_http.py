@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import selectors
 import ssl
 import threading
 from datetime import datetime
@@ -57,6 +58,15 @@ _STATUSES = {
     503: ("sql", "53000"),
     504: ("sql", "57014"),
 }
+
+
+def _is_quiet(connection: http.client.HTTPConnection) -> bool:
+    """Whether a connection that nothing was asked on is open, with nothing to be read."""
+    if connection.sock is None:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.sock, selectors.EVENT_READ)
+        return not selector.select(0)
 
 
 class HttpStore:
@@ -105,8 +115,12 @@ class HttpStore:
             if self._process != os.getpid():
                 # What was free belongs to the parent, which goes on talking there.
                 self._free, self._process = [], os.getpid()
-            if self._free:
-                return self._free.pop(), True
+            while self._free:
+                connection = self._free.pop()
+                if _is_quiet(connection):
+                    return connection, True
+                # The server has closed what was idle for too long for it.
+                connection.close()
         return self._connect(), False
 
     def _give_back(self, connection: http.client.HTTPConnection) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, MutableMapping
 from datetime import datetime, timezone
 
 import pytest
+from conftest import Server
 
 import anywhen
 
@@ -158,3 +159,17 @@ def test_a_document_has_the_same_calls(articles):
     a1.delete()
     assert not a1.exists() and a1.put(1).version == 12
     assert isinstance(articles.at(version=1), Mapping)
+
+
+def test_a_connection_that_the_server_has_closed_is_not_written_to(tmp_path):
+    """Once the first write after half a minute of silence failed: the server closes what is idle."""
+    first = Server(tmp_path)
+    with anywhen.connect(first.http) as db:
+        c = db.collection("c")
+        c["a"] = 1
+        first.stop()
+        (tmp_path / "again").mkdir()
+        second = Server(tmp_path / "again", http=first.http.removeprefix("http://"))
+        c["a"] = 2
+        assert c["a"] == 2
+        second.stop()

@@ -301,17 +301,22 @@ impl Database {
     /// [`find_collection_at`](Database::find_collection_at): for ever, unless it was made otherwise or
     /// is [purged](Database::purge_collection).
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
-        if self.shared.catalog.find(name).is_none() && self.drop_table(name)? {
+        if self.shared.catalog.find(name).is_none() && self.drop_table(name, false)? {
             return Ok(true);
         }
         self.shared.catalog.drop_collection(self.engine(), name)
     }
 
     /// Drops a collection where it is there, and lets go of the past of all that ever had this name
-    /// and were dropped: compaction takes it away. False where there was nothing to let go of.
+    /// and were dropped: compaction takes it away. A table of documents is erased: tables that were
+    /// dropped before keep their past. False where there was nothing to drop or to let go of.
     pub fn purge_collection(&self, name: &str) -> Result<bool> {
-        self.drop_collection(name)?;
-        Ok(self.shared.catalog.purge(self.engine(), name)? > 0)
+        let is_collection = self.shared.catalog.find(name).is_some();
+        let is_dropped = match !is_collection && self.drop_table(name, true)? {
+            true => true,
+            false => self.shared.catalog.drop_collection(self.engine(), name)?,
+        };
+        Ok(self.shared.catalog.purge(self.engine(), name)? > 0 || is_dropped)
     }
 
     /// The collections that were dropped, in the order in which that was.
@@ -335,7 +340,7 @@ impl Database {
     }
 
     #[cfg(not(feature = "sql"))]
-    fn drop_table(&self, _: &str) -> Result<bool> {
+    fn drop_table(&self, _: &str, _: bool) -> Result<bool> {
         Ok(false)
     }
 

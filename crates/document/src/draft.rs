@@ -459,18 +459,21 @@ impl Draft {
             _ => return bad("a scalar has no children"),
         };
         debug_assert!(!siblings || node.name.is_some() == name.is_some());
-        let label = |key: Option<NodeKey>| key.map(|key| self.label(key)).transpose();
         let (left, right) = match place {
-            FirstChild => (None, label(self.children(parent)?.next().transpose()?)?),
-            LastChild | Field(_) => (label(self.last_child(parent)?)?, None),
-            Before | FieldBefore(_) => {
-                (label(self.sibling_before(parent, target)?)?, label(Some(target))?)
-            }
-            After | FieldAfter(_) => {
-                (label(Some(target))?, label(self.sibling_after(parent, target)?)?)
+            FirstChild => (None, self.children(parent)?.next().transpose()?),
+            LastChild | Field(_) => (self.last_child(parent)?, None),
+            Before | FieldBefore(_) => (self.sibling_before(parent, target)?, Some(target)),
+            After | FieldAfter(_) => (Some(target), self.sibling_after(parent, target)?),
+        };
+        let label = match moving.filter(|key| left == Some(*key) || right == Some(*key)) {
+            // It stands there already.
+            Some(key) => self.label(key)?,
+            None => {
+                let label = |key: Option<NodeKey>| key.map(|key| self.label(key)).transpose();
+                let (left, right) = (label(left)?, label(right)?);
+                Label::between(left.as_ref(), right.as_ref(), NodeKey(self.header.next_key))
             }
         };
-        let label = Label::between(left.as_ref(), right.as_ref(), NodeKey(self.header.next_key));
         Ok((parent, label, name))
     }
 

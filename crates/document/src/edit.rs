@@ -161,7 +161,7 @@ impl<'a> Edit<'a> {
             (Step::Field(name) | Step::Either(name), Kind::Object) => {
                 self.insert_tape(parent, Place::Field(name), tape)
             }
-            (Step::Either(at), Kind::Array) if at == "-" => {
+            (Step::Either(at), Kind::Array) if at == "-" || *at == node.count.to_string() => {
                 self.insert_tape(parent, Place::LastChild, tape)
             }
             (Step::Index(at), Kind::Array) if *at == node.count as usize => {
@@ -264,6 +264,14 @@ impl<'a> Edit<'a> {
             above = self.draft.parent(node)?;
         }
         let (parent, label, name) = self.draft.find_place(to, place, Some(key))?;
+        if parent == old_parent && label == self.draft.label(key)? {
+            return match name {
+                Some(name) if self.draft.expect(key)?.name != Some(&*name) => {
+                    self.draft.rename(key, &name)
+                }
+                _ => Ok(()),
+            };
+        }
         let (tape, _) = export(self.draft, key)?;
         self.draft.check_depth(&tape, 0, self.draft.level(parent)? + 1)?;
         if parent != old_parent {

@@ -6,13 +6,15 @@
 //! ```
 //!
 //! The commit is there for documents that begin anew: they count their revisions from 1 again.
-//! `If-Match` takes the revision alone as well, and the digest, and where one node is meant, the hash
+//! `If-Match` takes no weak tag, but the revision alone as well, and the digest, and where one node is meant, the hash
 //! that the node's metadata tell. The condition is looked at twice: here, and under the lock of the
 //! write, by the commit; so nobody gets in between.
 
 use anywhen::{Collection, Csn, Document, Meta, NodeKey, Nodes};
 use axum::http::StatusCode;
-use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use axum::http::header::{
+    HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
+};
 
 use crate::call::Call;
 use crate::problem::{Problem, Result};
@@ -26,21 +28,44 @@ pub(crate) fn tag(collection: &Collection, document: &Document) -> String {
     }
 }
 
-/// The tags that a header lists, without quotes; those that are weak are as good.
+/// The tags that a header lists, without quotes.
 fn listed(headers: &HeaderMap, name: HeaderName) -> Option<Vec<&str>> {
+    let is_strong = name == IF_MATCH;
     let mut found = None;
     for value in headers.get_all(name) {
         let list = found.get_or_insert_with(Vec::new);
-        list.extend(tags(value.to_str().unwrap_or_default()));
+        list.extend(tags(value.to_str().unwrap_or_default(), is_strong));
     }
     found
 }
 
-fn tags(text: &str) -> impl Iterator<Item = &str> {
-    text.split(',').map(|tag| {
-        let tag = tag.trim();
-        tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
+/// The tags of a text. Those that are weak are as good as others, unless strong ones are wanted.
+fn tags(text: &str, is_strong: bool) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter_map(move |tag| match tag.strip_prefix("W/") {
+        Some(_) if is_strong => None,
+        weak => Some(weak.unwrap_or(tag).trim_matches('"')),
     })
+}
+
+/// Whole seconds since 1970 of a time in a header: they are all that it tells.
+fn seconds(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
+    let text = headers.get(name).and_then(|value| value.to_str().ok())?;
+    anywhen::time::parse_http_date(text).map(|time_us| time_us / 1_000_000)
+}
+
+/// Fails where a document has changed since the time that a request names, unless that names versions.
+///
+/// # Errors
+/// 412.
+fn hold_time(headers: &HeaderMap, time_us: u64) -> Result<()> {
+    let since = seconds(headers, IF_UNMODIFIED_SINCE);
+    match since.filter(|_| !headers.contains_key(IF_MATCH)) {
+        Some(since) if time_us / 1_000_000 > since => {
+            let text = "the document has changed since";
+            Err(Problem::new(StatusCode::PRECONDITION_FAILED, text).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// True where the client has this version already, committed at a time in microseconds since 1970.
@@ -48,10 +73,7 @@ pub(crate) fn is_known(headers: &HeaderMap, tag: &str, time_us: u64) -> bool {
     if let Some(known) = listed(headers, IF_NONE_MATCH) {
         return known.iter().any(|known| *known == "*" || *known == tag.trim_matches('"'));
     }
-    let since = headers.get(IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
-    // Seconds are all that such a time tells.
-    let since = since.and_then(anywhen::time::parse_http_date);
-    since.is_some_and(|since| time_us / 1_000_000 <= since / 1_000_000)
+    seconds(headers, IF_MODIFIED_SINCE).is_some_and(|since| time_us / 1_000_000 <= since)
 }
 
 /// What is expected of a document that is to be changed.
@@ -71,8 +93,8 @@ impl<'c> Condition<'c> {
 
     /// What texts expect, each as it would stand in its header.
     pub(crate) fn of_texts(wanted: Option<&'c str>, unwanted: Option<&'c str>) -> Self {
-        let list = |text: &'c str| tags(text).collect();
-        Condition { wanted: wanted.map(list), unwanted: unwanted.map(list) }
+        let list = |is_strong| move |text: &'c str| tags(text, is_strong).collect();
+        Condition { wanted: wanted.map(list(true)), unwanted: unwanted.map(list(false)) }
     }
 
     /// Compares a document with it; gives the commit of the version that is to be written over, 0 for
@@ -105,16 +127,15 @@ impl<'c> Condition<'c> {
                 let text = format!("the document is at revision {revision}, of commit {csn}");
                 return Err(failed(&text).into());
             }
-            return Ok(Some(newest));
         }
-        if let Some(unwanted) = &self.unwanted {
-            if let Some(document) = found {
-                let whole = tag(collection, document);
-                if unwanted.contains(&"*") || unwanted.contains(&whole.trim_matches('"')) {
-                    let revision = document.revision();
-                    return Err(failed(&format!("there is one, at revision {revision}")).into());
-                }
+        if let (Some(unwanted), Some(document)) = (&self.unwanted, found) {
+            let whole = tag(collection, document);
+            if unwanted.contains(&"*") || unwanted.contains(&whole.trim_matches('"')) {
+                let revision = document.revision();
+                return Err(failed(&format!("there is one, at revision {revision}")).into());
             }
+        }
+        if self.wanted.is_some() || self.unwanted.is_some() {
             return Ok(Some(newest));
         }
         match (is_required, found) {
@@ -138,6 +159,7 @@ impl<'c> Condition<'c> {
 pub(crate) fn expect(
     call: &Call,
     collection: &Collection,
+    key: &str,
     found: Option<&Document>,
     node: Option<NodeKey>,
     meta: &mut Meta,
@@ -145,5 +167,31 @@ pub(crate) fn expect(
     let is_required = call.app.options.require_preconditions;
     let condition = Condition::of_headers(&call.headers);
     meta.only_of = condition.hold(is_required, collection, found, node)?;
+    if call.headers.contains_key(IF_UNMODIFIED_SINCE)
+        && let Some(document) = found
+    {
+        hold_time(
+            &call.headers,
+            collection.time_of(key, document.revision())?.unwrap_or_default(),
+        )?;
+        // Nobody is to get in between.
+        meta.only_of = Some(document.csn());
+    }
     Ok(())
+}
+
+/// Compares a version that is to be read, committed at a time in microseconds since 1970, with what the
+/// request expects of it.
+///
+/// # Errors
+/// 412 where it is another.
+pub(crate) fn expect_read(
+    headers: &HeaderMap,
+    collection: &Collection,
+    document: &Document,
+    time_us: u64,
+) -> Result<()> {
+    let wanted = Condition { wanted: listed(headers, IF_MATCH), unwanted: None };
+    wanted.hold(false, collection, Some(document), None)?;
+    hold_time(headers, time_us)
 }

@@ -155,6 +155,7 @@ fn responses(route: &Route) -> Value {
 /// The problems that a request of a client may come to.
 fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
     let is_known = route.needs != Needs::Nothing;
+    let reads_version = route.gives.iter().any(|gives| gives.status == 304);
     let is_change = !["GET", "HEAD"].contains(&route.method) || route.path == "/v1/sql";
     let has_name = route.parts().next().is_some();
     let has_body = !matches!(route.takes, Takes::Nothing);
@@ -171,7 +172,7 @@ fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
         (true, 404, "There is no such thing"),
         (is_change, 409, "Another was faster, or it contradicts what is there"),
         (has_name || is_sql, 410, "It is not kept any more"),
-        (is_change, 412, "It is another version than the request expects"),
+        (is_change || reads_version, 412, "It is another version than the request expects"),
         (has_body, 413, "The body is too large"),
         (has_body, 415, "The body is of a type that is not taken"),
         (has_name || has_body, 422, "It is understood, and cannot be done"),

@@ -102,6 +102,7 @@ pub(crate) fn versioned(
 ) -> Result<Answer> {
     let tag = conditional::tag(collection, document);
     let time_us = collection.time_of(key, document.revision())?.unwrap_or_default();
+    conditional::expect_read(&call.headers, collection, document, time_us)?;
     let answer = match conditional::is_known(&call.headers, &tag, time_us) {
         true => Answer::empty(StatusCode::NOT_MODIFIED),
         false => write()?,

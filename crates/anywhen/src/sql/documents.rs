@@ -41,10 +41,20 @@ impl Database {
         Ok(true)
     }
 
-    /// Drops a table of documents; false where there is none of that name.
-    pub(crate) fn drop_table(&self, name: &str) -> Result<bool> {
+    /// Drops a table of documents, and erases its past where it is purged; false where there is none of
+    /// that name.
+    pub(crate) fn drop_table(&self, name: &str, purge: bool) -> Result<bool> {
         let Some(table) = self.quoted(name)? else { return Ok(false) };
-        self.connect()?.execute(&format!("DROP TABLE {table}"), &[])?;
+        let mut session = self.connect()?;
+        let drop = format!("DROP TABLE {table}");
+        let erase = format!("ERASE FROM {table}");
+        let statements = match purge {
+            true => vec!["BEGIN", &erase, &drop, "COMMIT"],
+            false => vec![&*drop],
+        };
+        for statement in statements {
+            session.execute(statement, &[])?;
+        }
         Ok(true)
     }
 

@@ -217,3 +217,26 @@ fn a_long_array_in_reverse() {
     apply_patch(&mut patched, &patch);
     assert_eq!(patched, serde_json::from_str::<Value>(&after).expect("is JSON"));
 }
+
+/// A move to where a node stands already changes nothing: once it made a revision each time, and blame named
+/// whoever had done it.
+#[test]
+fn moves_to_where_it_stands() {
+    let world = World::new(1, false);
+    world.docs.put("d", r#"{"a":[1,2,3],"b":{"x":1,"y":2}}"#).expect("puts");
+    let moved = |node: &str, to: &str, place: Place<'_>| {
+        world.docs.edit("d", |e| e.move_to(node, to, place)).expect("moves").0.changed
+    };
+    assert!(!moved("$.a[0]", "$.a[1]", Place::Before));
+    assert!(!moved("$.a[1]", "$.a[0]", Place::After));
+    assert!(!moved("$.a[0]", "$.a", Place::FirstChild));
+    assert!(!moved("$.a[2]", "$.a", Place::LastChild));
+    assert!(!moved("$.b.y", "$.b", Place::Field("y")));
+    assert!(!moved("$.b.x", "$.b.y", Place::FieldBefore("x")));
+    assert!(moved("$.b.x", "$.b.y", Place::FieldBefore("z")), "it has another name");
+    assert!(moved("$.a[0]", "$.a[1]", Place::After));
+    let document = world.docs.get("d").expect("reads").expect("is there");
+    let mut text = Vec::new();
+    document.tree().write_json(&mut text).expect("writes");
+    assert_eq!(text, br#"{"a":[2,1,3],"b":{"z":1,"y":2}}"#);
+}

@@ -50,7 +50,7 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let found = collection.get(&key)?;
     call.must(if found.is_some() { Right::Modify } else { Right::Create }, "db")?;
     let mut meta = call.meta()?;
-    conditional::expect(call, &collection, found.as_ref(), None, &mut meta)?;
+    conditional::expect(call, &collection, &key, found.as_ref(), None, &mut meta)?;
     let committed = call.store("db", &collection, &key, &meta)?;
     let answer = written::echo(&collection, &key, &committed)?;
     Ok(match found {
@@ -189,7 +189,7 @@ pub(super) fn insert(call: &mut Call) -> Result<Answer> {
     let value = call.json()?;
     let mut meta = call.meta()?;
     let found = call.document(&collection, key, None)?;
-    conditional::expect(call, &collection, Some(&found), Some(node), &mut meta)?;
+    conditional::expect(call, &collection, key, Some(&found), Some(node), &mut meta)?;
     let (committed, ()) =
         collection.edit_with(key, &meta, |edit| insert_into(edit, node, way, &value))?;
     written::echo(&collection, key, &committed)
@@ -203,7 +203,7 @@ pub(super) fn remove(call: &mut Call) -> Result<Answer> {
     let collection = call.collection("db")?;
     let mut meta = call.meta()?;
     let found = call.document(&collection, key, None)?;
-    conditional::expect(call, &collection, Some(&found), node, &mut meta)?;
+    conditional::expect(call, &collection, key, Some(&found), node, &mut meta)?;
     let committed = match node {
         Some(node) => collection.edit_with(key, &meta, |edit| edit.remove(node))?.0,
         None => collection.remove_with(key, &meta)?,

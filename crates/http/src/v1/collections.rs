@@ -93,6 +93,10 @@ pub(super) fn alter(call: &mut Call) -> Result<Answer> {
     if wanted != (CollectionOptions { history: wanted.history, ..known }) {
         return Err(Problem::refused("hashes and path_summary are chosen once for all").into());
     }
+    if wanted.history != known.history && wanted.history != Retention::Forever {
+        // Less is kept from now on.
+        call.must(Right::Delete, "collection")?;
+    }
     call.app.database.set_history(name, wanted.history)?;
     Ok(Answer::value(&described(name, &collection)))
 }

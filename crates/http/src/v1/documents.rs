@@ -69,7 +69,7 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let found = collection.get(&key)?;
     call.must(if found.is_some() { Right::Modify } else { Right::Create }, "collection")?;
     let mut meta = call.meta()?;
-    conditional::expect(call, &collection, found.as_ref(), None, &mut meta)?;
+    conditional::expect(call, &collection, &key, found.as_ref(), None, &mut meta)?;
     let done = call.store("collection", &collection, &key, &meta)?;
     let answer = written::committed(&collection, &key, &done)?;
     Ok(match found {
@@ -112,7 +112,7 @@ pub(super) fn changed(
     let key = call.part("key");
     let found = call.document(&collection, key, None)?;
     let mut meta = call.meta()?;
-    conditional::expect(call, &collection, Some(&found), None, &mut meta)?;
+    conditional::expect(call, &collection, key, Some(&found), None, &mut meta)?;
     let done = change(&collection, key, &meta)?;
     written::committed(&collection, key, &done)
 }
