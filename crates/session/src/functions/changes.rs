@@ -81,17 +81,27 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
     let (after, upto) = (commit(around, args[1])?, commit(around, args[2])?.min(seen));
     let snapshot = instance.engine.snapshot_at(seen).map_err(error)?;
     let mut parts = VecDeque::new();
+    let mut storages = Vec::new();
     for past in instance.catalogs.tables().past_of(table) {
         let last = Csn(past.ended.0.saturating_sub(1));
-        if past.ended <= after || last > upto {
+        if past.ended <= after || past.ended > seen {
             continue;
         }
         let then = instance.engine.snapshot_at(last).map_err(error)?;
         let then = instance.catalogs.at(&then).map_err(error)?;
         let names = Arc::new(names.with(then));
-        parts.extend(part(&names, table, last, (past.ended <= upto).then_some(past.ended)));
+        let handle = names.handles.table(&names.catalog, table);
+        // What a commit made and gave up at once had no rows for anybody else.
+        if handle.is_some_and(|handle| handle.storage() == past.table) {
+            let ended = (past.ended <= upto).then_some(past.ended);
+            parts.extend(part(&names, table, last.min(upto), ended));
+            storages.push(past.table);
+        }
     }
-    if after < upto {
+    // A catalog of the past shows a table that has been given up since.
+    let handle = names.handles.table(&names.catalog, table);
+    let is_other = handle.is_some_and(|handle| !storages.contains(&handle.storage()));
+    if after < upto && is_other {
         parts.extend(part(names, table, upto, None));
     }
     Ok(Box::new(Changes {

@@ -37,6 +37,20 @@ use crate::{Error, Result};
 pub type RowKeys = BTreeSet<Vec<u8>>;
 
 impl Index {
+    /// Says of the row at `row_key` as of a version that is over what an entry said.
+    pub(crate) fn tell_before(
+        &self,
+        txn: &mut Transaction,
+        row_key: &[u8],
+        entry: &Entry,
+    ) -> Result<()> {
+        if let (Some(before), true) = (self.before(), self.is_whole()) {
+            let entry = entry_before(entry.key_before(row_key), row_key);
+            txn.write(before, entry.key, Op::Put(entry.value))?;
+        }
+        Ok(())
+    }
+
     /// Where entries lie of versions that were over when it was made.
     pub(crate) fn before(&self) -> Option<TableId> {
         self.storage().and_then(before_of)
@@ -116,11 +130,7 @@ impl Table {
                 Err(error) if is_of_data(&error) => return Ok(false),
                 keys => keys?,
             };
-            let entries = keys.into_iter().map(|key| {
-                let mut value = Vec::with_capacity(2);
-                put_varint(&mut value, row_key.len());
-                Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
-            });
+            let entries = keys.into_iter().map(|key| entry_before(key, row_key));
             filling.add(engine.store(), entries)?;
         }
         match filling.finish(change.txn, |_| None)? {
@@ -152,6 +162,13 @@ impl Table {
         }
         Ok(keys)
     }
+}
+
+/// An entry of a version that is over.
+fn entry_before(key: Vec<u8>, row_key: &[u8]) -> Entry {
+    let mut value = Vec::with_capacity(2);
+    put_varint(&mut value, row_key.len());
+    Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
 }
 
 /// Has an index forget what it says of versions that were over before it. False where it said nothing.

@@ -35,7 +35,7 @@ impl Era {
         from: Csn,
         (cache, handles): (&CatalogCache, &Handles),
     ) -> Result<Vec<Era>> {
-        let mut eras = Vec::new();
+        let mut eras: Vec<Era> = Vec::new();
         for past in cache.tables().past_of(now.relation().oid) {
             if past.ended <= from || past.ended > snapshot.csn() {
                 continue;
@@ -43,9 +43,14 @@ impl Era {
             let last = Csn(past.ended.0 - 1);
             let then = snapshot.engine().snapshot_at(last).map_err(Error::from)?;
             let table = handles.table(&*cache.at(&then)?, now.relation().oid);
+            // What a commit made and gave up at once had no rows for anybody else.
+            let table = table.filter(|table| table.storage() == past.table);
             eras.extend(table.map(|table| Era { table, ended: Some(past.ended) }));
         }
-        eras.push(Era { table: Arc::clone(now), ended: None });
+        // A catalog of the past shows a table that has been given up since.
+        if eras.iter().all(|era| era.table.storage() != now.storage()) {
+            eras.push(Era { table: Arc::clone(now), ended: None });
+        }
         Ok(eras)
     }
 

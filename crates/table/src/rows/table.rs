@@ -369,7 +369,7 @@ impl Table {
                 None => true,
             });
             for entry in before {
-                end_entry(change, index, entry)?;
+                self.end_entry(change, index, key, entry)?;
             }
             for entry in after {
                 self.add_entry(change, index, entry, new)?;
@@ -404,7 +404,7 @@ impl Table {
         }
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(old, key, change.values)? {
-                end_entry(change, index, entry)?;
+                self.end_entry(change, index, key, entry)?;
             }
         }
         Ok(())
@@ -525,6 +525,35 @@ impl Table {
         self.about(error).about(Object::Constraint, name).into()
     }
 
+    /// Ends an entry of the row at `key`, which will not be so any more.
+    fn end_entry(
+        &self,
+        change: &mut Change<'_>,
+        index: &Index,
+        key: &[u8],
+        entry: Entry,
+    ) -> Result<()> {
+        let Some(storage) = index.storage() else { return Ok(()) };
+        if entry.is_exclusive {
+            change.txn.lock_latest(storage, &entry.key, RowLock::Update, Wait::Allowed)?;
+        }
+        // Of an index that the transaction itself has made nobody will see that the entry was there.
+        let is_untold = change.txn.touches(storage)
+            && change.txn.engine().store().is_fresh(storage)?
+            && self.is_committed(change.txn, key)?;
+        if is_untold {
+            index.tell_before(change.txn, key, &entry)?;
+        }
+        change.txn.write(storage, entry.key, Op::Delete)?;
+        Ok(())
+    }
+
+    /// True where others see a row at a key.
+    fn is_committed(&self, txn: &Transaction, key: &[u8]) -> Result<bool> {
+        let latest = txn.latest();
+        Ok(View::past(&latest).read(self.storage, key)?.is_some())
+    }
+
     // --- ON CONFLICT -----------------------------------------------------------------------------
 
     /// The key of a row that stands in the way of inserting `row`, by the indexes at these positions
@@ -605,15 +634,6 @@ fn occupant(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<Option<
     }
     txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)?;
     look(txn)
-}
-
-fn end_entry(change: &mut Change<'_>, index: &Index, entry: Entry) -> Result<()> {
-    let Some(storage) = index.storage() else { return Ok(()) };
-    if entry.is_exclusive {
-        change.txn.lock_latest(storage, &entry.key, RowLock::Update, Wait::Allowed)?;
-    }
-    change.txn.write(storage, entry.key, Op::Delete)?;
-    Ok(())
 }
 
 /// The position of the column with an attribute number.

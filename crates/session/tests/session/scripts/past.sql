@@ -55,3 +55,18 @@ select id from price for system_version as of 17 where t = 7;
 select a.id, b.id from price a join price for system_version as of 17 b on a.n = b.n order by a.id;
 create index on price (n);
 select id from price for system_version as of 17 where n in (40, 50) order by id;
+-- Changes are told by the table of the store that had the rows then, also where it was given up later.
+create table k (id int primary key, a int, b int);
+insert into k values (1, 1, 1);
+update k set a = 2;
+select max(_version) from k;
+select _version, _op, old, new from table_changes('k', 22, 24) order by _version;
+alter table k alter a type text, alter b type bigint;
+select _version, _op, old, new from table_changes('k', 22, 24) order by _version;
+select _version, _op, old, new from table_changes('k', 22, 23) order by _version;
+select _version, _op, old, new from table_changes('k', 22, 30) order by _version, _op;
+-- What one commit writes anew twice came twice.
+select id, a, b, _version from k for system_time all order by _version;
+begin; truncate k; truncate k; commit;
+select id, a, b, _version from k for system_time all order by _version;
+select _version, _op, old, new from table_changes('k', 22, 40) order by _version, _op;
