@@ -28,8 +28,9 @@ mod search;
 mod shape;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use store::TableId;
+use store::{Store, TableId};
 use types::{Datum, DatumRef, KeyOrder, key, row, text};
 
 pub use before::RowKeys;
@@ -75,6 +76,8 @@ pub struct Index {
     is_valid: bool,
     /// It has expressions or a predicate.
     is_computed: bool,
+    /// Entries of it are known to be committed.
+    has_entries: AtomicBool,
 }
 
 /// What an index says of a row.
@@ -140,6 +143,7 @@ impl Index {
                 || parts.iter().any(|part| matches!(part, Part::Expr(_))),
             parts,
             relation: Arc::clone(relation),
+            has_entries: AtomicBool::new(false),
         })
     }
 
@@ -166,6 +170,17 @@ impl Index {
     /// True where it may be read.
     pub fn is_valid(&self) -> bool {
         self.is_valid
+    }
+
+    /// True where none of its entries was ever committed: as far as anybody else knows it is not there.
+    pub(crate) fn is_fresh(&self, store: &Store) -> Result<bool> {
+        let Some(storage) = self.storage else { return Ok(false) };
+        if self.has_entries.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let is_fresh = store.is_fresh(storage)?;
+        self.has_entries.store(!is_fresh, Ordering::Relaxed);
+        Ok(is_fresh)
     }
 
     /// True where every version that rows ever had has its entry.

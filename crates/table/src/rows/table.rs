@@ -539,7 +539,7 @@ impl Table {
         }
         // Of an index that the transaction itself has made nobody will see that the entry was there.
         let is_untold = change.txn.touches(storage)
-            && change.txn.engine().store().is_fresh(storage)?
+            && index.is_fresh(change.txn.engine().store())?
             && self.is_committed(change.txn, key)?;
         if is_untold {
             index.tell_before(change.txn, key, &entry)?;
