@@ -298,7 +298,7 @@ impl Collection {
 
     /// The first commit whose state is whole: 0 where nothing was forgotten.
     pub(crate) fn horizon(&self) -> Csn {
-        self.engine().store().horizon(self.id)
+        self.engine().store().horizon(self.id).max(self.table.told_from())
     }
 
     /// The newest commit of which the collection tells: that of now, or the last before it was dropped.

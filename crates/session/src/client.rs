@@ -205,6 +205,18 @@ impl<'a> Surroundings<'a> {
         }
     }
 
+    /// The same for a part of the statement that knows what an earlier one has defined.
+    pub fn seeing(&self, names: &Arc<Names>) -> Self {
+        Surroundings {
+            client: self.client,
+            style: Arc::clone(&self.style),
+            who: Arc::clone(&self.who),
+            names: Arc::clone(names),
+            started: self.started,
+            statement: self.statement,
+        }
+    }
+
     /// What the forms of values depend on.
     pub fn types(&self) -> types::Context<'_> {
         types::Context {

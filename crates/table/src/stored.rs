@@ -95,16 +95,12 @@ impl Table for StoredTable {
     }
 }
 
-/// Where the documents of a table lie: as far above [`DOCUMENTS`] as its rows above [`CATALOG`]. They live and
-/// end, are kept and forgotten with the rows.
+/// A table of the store with the documents of a relation.
 #[derive(Debug)]
 struct StoredDocuments(Arc<StoredTable>);
 
 /// The numbers of tables of documents begin here.
 const DOCUMENTS: TableId = TableId(0x2000_0000);
-
-/// The largest number of a table with documents: that of the catalog and so much.
-pub(crate) const TWINS_MAX: u32 = CATALOG.0 - DOCUMENTS.0;
 
 /// Where entries lie of versions that were over when an index was made: as far above [`BEFORE`] as those of
 /// the index above [`CATALOG`]. They are kept and given up with the index.
@@ -117,7 +113,8 @@ pub(crate) fn before_of(index: TableId) -> Option<TableId> {
     (number < DOCUMENTS.0).then_some(TableId(number))
 }
 
-/// Where the documents lie of the table whose rows lie there.
+/// Where documents lie that begin with the table whose rows lie there: as far above [`DOCUMENTS`] as the
+/// rows above [`CATALOG`]. At or above that where there is no number left.
 pub(crate) fn twin_of(rows: TableId) -> TableId {
     TableId(rows.0 - CATALOG.0 + DOCUMENTS.0)
 }
@@ -194,14 +191,11 @@ impl Tables {
 
     /// The table of a number; `None` for those that are not SQL's.
     pub fn find(&self, table: TableId) -> Option<Arc<dyn Table>> {
-        let rows = |table| self.known.read().get(&table).unwrap_or(&self.unknown).clone();
+        let known = |table| self.known.read().get(&table).unwrap_or(&self.unknown).clone();
         match table {
-            _ if table >= CATALOG => Some(rows(table)),
-            _ if table >= DOCUMENTS => {
-                let rows = rows(TableId(table.0 - DOCUMENTS.0 + CATALOG.0));
-                Some(Arc::new(StoredDocuments(rows)))
-            }
-            _ if table >= BEFORE => Some(rows(TableId(table.0 - BEFORE.0 + CATALOG.0))),
+            _ if table >= CATALOG => Some(known(table)),
+            _ if table >= DOCUMENTS => Some(Arc::new(StoredDocuments(known(table)))),
+            _ if table >= BEFORE => Some(known(TableId(table.0 - BEFORE.0 + CATALOG.0))),
             _ => None,
         }
     }

@@ -32,6 +32,8 @@ enum Pin {
     Present { serializable: bool },
     /// Kept for its drop.
     Past { _hold: Hold },
+    /// Nothing is read through it any more.
+    Released,
 }
 
 impl Snapshot {
@@ -120,16 +122,25 @@ impl Clone for Snapshot {
                 self.engine.tracker.rejoin(self.csn.0);
                 Pin::Present { serializable: false }
             }
-            Pin::Past { .. } => Pin::Past { _hold: self.engine.store.hold(self.csn) },
+            Pin::Past { .. } | Pin::Released => {
+                Pin::Past { _hold: self.engine.store.hold(self.csn) }
+            }
         };
         Snapshot { engine: Arc::clone(&self.engine), csn: self.csn, pin }
     }
 }
 
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        if let Pin::Present { serializable } = self.pin {
+impl Snapshot {
+    /// Keeps nothing from being dropped any more; nothing is read after that.
+    pub(crate) fn release(&mut self) {
+        if let Pin::Present { serializable } = std::mem::replace(&mut self.pin, Pin::Released) {
             self.engine.tracker.leave(self.csn.0, serializable);
         }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.release();
     }
 }

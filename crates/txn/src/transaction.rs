@@ -623,6 +623,8 @@ impl Transaction {
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
         let place = self.engine.order(prepared)?;
+        // Whoever waits long for the disk, or not at all yet, keeps nobody's past.
+        self.snapshot.release();
         Ok(Ordered::waiting(self, place))
     }
 }

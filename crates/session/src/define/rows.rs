@@ -169,7 +169,9 @@ impl Maker<'_, '_> {
             self.see();
         }
         let names = Arc::clone(&self.names);
-        let evaluator = Evaluator::new(self.around, &names);
+        // The default of a new column may count with a sequence that the statement has made.
+        let around = self.around.seeing(&names);
+        let evaluator = Evaluator::new(&around, &names);
         let mut values = evaluator.values();
         for rewrite in rewrites {
             let oid = rewrite.before.relation.oid;

@@ -71,7 +71,8 @@ impl CatalogCache {
             tables.add(retired.table, retired.relation, retired.kept, Some(retired.csn));
         }
         for relation in catalog.relations() {
-            if let (Some(table), kept) = (relation.storage(), catalog.kept_of(relation)) {
+            let kept = catalog.kept_of(relation);
+            for table in [relation.storage(), relation.document_storage()].into_iter().flatten() {
                 tables.add(table, relation.oid, kept, None);
             }
         }
@@ -195,8 +196,8 @@ impl CatalogCache {
     }
 
     fn tell_table(&self, catalog: &Catalog, relation: &Relation) {
-        if let Some(table) = relation.storage() {
-            let kept = catalog.kept_of(relation);
+        let kept = catalog.kept_of(relation);
+        for table in [relation.storage(), relation.document_storage()].into_iter().flatten() {
             self.tables.know(table, relation.oid, kept);
             self.tables.forget_past(relation.oid, kept.from);
         }

@@ -144,6 +144,8 @@ pub struct TableData {
 pub struct DocumentData {
     /// The column whose values are documents.
     pub column: i16,
+    /// Where they lie. Another one where rows are keyed otherwise, or the table was emptied.
+    pub storage: TableId,
     /// Every document carries a hash of all its nodes.
     pub hashes: bool,
     /// Every document has a summary of its paths, which is read and not computed.
@@ -327,6 +329,11 @@ impl Relation {
             RelationKind::Sequence(sequence) => Some(sequence.storage),
             RelationKind::View(_) | RelationKind::Composite => None,
         }
+    }
+
+    /// Where its documents lie.
+    pub fn document_storage(&self) -> Option<TableId> {
+        self.table()?.documents.map(|documents| documents.storage)
     }
 
     /// The columns that are there.

@@ -27,7 +27,6 @@ use types::{Context, Datum, DatumRef, Jsonb, Modifier, RowView, SqlState, Style,
 use super::layout::Layout;
 use super::table::position;
 use crate::catalog::{DocumentData, Relation, TableData};
-use crate::stored::twin_of;
 use crate::{Error, Result};
 
 /// The types that key columns of documents may have: those whose values are equal where their texts are.
@@ -84,13 +83,13 @@ impl RowDocuments {
             _ => Retention::For(Duration::from_micros(u64::MAX)),
         };
         let (hashes, path_summary) = (data.hashes, data.path_summary);
-        let storage = table.storage;
-        let table = DocumentTable::new(CollectionOptions { history, hashes, path_summary });
+        let options = CollectionOptions { history, hashes, path_summary };
+        let stored = DocumentTable::new(options).forgetting(Csn(table.forgotten));
         let ty = |at: &usize| (*at, relation.columns[*at].ty);
         RowDocuments {
             at: position(data.column),
             key: keyed_by.iter().map(ty).collect(),
-            collection: documents.collection(twin_of(storage), Arc::new(table)),
+            collection: documents.collection(data.storage, Arc::new(stored)),
         }
     }
 
@@ -222,13 +221,14 @@ impl RowDocuments {
         Ok(self.collection.tree_as_of(key, csn)?)
     }
 
-    /// Gives a new row its document.
+    /// Gives a new row its document, or none. Where there is one already, of a row that is written anew, it
+    /// becomes this one.
     pub(super) fn put(&self, txn: &mut Transaction, row: &[Datum]) -> Result<()> {
-        if let Datum::Jsonb(value) = &row[self.at] {
-            let nodes = document::tape_of(value)?;
-            self.collection.put_within(txn, &self.key_of(row), &nodes)?;
-        }
-        Ok(())
+        let Datum::Jsonb(value) = &row[self.at] else {
+            return Ok(self.collection.remove_within(txn, &self.key_of(row))?);
+        };
+        let nodes = document::tape_of(value)?;
+        Ok(self.collection.put_within(txn, &self.key_of(row), &nodes)?)
     }
 
     /// Makes the document of a row another one, whose lock the transaction holds.

@@ -57,6 +57,12 @@ select count(*) from log for system_time all;
 erase from log;
 select count(*) from log for system_time all;
 select _op, old, new from table_changes('log', 0, 100);
+-- A number taken from a sequence keeps nothing of the past.
+create table numbered (id serial primary key, what text);
+insert into numbered (what) values ('a'), ('b');
+erase from numbered where what = 'a';
+vacuum;
+select name, pending, state from erasures where name = 'numbered';
 -- Rights and refusals.
 create view v as select * from people;
 erase from v;

@@ -42,3 +42,18 @@ drop owned by bob;
 drop owned by bob, eve cascade;
 select relname from pg_class where relnamespace = 'public'::regnamespace order by 1;
 drop role bob, eve;
+-- A column that counts is added to a table that has rows.
+create table late (what text);
+insert into late values ('a'), ('b');
+alter table late add column id serial;
+alter table late add column number int generated always as identity (start 10), add column at bigserial;
+alter table late add constraint late_pkey primary key (id);
+insert into late (what) values ('c') returning *;
+select * from late order by id;
+begin;
+create sequence steps increment 5;
+alter table late add step int not null default nextval('steps');
+commit;
+select step from late order by id;
+drop table late;
+drop sequence steps;

@@ -82,7 +82,7 @@ impl Ddl<'_> {
                 ddl.make_identity(relation, attnum, identity)?;
             }
             if let Some(keyed_by) = keyed_by.filter(|_| rewrite) {
-                ddl.rewrite(relation, keyed_by)?;
+                ddl.rewrite(relation, keyed_by, None)?;
             }
             Ok(attnum)
         })
@@ -214,7 +214,7 @@ impl Ddl<'_> {
         let default = Some(ColumnDefault { oid: self.new_oid()?, expr, is_generated: true });
         self.change(relation, column.attnum, |column| column.default = default)?;
         let keyed_by = relation.table().map(|table| table.keyed_by.clone()).unwrap_or_default();
-        self.rewrite(relation.oid, keyed_by)
+        self.rewrite(relation.oid, keyed_by, Some(column.attnum))
     }
 
     fn add_identity(
@@ -274,7 +274,9 @@ impl Ddl<'_> {
         })?;
         self.retype_indexes(relation.oid, column.attnum)?;
         match relation.table() {
-            Some(table) if rewrite => self.rewrite(relation.oid, table.keyed_by.clone()),
+            Some(table) if rewrite => {
+                self.rewrite(relation.oid, table.keyed_by.clone(), Some(column.attnum))
+            }
             _ => Ok(()),
         }
     }
@@ -385,6 +387,7 @@ impl Ddl<'_> {
             self.remove_comment(Address::of(Class::Type, row.ty.oid()))?;
         }
         self.retire(&relation)?;
+        self.retire_documents(&relation)?;
         self.remove(Key::Relation(oid))
     }
 }

@@ -1,10 +1,11 @@
 //! Tables `USING document`: which of their columns holds the documents, and what they need to be such.
 
+use store::TableId;
 use types::Type;
 
-use crate::catalog::{Column, DocumentData, Relation};
+use crate::catalog::{CATALOG, Column, DocumentData, Relation};
 use crate::rows::can_key_documents;
-use crate::stored::TWINS_MAX;
+use crate::stored::twin_of;
 
 /// What the documents of a table to be made carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,12 +17,13 @@ pub struct NewDocuments {
 }
 
 impl NewDocuments {
-    /// The documents of a table: the first column of type `jsonb` holds them. Where there is none, the
-    /// table is [refused](refusal).
-    pub(super) fn among(self, columns: &[Column]) -> DocumentData {
+    /// The documents of a table whose rows lie there: the first column of type `jsonb` holds them. Where
+    /// there is none, the table is [refused](refusal).
+    pub(super) fn among(self, columns: &[Column], rows: TableId) -> DocumentData {
         let column = columns.iter().find(|column| column.ty == Type::JSONB && !column.is_dropped);
         DocumentData {
             column: column.map_or(0, |column| column.attnum),
+            storage: twin_of(rows),
             hashes: self.hashes,
             path_summary: self.path_summary,
         }
@@ -46,5 +48,5 @@ pub(super) fn refusal(relation: &Relation) -> Option<String> {
         let column = &column.name;
         return Some(format!("column \"{column}\" has a type that cannot be a key of documents"));
     }
-    (relation.oid.0 >= TWINS_MAX).then(|| "too many objects for a table of documents".to_owned())
+    (documents.storage >= CATALOG).then(|| "too many objects for a table of documents".to_owned())
 }

@@ -171,7 +171,7 @@ impl Ddl<'_> {
             // Two rows may have the same values from now on.
             true => {
                 let table = table.relation.oid;
-                self.rewrite(table, Vec::new())
+                self.rewrite(table, Vec::new(), None)
             }
             false => Ok(()),
         }

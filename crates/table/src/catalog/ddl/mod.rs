@@ -168,6 +168,13 @@ impl<'a> Ddl<'a> {
         self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
     }
 
+    /// Gives up the table of the store that has a relation's documents.
+    fn retire_documents(&mut self, relation: &Relation) -> Result<()> {
+        let Some(table) = relation.document_storage() else { return Ok(()) };
+        let kept = self.catalog().kept_of(relation);
+        self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
+    }
+
     /// Keeps an object from being dropped until the transaction ends.
     fn rely_on(&mut self, key: Key) -> Result<()> {
         self.draft.lock(self.txn, key, RowLock::KeyShare)

@@ -14,6 +14,7 @@ use crate::catalog::{
     CheckOption, Column, ColumnDefault, Identity, OwnedBy, Persistence, Privileges, RowType,
     SqlText, TableData, View,
 };
+use crate::stored::twin_of;
 use crate::{Error, Result};
 
 /// Columns of a table at most.
@@ -136,13 +137,14 @@ impl Ddl<'_> {
             for column in &mut columns {
                 column.not_null |= keyed_by.contains(&column.attnum);
             }
+            let storage = ddl.new_storage()?;
             let table = TableData {
-                storage: ddl.new_storage()?,
+                storage,
                 row_version: 1,
                 keyed_by,
                 history: new.history,
                 forgotten: 0,
-                documents: new.documents.map(|documents| documents.among(&columns)),
+                documents: new.documents.map(|documents| documents.among(&columns, storage)),
             };
             let relation = Relation {
                 oid,
@@ -312,6 +314,7 @@ impl Ddl<'_> {
             }
             for oid in tables {
                 ddl.renew_storage(*oid)?;
+                ddl.renew_documents(*oid)?;
                 if restart {
                     for sequence in ddl.sequences_of(*oid, None) {
                         ddl.renew_relation(sequence)?;
@@ -344,6 +347,16 @@ impl Ddl<'_> {
         indexes.into_iter().try_for_each(|index| self.renew_relation(index))
     }
 
+    /// Has the documents of a table, where it has any, begin anew, beside the rows of now.
+    fn renew_documents(&mut self, table: Oid) -> Result<()> {
+        let mut relation = Relation::clone(&*self.relation_to_change(table)?);
+        self.retire_documents(&relation)?;
+        let RelationKind::Table(data) = &mut relation.kind else { return Ok(()) };
+        let Some(documents) = &mut data.documents else { return Ok(()) };
+        documents.storage = twin_of(data.storage);
+        self.put_relation(relation).map(drop)
+    }
+
     /// Gives a relation that has a storage a new, empty one.
     fn renew_relation(&mut self, oid: Oid) -> Result<()> {
         let mut relation = Relation::clone(&*self.relation_to_change(oid)?);
@@ -362,9 +375,19 @@ impl Ddl<'_> {
     }
 
     /// Has the rows of a table written anew, keyed by its primary key where that has been asked for
-    /// and can be.
-    pub(super) fn rewrite(&mut self, table: Oid, keyed_by: Vec<i16>) -> Result<()> {
-        self.rewrite_as(table, |data| data.keyed_by = keyed_by)
+    /// and can be. Its documents stay where they are, unless the key is another one, or has other
+    /// values, in the column that was `changed`.
+    pub(super) fn rewrite(
+        &mut self,
+        table: Oid,
+        keyed_by: Vec<i16>,
+        changed: Option<i16>,
+    ) -> Result<()> {
+        let before = self.relation(table)?.table().map(|data| data.keyed_by.clone());
+        let same_key = before.as_ref() == Some(&keyed_by)
+            && changed.is_none_or(|column| !keyed_by.contains(&column));
+        self.rewrite_as(table, |data| data.keyed_by = keyed_by)?;
+        if same_key { Ok(()) } else { self.renew_documents(table) }
     }
 
     /// Has a table keep documents from now on, or rows alone: its rows are written anew.
@@ -380,8 +403,11 @@ impl Ddl<'_> {
             if is_so == Some(documents.is_some()) {
                 return Ok(());
             }
-            let documents = documents.map(|new| new.among(&before.relation.columns));
-            ddl.rewrite_as(table, |data| data.documents = documents)
+            ddl.retire_documents(&before.relation)?;
+            let columns = &before.relation.columns;
+            ddl.rewrite_as(table, |data| {
+                data.documents = documents.map(|new| new.among(columns, data.storage));
+            })
         })
     }
 

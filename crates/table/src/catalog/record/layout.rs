@@ -41,7 +41,7 @@ fields! {
     NamePlace { at, len, object }
     Address { class, oid, sub }
     TableData { storage, row_version, keyed_by, history, forgotten, documents }
-    DocumentData { column, hashes, path_summary }
+    DocumentData { column, storage, hashes, path_summary }
     View { query, check }
     Index {
         table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,

@@ -24,7 +24,7 @@ use field::{Field, Input};
 /// The catalog's own table.
 pub(crate) const CATALOG: TableId = TableId(0x4000_0000);
 /// The version of the records that are written.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// The key that every commit puts which changes the catalog.
 pub(crate) const VERSION_KEY: &[u8] = b"v";
 /// The largest OID: numbers of tables are OIDs above that of the catalog.
