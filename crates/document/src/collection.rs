@@ -296,9 +296,11 @@ impl Collection {
         }
     }
 
-    /// The first commit whose state is whole: 0 where nothing was forgotten.
+    /// The first commit whose state is whole, or before which nothing is told though it be there: 0
+    /// where nothing was forgotten.
     pub(crate) fn horizon(&self) -> Csn {
-        self.engine().store().horizon(self.id).max(self.table.told_from())
+        let engine = self.engine();
+        engine.store().horizon(self.id).max(engine.table(self.id).forgotten())
     }
 
     /// The newest commit of which the collection tells: that of now, or the last before it was dropped.

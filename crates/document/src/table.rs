@@ -120,8 +120,6 @@ pub struct DocumentTable {
     retention: RwLock<store::Retention>,
     /// The commit that dropped the collection; none did as long as this is the largest number.
     ended: AtomicU64,
-    /// The commit before which nothing is told, whatever is still there.
-    forgotten: Csn,
     /// Shared by those who write, taken alone by the one who drops.
     gate: RwLock<()>,
 }
@@ -136,14 +134,8 @@ impl DocumentTable {
             history: RwLock::new(options.history),
             retention: RwLock::new(options.history.retention()),
             ended: AtomicU64::new(u64::MAX),
-            forgotten: Csn::ZERO,
             gate: RwLock::default(),
         }
-    }
-
-    /// The same, of which nothing is told from before a commit, whatever is still there.
-    pub fn forgetting(self, before: Csn) -> DocumentTable {
-        DocumentTable { forgotten: before, ..self }
     }
 
     /// A table of which it is not known yet what it is: everything in it stays.
@@ -175,12 +167,6 @@ impl DocumentTable {
     /// True where the past of a document may be dropped while it is read.
     pub(crate) fn may_forget(&self) -> bool {
         *self.history.read() != Retention::Forever
-    }
-
-    /// The commit before which nothing is told.
-    #[inline]
-    pub(crate) fn told_from(&self) -> Csn {
-        self.forgotten
     }
 
     /// The collection was dropped by this commit.

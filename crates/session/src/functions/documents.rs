@@ -9,7 +9,8 @@
 //!
 //! Versions are those of one document: 1, 2, 3 ... A node is named by where it stands (`$.items[3]`, or
 //! `/items/3`), or by its key, a number. All that is told was committed when the statement began; what
-//! the transaction itself has written is no version yet.
+//! the transaction itself has written is no version yet. Where `system_time_as_of` is set, it is what had
+//! been committed by then.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -91,7 +92,10 @@ fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'
         return Err(rights.denied(oid).cause);
     }
     let collection = documents.collection().clone();
-    let seen = around.client.seen.get();
+    let mut seen = around.client.seen.get();
+    if let Some(time) = names.moment {
+        seen = seen.min(around.client.instance.csn_at(time).map_err(|error| error.cause)?);
+    }
     let newest = collection.at(seen).revision(key).map_err(error)?;
     Ok(Asked { collection, key, newest: newest.map_or(Revision(0), |info| info.revision) })
 }

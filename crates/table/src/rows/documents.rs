@@ -84,7 +84,7 @@ impl RowDocuments {
         };
         let (hashes, path_summary) = (data.hashes, data.path_summary);
         let options = CollectionOptions { history, hashes, path_summary };
-        let stored = DocumentTable::new(options).forgetting(Csn(table.forgotten));
+        let stored = DocumentTable::new(options);
         let ty = |at: &usize| (*at, relation.columns[*at].ty);
         RowDocuments {
             at: position(data.column),
