@@ -152,11 +152,13 @@ impl<'a> Stored<'a> {
         Ok(time(times.first().copied().unwrap_or_default()))
     }
 
-    /// The newest commit at or before a time.
+    /// The newest commit at or before a time that the transaction sees.
     fn csn_at(&self, time: TimestampTz) -> Result<Csn> {
         let us = i128::from(time.0) + i128::from(EPOCH_US);
         let us = u64::try_from(us.clamp(0, i128::from(u64::MAX))).unwrap_or_default();
-        self.txn.borrow().engine().csn_at(us).map_err(|source| error(source.into()))
+        let txn = self.txn.borrow();
+        let csn = txn.engine().csn_at(us).map_err(|source| error(source.into()))?;
+        Ok(csn.min(txn.snapshot().csn()))
     }
 
     /// Puts columns of a row that was read at the transaction's snapshot into `out`.
