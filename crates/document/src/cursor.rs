@@ -24,6 +24,8 @@ pub(crate) struct Cursor<'a> {
     /// The slot after the one that was looked at last, and where its fragment starts: mostly, that is the
     /// next to be looked at.
     next: (usize, usize),
+    /// How many values laid over slots of the chunk stand before the one that was looked at last.
+    patch: usize,
 }
 
 /// Some bytes, and what stands behind them: few are copied faster together with those, as a number of bytes
@@ -86,7 +88,7 @@ impl Seen<'_> {
 impl<'a> Cursor<'a> {
     /// A cursor that is nowhere yet.
     pub fn new(tree: &'a Tree) -> Cursor<'a> {
-        Cursor { tree, number: None, chunk: None, next: (0, 0) }
+        Cursor { tree, number: None, chunk: None, next: (0, 0), patch: 0 }
     }
 
     /// Goes into the chunk of a node; false where that has no slot for it.
@@ -95,7 +97,7 @@ impl<'a> Cursor<'a> {
         if self.number != Some(key.chunk()) {
             let chunk = self.tree.chunk(key.chunk())?;
             self.chunk = chunk.map(|chunk| (&**chunk, chunk.image()));
-            (self.number, self.next) = (Some(key.chunk()), (0, 0));
+            (self.number, self.next, self.patch) = (Some(key.chunk()), (0, 0), 0);
         }
         Ok(self.chunk.as_ref().is_some_and(|(_, image)| key.slot() < image.kinds.len()))
     }
@@ -105,6 +107,9 @@ impl<'a> Cursor<'a> {
     fn see(&mut self, slot: usize, extent: u32) -> Option<Seen<'a>> {
         let (chunk, image) = self.chunk.as_ref()?;
         let kind = Kind::from_u8(image.kinds[slot])?;
+        if slot < self.next.0 {
+            self.patch = 0;
+        }
         let start = match self.next {
             (next, start) if next == slot => start,
             (next, start) if next < slot => start + image.frags_len(next..slot),
@@ -123,7 +128,11 @@ impl<'a> Cursor<'a> {
             text: Text::new(&heap[prefix..], len - prefix),
             is_changed: false,
         };
-        if let Some(patch) = chunk.patch(slot) {
+        let patches = chunk.patches();
+        while patches.get(self.patch).is_some_and(|patch| (patch.slot as usize) < slot) {
+            self.patch += 1;
+        }
+        if let Some(patch) = patches.get(self.patch).filter(|patch| patch.slot as usize == slot) {
             let text = chunk.patch_text(patch);
             (seen.kind, seen.text) = (patch.kind, Text::new(text, text.len()));
             seen.is_changed = true;

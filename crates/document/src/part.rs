@@ -13,7 +13,7 @@
 //! once, and copies scalars as they stand in the heap. It always writes compact text; line breaks are put
 //! in afterwards, for people, who read less of it.
 
-use crate::cursor::{Cursor, Seen, Text};
+use crate::cursor::{Cursor, Seen};
 use crate::error::{Damaged, DocumentError};
 use crate::tree::{DEPTH_MAX, Nodes, Tree};
 use crate::{NodeKey, Result};
@@ -303,14 +303,16 @@ impl<'a> Part<'a> {
     }
 
     fn number(&mut self, value: u64) {
-        let mut digits = [0; 32];
+        // In place: bytes that were written one by one are slow to be copied all at once.
+        let start = self.out.len();
         let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
+        self.out.extend_from_slice(&[b'0'; 20]);
+        self.out.truncate(start + count);
         let mut rest = value;
-        for digit in digits[..count].iter_mut().rev() {
+        for digit in self.out[start..].iter_mut().rev() {
             *digit = b'0' + (rest % 10) as u8;
             rest /= 10;
         }
-        Text::new(&digits, count).put(self.out);
     }
 }
 
