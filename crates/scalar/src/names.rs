@@ -120,6 +120,7 @@ arguments! {
     9524 "relation" "key" "node_key";
     9525 "relation" "key" "path" "version";
     9526 "relation" "key" "node_key" "version";
+    9530 "collection";
 }
 
 columns! {
@@ -158,4 +159,5 @@ columns! {
     9519 "node_key" INT8, "path" TEXT, "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "value" JSONB;
     9520 "path" TEXT, "count" INT8, "level" INT4;
     9521 "path" TEXT, "count" INT8, "level" INT4;
+    9530 "key" TEXT, "version" INT8, "doc" JSONB;
 }

@@ -30,6 +30,7 @@ pub(crate) const PAST: &[Function] = signatures! { Server
     9524 node_at(REGCLASS, TEXT, INT8) -> JSONB [stable];
     9525 node_at(REGCLASS, TEXT, TEXT, INT8) -> JSONB [stable];
     9526 node_at(REGCLASS, TEXT, INT8, INT8) -> JSONB [stable];
+    9530 documents(TEXT) -> RECORD [set, stable];
 };
 
 pub(crate) const TABLE: &[Function] = signatures! { Server

@@ -54,7 +54,13 @@ pub struct Options {
     pub temporary: Option<PathBuf>,
     /// SQL's tables, as the engine's resolver knows them: [`Tables::resolver`].
     pub tables: Tables,
+    /// Finds collections that are not SQL's.
+    pub collections: Option<FindCollection>,
 }
+
+/// Finds the collection that had a name at a commit, `None` where there was none.
+pub type FindCollection =
+    Arc<dyn Fn(&str, Csn) -> Result<Option<Collection>, types::Error> + Send + Sync>;
 
 /// A table that is not SQL's, in a database that has no others.
 #[derive(Debug)]
@@ -214,6 +220,7 @@ pub struct Instance {
     /// Tables as they are read and changed.
     pub(crate) handles: Arc<Handles>,
     pub(crate) sequences: Sequences,
+    pub(crate) collections: Option<FindCollection>,
     /// Who listens to which channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Advisory,
@@ -275,6 +282,7 @@ impl Instance {
             advisory: Advisory::default(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
+            collections: options.collections,
             engine,
             catalogs,
             handles,

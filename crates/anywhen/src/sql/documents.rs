@@ -1,8 +1,23 @@
 //! Tables `USING document` as collections.
 
+use std::sync::Arc;
+
+use session::FindCollection;
+use types::SqlState;
+
 use crate::{Collection, Database, Result, Retention};
 
 impl Database {
+    /// What finds collections for SQL; it keeps no database open.
+    pub(super) fn finder(&self) -> FindCollection {
+        let shared = Arc::downgrade(&self.shared);
+        Arc::new(move |name, at| {
+            let Some(shared) = shared.upgrade() else { return Ok(None) };
+            let found = Database { shared }.find_collection_at(name, at);
+            found.map_err(|error| types::Error::new(SqlState::IO_ERROR, error.to_string()))
+        })
+    }
+
     /// The table of documents that a collection's name means, where there is SQL in the database.
     pub(crate) fn table_of_documents(&self, name: &str) -> Result<Option<Collection>> {
         if self.has_no_sql()? {

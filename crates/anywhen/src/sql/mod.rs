@@ -77,6 +77,7 @@ impl Database {
             memory_bytes_max: MEMORY_BYTES_MAX,
             temporary: Some(self.path().join("temporary")),
             tables: self.shared.sql_tables.clone(),
+            collections: Some(self.finder()),
         };
         let opened = Instance::open(Arc::clone(&self.shared.documents), options)?;
         *instance = Some(Arc::clone(&opened));

@@ -67,6 +67,47 @@ fn a_table_of_documents_is_a_collection() {
     assert_eq!(keys, ["a", "d", "e"]);
 }
 
+/// What a program put into a collection that is no table can be asked for in SQL, now and as of then, with
+/// tables of SQL, by whoever may read everything.
+#[test]
+fn sql_reads_collections_that_are_no_tables() {
+    let database = prepared();
+    let plain = database.collection("plain \"one\"").unwrap();
+    plain.put("a", r#"{"n":1}"#).unwrap();
+    plain.put("b", r#"{"n":2}"#).unwrap();
+    run(&database, "CREATE TABLE marked AS SELECT now()::text AS at");
+    plain.edit("a", |edit| edit.set("$.n", "10")).unwrap();
+    plain.remove("b").unwrap();
+    plain.put("c", "[1.50]").unwrap();
+    let all = "SELECT * FROM documents('plain \"one\"')";
+    assert_eq!(rows(&database, all), [r#"a|2|{"n": 10}"#, "c|1|[1.50]"]);
+    run(&database, "INSERT INTO articles SELECT key, doc FROM documents('plain \"one\"')");
+    let both = "SELECT d.doc = a.doc FROM articles a JOIN documents('plain \"one\"') d ON key = id";
+    assert_eq!(rows(&database, both), ["t", "t"]);
+    assert_eq!(rows(&database, "SELECT key, doc FROM documents('articles') LIMIT 1").len(), 1);
+
+    let mut session = database.connect().unwrap();
+    session.query("SELECT set_config('system_time_as_of', at, false) FROM marked", &[]).unwrap();
+    let then = session.query(all, &[]).unwrap();
+    assert_eq!(then.iter().count(), 2);
+    let mut read =
+        session.query("SELECT sum((doc ->> 'n')::int) FROM documents($1)", &[&"plain \"one\""]);
+    let sum = read.as_mut().unwrap().iter().next().map(|row| format!("{:?}", row.values()[0]));
+    assert!(sum.unwrap().contains('3'), "1 and 2, as they were");
+
+    let state = |result: session::Result<crate::sql::Rows>| result.err().unwrap().to_string();
+    let nowhere = database.sql("SELECT * FROM documents('nowhere')", &[]);
+    assert!(state(nowhere).contains("\"nowhere\" does not exist"));
+    run(&database, "CREATE ROLE bob");
+    let mut bob = database.connect().unwrap();
+    bob.execute("SET ROLE bob", &[]).unwrap();
+    assert!(state(bob.query(all, &[])).contains("permission denied"));
+    run(&database, "GRANT pg_read_all_data TO bob");
+    assert_eq!(bob.query(all, &[]).unwrap().iter().count(), 2);
+    database.drop_collection("plain \"one\"").unwrap();
+    assert!(state(database.sql(all, &[])).contains("does not exist"));
+}
+
 /// Whoever changes a document waits for the other, by whichever way it comes: no change is lost.
 #[test]
 fn sql_and_the_library_wait_for_each_other() {

@@ -20,6 +20,7 @@ pub fn instance(env: &Env, folder: &Path) -> Result<Arc<Instance>, Box<dyn Error
         memory_bytes_max: MEMORY_BYTES_MAX,
         temporary: Some(folder.join("temporary")),
         tables: Tables::new(),
+        collections: None,
     };
     Ok(Instance::open_at(folder, EngineOptions::default(), options)?)
 }

@@ -92,11 +92,7 @@ fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'
         return Err(rights.denied(oid).cause);
     }
     let collection = documents.collection().clone();
-    let mut seen = around.client.seen.get();
-    if let Some(time) = names.moment {
-        seen = seen.min(around.client.instance.csn_at(time).map_err(|error| error.cause)?);
-    }
-    let newest = collection.at(seen).revision(key).map_err(error)?;
+    let newest = collection.at(seen(around)?).revision(key).map_err(error)?;
     Ok(Asked { collection, key, newest: newest.map_or(Revision(0), |info| info.revision) })
 }
 
@@ -167,6 +163,59 @@ fn node(args: &[DatumRef<'_>], at: usize) -> Result<NodeRef> {
     }
 }
 
+/// The documents of a collection that a program or a client of HTTP has made, which is no table: as the
+/// statement sees them, one after the other.
+///
+/// # Errors
+/// `42P01` where there is no such collection, `42501` where the role may not read everything.
+fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let (names, name) = (&around.names, text(args, 0));
+    if around.client.inline.get() {
+        let message = "a collection is too large to be looked at here";
+        return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+    }
+    let (role, catalog) = (names.role, &names.present);
+    let reads_all = catalog.role_named("pg_read_all_data").map(|role| role.oid);
+    if !names.is_superuser && !reads_all.is_some_and(|all| catalog.is_member_of(role, all)) {
+        let message = format!("permission denied for collection \"{name}\"");
+        let hint = "Members of pg_read_all_data read collections that are no tables.";
+        return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint));
+    }
+    let seen = seen(around)?;
+    let find = around.client.instance.collections.as_ref();
+    let found = find.map_or(Ok(None), |find| find(name, seen))?;
+    let collection = found.ok_or_else(|| {
+        let message = format!("collection \"{name}\" does not exist");
+        Error::new(SqlState::UNDEFINED_TABLE, message)
+    })?;
+    let then = collection.at(seen);
+    let keys = then.keys("").map_err(error)?;
+    let row = move |key: document::Result<String>| {
+        let key = key.map_err(error)?;
+        let document = then.get(&key).map_err(error)?;
+        document
+            .map(|document| {
+                let value = document.tree().jsonb().map_err(error)?;
+                Ok([Datum::text(&*key), version(document.revision()), value.into()])
+            })
+            .transpose()
+    };
+    let rows = keys.filter_map(move |key| row(key).transpose());
+    Ok(Box::new(Columns::new([TEXT, INT8, JSONB], rows)))
+}
+
+/// The newest commit that the statement knows of.
+fn seen(around: &Surroundings<'_>) -> Result<Csn> {
+    let seen = around.client.seen.get();
+    match around.names.moment {
+        Some(time) => {
+            let then = around.client.instance.csn_at(time).map_err(|error| error.cause)?;
+            Ok(seen.min(then))
+        }
+        None => Ok(seen),
+    }
+}
+
 /// The rows of a function of this module; none where it is no such function.
 pub(super) fn rows(
     around: &Surroundings<'_>,
@@ -181,6 +230,7 @@ pub(super) fn rows(
         "node_changes" => node_changes(around, args),
         "blame" => blame(around, args),
         "path_summary" => path_summary(around, args),
+        "documents" => documents(around, args),
         _ => return None,
     })
 }

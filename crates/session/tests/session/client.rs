@@ -21,7 +21,8 @@ pub fn instance_on(disk: &SimVfs) -> Arc<Instance> {
     let tables = table::Tables::new();
     let temporary = Some(Path::new("db").join("temporary"));
     let settings = Vec::new();
-    let options = Options { env, settings, memory_bytes_max: 256 << 20, temporary, tables };
+    let memory_bytes_max = 256 << 20;
+    let options = Options { env, settings, memory_bytes_max, temporary, tables, collections: None };
     Instance::open_at(Path::new("db"), EngineOptions::default(), options).expect("it opens")
 }
 

@@ -76,6 +76,7 @@ fn open(env: &Env) -> Result<Arc<Instance>, Error> {
         memory_bytes_max: 64 << 20,
         temporary: None,
         tables: table::Tables::new(),
+        collections: None,
     };
     Instance::open_at(Path::new("db"), engine, options)
 }

@@ -31,6 +31,7 @@ pub fn world(random: &SimRandom) -> Arc<Instance> {
         memory_bytes_max: 64 << 20,
         temporary: Some("spilled".into()),
         tables: table::Tables::new(),
+        collections: None,
     };
     let instance = Instance::open_at(Path::new("db"), EngineOptions::default(), options)
         .expect("a new database opens");
