@@ -217,11 +217,9 @@ impl Scan {
         });
         let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
         let walk = |era: Era| {
-            let is_same = era.ended.is_none() || has_key(&era.table, &table, None);
-            let found = match era.ended {
-                None => by.rows_ever(stored, &table, &now)?,
-                Some(_) => None,
-            };
+            let is_now = era.ended.is_none() && era.table.storage() == table.storage();
+            let is_same = is_now || has_key(&era.table, &table, None);
+            let found = if is_now { by.rows_ever(stored, &table, &now)? } else { None };
             let cursor = match found {
                 Some(found) => PastCursor::of_rows(&era.table, found),
                 None if by.index.is_none() && is_same => {

@@ -24,13 +24,15 @@ struct Twins {
     disk: SimVfs,
     /// None while the database is being opened again.
     open: Option<(Arc<Instance>, Session)>,
+    /// The commit before which the past has been deleted.
+    forgotten: u64,
     done: Vec<String>,
 }
 
 impl Twins {
     fn new(seed: u64) -> Twins {
         let (dice, disk) = (SimRandom::new(seed), SimVfs::new(seed));
-        let mut twins = Twins { dice, disk, open: None, done: Vec::new() };
+        let mut twins = Twins { dice, disk, open: None, forgotten: 3, done: Vec::new() };
         twins.reopen();
         let options = match twins.dice.below(2) {
             0 => "",
@@ -141,7 +143,9 @@ impl Twins {
     fn statement(&mut self) {
         let (key, other, value) = (self.key(), self.key(), self.value(3));
         let new = self.expression();
-        let text = match self.dice.below(12) {
+        let text = match self.dice.below(15) {
+            12 => self.definition(),
+            13 => format!("erase from % where k = {key}"),
             0 | 1 => format!("insert into % values ({key}, 1, '{value}') on conflict do nothing"),
             2 => format!(
                 "insert into % values ({key}, 2, '{value}') on conflict (k) do update set doc = excluded.doc"
@@ -155,6 +159,33 @@ impl Twins {
             _ => format!("update % set doc = {new} where k = {key}"),
         };
         self.both(&text);
+    }
+
+    /// What writes rows anew, or may; documents and their keys go on, but for the last two.
+    fn definition(&self) -> String {
+        match self.dice.below(8) {
+            0 | 1 => "alter table % alter n type bigint".into(),
+            2 | 3 => "alter table % alter n type int".into(),
+            4 => format!("alter table % alter doc type jsonb using {}", self.expression()),
+            5 => format!("alter table % add c{} int default 7", self.dice.below(1 << 20)),
+            6 => "alter table % alter k type varchar(10)".into(),
+            _ => "truncate %".into(),
+        }
+    }
+
+    /// Forgets all of the past but what was seen at some commit and later.
+    fn forget(&mut self) {
+        let last = self.number("select max(version) from commits");
+        let asked = self.forgotten + self.dice.below(last + 1 - self.forgotten);
+        let time = format!("(select committed_at from commits where version = {asked})");
+        // Several commits may have one time.
+        let newest = format!("select max(version) from commits where committed_at <= {time}");
+        self.forgotten = self.number(&newest);
+        self.run("begin");
+        for table in TABLES {
+            self.run(&format!("delete history from {table} before system_time {time}"));
+        }
+        self.run("commit");
     }
 
     fn transaction(&mut self) {
@@ -182,7 +213,7 @@ impl Twins {
             "select _version, _op, old, new from table_changes('%', 0, 100000) order by 1, 2, 3, 4",
         );
         let last: u64 = self.number("select max(version) from commits");
-        for version in 3..=last {
+        for version in self.forgotten..=last {
             let as_of = format!("% for system_version as of {version}");
             self.compare(&format!("select * from {as_of} order by k"));
             self.compare(&format!("select k, doc::text from {as_of} order by k"));
@@ -190,9 +221,17 @@ impl Twins {
         }
         for key in 0..KEYS {
             let versions = self.number(&format!("select count(*) from history('d', 'k{key}')"));
-            for version in 1..=versions {
+            let mut ended = u64::MAX;
+            for version in (1..=versions).rev() {
                 let told = format!("from history('d', 'k{key}') where version = {version}");
                 let commit = self.number(&format!("select commit {told}"));
+                if ended <= self.forgotten {
+                    let whole = self.run(&format!("select node_at('d', 'k{key}', '$', {version})"));
+                    assert!(whole.contains("22023"), "version {version} of k{key}: {whole}");
+                    continue;
+                }
+                ended = commit;
+                let commit = commit.max(self.forgotten);
                 let whole = format!("select node_at('d', 'k{key}', '$', {version})");
                 let whole = self.run(&whole).replace("node_at", "doc");
                 let row = format!("from h for system_version as of {commit} where k = 'k{key}'");
@@ -222,6 +261,7 @@ fn documents_and_rows_are_twins() {
                 match twins.dice.below(12) {
                     0 => twins.reopen(),
                     1 => drop(twins.run("vacuum")),
+                    2 if twins.dice.below(4) == 0 => twins.forget(),
                     _ => {}
                 }
             }

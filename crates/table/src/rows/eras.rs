@@ -7,7 +7,8 @@
 //!   storage 12                                       rows 4, 5      the last era has no end
 //! ```
 //!
-//! Each has a handle by the catalog of its last commit: its columns are those that it had then.
+//! Each has a handle by the catalog of its last commit: its columns are those that it had then. What a
+//! transaction has given up itself is an era as well, which has not ended for anybody else.
 
 use std::sync::Arc;
 
@@ -23,12 +24,13 @@ use crate::{Error, Result};
 pub struct Era {
     /// The relation as it was at the end.
     pub table: Arc<Table>,
-    /// The commit that gave the table up; `None` where rows are written there.
+    /// The commit that gave the table up; `None` where rows are written there, and where the transaction
+    /// itself is about to give it up.
     pub ended: Option<Csn>,
 }
 
 impl Era {
-    /// Those that `now` is the last of, and that were not over at commit `from`, oldest first.
+    /// Those that `now` is the last of, by the catalog of the transaction that asks, and that were not over at commit `from`, oldest first.
     pub fn of(
         now: &Arc<Table>,
         snapshot: &Snapshot,
@@ -46,6 +48,11 @@ impl Era {
             // What a commit made and gave up at once had no rows for anybody else.
             let table = table.filter(|table| table.storage() == past.table);
             eras.extend(table.map(|table| Era { table, ended: Some(past.ended) }));
+        }
+        if cache.tables().kept(now.storage()).is_none() {
+            // The transaction has made it. What it replaces has the rows that everybody else sees.
+            let committed = handles.table(&*cache.at(snapshot)?, now.relation().oid);
+            eras.extend(committed.map(|table| Era { table, ended: None }));
         }
         // A catalog of the past shows a table that has been given up since.
         if eras.iter().all(|era| era.table.storage() != now.storage()) {

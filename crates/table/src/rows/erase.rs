@@ -78,20 +78,24 @@ pub fn erase(
     for key in sorted(found.get(&now.table.storage()).unwrap_or(&none)) {
         live += i64::from(now.table.erase(change, key)?);
     }
-    for era in eras.iter().filter(|era| era.ended.is_some()) {
+    for era in eras.iter().filter(|era| era.table.storage() != now.table.storage()) {
         let storage = era.table.storage();
-        for key in sorted(found.get(&storage).unwrap_or(&none)) {
+        let keys = found.get(&storage).unwrap_or(&none);
+        for key in sorted(keys) {
             forget(change.txn, storage, key)?;
             era.table.erase_document(change.txn, key, None)?;
+        }
+        // The indexes of others are among those that are gone.
+        let own = era.table.indexes().iter().filter(|_| era.ended.is_none() && !keys.is_empty());
+        for index in own.filter_map(|index| index.storage()) {
+            forget_entries_of(change.txn, index, keys)?;
         }
     }
     for (index, ended) in gone_indexes(change.txn, tables, now.table.relation().oid)? {
         let of = eras.iter().find(|era| era.ended.is_none_or(|end| end >= ended));
         let keys = of.and_then(|era| found.get(&era.table.storage()));
         if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
-            for entries in [Some(index), before_of(index)].into_iter().flatten() {
-                forget_entries(change.txn, entries, keys)?;
-            }
+            forget_entries_of(change.txn, index, keys)?;
         }
     }
     let count = found.values().map(HashSet::len).max().unwrap_or_default();
@@ -258,7 +262,13 @@ fn gone_indexes(txn: &Transaction, tables: &Tables, table: Oid) -> Result<Vec<(T
     Ok(found)
 }
 
-/// Erases what a whole index says of rows.
+/// Erases what a whole index says of rows, and of versions of them that were over before it.
+fn forget_entries_of(txn: &mut Transaction, index: TableId, rows: &HashSet<&[u8]>) -> Result<()> {
+    let mut all = [Some(index), before_of(index)].into_iter().flatten();
+    all.try_for_each(|entries| forget_entries(txn, entries, rows))
+}
+
+/// Erases what a table of an index says of rows.
 fn forget_entries(txn: &mut Transaction, index: TableId, rows: &HashSet<&[u8]>) -> Result<()> {
     let engine = Arc::clone(txn.engine());
     let mut keys = engine.store().keys(index, Bound::Unbounded, Bound::Unbounded, false);

@@ -63,6 +63,26 @@ insert into numbered (what) values ('a'), ('b');
 erase from numbered where what = 'a';
 vacuum;
 select name, pending, state from erasures where name = 'numbered';
+-- What a transaction has written anew is erased from where it was as well.
+create table moved (id int primary key, n int, doc jsonb) using document;
+create index moved_n on moved (n);
+insert into moved values (1, 1, '{"a": 1}'), (2, 2, '{"a": 2}');
+update moved set n = 11, doc['a'] = '11' where id = 1;
+begin;
+alter table moved alter n type bigint;
+select id, n, doc, _system_to = 'infinity' as now from moved for system_time all order by 1, 2;
+erase from moved where n = 1;
+commit;
+select id, n, doc from moved for system_time all order by 1, 2;
+select version from history('moved', '1');
+begin;
+truncate moved;
+insert into moved values (3, 3, '{}');
+erase from moved where id = 2;
+commit;
+select id, n, doc from moved for system_time all order by 1, 2;
+select _op, old, new from table_changes('moved', 0, 1000);
+drop table moved;
 -- Rights and refusals.
 create view v as select * from people;
 erase from v;
