@@ -328,7 +328,8 @@ impl Table {
         if let Some(row) = latest {
             return documents.erase(txn, row);
         }
-        match self.every_version(&txn.latest(), key)?.first() {
+        // What the last commit of an era wrote before it ended that is nobody's, and has no document.
+        match self.kept_versions(&txn.latest(), key, Csn::ZERO, Csn::MAX)?.first() {
             Some(version) => documents.erase(txn, &version.row.to_datums()?),
             None => Ok(()),
         }

@@ -70,7 +70,8 @@ impl Table {
         Ok(versions)
     }
 
-    fn kept_versions(
+    /// Those without their documents.
+    pub(super) fn kept_versions(
         &self,
         now: &Snapshot,
         key: &[u8],
@@ -80,9 +81,7 @@ impl Table {
         let store = now.engine().store();
         let storage = self.storage();
         let to = to.min(now.csn());
-        let documents = self.documents().map(|documents| documents.collection().id());
-        let horizon = documents.map_or(Csn::ZERO, |documents| store.horizon(documents));
-        let from = from.max(store.horizon(storage)).max(horizon);
+        let from = from.max(self.horizon(now));
         if from > to {
             return Ok(Vec::new());
         }
@@ -139,12 +138,21 @@ impl Table {
     /// Puts the documents of their time into versions of rows.
     pub(crate) fn fill_documents(&self, now: &Snapshot, versions: &mut [RowVersion]) -> Result<()> {
         let Some(documents) = self.documents() else { return Ok(()) };
-        let horizon = now.engine().store().horizon(self.storage());
+        let horizon = self.horizon(now);
         for RowVersion { row, from, .. } in versions {
             let (csn, at) = ((*from).max(horizon), row.key().len());
             documents.fill(self.layout(), at, row.bytes_mut(), |key| documents.then(key, csn))?;
         }
         Ok(())
+    }
+
+    /// The first commit at which rows and their documents are whole, which may lie in tables of the store of
+    /// which not the same has been forgotten.
+    fn horizon(&self, now: &Snapshot) -> Csn {
+        let store = now.engine().store();
+        let documents = self.documents().map(|documents| documents.collection().id());
+        let horizon = documents.map_or(Csn::ZERO, |documents| store.horizon(documents));
+        store.horizon(self.storage()).max(horizon)
     }
 
     /// The changes of the row at `key` by commits above `after` up to `to`, oldest first.

@@ -82,6 +82,14 @@ erase from moved where id = 2;
 commit;
 select id, n, doc from moved for system_time all order by 1, 2;
 select _op, old, new from table_changes('moved', 0, 1000);
+-- What a transaction wrote before it had the rows written anew was in nobody's version.
+insert into moved values (4, 4, '4');
+begin;
+update moved set n = 44 where id = 4;
+alter table moved alter doc type jsonb using null;
+commit;
+erase from moved where id = 4;
+select id, n, doc from moved for system_time all order by 1, 2;
 drop table moved;
 -- Rights and refusals.
 create view v as select * from people;
