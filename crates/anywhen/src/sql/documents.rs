@@ -1,6 +1,7 @@
 //! Tables `USING document` as collections.
 
-use crate::{Collection, Database, Result, Retention};
+use crate::changes::Ended;
+use crate::{Collection, Csn, Database, Result, Retention};
 
 impl Database {
     /// The table of documents that a collection's name means, where there is SQL in the database.
@@ -17,6 +18,21 @@ impl Database {
             return Ok(Vec::new());
         }
         Ok(self.instance()?.documents_names())
+    }
+
+    /// The documents that tables have given up by the commits after `after` up to `to`.
+    pub(crate) fn tables_given_up(&self, after: Csn, to: Csn) -> Result<Vec<Ended>> {
+        if self.has_no_sql()? {
+            return Ok(Vec::new());
+        }
+        let found = self.instance()?.documents_given_up(after, to)?.into_iter();
+        Ok(found
+            .map(|session::GivenUp { name, collection, is_dropped }| Ended {
+                name,
+                collection,
+                is_dropped,
+            })
+            .collect())
     }
 
     /// True where nobody has asked for SQL yet: asking would make its catalog.
