@@ -47,7 +47,7 @@ fn span(call: &Call, collection: &Collection, key: &str) -> Result<(Revision, Re
 pub(super) fn list(call: &mut Call) -> Result<Answer> {
     let collection = call.collection("collection")?;
     let key = call.part("key");
-    let limit = call.parsed("limit")?.unwrap_or(usize::MAX);
+    let limit = call.limit("limit")?.unwrap_or(usize::MAX);
     let history = match (call.text("from"), call.text("to")) {
         (None, None) => collection.history(key, limit)?,
         _ => {
