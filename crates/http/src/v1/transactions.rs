@@ -72,6 +72,12 @@ enum Failed {
 pub(super) fn run(call: &mut Call) -> Result<Answer> {
     let body = call.told(Form::Transaction)?;
     let asked = read(&body)?;
+    let newest = call.app.database.newest();
+    if let Some(since) = asked.since.filter(|since| *since > newest) {
+        // Nobody can have read there: changes of others would go unnoticed.
+        let text = format!("there is no commit {} yet: the newest is {}", since.0, newest.0);
+        return Err(Problem::bad(text).into());
+    }
     let mut meta = call.meta()?;
     if let Some(message) = text(body.root(), "message")? {
         if !meta.message.is_empty() {
@@ -79,7 +85,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
                 Problem::bad("the message is given twice: in the body and beside it").into()
             );
         }
-        // One of any length: the head of a request has a limit.
+        // The head of a request has no room for the longest that there may be.
         meta.message = message;
     }
     let mut runs = 1;
