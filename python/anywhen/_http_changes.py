@@ -112,8 +112,12 @@ class _Stream:
 
     def next(self, store: HttpStore) -> Found:
         changes: deque[DocumentChange] = deque()
+        is_change = False
         while line := self._answer.readline():
-            if line.startswith(b"data: "):
+            if line.startswith(b"event: "):
+                # Of collections that end is told as well.
+                is_change = line.strip() == b"event: change"
+            elif is_change and line.startswith(b"data: "):
                 changes.append(_change(_native.loads(line[6:], store.numbers)))
             elif line.startswith(b"id: "):
                 return changes, int(line[4:])

@@ -14,13 +14,16 @@ const STEP_BYTES: usize = 1 << 20;
 
 impl Database {
     /// Copies the database into an empty or missing folder; returns the newest commit in the copy.
-    /// Reading and writing go on meanwhile. `progress` is told how many bytes are copied.
+    /// Reading and writing go on meanwhile. `progress` is told how many bytes are copied. Everything is read
+    /// and checked before: of what is damaged no copy is made.
     pub fn backup(&self, folder: impl AsRef<Path>, mut progress: impl FnMut(u64)) -> Result<Csn> {
         let _one = self.shared.care.lock();
         let (env, folder) = (&self.shared.env, folder.as_ref());
         let store = folder.join("store");
-        prepare(env, &store)?;
+        require_empty(env, folder)?;
         self.engine().checkpoint()?;
+        self.check_files()?;
+        prepare(env, &store)?;
         let files = self.engine().store().files();
         let mut copied = 0;
         for (name, _) in files.segments() {
@@ -38,7 +41,13 @@ impl Database {
         Ok(files.checkpoint().csn)
     }
 
-    /// Copies a backup into an empty or missing folder and opens the copy.
+    /// Fails with the first thing that is wrong with the files.
+    fn check_files(&self) -> Result<()> {
+        let report = self.engine().store().verify(&mut |_, _| ())?;
+        report.problems.into_iter().next().map_or(Ok(()), |problem| Err(problem.into()))
+    }
+
+    /// Copies a backup into an empty or missing folder, opens the copy, and checks all of it.
     pub fn restore(
         backup: impl AsRef<Path>,
         folder: impl AsRef<Path>,
@@ -69,7 +78,9 @@ impl Database {
         for folder in [&to, folder] {
             env.fs.sync_dir(folder).map_err(io(folder))?;
         }
-        Database::open(folder)
+        let database = Database::open(folder)?;
+        database.check_files()?;
+        Ok(database)
     }
 }
 
@@ -80,13 +91,17 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
 
 /// Makes the folder of the copy; fails where there is something in it.
 fn prepare(env: &Env, store: &Path) -> Result<()> {
-    let folder = store.parent().unwrap_or(store);
+    require_empty(env, store.parent().unwrap_or(store))?;
+    env.fs.create_dir_all(store).map_err(io(store))
+}
+
+fn require_empty(env: &Env, folder: &Path) -> Result<()> {
     if env.fs.exists(folder).map_err(io(folder))?
         && !env.fs.list(folder).map_err(io(folder))?.is_empty()
     {
         return Err(Error::Exists(folder.to_owned()));
     }
-    env.fs.create_dir_all(store).map_err(io(store))
+    Ok(())
 }
 
 fn copy(env: &Env, from: &Path, to: &Path, mut copied: impl FnMut(u64)) -> Result<()> {

@@ -204,6 +204,21 @@ impl Catalog {
         dropped
     }
 
+    /// The collections that were dropped by the commits after `after` up to `to`, by name, in the order of
+    /// these.
+    pub fn dropped_between(&self, after: Csn, to: Csn) -> Vec<(String, Known)> {
+        // One that is being dropped goes over to the others once it has ended.
+        let known =
+            self.known.read().clone().into_iter().map(|(name, known)| (known.id, (name, known)));
+        let mut all: BTreeMap<TableId, (String, Known)> = known.collect();
+        all.extend(self.dropped.read().iter().map(|(id, dropped)| (*id, dropped.clone())));
+        let ended = |known: &Known| known.table.ended().filter(|csn| after < *csn && *csn <= to);
+        let mut found: Vec<_> =
+            all.into_values().filter(|(_, known)| ended(known).is_some()).collect();
+        found.sort_by_key(|(_, known)| ended(known));
+        found
+    }
+
     /// The collection of that name, made where there is none.
     pub fn find_or_create(
         &self,

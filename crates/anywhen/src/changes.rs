@@ -32,6 +32,43 @@ pub struct DocumentChange {
     pub deleted: bool,
 }
 
+/// The end of all documents that were in a collection, as somebody who follows the database learns of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CollectionEnd {
+    /// The commit: at any before it they can be read, as far as their history is kept.
+    pub csn: Csn,
+    /// The collection.
+    pub collection: String,
+    /// True where the collection is gone. Where it is not, its table was truncated, or its key got another type: what is
+    /// in it after that comes with changes, of this commit or later ones.
+    pub dropped: bool,
+}
+
+/// Documents that are there no more: of a collection that was dropped, or a table that was truncated.
+pub(crate) struct Ended {
+    pub name: String,
+    pub collection: Collection,
+    pub is_dropped: bool,
+}
+
+impl Ended {
+    fn csn(&self) -> Csn {
+        self.collection.dropped().unwrap_or(Csn::MAX)
+    }
+
+    fn told(&self) -> CollectionEnd {
+        CollectionEnd { csn: self.csn(), collection: self.name.clone(), dropped: self.is_dropped }
+    }
+}
+
+/// What a look for changes has found.
+pub(crate) struct Found {
+    pub changes: Changes,
+    /// The ends of the collections that it has looked at, in the order of commits, later ones among them.
+    pub ends: Vec<CollectionEnd>,
+}
+
 /// The changes of some commits in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -42,14 +79,16 @@ pub struct Changes {
 }
 
 impl Database {
-    /// What the commits after `after` changed, in all collections that are there now or in one. About
-    /// `limit` changes: a commit is never cut in two, and [`Changes::to`] says how far they reach.
+    /// What the commits after `after` changed, in all collections or in one; also in those that were dropped
+    /// since, or tables that were truncated, as far as the lists of their revisions are kept. About `limit`
+    /// changes: a commit is never cut in two, and [`Changes::to`] says how far they reach; in one collection
+    /// not beyond the commit that dropped it.
     ///
     /// What was written of late is in memory; where it is not any more, this looks at every document
-    /// of the collections once. Fails with [`Error::NoCollection`] where there is none of that name.
+    /// of the collections once. Fails with [`Error::NoCollection`] where there was none of that name.
     pub fn changes(&self, after: Csn, collection: Option<&str>, limit: usize) -> Result<Changes> {
         let limit = limit.max(1);
-        let Changes { mut list, mut to } = self.changes_found(after, collection, limit)?;
+        let Changes { mut list, mut to } = self.changes_found(after, collection, limit)?.changes;
         if let Some(cut) = list.get(limit - 1).map(|last| last.csn) {
             let end = list.partition_point(|change| change.csn <= cut);
             if end < list.len() {
@@ -67,23 +106,40 @@ impl Database {
         after: Csn,
         collection: Option<&str>,
         limit: usize,
-    ) -> Result<Changes> {
-        let newest = self.newest();
+    ) -> Result<Found> {
+        let mut newest = self.newest();
         if after >= newest {
-            return Ok(Changes { list: Vec::new(), to: newest });
+            let changes = Changes { list: Vec::new(), to: newest };
+            return Ok(Found { changes, ends: Vec::new() });
         }
-        let find = |name: &str| {
-            let found = self.find_collection(name);
-            found.ok_or_else(|| Error::NoCollection { name: name.to_owned() })
+        let names = match collection {
+            Some(name) => vec![name.to_owned()],
+            None => self.collections()?,
         };
-        let followed: Vec<(String, Collection)> = match collection {
-            Some(name) => vec![(name.to_owned(), find(name)?)],
-            // One that is dropped at this very moment is not followed.
-            None => {
-                let names = self.collections()?.into_iter();
-                names.filter_map(|name| find(&name).ok().map(|found| (name, found))).collect()
-            }
-        };
+        let there = names.into_iter().filter_map(|name| {
+            let found = self.find_collection(&name).filter(|found| found.dropped().is_none());
+            found.map(|found| (name, found))
+        });
+        let mut followed: Vec<(String, Collection)> = there.collect();
+        // What ends meanwhile is found here, after it was found there.
+        let mut ended = self.ended(after, Csn::MAX, collection)?;
+        if let Some(name) = collection
+            && followed.is_empty()
+            && ended.is_empty()
+        {
+            return Err(Error::NoCollection { name: name.to_owned() });
+        }
+        if collection.is_some()
+            && let Some(at) = ended.iter().position(|of| of.is_dropped && of.csn() <= newest)
+        {
+            // What has the name after that is another.
+            newest = ended[at].csn();
+            ended.truncate(at + 1);
+            followed.clear();
+        }
+        let ends: Vec<CollectionEnd> = ended.iter().map(Ended::told).collect();
+        followed.retain(|(_, there)| ended.iter().all(|of| of.collection.id() != there.id()));
+        followed.extend(ended.into_iter().map(|of| (of.name, of.collection)));
         let (found, to) = match self.shared.documents.recent_changes(after, newest, limit) {
             Some(recent) => {
                 let is_all = recent.len() < limit;
@@ -92,13 +148,49 @@ impl Database {
             }
             None => self.past_changes(after, newest, &followed)?,
         };
-        let names: BTreeMap<_, _> = followed.iter().map(|(name, of)| (of.id(), name)).collect();
+        let known: BTreeMap<_, _> =
+            followed.iter().map(|(name, of)| (of.id(), (name, of.dropped()))).collect();
         let named = found.into_iter().filter_map(|change| {
-            let collection = (*names.get(&change.table)?).clone();
+            let (name, ended) = known.get(&change.table)?;
             let document::Changed { csn, key, revision, deleted, .. } = change;
-            Some(DocumentChange { csn, collection, key, revision, deleted })
+            let collection = (*name).clone();
+            // By the commit that ends it nothing is changed for anybody.
+            let is_told = ended.is_none_or(|ended| csn < ended);
+            is_told.then_some(DocumentChange { csn, collection, key, revision, deleted })
         });
-        Ok(Changes { list: named.collect(), to })
+        Ok(Found { changes: Changes { list: named.collect(), to }, ends })
+    }
+
+    /// The documents that are there no more by the commits after `after` up to `to`, in the order of these.
+    fn ended(&self, after: Csn, to: Csn, collection: Option<&str>) -> Result<Vec<Ended>> {
+        let dropped = self.shared.catalog.dropped_between(after, to).into_iter();
+        let mut ended: Vec<Ended> = dropped
+            .map(|(name, known)| Ended { name, collection: self.handle(known), is_dropped: true })
+            .collect();
+        ended.extend(self.tables_given_up(after, to)?);
+        ended.retain(|of| collection.is_none_or(|name| of.name == name));
+        ended.sort_by_key(Ended::csn);
+        Ok(ended)
+    }
+
+    /// The collection that had a name at a commit, and that ended by `ended` where that is known.
+    pub(crate) fn collection_then(
+        &self,
+        name: &str,
+        at: Csn,
+        ended: Option<Csn>,
+    ) -> Result<Option<Collection>> {
+        let first = |after: Csn, to: Csn| -> Result<Option<Collection>> {
+            let ended = self.ended(after, to, Some(name))?.into_iter().next();
+            Ok(ended.map(|of| of.collection))
+        };
+        if let Some(ended) = ended {
+            return first(Csn(ended.0 - 1), ended);
+        }
+        match self.find_collection(name).filter(|found| found.dropped().is_none()) {
+            Some(found) => Ok(Some(found)),
+            None => first(at, Csn::MAX),
+        }
     }
 
     /// The changes of the first commits after `after`, from the lists of revisions, and how far they

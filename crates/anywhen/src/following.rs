@@ -5,6 +5,7 @@
 //!   Database::changes          which documents changed
 //!      │  collection, key, until
 //!   Following::next            the next whole commits, in order
+//!   Following::ends            the collections that were dropped or emptied by them
 //!      │  path, with_diff
 //!   Following::tell            who, when and why; node by node
 //! ```
@@ -28,9 +29,10 @@ use crate::{Database, Result};
 use document::{Change, ChangeOp, Collection, Diff, DocumentError, Revision};
 use json::{JsonPath, Step};
 use std::collections::VecDeque;
+use std::ops::Range;
 use store::Csn;
 
-use crate::changes::DocumentChange;
+use crate::changes::{CollectionEnd, DocumentChange, Found};
 
 /// Which changes somebody follows, and how far they have come.
 #[derive(Clone, Debug)]
@@ -50,6 +52,10 @@ pub struct Following {
     /// What was found and not given yet, and how far that reaches.
     found: VecDeque<DocumentChange>,
     found_to: Csn,
+    /// The ends of collections, in the order of commits: those that were given, and those still to come.
+    found_ends: Vec<CollectionEnd>,
+    /// Those among them that the last step has given.
+    ends: Range<usize>,
 }
 
 /// A change with what is known of it.
@@ -79,6 +85,8 @@ impl Following {
             with_diff: false,
             found: VecDeque::new(),
             found_to: csn,
+            found_ends: Vec::new(),
+            ends: 0..0,
         }
     }
 
@@ -102,11 +110,17 @@ impl Following {
     /// The changes of the next commits in collection and document, about `limit` of them: a commit is never
     /// cut in two. Moves on [`at`](Following::at), also where there is nothing to tell. Does not wait.
     ///
+    /// What is in a collection that was dropped since is given as well, as far as it is kept; with
+    /// [`collection`](Following::collection) a step goes no further than the commit that dropped it.
+    ///
     /// # Errors
-    /// [`NoCollection`](crate::Error::NoCollection) where that is not there.
+    /// [`NoCollection`](crate::Error::NoCollection) where there was none.
     pub fn next(&mut self, database: &Database, limit: usize) -> Result<Vec<DocumentChange>> {
+        let before = self.at;
         if self.found.is_empty() {
-            let found = database.changes_found(self.at, self.collection.as_deref(), limit)?;
+            let Found { changes: found, ends } =
+                database.changes_found(self.at, self.collection.as_deref(), limit)?;
+            self.found_ends = ends;
             let is_wanted = |change: &DocumentChange| {
                 change.csn <= self.until && self.key.as_ref().is_none_or(|key| *key == change.key)
             };
@@ -124,17 +138,38 @@ impl Following {
             Some(last) if !self.found.is_empty() => last.csn,
             _ => self.found_to,
         };
+        let up_to = |csn: Csn| self.found_ends.partition_point(|end| end.csn <= csn);
+        self.ends = up_to(before)..up_to(self.at);
         Ok(list)
     }
 
-    /// What is known of a change; `None` where it changes nothing at the path, or its collection is gone.
+    /// The ends of collections by the commits of the last [`next`](Following::next), in their order, whichever
+    /// documents are told of. Changes of the same commit come after them.
+    pub fn ends(&self) -> &[CollectionEnd] {
+        &self.found_ends[self.ends.clone()]
+    }
+
+    /// True where there is something to follow: a collection of that name, or one that was dropped since.
+    ///
+    /// # Errors
+    /// Where the catalog of before cannot be read.
+    pub fn is_known(&self, database: &Database) -> Result<bool> {
+        let Some(name) = &self.collection else { return Ok(true) };
+        Ok(database.collection_then(name, self.at, None)?.is_some())
+    }
+
+    /// What is known of a change; `None` where it changes nothing at the path, or its collection is gone for
+    /// good.
     pub fn tell<'a>(
         &self,
         database: &Database,
         change: &'a DocumentChange,
     ) -> Result<Option<ToldChange<'a>>> {
         let DocumentChange { csn, collection, key, revision, .. } = change;
-        let Some(collection) = database.find_collection(collection) else { return Ok(None) };
+        let is_end = |end: &&CollectionEnd| end.csn > *csn && end.collection == *collection;
+        let ended = self.found_ends.iter().find(is_end).map(|end| end.csn);
+        let collection = database.collection_then(collection, *csn, ended)?;
+        let Some(collection) = collection else { return Ok(None) };
         let mut diff = self.diff(&collection, change);
         if let (Some(path), Some(diff)) = (&self.path, &diff)
             && !diff.changes.iter().any(|change| touches(change, path))

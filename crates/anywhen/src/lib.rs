@@ -46,13 +46,13 @@ pub mod time;
 mod verify;
 
 pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
-pub use changes::{Changes, DocumentChange};
+pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use document::{
     BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions,
-    Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History, Keys,
-    Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions,
-    PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest,
-    limits, subtree_hash, type_name, write_part,
+    Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History,
+    KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes,
+    Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar,
+    TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,
 };
 pub use error::{Error, Result};
 pub use following::{Following, ToldChange};
@@ -331,6 +331,11 @@ impl Database {
 
     #[cfg(not(feature = "sql"))]
     fn tables_of_documents(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn tables_given_up(&self, _: Csn, _: Csn) -> Result<Vec<changes::Ended>> {
         Ok(Vec::new())
     }
 

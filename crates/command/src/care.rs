@@ -1,5 +1,7 @@
 //! Commands that look after the data folder itself.
 
+use std::path::Path;
+
 use anywhen::Database;
 
 use crate::args::{BackupArgs, RestoreArgs};
@@ -80,14 +82,23 @@ pub(crate) fn compact(session: &mut Session) -> Outcome {
     )
 }
 
+/// What to do about a folder in which a copy was begun and did not come to its end; `None` for others.
+fn unfinished(folder: &Path) -> Option<&'static str> {
+    // What is copied is locked last.
+    let is_unfinished = folder.join("store").is_dir() && !folder.join("LOCK").exists();
+    is_unfinished.then_some("a copy into it was cut short: remove the folder, and try again")
+}
+
 pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
     let database = session.database()?;
     if holds_data(&a.folder) {
         return Err(Failure::refused(format!("{} is not empty", a.folder.display()))
-            .hint("a backup goes to a folder of its own"));
+            .hint(unfinished(&a.folder).unwrap_or("a backup goes to a folder of its own")));
     }
     let bar = progress::bar("copying", None);
-    database.backup(&a.folder, |done| bar.set_position(done))?;
+    database.backup(&a.folder, |done| bar.set_position(done)).map_err(|error| {
+        Failure::from(error).hint("`anywhen verify` tells all that is wrong; no backup was made")
+    })?;
     bar.finish_and_clear();
     answer(
         session,
@@ -98,14 +109,24 @@ pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
 
 pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
     if holds_data(&session.data) {
+        let hint = "nothing is overwritten: name a new folder with --data";
         return Err(Failure::refused(format!("{} is not empty", session.data.display()))
-            .hint("nothing is overwritten: name a new folder with --data"));
+            .hint(unfinished(&session.data).unwrap_or(hint)));
     }
     if !holds_data(&a.folder) {
         return Err(Failure::refused(format!("there is no backup in {}", a.folder.display())));
     }
+    if unfinished(&a.folder).is_some() {
+        return Err(Failure::refused(format!("the backup in {} is not whole", a.folder.display()))
+            .hint("it was cut short: take another one"));
+    }
     let bar = progress::bar("restoring", None);
-    Database::restore(&a.folder, &session.data, |done| bar.set_position(done))?;
+    Database::restore(&a.folder, &session.data, |done| bar.set_position(done)).map_err(
+        |error| {
+            Failure::from(error)
+                .hint("what was copied is left: take another backup, if there is one")
+        },
+    )?;
     bar.finish_and_clear();
     answer(
         session,

@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     Usage,
     /// The disk failed, or the data are damaged: 3.
     Broken,
+    /// A server that was asked is gone, or never was there: 1, and nothing more can be asked.
+    Lost,
     /// Nobody reads the output any more: 0, and nothing is said.
     Unread,
 }
@@ -49,6 +51,12 @@ impl Failure {
     /// The caller asked for what is not there or cannot be.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, message)
+    }
+
+    /// Words that could not be understood, as they are shown, in one text.
+    pub(crate) fn usage(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        Self::new(Kind::Usage, text.trim().trim_start_matches("error: "))
     }
 
     /// Reading or writing `path` failed.
@@ -79,13 +87,13 @@ impl Failure {
 
     /// True where going on makes no sense: a failed disk, or nobody reading.
     pub(crate) fn ends_everything(&self) -> bool {
-        matches!(self.kind, Kind::Broken | Kind::Unread)
+        matches!(self.kind, Kind::Broken | Kind::Lost | Kind::Unread)
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self.kind {
             Kind::Unread => 0,
-            Kind::Refused => 1,
+            Kind::Refused | Kind::Lost => 1,
             Kind::Usage => 2,
             Kind::Broken => 3,
         })

@@ -21,7 +21,7 @@ use crate::failure::{Failure, Kind, Outcome};
 use crate::json_out::Object;
 use crate::screen::{self, count};
 use crate::session::{Session, meta};
-use crate::write::{Incoming, parse};
+use crate::write::{Incoming, check_key, parse};
 use crate::{git, progress};
 
 /// Documents in one commit of an import of many.
@@ -94,6 +94,8 @@ fn one(session: &mut Session, a: &ImportArgs, path: &Path) -> Outcome {
 struct Loader {
     database: Database,
     collection: String,
+    /// The first documents, where there is no collection yet: it is made once they are known to be good.
+    first: Option<Vec<(String, Vec<u8>)>>,
     meta: Meta,
     transaction: Option<anywhen::Txn>,
     documents: u64,
@@ -105,8 +107,10 @@ impl Loader {
         if meta.message.is_empty() {
             meta.message = format!("import {}", path.display());
         }
+        let database = session.database_or_new()?;
         Ok(Self {
-            database: session.database_or_new()?,
+            first: database.find_collection(collection).is_none().then(Vec::new),
+            database,
             collection: collection.to_owned(),
             meta,
             transaction: None,
@@ -115,11 +119,13 @@ impl Loader {
     }
 
     fn put(&mut self, key: &str, json: &[u8]) -> Outcome {
-        let transaction = match &mut self.transaction {
-            Some(transaction) => transaction,
-            empty => empty.insert(self.database.begin()?),
-        };
-        transaction.collection(&self.collection)?.put(key, json)?;
+        match &mut self.first {
+            Some(first) => {
+                check(key, json)?;
+                first.push((key.to_owned(), json.to_owned()));
+            }
+            None => self.put_at_once(key, json)?,
+        }
         self.documents += 1;
         if self.documents.is_multiple_of(DOCUMENTS_PER_COMMIT) {
             self.commit()?;
@@ -127,7 +133,19 @@ impl Loader {
         Ok(())
     }
 
+    fn put_at_once(&mut self, key: &str, json: &[u8]) -> Outcome {
+        let transaction = match &mut self.transaction {
+            Some(transaction) => transaction,
+            empty => empty.insert(self.database.begin()?),
+        };
+        transaction.collection(&self.collection)?.put(key, json)?;
+        Ok(())
+    }
+
     fn commit(&mut self) -> Outcome {
+        for (key, json) in self.first.take().into_iter().flatten() {
+            self.put_at_once(&key, &json)?;
+        }
         if let Some(transaction) = self.transaction.take() {
             transaction.commit_with(&self.meta)?;
         }
@@ -144,6 +162,12 @@ impl Loader {
         }
         screen::text(&format!("{}: {}", self.collection, count(self.documents, "document")))
     }
+}
+
+/// An error for what cannot be a document, whatever the collection.
+fn check(key: &str, json: &[u8]) -> Outcome {
+    parse(json)?;
+    check_key(key)
 }
 
 fn lines(session: &mut Session, a: &ImportArgs, path: &Path) -> Outcome {
@@ -295,15 +319,23 @@ fn write_history(
     total: Option<usize>,
     versions: impl Iterator<Item = Outcome<Version>>,
 ) -> Outcome {
-    let collection = session.database_or_new()?.collection(&target.collection)?;
-    if known(&collection, &target.key)? {
+    let database = session.database_or_new()?;
+    let mut collection = database.find_collection(&target.collection);
+    if let Some(collection) = &collection
+        && known(collection, &target.key)?
+    {
         return Err(Failure::refused(format!("{target} has a history already"))
             .hint("import it under another name: --as COLLECTION/DOC"));
     }
     let bar = progress::bar("importing", total.map(|total| total as u64));
     let mut tally = Tally::default();
     for version in versions {
-        tally.write(&collection, target, version?)?;
+        let version = version?;
+        if let (None, Version::Document { doc: Some(_), .. }) = (&collection, &version) {
+            check_key(&target.key)?;
+            collection = Some(database.collection(&target.collection)?);
+        }
+        tally.write(collection.as_ref(), target, version)?;
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -326,18 +358,25 @@ struct Tally {
 }
 
 impl Tally {
-    fn write(&mut self, collection: &Collection, target: &Target, version: Version) -> Outcome {
-        let committed = match version {
-            Version::Unreadable(which) => {
+    fn write(
+        &mut self,
+        collection: Option<&Collection>,
+        target: &Target,
+        version: Version,
+    ) -> Outcome {
+        let committed = match (version, collection) {
+            (Version::Unreadable(which), _) => {
                 self.skipped.push(which);
                 return Ok(());
             }
-            Version::Document { doc: None, .. } if !self.present => return Ok(()),
-            Version::Document { doc: Some(doc), meta } => {
+            // Before the first document there is no collection, and nothing to remove.
+            (Version::Document { .. }, None) => return Ok(()),
+            (Version::Document { doc: None, .. }, _) if !self.present => return Ok(()),
+            (Version::Document { doc: Some(doc), meta }, Some(collection)) => {
                 self.present = true;
                 collection.put_tape(&target.key, &doc, &meta)?
             }
-            Version::Document { doc: None, meta } => {
+            (Version::Document { doc: None, meta }, Some(collection)) => {
                 self.present = false;
                 collection.remove_with(&target.key, &meta)?
             }

@@ -43,11 +43,19 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Arguments, Command};
-use failure::Outcome;
+use failure::{Failure, Outcome};
 use session::Session;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && wants_json() => {
+            let failure = Failure::usage(&error);
+            failure.report(true);
+            return failure.exit_code();
+        }
+        Err(error) => error.exit(),
+    };
     let mut session = Session::new(&arguments.global);
     let outcome = run(&mut session, &arguments.command);
     // Closed in any case; what went wrong first is what is told.
@@ -60,6 +68,11 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// True where the words that could not be understood ask for JSON.
+fn wants_json() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 /// Carries out one command. The shell calls this once for each line it reads.

@@ -107,12 +107,32 @@ pub(crate) fn meta(signed: &Signed) -> Meta {
     }
 }
 
-/// Who uses this system, as far as the environment tells.
+/// Who uses this system, as far as the environment tells, or else the list of users.
 fn system_user() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()))
+        .or_else(listed_user)
         .unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The name of the user whom this process belongs to, where the system tells it in files.
+#[cfg(unix)]
+fn listed_user() -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let id = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut names = users.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id).then(|| name.to_owned())
+    });
+    names.next()
+}
+
+#[cfg(not(unix))]
+fn listed_user() -> Option<String> {
+    None
 }
 
 /// The library's way to name a part of a document.

@@ -68,11 +68,7 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
         Err(error) if !error.use_stderr() => {
             return screen::lines(&error.render().ansi().to_string());
         }
-        Err(error) => {
-            let text = error.render().to_string();
-            let text = text.trim().trim_start_matches("error: ").to_owned();
-            return Err(Failure::new(Kind::Usage, text));
-        }
+        Err(error) => return Err(Failure::usage(&error)),
     };
     if let Command::Shell
     | Command::Init

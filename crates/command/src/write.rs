@@ -38,6 +38,7 @@ impl Incoming {
 
     /// Writes it, and says which revision that made.
     pub(crate) fn write(self, session: &mut Session, target: &Target, meta: &Meta) -> Outcome {
+        check_key(&target.key)?;
         let collection = session.database_or_new()?.collection(&target.collection)?;
         let committed = match self {
             Self::Whole(tape) => collection.put_tape(&target.key, &tape, meta)?,
@@ -74,6 +75,15 @@ fn source(source: &str) -> Outcome<Incoming> {
         Failure::file(path, &error).hint("give a file, `-` for standard input, or JSON in quotes")
     })?;
     Incoming::read(Box::new(file), path)
+}
+
+/// An error for a key that no document can have: to be told before a collection is made for it.
+pub(crate) fn check_key(key: &str) -> Outcome {
+    match key.len() {
+        0 => Err(DocumentError::BadKey("is empty").into()),
+        bytes if bytes > anywhen::KEY_BYTES_MAX => Err(DocumentError::BadKey("is too long").into()),
+        _ => Ok(()),
+    }
 }
 
 /// Reads JSON within the limits of documents.

@@ -322,6 +322,22 @@ impl Collection {
 
     /// For each node of a revision, in document order, the revision that last changed it.
     pub fn blame(&self, key: &str, revision: Option<Revision>) -> Result<Vec<BlameLine>> {
+        let mut lines = Vec::new();
+        self.blame_each(key, revision, |line| {
+            lines.push(line);
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
+    /// [`blame`](Collection::blame), a line at a time: for documents of many nodes. Ends with the first
+    /// error of `f`.
+    pub fn blame_each(
+        &self,
+        key: &str,
+        revision: Option<Revision>,
+        mut f: impl FnMut(BlameLine) -> Result<()>,
+    ) -> Result<()> {
         let prefix = Prefix::new(key)?;
         let state = self.known(key, &prefix)?;
         let revision = revision.unwrap_or(state.revision);
@@ -333,7 +349,6 @@ impl Collection {
             });
         }
         let tree = self.tree_of(&state, &prefix, revision)?.ok_or_else(|| no_document(key))?;
-        let mut lines = Vec::with_capacity(tree.header().nodes as usize);
         let mut known: BTreeMap<Csn, Revision> = BTreeMap::new();
         walk(&*tree, tree.root(), &mut Vec::new(), &mut |key, path| {
             let node = tree.expect(key)?;
@@ -346,17 +361,15 @@ impl Collection {
             let mut value = Vec::new();
             crate::chunk::put_value(&mut value, node.kind, node.text);
             let value = String::from_utf8_lossy(&value).into_owned();
-            lines.push(BlameLine {
+            f(BlameLine {
                 node: key,
                 path: JsonPath { steps: path.to_vec() },
                 revision,
                 csn,
                 kind: node.kind,
                 value,
-            });
-            Ok(())
-        })?;
-        Ok(lines)
+            })
+        })
     }
 }
 

@@ -113,15 +113,18 @@ impl Answer {
     }
 
     /// The response. What is sent in pieces has begun by then: where its first piece cannot be made, it is
-    /// the problem.
-    pub(crate) async fn response(self, app: &Arc<App>) -> Response<Body> {
+    /// the problem. Of a head nothing is written that is not there yet, and so no length is told of it.
+    pub(crate) async fn response(self, app: &Arc<App>, is_head: bool) -> Response<Body> {
         let body = match self.content {
             Content::Whole(bytes) => Body::from(bytes),
+            Content::Pieces(_) | Content::Events(_) if is_head => {
+                Body::new(Channel { first: None, rest: mpsc::channel(1).1 })
+            }
             Content::Events(events) => Body::new(Channel { first: None, rest: events }),
             Content::Pieces(write) => match stream(app, write).await {
                 Ok(body) => body,
                 // A problem is one piece.
-                Err(problem) => return Box::pin(problem.answer().response(app)).await,
+                Err(problem) => return Box::pin(problem.answer().response(app, is_head)).await,
             },
         };
         let mut response = Response::new(body);

@@ -7,15 +7,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anywhen::{
-    Collection, Committed, Csn, Document, Meta, Metadata, Moment, NodeKey, NodeRef, Revision,
+    Collection, Committed, Csn, Database, Document, DocumentError, Meta, Metadata, Moment, NodeKey,
+    NodeRef, Revision,
 };
 use axum::extract::RawPathParams;
-use axum::http::HeaderMap;
-use axum::http::header::HeaderName;
+use axum::http::header::{HeaderName, IF_MATCH};
+use axum::http::{HeaderMap, StatusCode};
 
 use crate::app::App;
 use crate::auth::{Caller, Right};
 use crate::body::Input;
+use crate::once;
 use crate::problem::{Problem, Result, Stop};
 use crate::query::Parameters;
 
@@ -137,6 +139,40 @@ impl Call {
         self.app.database.find_collection(name).ok_or_else(missing)
     }
 
+    /// The collection of the path that a document is put into. Where there is none `make` makes it, once
+    /// nothing stands against the document: whoever is refused has made nothing. Of a long body that is seen
+    /// only later.
+    pub(crate) fn collection_or(
+        &self,
+        part: &str,
+        key: &str,
+        make: impl FnOnce(&Database, &str) -> anywhen::Result<Collection>,
+    ) -> Result<Collection> {
+        let name = self.part(part);
+        if let Some(found) = self.app.database.find_collection(name) {
+            return Ok(found);
+        }
+        if self.parsed("create")? == Some(false) {
+            return Ok(self.collection(part)?);
+        }
+        self.must(Right::Create, part)?;
+        if self.flag("replace")? {
+            self.must(Right::Delete, part)?;
+        }
+        self.meta()?;
+        if key.len() > anywhen::KEY_BYTES_MAX {
+            return Err(DocumentError::BadKey("is too long").into());
+        }
+        if self.headers.contains_key(IF_MATCH) {
+            let text = "there is no such document";
+            return Err(Problem::new(StatusCode::PRECONDITION_FAILED, text).into());
+        }
+        if let Input::Whole(body) = &self.body {
+            json::parse_slice(body, &anywhen::limits(), &mut Unseen)?;
+        }
+        Ok(make(&self.app.database, name)?)
+    }
+
     /// The collection of the path at a moment: one that was dropped since can be read before that.
     pub(crate) fn collection_at(
         &self,
@@ -160,6 +196,9 @@ impl Call {
     }
 
     /// Who and why, for the commit that a request makes.
+    ///
+    /// # Errors
+    /// 403 where somebody signs with the name of another.
     pub(crate) fn meta(&self) -> Result<Meta, Problem> {
         let header = |name: HeaderName| -> Result<Option<String>, Problem> {
             let Some(value) = self.headers.get(&name) else { return Ok(None) };
@@ -175,7 +214,7 @@ impl Call {
         let known = &self.caller.name;
         if author.as_ref().is_some_and(|author| !known.is_empty() && author != known) {
             return Err(Problem::new(
-                axum::http::StatusCode::FORBIDDEN,
+                StatusCode::FORBIDDEN,
                 format!("what {known:?} writes is signed by {known:?}"),
             ));
         }
@@ -234,6 +273,43 @@ impl Call {
     /// The value of the body.
     pub(crate) fn json(&self) -> Result<json::Tape, Problem> {
         Ok(json::Tape::parse_with(self.body.bytes(), &anywhen::limits())?)
+    }
+
+    /// What the body says is to be done: no member of it twice.
+    pub(crate) fn told(&self, form: once::Form) -> Result<json::Tape, Problem> {
+        once::read(self.body.bytes(), form)
+    }
+
+    /// How many things are asked for at most.
+    ///
+    /// # Errors
+    /// 400 for none: whoever wants nothing has mistaken the parameter.
+    pub(crate) fn limit(&self, name: &str) -> Result<Option<usize>, Problem> {
+        match self.parsed(name)? {
+            Some(0) => Err(Problem::bad(format!("the parameter {name} is 1 at least"))),
+            limit => Ok(limit),
+        }
+    }
+}
+
+/// Takes JSON in and keeps nothing of it.
+struct Unseen;
+
+impl json::Sink for Unseen {
+    fn name(&mut self, _: &[u8]) -> Result<(), json::Stopped> {
+        Ok(())
+    }
+
+    fn scalar(&mut self, _: json::Kind, _: &[u8]) -> Result<(), json::Stopped> {
+        Ok(())
+    }
+
+    fn open(&mut self, _: json::Kind) -> Result<(), json::Stopped> {
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), json::Stopped> {
+        Ok(())
     }
 }
 

@@ -31,6 +31,7 @@ mod call;
 mod conditional;
 mod failures;
 mod metrics;
+mod once;
 mod openapi;
 mod options;
 mod patch;

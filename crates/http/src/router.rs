@@ -128,8 +128,9 @@ fn methods(app: &Arc<App>, path: &str) -> MethodRouter {
 
 /// Answers a request that no route takes.
 async fn refuse(app: Arc<App>, answer: Answer, request: Request) -> Response<Body> {
+    let is_head = request.method() == Method::HEAD;
     drain(request.into_body()).await;
-    answer.response(&app).await
+    answer.response(&app, is_head).await
 }
 
 fn filter(method: &str) -> MethodFilter {
@@ -184,12 +185,13 @@ async fn answer(
 ) -> Response<Body> {
     let begun = Instant::now();
     let _counted = Counted::new(&app.metrics.in_flight);
+    let is_head = request.method() == Method::HEAD;
     let answer = match serve(&app, route, parts, request).await {
         Ok(answer) => answer,
         Err(Stop::Problem(problem)) => problem.answer(),
         Err(Stop::Later) => Problem::internal("a handler put off its work for ever").answer(),
     };
-    let mut response = answer.response(&app).await;
+    let mut response = answer.response(&app, is_head).await;
     let headers = response.headers_mut();
     if !headers.contains_key(CACHE_CONTROL) {
         // What is now may be another thing in a moment: to be asked for again, by its tag.

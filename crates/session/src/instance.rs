@@ -10,11 +10,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use document::{Collection, Documents};
+use document::{Collection, CollectionOptions, DocumentTable, Documents, Retention};
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
-use table::catalog::{Address, Class, POSTGRES_DATABASE, Persistence, Privileges, Relation};
+use table::catalog::{
+    Address, Catalog, Class, POSTGRES_DATABASE, Persistence, Privileges, Relation,
+};
 use table::rows::{DocumentRows, Handles, Table};
 use table::sequence::Sequences;
 use table::{CatalogCache, Tables};
@@ -238,6 +241,26 @@ fn is_collection(relation: &Relation) -> bool {
         && relation.table().is_some_and(|table| table.documents.is_some())
 }
 
+/// The name of a table of documents as a collection; `None` in another database than the first.
+fn collection_name(catalog: &Catalog, relation: &Relation) -> Option<String> {
+    let schema = catalog.schema(relation.schema)?;
+    (schema.database == POSTGRES_DATABASE).then(|| match &*schema.name {
+        "public" => relation.name.to_string(),
+        schema => format!("{schema}.{}", relation.name),
+    })
+}
+
+/// Documents that a table has given up: [`Instance::documents_given_up`].
+pub struct GivenUp {
+    /// The collection's name: the one it has now, or had at last.
+    pub name: String,
+    /// The documents, to be read before the commit that gave them up ([`Collection::dropped`]).
+    pub collection: Collection,
+    /// True where that commit dropped the table, or made an ordinary one of it; it truncated it, or keyed it
+    /// anew, where it did not.
+    pub is_dropped: bool,
+}
+
 impl Instance {
     /// Opens the database in `dir`, making it where there is none.
     ///
@@ -324,15 +347,50 @@ impl Instance {
     pub fn documents_names(&self) -> Vec<String> {
         let catalog = self.catalogs.newest();
         let relations = catalog.relations().filter(|relation| is_collection(relation));
-        let name = |relation: &Arc<Relation>| {
-            let schema = catalog.schema(relation.schema)?;
-            let is_here = schema.database == POSTGRES_DATABASE;
-            is_here.then(|| match &*schema.name {
-                "public" => relation.name.to_string(),
-                schema => format!("{schema}.{}", relation.name),
-            })
-        };
-        relations.filter_map(name).collect()
+        relations.filter_map(|relation| collection_name(&catalog, relation)).collect()
+    }
+
+    /// The documents that tables have given up by the commits after `after` up to `to`, in the order of
+    /// these: because a table was dropped, truncated or keyed by another type.
+    ///
+    /// # Errors
+    /// Where the catalog of a commit cannot be read.
+    pub fn documents_given_up(&self, after: Csn, to: Csn) -> Result<Vec<GivenUp>> {
+        let mut found = Vec::new();
+        for (oid, past) in self.catalogs.tables().past_between(after, to) {
+            let then = self.engine.snapshot_at(Csn(past.ended.0 - 1).min(self.engine.visible()))?;
+            let then = self.catalogs.at(&then)?;
+            // What a commit made and gave up at once had no documents for anybody else.
+            let table = self.handles.table(&then, oid);
+            let documents = table.as_ref().and_then(|table| table.documents());
+            let Some(documents) = documents.filter(|of| of.collection().id() == past.table) else {
+                continue;
+            };
+            let newest = self.catalogs.newest();
+            let now = newest.relation(oid).filter(|relation| is_collection(relation));
+            let name = match (now, then.relation(oid)) {
+                (Some(now), _) => collection_name(&newest, now),
+                (None, Some(last)) if is_collection(last) => collection_name(&then, last),
+                _ => None,
+            };
+            let Some(name) = name else { continue };
+            let after = match past.ended <= self.engine.visible() {
+                true => self.catalogs.at(&self.engine.snapshot_at(past.ended)?)?,
+                false => newest,
+            };
+            // Of what was forgotten since, the store tells.
+            let history = Retention::For(Duration::MAX);
+            let options = CollectionOptions { history, ..documents.collection().options() };
+            let table = DocumentTable::new(options);
+            table.end(past.ended);
+            let id = documents.collection().id();
+            found.push(GivenUp {
+                name,
+                collection: self.handles.documents().collection(id, Arc::new(table)),
+                is_dropped: !after.relation(oid).is_some_and(|relation| is_collection(relation)),
+            });
+        }
+        Ok(found)
     }
 
     /// What must be known before `user` may connect to `database`; the name of the user where it

@@ -50,7 +50,7 @@ mod system;
 mod transaction;
 
 pub use error::{Error, Result, Severity};
-pub use instance::{FindCollection, Instance, Login, Options, Password, StartUp};
+pub use instance::{FindCollection, GivenUp, Instance, Login, Options, Password, StartUp};
 pub use message::{Messages, Notification};
 pub use portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag};
 pub use session::Session;

@@ -239,6 +239,17 @@ impl Tables {
         past
     }
 
+    /// The tables that relations have given up by the commits after `after` up to `to`, oldest first.
+    pub fn past_between(&self, after: Csn, to: Csn) -> Vec<(Oid, PastStorage)> {
+        let is_between = |(_, _, ended): &(TableId, Oid, Csn)| after < *ended && *ended <= to;
+        let found = self.ended().into_iter().filter(is_between);
+        let mut past: Vec<(Oid, PastStorage)> = found
+            .map(|(table, relation, ended)| (relation, PastStorage { table, ended }))
+            .collect();
+        past.sort_unstable_by_key(|(_, storage)| (storage.ended, storage.table));
+        past
+    }
+
     /// Every table that was given up, with the relation that it belonged to and the commit that did so.
     pub(crate) fn ended(&self) -> Vec<(TableId, Oid, Csn)> {
         let known = self.known.read();

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use session::FindCollection;
 use types::SqlState;
 
-use crate::{Collection, Database, Result, Retention};
+use crate::changes::Ended;
+use crate::{Collection, Csn, Database, Result, Retention};
 
 impl Database {
     /// What finds collections for SQL; it keeps no database open.
@@ -32,6 +33,21 @@ impl Database {
             return Ok(Vec::new());
         }
         Ok(self.instance()?.documents_names())
+    }
+
+    /// The documents that tables have given up by the commits after `after` up to `to`.
+    pub(crate) fn tables_given_up(&self, after: Csn, to: Csn) -> Result<Vec<Ended>> {
+        if self.has_no_sql()? {
+            return Ok(Vec::new());
+        }
+        let found = self.instance()?.documents_given_up(after, to)?.into_iter();
+        Ok(found
+            .map(|session::GivenUp { name, collection, is_dropped }| Ended {
+                name,
+                collection,
+                is_dropped,
+            })
+            .collect())
     }
 
     /// True where nobody has asked for SQL yet: asking would make its catalog.

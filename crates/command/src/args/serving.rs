@@ -130,7 +130,7 @@ pub(crate) enum TokenCommand {
         #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
         roles: Vec<String>,
         /// In how many days it ends to be one
-        #[arg(long, value_name = "DAYS")]
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=36_500))]
         days: Option<u64>,
     },
     /// The tokens that there are

@@ -98,7 +98,7 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<Option<Next>> {
                 "SELECT _system_from, _system_to, _version, * FROM {argument} FOR SYSTEM_TIME ALL
                  ORDER BY _version"
             );
-            shell.statement(&text)
+            shell.statement(&text, 1)
         }
         _ => return Ok(None),
     };

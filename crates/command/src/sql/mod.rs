@@ -19,7 +19,7 @@ mod wire;
 
 use std::fs;
 use std::io::{BufReader, IsTerminal, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::args::{SqlArgs, SqlFormat};
@@ -41,6 +41,8 @@ pub(super) struct Shell {
     /// Ends at the first error.
     stops: bool,
     failed: usize,
+    /// The file that statements come from.
+    file: Option<PathBuf>,
 }
 
 /// Whether there is more to do.
@@ -73,6 +75,7 @@ pub(super) fn sql(session: &mut Session, args: &SqlArgs) -> Outcome {
         timing: false,
         stops: !person && !args.keep_going,
         failed: 0,
+        file: None,
     };
     for text in &args.command {
         shell.text(text)?;
@@ -104,37 +107,43 @@ pub(super) fn sql(session: &mut Session, args: &SqlArgs) -> Outcome {
 impl Shell {
     fn file(&mut self, path: &Path) -> Outcome {
         let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
-        self.text(&text).map_err(|failure| failure.at(path.display()))
+        let outer = self.file.replace(path.to_owned());
+        let done = self.text(&text);
+        self.file = outer;
+        done
     }
 
     /// Does all that stands in a text; what is left at its end without a semicolon too.
     fn text(&mut self, text: &str) -> Outcome {
         let mut splitter = Splitter::default();
         for line in text.lines() {
-            for piece in splitter.feed(line) {
-                if let Next::Quit = self.piece(piece)? {
+            for (piece, line) in splitter.feed(line) {
+                if let Next::Quit = self.piece(piece, line)? {
                     return Ok(());
                 }
             }
         }
-        if let Some(rest) = splitter.rest() {
-            self.piece(Piece::Statement(rest))?;
+        if let Some((rest, line)) = splitter.rest() {
+            self.piece(Piece::Statement(rest), line)?;
         }
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece) -> Outcome<Next> {
+    /// Does what begins in a line of the text, counted from 1.
+    fn piece(&mut self, piece: Piece, line: usize) -> Outcome<Next> {
         let start = Instant::now();
         let done = match piece {
-            Piece::Meta(line) => match meta::run(self, &line)? {
-                Some(next) => return Ok(next),
-                None => {
-                    let message = format!("there is no command {line}: \\? lists them");
+            Piece::Meta(command) => match meta::run(self, &command) {
+                Ok(Some(next)) => return Ok(next),
+                Ok(None) => {
+                    let message = format!("there is no command {command}: \\? lists them");
                     Err(Failure::refused(message))
                 }
+                Err(failure) => return Err(self.located(failure, line)),
             },
-            Piece::Statement(text) => self.statement(&text),
+            Piece::Statement(text) => self.statement(&text, line),
         };
+        let done = done.map_err(|failure| self.located(failure, line));
         if self.timing {
             screen::note(&format!("Time: {:.3} ms", start.elapsed().as_secs_f64() * 1e3));
         }
@@ -149,25 +158,33 @@ impl Shell {
         Ok(Next::Go)
     }
 
-    /// Runs a statement and shows what it gives.
-    fn statement(&mut self, text: &str) -> Outcome {
+    /// A failure of what begins in a line, with that, where it stands in a file.
+    fn located(&self, failure: Failure, line: usize) -> Failure {
+        match &self.file {
+            Some(path) => failure.at(format!("{}, line {line}", path.display())),
+            None => failure,
+        }
+    }
+
+    /// Runs a statement, which begins in a line of its text, and shows what it gives.
+    fn statement(&mut self, text: &str, line: usize) -> Outcome {
         if meta::is_copy(text) {
-            return self.copy(text);
+            return self.copy(text, line);
         }
         let done = self.source.query(text, &[]);
         self.notices();
-        self.show(&done.map_err(|error| in_text(&error, text))?)
+        self.show(&done.map_err(|error| in_text(&error, text, line))?)
     }
 
     /// Runs `COPY` with the streams of this process.
-    fn copy(&mut self, text: &str) -> Outcome {
+    fn copy(&mut self, text: &str, line: usize) -> Outcome {
         let reads = text.to_ascii_lowercase().contains("from stdin");
         let done = match reads {
             true => self.source.copy_in(text, &mut BufReader::new(std::io::stdin())),
             false => self.source.copy_out(text, &mut std::io::stdout()),
         };
         self.notices();
-        let rows = done.map_err(|error| in_text(&error, text))?;
+        let rows = done.map_err(|error| in_text(&error, text, line))?;
         if reads && self.layout.format == SqlFormat::Table {
             screen::text(&format!("COPY {rows}"))?;
         }
@@ -185,8 +202,8 @@ impl Shell {
     }
 }
 
-/// A refusal with the line of the statement that it is about.
-fn in_text(refusal: &Refusal, text: &str) -> Failure {
+/// A refusal with the line of the statement that it is about; the statement begins in line `first`.
+fn in_text(refusal: &Refusal, text: &str, first: usize) -> Failure {
     let mut message = refusal.message.clone();
     if !refusal.state.is_empty() {
         message += &format!(" ({})", refusal.state);
@@ -198,15 +215,18 @@ fn in_text(refusal: &Refusal, text: &str) -> Failure {
         let at = text.char_indices().nth(position as usize - 1).map_or(text.len(), |(at, _)| at);
         let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
         let line = text[start..].lines().next().unwrap_or_default();
-        let number = text[..at].matches('\n').count() + 1;
+        let number = text[..at].matches('\n').count() + first;
         let head = format!("line {number}: ");
         let column = text[start..at].chars().count() + head.chars().count();
         message += &format!("\n{head}{line}\n{}^", " ".repeat(column));
     }
-    let failure = match refusal.is_end {
-        true => Failure::new(Kind::Broken, message),
-        false => Failure::refused(message),
+    let kind = match refusal.state.as_str() {
+        // The disk failed, or what is on it is damaged.
+        "58030" | "XX001" | "XX002" => Kind::Broken,
+        _ if refusal.is_end => Kind::Lost,
+        _ => Kind::Refused,
     };
+    let failure = Failure::new(kind, message);
     match &refusal.hint {
         Some(hint) => failure.hint(hint),
         None => failure,
@@ -214,5 +234,5 @@ fn in_text(refusal: &Refusal, text: &str) -> Failure {
 }
 
 fn failure(refusal: &Refusal) -> Failure {
-    in_text(refusal, "")
+    in_text(refusal, "", 1)
 }

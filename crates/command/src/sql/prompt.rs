@@ -81,8 +81,9 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
             let _ = editor.add_history_entry(&line);
         }
         let mut quits = false;
-        for piece in splitter.feed(&line) {
-            quits |= matches!(shell.piece(piece)?, Next::Quit);
+        for (piece, _) in splitter.feed(&line) {
+            // To a person each statement is a text of its own.
+            quits |= matches!(shell.piece(piece, 1)?, Next::Quit);
         }
         if quits {
             break;

@@ -34,14 +34,19 @@ enum Inside {
 pub(super) struct Splitter {
     text: String,
     inside: Inside,
+    /// Lines that were taken in before the one at hand.
+    lines: usize,
+    /// The line, from 1, in which what is in `text` begins.
+    first: usize,
 }
 
 impl Splitter {
-    /// Takes a line; gives what has ended with it.
-    pub(super) fn feed(&mut self, line: &str) -> Vec<Piece> {
+    /// Takes a line; gives what has ended with it, each with the line in which it begins.
+    pub(super) fn feed(&mut self, line: &str) -> Vec<(Piece, usize)> {
+        self.lines += 1;
         if self.is_empty() && line.trim_start().starts_with('\\') {
             self.text.clear();
-            return vec![Piece::Meta(line.trim().to_owned())];
+            return vec![(Piece::Meta(line.trim().to_owned()), self.lines)];
         }
         let mut pieces = Vec::new();
         let mut rest = line;
@@ -50,10 +55,13 @@ impl Splitter {
             if taken == 0 {
                 let statement = std::mem::take(&mut self.text);
                 if !statement.trim().is_empty() {
-                    pieces.push(Piece::Statement(statement.trim().to_owned()));
+                    pieces.push((Piece::Statement(statement.trim().to_owned()), self.first));
                 }
                 rest = &rest[1..];
                 continue;
+            }
+            if self.text.trim().is_empty() {
+                self.first = self.lines;
             }
             self.text.push_str(&rest[..taken]);
             rest = &rest[taken..];
@@ -62,10 +70,10 @@ impl Splitter {
         pieces
     }
 
-    /// What has begun and not ended.
-    pub(super) fn rest(self) -> Option<String> {
+    /// What has begun and not ended, and the line in which it begins.
+    pub(super) fn rest(self) -> Option<(String, usize)> {
         let rest = self.text.trim();
-        (!rest.is_empty()).then(|| rest.to_owned())
+        (!rest.is_empty()).then(|| (rest.to_owned(), self.first))
     }
 
     /// True where no statement has begun.
@@ -139,12 +147,12 @@ mod tests {
         let mut all: Vec<String> = text
             .lines()
             .flat_map(|line| splitter.feed(line))
-            .map(|piece| match piece {
+            .map(|(piece, _)| match piece {
                 Piece::Statement(text) => text,
                 Piece::Meta(line) => format!("<{line}>"),
             })
             .collect();
-        all.extend(splitter.rest());
+        all.extend(splitter.rest().map(|(rest, _)| rest));
         all
     }
 
@@ -161,6 +169,16 @@ mod tests {
         );
         assert_eq!(split(";;\n ;"), Vec::<String>::new());
         assert_eq!(split("select $1;"), ["select $1"]);
+    }
+
+    /// A statement begins where its first word or comment stands.
+    #[test]
+    fn lines_are_counted() {
+        let mut splitter = Splitter::default();
+        let text = "\nselect 1;\n\n -- why\nselect\n2; select 3;\n\\d\n\nselect 4\n";
+        let lines = text.lines().flat_map(|line| splitter.feed(line)).map(|(_, line)| line);
+        assert_eq!(lines.collect::<Vec<_>>(), [2, 4, 6, 7]);
+        assert_eq!(splitter.rest(), Some(("select 4".to_owned(), 9)));
     }
 
     #[test]

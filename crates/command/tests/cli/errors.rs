@@ -138,6 +138,83 @@ fn errors_are_json_where_json_was_asked_for() {
     let error = Tape::parse(said.trim()).unwrap();
     assert!(error.root().get("error").unwrap().as_str().unwrap().contains("no document"));
     assert!(error.root().get("hint").unwrap().as_str().unwrap().contains("anywhen ls a"));
+    // What is wrong with the command line was told as to a person.
+    for words in [&["--json", "frobnicate"][..], &["get", "--json"], &["token", "--json"]] {
+        let said = world.fails(2, words);
+        let error = Tape::parse(said.trim()).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let text = error.root().get("error").unwrap().as_str().unwrap().into_owned();
+        assert!(text.contains("Usage:") && !text.starts_with("error"), "{text}");
+    }
+    assert!(world.fails(2, &["get", "--", "--json"]).starts_with("error: "));
+}
+
+/// A token that has ended before it is made, or has no end that a number could tell.
+#[test]
+fn a_token_lives_a_day_at_least() {
+    let world = World::new();
+    for days in ["0", "36501", "18446744073709551615"] {
+        world.fails(2, &["token", "create", "ada", "--role", "view", "--days", days]);
+    }
+    world.run(&["token", "create", "ada", "--role", "view", "--days", "1"]);
+}
+
+/// Where nothing in the environment said who that was, the author was `unknown`.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_author_is_known_without_the_environment() {
+    let world = World::new();
+    let mut put = world.command(&["put", "a/b", "1"]);
+    for name in ["ANYWHEN_AUTHOR", "USER", "LOGNAME", "USERNAME"] {
+        put.env_remove(name);
+    }
+    assert!(put.output().unwrap().status.success());
+    let who = std::process::Command::new("id").arg("-un").output().unwrap();
+    let who = String::from_utf8(who.stdout).unwrap();
+    let listed = std::fs::read_to_string("/etc/passwd").unwrap();
+    let is_listed = listed.lines().any(|line| line.split(':').next() == Some(who.trim()));
+    let expected = if is_listed { who.trim() } else { "unknown" };
+    assert_eq!(crate::texts(&world.json(&["history", "a/b"]), "author"), [expected]);
+}
+
+/// A backup or a restore that was cut short leaves a folder that is not empty, and that was all that the
+/// next try said.
+#[test]
+fn what_was_cut_short_is_told() {
+    let world = World::new();
+    world.run(&["put", "a/b", "1"]);
+    world.file("half/store/0000000001-0000000000000000.seg", "the beginning");
+    let said = world.fails(1, &["backup", "half"]);
+    assert!(said.contains("cut short") && said.contains("remove the folder"), "{said}");
+    world.run(&["backup", "saved"]);
+    let said = world.fails(1, &["--data", "half", "restore", "saved"]);
+    assert!(said.contains("cut short") && said.contains("remove the folder"), "{said}");
+    let said = world.fails(1, &["--data", "new", "restore", "half"]);
+    assert!(said.contains("not whole"), "{said}");
+    world.fails(1, &["--data", "half", "get", "a/b"]);
+}
+
+/// A damaged folder was copied as it was, and the backup said that all is well.
+#[test]
+fn no_backup_is_made_of_what_is_damaged() {
+    let world = World::new();
+    // So large that opening it does not come by the place.
+    let numbers: Vec<String> = (0..200_000_u64).map(|n| (n * n % 1_000_003).to_string()).collect();
+    world.file("big.json", format!("[{}]", numbers.join(",")));
+    world.run(&["put", "a/b", "big.json"]);
+    world.run(&["compact"]);
+    world.run(&["backup", "saved"]);
+    for folder in ["anywhen-data", "saved"] {
+        let segments = files(&world.path(&format!("{folder}/store")));
+        let (name, bytes) = segments.iter().max_by_key(|(_, bytes)| bytes.len()).unwrap();
+        let mut bytes = bytes.clone();
+        let middle = bytes.len() / 3;
+        bytes[middle] ^= 0x10;
+        world.file(&format!("{folder}/store/{name}"), bytes);
+    }
+    let said = world.fails(3, &["backup", "again"]);
+    assert!(said.contains("anywhen verify"), "{said}");
+    assert!(!world.path("again").exists(), "nothing is left of it");
+    world.fails(3, &["--data", "new", "restore", "saved"]);
 }
 
 #[test]

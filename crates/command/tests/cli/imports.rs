@@ -22,6 +22,34 @@ fn a_json_file_goes_where_it_is_told_or_by_its_name() {
     assert_eq!(texts(&world.json(&["history", "conf/x/y"]), "message"), ["import settings.json"]);
 }
 
+/// An import that was refused left an empty collection behind.
+#[test]
+fn what_is_refused_makes_no_collection() {
+    let world = World::new();
+    world.run(&["init"]);
+    world.file("lines.ndjson", "{\"n\":1}\n{oops}\n");
+    world.file("folder/a.json", "1");
+    world.file("folder/b.json", "oops");
+    world.file("history.ndjson", "[]\n");
+    world.file("one.json", "1");
+    let long = format!("c/{}", "k".repeat(70_000));
+    for words in [
+        &["import", "lines.ndjson"][..],
+        &["import", "folder"],
+        &["import", "history", "history.ndjson", "--as", "c/d"],
+        &["import", "one.json", "--as", &long],
+        &["put", &long, "1"],
+    ] {
+        world.fails(1, words);
+        assert_eq!(world.run(&["ls"]), "", "{words:?}");
+    }
+    world.file("lines.ndjson", "{\"n\":1}\n".repeat(2_500));
+    assert_eq!(world.run(&["import", "lines.ndjson"]), "lines: 2,500 documents\n");
+    world.file("lines.ndjson", "{\"n\":2}\n{oops}");
+    world.fails(1, &["import", "lines.ndjson"]);
+    assert_eq!(world.run(&["get", "lines/2500"]), "{\"n\":1}\n");
+}
+
 #[test]
 fn a_document_of_40_megabytes_comes_in_as_a_stream() {
     let world = World::new();

@@ -57,6 +57,24 @@ fn errors_say_where_and_end_the_run() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("two"), "it went on");
 }
 
+/// Lines were counted from where the statement begins, whatever stood before it in the file; and that
+/// nobody listens at an address was told as damage.
+#[test]
+fn errors_of_a_file_tell_its_line() {
+    let world = World::new();
+    world.file("a.sql", "SELECT 1;\n\n-- why\nSELECT 2,\n       nme;\nSELECT 3");
+    let said = world.fails(1, &["sql", "-f", "a.sql"]);
+    assert!(said.contains("error: a.sql, line 3: column \"nme\""), "{said}");
+    assert!(said.contains("\nline 5:        nme"), "{said}");
+    world.file("b.sql", "SELECT 1;\nSELECT 1/0;\n\\nope\n");
+    let said = world.fails(1, &["sql", "--keep-going", "-f", "b.sql"]);
+    assert!(said.contains("b.sql, line 2: division by zero"), "{said}");
+    assert!(said.contains("b.sql, line 3: there is no command \\nope"), "{said}");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let said = world.fails(1, &["sql", "--url", &format!("postgres://{free}"), "-c", "SELECT 1"]);
+    assert!(said.contains(&free.to_string()), "{said}");
+}
+
 #[test]
 fn statements_come_by_a_pipe_and_rows_by_copy() {
     let world = World::new();
@@ -141,17 +159,17 @@ fn a_server_can_be_asked() {
 
     sql(&["CREATE ROLE ada LOGIN PASSWORD 'p@ss w'"]);
     let ada = format!("postgres://ada@{address}/postgres");
-    let said = world.fails(3, &["sql", "--url", &ada, "-c", "SELECT 1"]);
+    let said = world.fails(1, &["sql", "--url", &ada, "-c", "SELECT 1"]);
     assert!(said.contains("the server asks for a password"), "{said}");
     let ada = format!("postgres://ada:p%40ss%20w@{address}/postgres");
     let csv = world.run(&["sql", "--url", &ada, "--format", "csv", "-c", "SELECT current_user"]);
     assert_eq!(csv, "current_user\nada\n");
     let wrong = format!("postgres://ada:wrong@{address}/postgres");
-    let said = world.fails(3, &["sql", "--url", &wrong, "-c", "SELECT 1"]);
+    let said = world.fails(1, &["sql", "--url", &wrong, "-c", "SELECT 1"]);
     assert!(said.contains("password authentication failed"), "{said}");
 
     server.kill().unwrap();
     server.wait().unwrap();
-    let said = world.fails(3, &["sql", "--url", &url, "-c", "SELECT 1"]);
+    let said = world.fails(1, &["sql", "--url", &url, "-c", "SELECT 1"]);
     assert!(said.contains(&format!("no connection to {address}")), "{said}");
 }

@@ -114,6 +114,14 @@ const READ: &[Gives] = &[
     gives(200, Some(JSON), "The document, or the part that was asked for"),
     gives(304, None, "The client has it already"),
 ];
+const HEAD: &[Gives] = &[
+    gives(
+        200,
+        None,
+        "The tag, with nodeId the hash of that node; the time, and the length if known",
+    ),
+    gives(304, None, "The client has it already"),
+];
 
 /// The operations.
 pub(crate) const ROUTES: &[Route] = &[
@@ -145,11 +153,11 @@ pub(crate) const ROUTES: &[Route] = &[
         "HEAD",
         "/{db}/{r}",
         "headResource",
-        "The tag of a version",
+        "What getResource would answer, without the body",
         Run::Short(resources::head),
     )
-    .gives(&[gives(200, None, "The tag")])
-    .with(&[MOMENT, NODE]),
+    .gives(HEAD)
+    .with(&[RANGE, MOMENT, PARTS, QUERY]),
     Route::new("POST", "/{db}/{r}", "insertNode", "Insert nodes", Run::Long(resources::insert))
         .right(Right::Modify)
         .takes_json("{\"added\":true}")

@@ -17,7 +17,7 @@ pub(super) fn history(call: &mut Call) -> Result<Answer> {
     let newest = collection.newest(key)?;
     let history = match (call.parsed("startRevision")?, call.parsed("endRevision")?) {
         (None, None) => {
-            let count: Option<usize> = call.parsed("revisions")?;
+            let count = call.limit("revisions")?;
             collection.history(key, count.unwrap_or(usize::MAX))?
         }
         (from, to) => {

@@ -19,7 +19,6 @@ use super::select::{self, Selected};
 /// `PUT /{db}/{r}`
 pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let (database, key) = names(call)?;
-    let (database, key) = (database.to_owned(), key.to_owned());
     for parameter in ["validFromPath", "validToPath"] {
         if call.text(parameter).is_some() {
             let text = format!("{parameter}: times of validity are not supported");
@@ -34,15 +33,12 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
             return Err(Problem::not_supported(format!("hashType={other} is not supported")).into());
         }
     };
-    let collection = match call.app.database.find_collection(&database) {
-        Some(collection) => collection,
-        None => {
-            call.must(Right::Create, "db")?;
-            let hashes = hashes.unwrap_or(false);
-            let options = anywhen::CollectionOptions { hashes, ..Default::default() };
-            call.app.database.collection_with(&database, options)?
-        }
-    };
+    let collection = call.collection_or("db", key, |of, name| {
+        let hashes = hashes.unwrap_or(false);
+        let options = anywhen::CollectionOptions { hashes, ..Default::default() };
+        of.collection_with(name, options)
+    })?;
+    let (database, key) = (database.to_owned(), key.to_owned());
     if hashes.is_some_and(|hashes| hashes != collection.options().hashes) {
         let text = format!("hashType: database {database:?} has another, for all its documents");
         return Err(Problem::new(StatusCode::CONFLICT, text).into());
@@ -59,19 +55,22 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     })
 }
 
-/// `HEAD /{db}/{r}`
+/// `HEAD /{db}/{r}`: as [`get`], but that the tag of a node is its hash.
 pub(super) fn head(call: &mut Call) -> Result<Answer> {
+    let answer = get(call)?;
+    let Some(node) = call.parsed("nodeId")?.map(NodeKey) else { return Ok(answer) };
     let (_, key) = names(call)?;
     let collection = call.collection("db")?;
-    let document = call.document(&collection, key, select::one(call, &collection, key)?)?;
-    let tag = match call.parsed("nodeId")? {
-        None => conditional::tag(&collection, &document),
-        Some(_) if call.is_short => return Err(Stop::Later),
-        Some(node) => {
-            format!("\"{:016x}\"", anywhen::subtree_hash(&**document.tree(), NodeKey(node))?)
-        }
+    let moment = match select::selected(call, &collection, key)? {
+        Selected::Newest => None,
+        Selected::One(revision) => Some(revision.into()),
+        Selected::Range(..) => return Ok(answer),
     };
-    Ok(Answer::empty(StatusCode::OK).tag(&tag))
+    if call.is_short {
+        return Err(Stop::Later);
+    }
+    let document = call.document(&collection, key, moment)?;
+    Ok(answer.tag(&format!("\"{:016x}\"", anywhen::subtree_hash(&**document.tree(), node)?)))
 }
 
 /// `GET /{db}/{r}`

@@ -5,10 +5,14 @@
 //!   data: {"csn":12,"collection":"articles","key":"a1","revision":3,"time":"...",...}
 //!   id: 12                                 with the last event of a commit alone, so that whoever
 //!                                          comes again with it has missed nothing
+//!   event: dropped                         a collection is gone; what it had is told before
+//!   event: truncated                       a table is empty; what it has after that is told again
+//!   data: {"csn":13,"collection":"articles","time":"...",...}
 //!   : still here                           a sign of life where nothing happens
 //! ```
 //!
-//! A stream begins after the commit that `Last-Event-ID` or `from` names, however long ago, or now.
+//! A stream begins after the commit that `Last-Event-ID` or `from` names, however long ago, or now. That of
+//! one collection ends where that is dropped: what has its name later is another.
 //! Whoever reads slowly gets all of it later; nothing is gathered for them meanwhile.
 
 use std::future::Future;
@@ -16,7 +20,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anywhen::{Csn, DocumentChange, Following, ToldChange};
+use anywhen::{CollectionEnd, Csn, DocumentChange, Following, ToldChange};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
@@ -40,7 +44,7 @@ const BATCH: usize = 256;
 pub(super) fn follow(call: Call) -> Pin<Box<dyn Future<Output = Result<Answer>> + Send>> {
     Box::pin(async move {
         let app = Arc::clone(&call.app);
-        let following = read(&call)?;
+        let following = known(&app, read(&call)?).await?;
         let caller = Arc::new(call.caller.clone());
         let (out, events) = mpsc::channel(2);
         tokio::spawn(async move {
@@ -62,13 +66,15 @@ fn read(call: &Call) -> Result<Following, Problem> {
     });
     let from: Option<u64> =
         id.transpose()?.map_or_else(|| call.parsed("from"), |id| Ok(Some(id)))?;
-    let mut following = Following::after(from.map_or_else(|| call.app.database.newest(), Csn));
+    let newest = call.app.database.newest();
+    if let Some(from) = from.filter(|from| *from > newest.0) {
+        let text = format!("there is no commit {from} yet: the newest is {}", newest.0);
+        return Err(Problem::bad(text));
+    }
+    let mut following = Following::after(from.map_or(newest, Csn));
     following.collection = call.text("collection").map(str::to_owned);
     if let Some(name) = &following.collection {
         call.caller.must(Right::View, Some(name))?;
-        if call.app.database.find_collection(name).is_none() {
-            return Err(Problem::missing(format!("there is no collection {name:?}")));
-        }
     }
     following.key = call.text("key").map(str::to_owned);
     if let Some(path) = call.text("path") {
@@ -77,6 +83,18 @@ fn read(call: &Call) -> Result<Following, Problem> {
     following.with_diff = call.flag("diff")?;
     following.until = call.parsed("until")?.map_or(Csn::MAX, Csn);
     Ok(following)
+}
+
+/// The same, if what it follows is there, or was.
+async fn known(app: &Arc<App>, following: Following) -> Result<Following> {
+    let database = app.database.clone();
+    app.run(move || match (following.is_known(&database)?, &following.collection) {
+        (false, Some(name)) => {
+            Err(Problem::missing(format!("there is no collection {name:?}")).into())
+        }
+        _ => Ok(following),
+    })
+    .await?
 }
 
 async fn tell(
@@ -128,14 +146,27 @@ async fn tell(
 fn gather(app: &App, caller: &Caller, following: &mut Following) -> Result<String> {
     let before = following.at;
     let changes = following.next(&app.database, BATCH)?;
+    let ends = following.ends().to_vec();
+    let may_see = |name: &str| caller.rights.allow(Right::View, Some(name));
     let mut text = String::new();
     let mut last = None;
-    for change in &changes {
-        if let Some(Csn(last)) = last.filter(|last| *last != change.csn) {
-            text += &format!("id: {last}\n\n");
+    let mut begin = |text: &mut String, csn: Csn| {
+        if let Some(Csn(last)) = last.replace(csn).filter(|last| *last != csn) {
+            *text += &format!("id: {last}\n\n");
         }
-        last = Some(change.csn);
-        if caller.rights.allow(Right::View, Some(&change.collection))
+    };
+    let mut ends_to_tell = ends.iter().filter(|end| may_see(&end.collection)).peekable();
+    // The ends of a commit come before its changes.
+    for change in changes.iter().map(Some).chain([None]) {
+        let upto = change.map_or(Csn::MAX, |change| change.csn);
+        while let Some(end) = ends_to_tell.next_if(|end| end.csn <= upto) {
+            begin(&mut text, end.csn);
+            let name = if end.dropped { "dropped" } else { "truncated" };
+            text += &format!("event: {name}\ndata: {}\n\n", ended(app, end)?);
+        }
+        let Some(change) = change else { break };
+        begin(&mut text, change.csn);
+        if may_see(&change.collection)
             && let Some(told) = following.tell(&app.database, change)?
         {
             text += &format!("event: change\ndata: {}\n\n", event(&told)?);
@@ -145,7 +176,21 @@ fn gather(app: &App, caller: &Caller, following: &mut Following) -> Result<Strin
         // An event without data moves on whoever comes again, and is shown to nobody.
         text += &format!("id: {}\n\n", following.at.0);
     }
+    if following.collection.is_some() && ends.iter().any(|end| end.dropped) {
+        following.until = following.at;
+    }
     Ok(text)
+}
+
+/// The end of a collection as JSON.
+fn ended(app: &App, end: &CollectionEnd) -> Result<String> {
+    let mut data = json!({"csn": end.csn.0, "collection": end.collection});
+    if let Some(commit) = app.database.commits(end.csn, end.csn, false).next().transpose()? {
+        data["time"] = json!(anywhen::time::rfc3339(commit.time_us));
+        data["author"] = json!(commit.author);
+        data["message"] = json!(commit.message);
+    }
+    Ok(data.to_string())
 }
 
 /// A change as JSON.

@@ -2,12 +2,12 @@
 
 use anywhen::{Collection, CollectionOptions, Csn, Moment, Retention};
 use axum::http::StatusCode;
-use json::Tape;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::auth::Right;
 use crate::call::Call;
+use crate::once;
 use crate::problem::{Problem, Result};
 use crate::query::encode;
 
@@ -41,7 +41,7 @@ fn options(body: &[u8], mut options: CollectionOptions) -> Result<CollectionOpti
     if body.is_empty() {
         return Ok(options);
     }
-    let tape = Tape::parse_with(body, &anywhen::limits())?;
+    let tape = once::read(body, once::Form::Object)?;
     if tape.root().kind() != json::Kind::Object {
         return Err(Problem::refused("the options are an object"));
     }
@@ -118,7 +118,7 @@ pub(super) fn remove(call: &mut Call) -> Result<Answer> {
 /// `GET /v1/collections/{collection}/documents`
 pub(super) fn keys(call: &mut Call) -> Result<Answer> {
     let prefix = call.text("prefix").unwrap_or_default();
-    let limit = call.parsed("limit")?.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+    let limit = call.limit("limit")?.unwrap_or(PAGE).min(PAGE_MAX);
     let moment = call.moment()?;
     let collection = call.collection_at("collection", moment)?;
     let moment = moment.unwrap_or(Moment::Csn(Csn::MAX));

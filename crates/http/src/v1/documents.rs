@@ -1,6 +1,6 @@
 //! Documents: get, put, patch, remove.
 
-use anywhen::{Collection, NodeKey, PartOptions};
+use anywhen::{Collection, Database, NodeKey, PartOptions};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 
@@ -8,6 +8,7 @@ use crate::answer::Answer;
 use crate::auth::Right;
 use crate::call::Call;
 use crate::conditional;
+use crate::once::Form;
 use crate::patch;
 use crate::problem::{Problem, Result, Stop};
 use crate::query::encode;
@@ -15,7 +16,7 @@ use crate::written;
 
 use super::MERGE_PATCH;
 
-/// `GET .../{key}`
+/// `GET .../{key}`, `HEAD .../{key}`
 pub(super) fn get(call: &mut Call) -> Result<Answer> {
     let moment = call.moment()?;
     let node = call.node()?;
@@ -47,25 +48,10 @@ pub(super) fn get(call: &mut Call) -> Result<Answer> {
     })
 }
 
-/// `HEAD .../{key}`
-pub(super) fn head(call: &mut Call) -> Result<Answer> {
-    let moment = call.moment()?;
-    let collection = call.collection_at("collection", moment)?;
-    let document = call.document(&collection, call.part("key"), moment)?;
-    Ok(Answer::empty(StatusCode::OK).tag(&conditional::tag(&collection, &document)))
-}
-
 /// `PUT .../{key}`
 pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let (name, key) = (call.part("collection").to_owned(), call.part("key").to_owned());
-    let found = call.app.database.find_collection(&name);
-    let collection = match found {
-        Some(collection) => collection,
-        None => {
-            call.must(Right::Create, "collection")?;
-            call.app.database.collection(&name)?
-        }
-    };
+    let collection = call.collection_or("collection", &key, Database::collection)?;
     let found = collection.get(&key)?;
     call.must(if found.is_some() { Right::Modify } else { Right::Create }, "collection")?;
     let mut meta = call.meta()?;
@@ -86,7 +72,7 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
 pub(super) fn patch(call: &mut Call) -> Result<Answer> {
     let media = call.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_merge = media.is_some_and(|media| media.starts_with(MERGE_PATCH));
-    let tape = call.json()?;
+    let tape = if is_merge { call.json()? } else { call.told(Form::Patch)? };
     let steps = if is_merge { Vec::new() } else { patch::steps(&tape)? };
     changed(call, |collection, key, meta| {
         let done = collection.edit_with(key, meta, |edit| match is_merge {

@@ -44,6 +44,11 @@ const COMMIT: &[Parameter] = &[
 ];
 const REPLACE: &[Parameter] =
     &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
+const MAKE: &[Parameter] = &[may(
+    "create",
+    Form::Flag,
+    "With false no collection is made where there is none: the answer is 404",
+)];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Number, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
@@ -144,6 +149,10 @@ const READ: &[Gives] = &[
     gives(200, Some(JSON), "The document, or the part that was asked for"),
     gives(304, None, "The client has it already"),
 ];
+const HEAD: &[Gives] = &[
+    gives(200, None, "The tag, the time, and the length where it is known"),
+    gives(304, None, "The client has it already"),
+];
 const REMOVED: &[Gives] = &[gives(204, None, "It is removed")];
 const CREATED: &[Gives] =
     &[gives(201, Some(JSON), "It was created"), gives(200, Some(JSON), "It was there already")];
@@ -212,16 +221,16 @@ pub(crate) const ROUTES: &[Route] = &[
         "HEAD",
         of!(""),
         "headDocument",
-        "The tag of a version",
-        Run::Short(documents::head),
+        "What getDocument would answer, without the body",
+        Run::Short(documents::get),
     )
-    .gives(&[gives(200, None, "The tag")])
-    .with(&[MOMENT]),
+    .gives(HEAD)
+    .with(&[MOMENT, NODE, PARTS]),
     Route::new("PUT", of!(""), "putDocument", "Give a document a value", Run::Long(documents::put))
         .needs(Needs::Somebody)
         .takes(Takes::Document)
         .gives(PUT_DONE)
-        .with(&[REPLACE, COMMIT]),
+        .with(&[REPLACE, MAKE, COMMIT]),
     Route::new(
         "PATCH",
         of!(""),

@@ -24,9 +24,11 @@ use tokio::sync::mpsc;
 use crate::answer::{Answer, Content, NDJSON, Pieces};
 use crate::auth::Right;
 use crate::call::Call;
+use crate::once::Form;
 use crate::problem::{Problem, Result};
 
 use super::deadline::Deadline;
+use super::transactions::known;
 
 /// Bytes of rows that are held for an answer in one piece.
 const WHOLE_BYTES_MAX: usize = 256 << 20;
@@ -36,7 +38,8 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     for right in [Right::View, Right::Create, Right::Modify, Right::Delete] {
         call.caller.must(right, None)?;
     }
-    let tape = call.json()?;
+    let tape = call.told(Form::Object)?;
+    known(tape.root(), "a statement", &["sql", "parameters"])?;
     let missing = || Problem::bad("the body has no \"sql\"");
     let text = tape.root().get("sql").and_then(|text| text.as_str()).ok_or_else(missing)?;
     let parameters = match tape.root().get("parameters") {

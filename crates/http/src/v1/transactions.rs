@@ -28,6 +28,7 @@ use crate::answer::Answer;
 use crate::auth::Right;
 use crate::call::Call;
 use crate::conditional::Condition;
+use crate::once::Form;
 use crate::patch::{self, Op};
 use crate::problem::{Problem, Result, Stop};
 
@@ -69,8 +70,24 @@ enum Failed {
 
 /// `POST /v1/transactions`
 pub(super) fn run(call: &mut Call) -> Result<Answer> {
-    let asked = read(&call.json()?)?;
-    let meta = call.meta()?;
+    let body = call.told(Form::Transaction)?;
+    let asked = read(&body)?;
+    let newest = call.app.database.newest();
+    if let Some(since) = asked.since.filter(|since| *since > newest) {
+        // Nobody can have read there: changes of others would go unnoticed.
+        let text = format!("there is no commit {} yet: the newest is {}", since.0, newest.0);
+        return Err(Problem::bad(text).into());
+    }
+    let mut meta = call.meta()?;
+    if let Some(message) = text(body.root(), "message")? {
+        if !meta.message.is_empty() {
+            return Err(
+                Problem::bad("the message is given twice: in the body and beside it").into()
+            );
+        }
+        // The head of a request has no room for the longest that there may be.
+        meta.message = message;
+    }
     let mut runs = 1;
     loop {
         match attempt(call, &asked, &meta) {
@@ -88,11 +105,14 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
 
 fn read(body: &Tape) -> Result<Asked, Problem> {
     let root = body.root();
-    known(root, "a transaction", &["operations", "since"])?;
+    known(root, "a transaction", &["operations", "since", "message"])?;
     let list = root.get("operations").filter(|list| list.kind() == Kind::Array);
     let list = list.ok_or_else(|| Problem::bad("the body has no array \"operations\""))?;
     if list.count() > OPERATIONS_MAX {
-        return Err(Problem::too_large(format!("more than {OPERATIONS_MAX} operations")));
+        let count = list.count();
+        return Err(Problem::too_large(format!(
+            "{count} operations are more than the {OPERATIONS_MAX} that a transaction may have"
+        )));
     }
     let operations = list
         .children()
@@ -107,7 +127,7 @@ fn read(body: &Tape) -> Result<Asked, Problem> {
 }
 
 /// An error where an object has other fields than these, or is none.
-fn known(node: Node<'_>, what: &str, names: &[&str]) -> Result<(), Problem> {
+pub(super) fn known(node: Node<'_>, what: &str, names: &[&str]) -> Result<(), Problem> {
     if node.kind() != Kind::Object {
         return Err(Problem::bad(format!("{what} is an object")));
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use anywhen::{Collection, Nodes, Revision, RevisionInfo};
+use anywhen::{BlameLine, Collection, DocumentError, Nodes, Revision, RevisionInfo};
+use json::text::quote;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, NDJSON};
+use crate::answer::{Answer, JSON, NDJSON};
 use crate::call::Call;
 use crate::problem::{Problem, Result};
 
@@ -47,7 +48,7 @@ fn span(call: &Call, collection: &Collection, key: &str) -> Result<(Revision, Re
 pub(super) fn list(call: &mut Call) -> Result<Answer> {
     let collection = call.collection("collection")?;
     let key = call.part("key");
-    let limit = call.parsed("limit")?.unwrap_or(usize::MAX);
+    let limit = call.limit("limit")?.unwrap_or(usize::MAX);
     let history = match (call.text("from"), call.text("to")) {
         (None, None) => collection.history(key, limit)?,
         _ => {
@@ -55,7 +56,7 @@ pub(super) fn list(call: &mut Call) -> Result<Answer> {
             collection.history_range(key, from, to)?
         }
     };
-    Ok(Answer::pieces(crate::answer::JSON, move |pieces| {
+    Ok(Answer::pieces(JSON, move |pieces| {
         let mut out = b"{\"versions\":[".to_vec();
         for (at, row) in history.iter().take(limit).enumerate() {
             if at > 0 {
@@ -155,40 +156,75 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
     let collection = call.collection_at("collection", moment)?;
     let key = call.part("key");
     let document = call.document(&collection, key, moment)?;
-    let lines = collection.blame(key, Some(document.revision()))?;
-    let mut revisions: BTreeMap<Revision, RevisionInfo> = BTreeMap::new();
-    let mut out = String::from("{\"nodes\":[");
-    for (at, line) in lines.iter().enumerate() {
-        let by = match revisions.entry(line.revision) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let found = collection.history_range(key, line.revision, line.revision)?;
-                let missing = || Problem::internal("a revision that changed a node is not listed");
-                place.insert(found.get(0).ok_or_else(missing)?.to_owned())
+    let (key, revision) = (key.to_owned(), document.revision());
+    // The version as the caller sees it is held by nobody meanwhile: there may be millions of nodes.
+    drop(document);
+    Ok(Answer::pieces(JSON, move |pieces| {
+        let mut out = b"{\"nodes\":[".to_vec();
+        let mut revisions: BTreeMap<Revision, Signature> = BTreeMap::new();
+        let mut is_first = true;
+        let told = collection.blame_each(&key, Some(revision), |line| {
+            let by = match revisions.entry(line.revision) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let found = collection.history_range(&key, line.revision, line.revision)?;
+                    let missing = || DocumentError::NoRevision {
+                        key: key.clone(),
+                        asked: line.revision.0,
+                        newest: revision.0,
+                    };
+                    place.insert(Signature::of(&found.get(0).ok_or_else(missing)?))
+                }
+            };
+            if !std::mem::take(&mut is_first) {
+                out.push(b',');
             }
-        };
-        let shown = json!({
-            "node_key": line.node.0,
-            "path": line.path.to_string(),
-            "revision": line.revision.0,
-            "time": anywhen::time::rfc3339(by.time_us),
-            "author": by.author,
-            "message": by.message,
+            by.write(&line, &mut out);
+            pieces.send_full(&mut out).map_err(DocumentError::Read)
         });
-        let shown = shown.to_string();
-        if at > 0 {
-            out.push(',');
+        told.map_err(|error| match error {
+            DocumentError::Read(error) => error,
+            error => std::io::Error::other(error),
+        })?;
+        out.extend_from_slice(b"]}");
+        pieces.send(out)
+    }))
+}
+
+/// What is told of a revision with each node that it has changed.
+struct Signature {
+    author: String,
+    message: String,
+    time: String,
+}
+
+impl Signature {
+    /// The same, as JSON.
+    fn of(by: &RevisionInfo<&str>) -> Signature {
+        Signature {
+            author: quote(by.author),
+            message: quote(by.message),
+            time: quote(&anywhen::time::rfc3339(by.time_us)),
         }
-        out += &shown[..shown.len() - 1];
+    }
+
+    /// Writes a node as an object.
+    fn write(&self, line: &BlameLine, out: &mut Vec<u8>) {
+        let Signature { author, message, time } = self;
+        let (node, path) = (line.node.0, line.path.to_string());
+        let (path, revision) = (quote(&path), line.revision);
+        let shown = format!(
+            "{{\"node_key\":{node},\"path\":{path},\"revision\":{revision},\"time\":{time},\
+             \"author\":{author},\"message\":{message}"
+        );
+        out.extend_from_slice(shown.as_bytes());
         // Of a container only its opening bracket is told: no value of its own.
         if !line.kind.is_container() {
-            out += ",\"value\":";
-            out += &line.value;
+            out.extend_from_slice(b",\"value\":");
+            out.extend_from_slice(line.value.as_bytes());
         }
-        out.push('}');
+        out.push(b'}');
     }
-    out += "]}";
-    Ok(Answer::json(out))
 }
 
 /// `GET .../paths`

@@ -11,6 +11,7 @@
 //!   following       changes as they happen
 //!   streams         large documents, compression, limits
 //!   transport       HTTP/2, TLS, shutting down
+//!   heads           what is told without the body
 //!   fuzzed          random requests made from the description
 //!   nonsense        random requests: never a 5xx
 //! ```
@@ -19,6 +20,7 @@ mod described;
 mod entrance;
 mod following;
 mod fuzzed;
+mod heads;
 mod nonsense;
 mod preconditions;
 mod scripts;

@@ -40,6 +40,30 @@ fn a_large_document_streams() {
     assert_eq!(world.ask("GET /d/broken", "").status, 404);
 }
 
+/// Who changed which of many nodes was gathered as a whole before any of it was sent: gigabytes for a
+/// document of 25 MB.
+#[test]
+fn the_blame_of_a_large_document_streams() {
+    let world = World::new();
+    let text = large(1 << 20);
+    assert_eq!(world.ask("PUT /d/large?author=ada", &text).status, 201);
+    let inserted = world.ask("POST /d/large?nodeId=2&insert=asFirstChild&author=bob", "\"new\"");
+    assert_eq!(inserted.status, 200);
+    let answer = world.ask("GET /v1/collections/d/documents/large/blame", "");
+    assert_eq!(answer.header("transfer-encoding"), Some("chunked"));
+    assert!(answer.is_whole);
+    let known = answer.json();
+    let nodes = known["nodes"].as_array().expect("a list");
+    assert!(nodes.len() > 50_000, "{}", nodes.len());
+    let of = |name: &str| nodes.iter().filter(|node| node["author"] == name).count();
+    assert_eq!(
+        (of("ada"), of("bob")),
+        (nodes.len() - 2, 2),
+        "the new one and the list that has it"
+    );
+    assert_eq!(world.ask("GET /v1/collections/d/documents/none/blame", "").status, 404);
+}
+
 /// What is larger than its limit is 413, whether it says so or not.
 #[test]
 fn too_large() {
