@@ -44,6 +44,8 @@ const COMMIT: &[Parameter] = &[
 ];
 const REPLACE: &[Parameter] =
     &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
+const INTO: &[Parameter] =
+    &[may("must_exist", Form::Flag, "Only into a collection that is there: none is made")];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Number, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
@@ -221,7 +223,7 @@ pub(crate) const ROUTES: &[Route] = &[
         .needs(Needs::Somebody)
         .takes(Takes::Document)
         .gives(PUT_DONE)
-        .with(&[REPLACE, COMMIT]),
+        .with(&[REPLACE, INTO, COMMIT]),
     Route::new(
         "PATCH",
         of!(""),
