@@ -13,6 +13,7 @@
 
 use num_bigint::BigInt;
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyInt, PyString};
@@ -71,7 +72,7 @@ pub(crate) fn read<'py>(
         }
         Numbers::Exact => match held_by_float(text) {
             Some(value) if is_as_written(text, value) => Ok(value.into_pyobject(py)?.into_any()),
-            Some(_) => written_float_type(py)?.call1((text,)),
+            Some(value) => written_float(py, text, value),
             None => written_decimal(py, text),
         },
     }
@@ -172,6 +173,17 @@ fn written_decimal<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAn
         true => written_decimal_type(py)?.call1((text,)),
         false => Ok(number),
     }
+}
+
+/// A `WrittenFloat`, made without the steps of Python that its own constructor takes.
+fn written_float<'py>(py: Python<'py>, text: &str, value: f64) -> PyResult<Bound<'py, PyAny>> {
+    static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let new = NEW.get_or_try_init(py, || {
+        PyResult::Ok(py.get_type::<PyFloat>().getattr("__new__")?.unbind())
+    })?;
+    let number = new.bind(py).call1((written_float_type(py)?, value))?;
+    number.setattr(intern!(py, "written"), text)?;
+    Ok(number)
 }
 
 fn written_float_type<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
