@@ -232,3 +232,29 @@ def test_a_handler_of_a_signal_may_close(tmp_path, call):
         capture_output=True, text=True, timeout=60, cwd=tmp_path,
     )
     assert done.returncode == 7, done.stderr
+
+
+@pytest.mark.parametrize("where", ["embedded", "postgres"])
+def test_close_stops_statements(server, where):
+    """Those of sessions and those of `db.sql`, from another thread; nobody begins another."""
+    db = anywhen.open(None) if where == "embedded" else anywhen.connect(server.postgres)
+    session, failed = db.session(), []
+
+    def run(sql):
+        try:
+            sql(LONG)
+        except anywhen.OperationalError as error:
+            failed.append(error.sqlstate)
+
+    threads = [threading.Thread(target=run, args=(sql,)) for sql in (session.sql, db.sql)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    db.close()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert failed == ["57014"] * 2 and not session.is_open
+    for call in (lambda: session.sql("SELECT 1"), lambda: db.sql("SELECT 1"), db.session):
+        with pytest.raises(anywhen.InterfaceError, match="closed"):
+            call()
