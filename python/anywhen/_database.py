@@ -21,7 +21,7 @@ from ._postgres import PostgresStore
 from ._sql import Result, Session
 from ._store import Numbers, Store, collection_of, number_of, text_of
 from ._transaction import Transaction
-from .errors import InterfaceError, NotSupportedError
+from .errors import EditError, InterfaceError, NotSupportedError
 
 
 _Used = TypeVar("_Used", Transaction, Session, Changes)
@@ -186,8 +186,11 @@ class Database(_Handle):
         for name, text in (("collection", collection), ("document", document), ("path", path)):
             if text is not None:
                 text_of(f"{name}=", text)
+        newest = store.newest_commit()
+        if after > newest:
+            # Whoever has seen more than there is has followed another database, or a copy that was newer.
+            raise EditError(f"after={after} is still to come: the newest commit is {newest}", "22023")
         if not follow:
-            newest = store.newest_commit()
             until = newest if until is None else min(until, newest)
         feed = store.changes(Wanted(after, until, collection, document, path, diff))
         changes = Changes(feed, after)

@@ -300,7 +300,7 @@ class HttpStore:
     def put(self, collection: str, key: str, value: Any, said: Said) -> Commit:
         query, headers = _said(said)
         # As in this process: who holds on to a collection that is gone does not make another.
-        query["must_exist"] = "true"
+        query["create"] = "false"
         body = _native.dumps(value)
         told = self._ask("PUT", _document(collection, key), query, body=body, headers=headers)
         return _commit(told)
@@ -370,6 +370,9 @@ class HttpStore:
         return self.history(collection, key, 1)[0].version
 
     def history(self, collection: str, key: str, limit: int | None) -> list[Version]:
+        if limit == 0:
+            # Nothing is asked for by no request, and yet a document that is not there is told.
+            return self.history(collection, key, 1)[:0]
         told = self._ask("GET", _document(collection, key) + "/versions", {"limit": limit})
         return [
             Version(

@@ -33,7 +33,16 @@ def test_numbers_that_count_have_a_range(articles):
             articles.get_node("a1", wrong)
     with pytest.raises(TypeError):
         articles.put("a1", 1, if_version="1")
-    assert articles.version("a1") == 3
+    assert articles.version("a1") == 3 and articles.history("a1", 0) == []
+
+
+def test_nobody_has_seen_what_is_still_to_come(db, articles):
+    """Whoever goes on after a commit that is not there yet would miss what comes before it, without a word."""
+    newest = db.newest_commit()
+    assert list(db.changes(newest)) == []
+    for follow in (False, True):
+        with pytest.raises(anywhen.EditError, match="newest commit"):
+            db.changes(newest + 10**9, follow=follow)
 
 
 def test_half_a_surrogate_pair_is_no_text(db, articles):

@@ -58,7 +58,7 @@ pub(super) fn head(call: &mut Call) -> Result<Answer> {
 /// `PUT .../{key}`
 pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let (name, key) = (call.part("collection").to_owned(), call.part("key").to_owned());
-    if call.flag("must_exist")? {
+    if call.parsed("create")? == Some(false) {
         call.collection("collection")?;
     }
     let found = call.app.database.find_collection(&name);

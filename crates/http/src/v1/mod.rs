@@ -45,7 +45,7 @@ const COMMIT: &[Parameter] = &[
 const REPLACE: &[Parameter] =
     &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
 const INTO: &[Parameter] =
-    &[may("must_exist", Form::Flag, "Only into a collection that is there: none is made")];
+    &[may("create", Form::Flag, "false: only into a collection that is there, none is made")];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Number, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
