@@ -22,6 +22,7 @@ from . import _native, dbapi, errors
 from ._changes import Changes
 from ._collection import Collection, Document, View
 from ._database import Database, connect, open
+from ._numbers import WrittenDecimal, WrittenFloat
 from ._parameters import Json
 from ._sql import Result, Session
 from ._transaction import Transaction, TransactionCollection
@@ -89,6 +90,8 @@ __all__ = [
     "TransactionCollection",
     "Version",
     "View",
+    "WrittenDecimal",
+    "WrittenFloat",
     "connect",
     "dbapi",
     "errors",

@@ -14,8 +14,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ._native import dumps
-from ._store import PAGE, At, Node, Said, Store, at_of
-from .errors import NotFoundError
+from ._store import (
+    PAGE,
+    At,
+    Node,
+    Said,
+    Store,
+    at_of,
+    can_be_key,
+    key_of,
+    node_of,
+    number_of,
+    text_of,
+    where_of,
+)
+from .errors import EditError, NotFoundError, NotSupportedError
 from .records import (
     BlameLine,
     Change,
@@ -66,25 +79,27 @@ class View(_Handle, Mapping[str, Any]):
         return self._database._documents()
 
     def __getitem__(self, key: str) -> Any:
-        found = self._store.get(self.name, _key(key), self._at)
+        found = self._store.get(self.name, key_of(key), self._at)
         if found is None:
             raise NotFoundError(f"there was no document {key!r} in {self.name!r} then", "02000")
         return found[1]
 
     def get_node(self, key: str, path: Node) -> Any:
         """The value of one node of a document as it was, by path or node key."""
-        return self._store.get_node(self.name, _key(key), path, self._at)
+        return self._store.get_node(self.name, key_of(key), node_of(path), self._at)
 
     def version(self, key: str) -> int:
         """The version that was the newest then."""
-        found = self._store.get(self.name, _key(key), self._at)
+        found = self._store.get(self.name, key_of(key), self._at)
         if found is None:
             raise NotFoundError(f"there was no document {key!r} in {self.name!r} then", "02000")
         return found[0]
 
     def keys_from(self, prefix: str = "", after: str = "") -> Iterator[str]:
         """The keys that begin with ``prefix`` and come after ``after``, in order."""
-        return _pages(self._store, self.name, prefix, after, self._at)
+        if self._at is not None and self._at[0] == "version":
+            raise NotSupportedError("a version belongs to one document: list by time= or csn=", "0A000")
+        return _pages(self._store, self.name, text_of("prefix=", prefix), text_of("after=", after), self._at)
 
     def __iter__(self) -> Iterator[str]:
         return self.keys_from()
@@ -94,7 +109,7 @@ class View(_Handle, Mapping[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         try:
-            return isinstance(key, str) and self._store.get(self.name, key, self._at) is not None
+            return can_be_key(key) and self._store.get(self.name, str(key), self._at) is not None
         except NotFoundError:  # It never was, or never had that version.
             return False
 
@@ -110,8 +125,8 @@ class Collection(_Handle, MutableMapping[str, Any]):
     and None. Keys come in order. Values are copies: a change of one reaches the database when it is put.
 
     All that writes takes ``message`` and ``author``, ``authored`` (when it was made where it comes from)
-    and ``if_version``: write only where this is the document's newest version, 0 for "there must be
-    none"; otherwise :class:`~anywhen.StaleError`.
+    and ``if_version``: write only where this is the document's newest version, as :meth:`version` tells it,
+    or 0 for "there must be none"; otherwise :class:`~anywhen.StaleError`.
     """
 
     __slots__ = ("_database", "name")
@@ -133,14 +148,19 @@ class Collection(_Handle, MutableMapping[str, Any]):
         if_version: int | None = None,
     ) -> Said:
         author = self._database.author if author is None else author
+        if if_version is not None:
+            number_of("if_version", if_version)
         return Said(
-            message, author, None if authored is None else microseconds_of(authored), if_version
+            text_of("message=", message),
+            text_of("author=", author),
+            None if authored is None else _authored(authored),
+            if_version,
         )
 
     # --- the mapping -------------------------------------------------------------------------------
 
     def __getitem__(self, key: str) -> Any:
-        found = self._store.get(self.name, _key(key))
+        found = self._store.get(self.name, key_of(key))
         if found is None:
             raise NotFoundError(f"there is no document {key!r} in {self.name!r}", "02000")
         return found[1]
@@ -159,25 +179,28 @@ class Collection(_Handle, MutableMapping[str, Any]):
         return self._store.count(self.name)
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._store.get(self.name, key) is not None
+        try:
+            return can_be_key(key) and self._store.get(self.name, str(key)) is not None
+        except NotFoundError:  # There is no such collection any more.
+            return False
 
     def keys_from(self, prefix: str = "", after: str = "") -> Iterator[str]:
         """The keys that begin with ``prefix`` and come after ``after``, in order."""
-        return _pages(self._store, self.name, prefix, after, None)
+        return _pages(self._store, self.name, text_of("prefix=", prefix), text_of("after=", after), None)
 
     # --- reading -----------------------------------------------------------------------------------
 
     def get_node(self, key: str, path: Node) -> Any:
         """The value of one node of a document, by path (``$.items[3].qty``, ``/items/3/qty``) or node key."""
-        return self._store.get_node(self.name, _key(key), path)
+        return self._store.get_node(self.name, key_of(key), node_of(path))
 
     def version(self, key: str) -> int:
         """The newest version of a document, also of one that was removed."""
-        return self._store.newest(self.name, _key(key))
+        return self._store.newest(self.name, key_of(key))
 
     def document(self, key: str) -> Document:
         """One document, whether it is there or not."""
-        return Document(self, _key(key))
+        return Document(self, key_of(key))
 
     def options(self) -> CollectionOptions:
         """What the collection keeps."""
@@ -185,7 +208,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
 
     def set_history(self, history: str) -> None:
         """Keeps another part of the past from now on: ``forever``, ``none``, or a time such as ``90d``."""
-        self._store.set_history(self.name, history)
+        self._store.set_history(self.name, text_of("history=", history))
 
     # --- writing -----------------------------------------------------------------------------------
 
@@ -201,7 +224,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
     ) -> Commit:
         """Gives a document a value. Of one that is there, what stays keeps its nodes and their history."""
         said = self._said(message, author, authored, if_version)
-        return self._store.put(self.name, _key(key), value, said)
+        return self._store.put(self.name, key_of(key), value, said)
 
     @overload  # type: ignore[override]
     def update(
@@ -240,11 +263,13 @@ class Collection(_Handle, MutableMapping[str, Any]):
             key, path, value = given
             said = self._said(message, author, rest.pop("authored", None), rest.pop("if_version", None))
             _no_more("update", rest)
-            return self._store.edit(self.name, _key(key), said, "set", path, dumps(value))
+            return self._store.edit(self.name, key_of(key), said, "set", node_of(path), dumps(value))
         _no_more("update", rest)
         if len(given) != 1:
             raise TypeError("update() takes key, path and value, or a mapping of keys to values")
         documents = given[0].items() if isinstance(given[0], Mapping) else given[0]
+        # A transaction would make a collection that is gone anew.
+        self._store.collection_options(self.name)
         with self._database.transaction(message=message, author=author) as transaction:
             into = transaction.collection(self.name)
             for key, value in documents:
@@ -272,7 +297,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
         said = self._said(message, author, authored, if_version)
         json = dumps(value)
         return self._store.edit(
-            self.name, _key(key), said, "insert", path, json, None, where, name
+            self.name, key_of(key), said, "insert", node_of(path), json, None, where_of(where), _name(name)
         )
 
     def append(
@@ -289,7 +314,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
         """Adds an element at the end of the array at ``path``."""
         said = self._said(message, author, authored, if_version)
         return self._store.edit(
-            self.name, _key(key), said, "insert", path, dumps(value), None, "last"
+            self.name, key_of(key), said, "insert", node_of(path), dumps(value), None, "last"
         )
 
     def delete(
@@ -305,8 +330,8 @@ class Collection(_Handle, MutableMapping[str, Any]):
         """Removes a document, or the node at ``path`` and all below it. Its history stays."""
         said = self._said(message, author, authored, if_version)
         if path is not None:
-            return self._store.edit(self.name, _key(key), said, "remove", path)
-        done = self._store.remove(self.name, _key(key), said)
+            return self._store.edit(self.name, key_of(key), said, "remove", node_of(path))
+        done = self._store.remove(self.name, key_of(key), said)
         if done is None:
             raise NotFoundError(f"there is no document {key!r} in {self.name!r}", "02000")
         return done
@@ -324,7 +349,8 @@ class Collection(_Handle, MutableMapping[str, Any]):
     ) -> Commit:
         """Gives the field at ``path`` another name; it keeps its node key and its history."""
         said = self._said(message, author, authored, if_version)
-        return self._store.edit(self.name, _key(key), said, "rename", path, name=name)
+        name = text_of("name=", name)
+        return self._store.edit(self.name, key_of(key), said, "rename", node_of(path), name=name)
 
     def move(
         self,
@@ -343,7 +369,15 @@ class Collection(_Handle, MutableMapping[str, Any]):
         node key and its history. ``where`` and ``name`` as in :meth:`insert`."""
         said = self._said(message, author, authored, if_version)
         return self._store.edit(
-            self.name, _key(key), said, "move", path, None, to, where, name
+            self.name,
+            key_of(key),
+            said,
+            "move",
+            node_of(path),
+            None,
+            node_of(to),
+            where_of(where),
+            _name(name),
         )
 
     def revert(
@@ -358,7 +392,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
     ) -> Commit:
         """Makes a new version that equals an older one, also of a document that was removed."""
         said = self._said(message, author, authored, if_version)
-        return self._store.revert(self.name, _key(key), version, said)
+        return self._store.revert(self.name, key_of(key), number_of("version", version), said)
 
     # --- the past ----------------------------------------------------------------------------------
 
@@ -375,32 +409,36 @@ class Collection(_Handle, MutableMapping[str, Any]):
 
     def history(self, key: str, limit: int | None = None) -> list[Version]:
         """The versions of a document, newest first."""
-        return self._store.history(self.name, _key(key), limit)
+        if limit is not None:
+            number_of("limit", limit)
+        return self._store.history(self.name, key_of(key), limit)
 
     def diff(self, key: str, a: int | None = None, b: int | None = None) -> list[Change]:
         """What changed from version ``a`` to version ``b``, node by node; from the one before the newest to
         the newest where nothing is said."""
-        return self._store.diff(self.name, _key(key), *self._two(key, a, b))
+        return self._store.diff(self.name, key_of(key), *self._two(key, a, b))
 
     def json_patch(
         self, key: str, a: int | None = None, b: int | None = None
     ) -> list[dict[str, Any]]:
         """The JSON Patch (RFC 6902) that makes version ``b`` of version ``a``."""
-        return self._store.json_patch(self.name, _key(key), *self._two(key, a, b))
+        return self._store.json_patch(self.name, key_of(key), *self._two(key, a, b))
 
     def _two(self, key: str, a: int | None, b: int | None) -> tuple[int, int]:
         if b is None:
             b = self.version(key)
-        return (max(b - 1, 1) if a is None else a), b
+        return (max(b - 1, 1) if a is None else number_of("a", a)), number_of("b", b)
 
     def node_history(self, key: str, path: Node) -> list[NodeVersion]:
         """Every value that one node had, each with the versions and times over which it had it, oldest
         first. A path is looked up in the newest version that has it."""
-        return self._store.node_history(self.name, _key(key), path)
+        return self._store.node_history(self.name, key_of(key), node_of(path))
 
     def blame(self, key: str, version: int | None = None) -> list[BlameLine]:
         """For each node, in the order of the document, the version that last changed it."""
-        return self._store.blame(self.name, _key(key), version)
+        if version is not None:
+            number_of("version", version)
+        return self._store.blame(self.name, key_of(key), version)
 
     def plot_history(
         self, key: str, path: Node | None = None, *, by: str = "time", ax: Axes | None = None
@@ -521,10 +559,17 @@ class Document(_Handle):
         return f"<anywhen.Document {self.key!r} of {self.collection.name!r}>"
 
 
-def _key(key: object) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"the key of a document is a str, not {type(key).__name__}")
-    return key
+def _name(name: str | None) -> str | None:
+    return None if name is None else text_of("name=", name)
+
+
+def _authored(moment: datetime) -> int:
+    if not isinstance(moment, datetime):
+        raise TypeError(f"authored= is a datetime with a time zone, not {type(moment).__name__}")
+    us = microseconds_of(moment)
+    if us < 0:
+        raise EditError(f"authored={moment!r} is before 1970", "22023")
+    return us
 
 
 def _no_more(function: str, rest: dict[str, Any]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import ssl
+import threading
 import weakref
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from . import _native
 from ._changes import Changes, Wanted
@@ -15,12 +16,25 @@ from ._collection import Collection, _Handle
 from ._embedded import EmbeddedStore
 from ._http import HttpStore
 from ._http_transaction import HttpTransaction
-from ._parameters import to_texts
+from ._parameters import statement, to_texts
 from ._postgres import PostgresStore
 from ._sql import Result, Session
-from ._store import Numbers, Store, number_of
+from ._store import Numbers, Store, collection_of, number_of, text_of
 from ._transaction import Transaction
-from .errors import InterfaceError, NotSupportedError
+from .errors import EditError, InterfaceError, NotSupportedError
+
+
+_Used = TypeVar("_Used", Transaction, Session, Changes)
+
+
+def _end(used: Transaction | Session | Changes) -> None:
+    """Ends what is used, in another thread as well."""
+    if isinstance(used, Transaction):
+        used.rollback()
+    elif isinstance(used, Session):
+        used._abort()
+    else:
+        used.close()
 
 
 class Database(_Handle):
@@ -41,7 +55,7 @@ class Database(_Handle):
     Any number of threads may use it. It is a context manager that closes it at the end.
     """
 
-    __slots__ = ("_place", "_store", "_used", "author")
+    __slots__ = ("_is_closing", "_lock", "_place", "_store", "_used", "author")
 
     def __init__(
         self, store: EmbeddedStore | HttpStore | PostgresStore, place: str, author: str
@@ -50,6 +64,9 @@ class Database(_Handle):
         self._place = place
         # Transactions, sessions and streams of changes: they are closed with the database.
         self._used: weakref.WeakSet[Transaction | Session | Changes] = weakref.WeakSet()
+        # Again and again for the same thread: what closes may be the handler of a signal.
+        self._lock = threading.RLock()
+        self._is_closing = False
         #: Who signs what is written where nothing else is said.
         self.author = author
 
@@ -90,6 +107,9 @@ class Database(_Handle):
         ``hashes`` whether it keeps a rolling hash of every document, ``path_summary`` whether it keeps their
         paths. Where the collection exists with others, this fails.
         """
+        collection_of(name)
+        if history is not None:
+            text_of("history=", history)
         self._documents().create_collection(name, history, hashes, path_summary)
         return Collection(self, name)
 
@@ -99,7 +119,7 @@ class Database(_Handle):
 
     def drop_collection(self, name: str, *, purge: bool = False) -> bool:
         """Drops a collection; False where there is none. With ``purge`` its past goes too."""
-        return self._documents().drop_collection(name, purge)
+        return self._documents().drop_collection(collection_of(name), purge)
 
     def transaction(
         self, message: str = "", author: str | None = None, *, serializable: bool = False
@@ -121,8 +141,7 @@ class Database(_Handle):
             )
         author = self.author if author is None else author
         transaction = Transaction(self, native, message, author)
-        self._used.add(transaction)
-        return transaction
+        return self._using(transaction)
 
     def newest_commit(self) -> int:
         """The number of the newest commit."""
@@ -164,13 +183,18 @@ class Database(_Handle):
         for name, number in (("after", after), ("until", until)):
             if number is not None:
                 number_of(name, number)
+        for name, text in (("collection", collection), ("document", document), ("path", path)):
+            if text is not None:
+                text_of(f"{name}=", text)
+        newest = store.newest_commit()
+        if after > newest:
+            # Whoever has seen more than there is has followed another database, or a copy that was newer.
+            raise EditError(f"after={after} is still to come: the newest commit is {newest}", "22023")
         if not follow:
-            newest = store.newest_commit()
             until = newest if until is None else min(until, newest)
         feed = store.changes(Wanted(after, until, collection, document, path, diff))
         changes = Changes(feed, after)
-        self._used.add(changes)
-        return changes
+        return self._using(changes)
 
     # --- SQL ---------------------------------------------------------------------------------------
 
@@ -178,15 +202,14 @@ class Database(_Handle):
         """Runs one statement, in a session and a transaction of its own. Parameters stand in the text as
         ``$1``, ``$2`` and so on. Ctrl-C stops it."""
         if isinstance(self._store, HttpStore):
-            return Result(self._store.query(text, to_texts(parameters)), self.numbers)
+            return Result(self._store.query(statement(text), to_texts(parameters)), self.numbers)
         with self.session() as session:
             return session.sql(text, parameters)
 
     def session(self) -> Session:
         """Begins a session of SQL: settings and transactions over several statements."""
         session = Session(self._store.session(), self.numbers)
-        self._used.add(session)
-        return session
+        return self._using(session)
 
     # --- care --------------------------------------------------------------------------------------
 
@@ -203,14 +226,33 @@ class Database(_Handle):
             raise NotSupportedError(f"{what}() needs the database in this process", "0A000")
         return self._store.native
 
+    def _using(self, used: _Used) -> _Used:
+        """Notes what is to end with the database."""
+        with self._lock:
+            if not self._is_closing:
+                self._used.add(used)
+                return used
+        _end(used)
+        raise InterfaceError("the database is closed")
+
     def close(self) -> None:
         """Closes the database, its sessions, and its transactions, which are taken back; nothing where it is
-        closed. Nothing that was acknowledged needs it."""
-        for used in list(self._used):
-            if isinstance(used, Transaction):
-                used.rollback()
-            else:
-                used.close()
+        closed. Nothing that was acknowledged needs it.
+
+        Other threads may be within calls: statements of SQL are stopped (57014), waits for locks end, and what
+        else runs is waited for; calls that come later fail with :class:`~anywhen.InterfaceError`. Where a
+        signal ends the wait, nothing can be begun any more, and another ``close()`` waits on. Over HTTP
+        requests that are under way are let be."""
+        with self._lock:
+            self._is_closing = True
+            used = list(self._used)
+        # Whoever follows changes is at their end, and learns of nothing worse.
+        for changes in used:
+            if isinstance(changes, Changes):
+                changes.close()
+        self._store.refuse()
+        for each in used:
+            _end(each)
         self._store.close()
 
     def __enter__(self) -> Database:
@@ -251,6 +293,8 @@ def open(  # noqa: A001  (anywhen.open is what it is called)
     """
     if numbers not in ("exact", "float", "decimal"):
         raise ValueError(f"numbers={numbers!r} is none of exact, float, decimal")
+    if cache_bytes is not None:
+        number_of("cache_bytes", cache_bytes)
     folder = None if path is None else os.fspath(path)
     native = _native.Database.open(folder, create, durability, cache_bytes)
     return Database(EmbeddedStore(native, numbers), repr(folder) if folder else "in memory", author)

@@ -144,5 +144,8 @@ class EmbeddedStore:
     def session(self) -> _native.Session:
         return self.native.session()
 
+    def refuse(self) -> None:
+        self.native.refuse()
+
     def close(self) -> None:
         self.native.close()

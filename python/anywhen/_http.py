@@ -25,7 +25,16 @@ from . import _native
 from ._changes import Wanted
 from ._http_changes import HttpFeed
 from ._store import PAGE, At, Node, Numbers, Said
-from .errors import Error, InterfaceError, NotFoundError, NotSupportedError, OperationalError, make
+from .errors import (
+    ConflictError,
+    Error,
+    InterfaceError,
+    NotFoundError,
+    NotSupportedError,
+    OperationalError,
+    StaleError,
+    make,
+)
 from .records import (
     BlameLine,
     Change,
@@ -52,6 +61,7 @@ _STATUSES = {
     410: ("forgotten", "22023"),
     412: ("stale", "40001"),
     413: ("value", "54000"),
+    414: ("sql", "54000"),
     422: ("edit", "22023"),
     428: ("stale", "40001"),
     501: ("sql", "0A000"),
@@ -239,7 +249,10 @@ class HttpStore:
             except NotFoundError:
                 pass
         body = _native.dumps(wanted)
-        return _options(self._ask("PUT", _collection(name), body=body))
+        try:
+            return _options(self._ask("PUT", _collection(name), body=body))
+        except ConflictError as error:
+            raise make("sql", "42710", error.message) from error
 
     def collection_options(self, name: str) -> CollectionOptions:
         return _options(self._ask("GET", _collection(name)))
@@ -266,8 +279,6 @@ class HttpStore:
     def keys(
         self, collection: str, prefix: str, after: str, limit: int, at: At = None
     ) -> list[str]:
-        if at is not None and at[0] == "version":
-            raise NotSupportedError("a version belongs to one document: list by time= or csn=", "0A000")
         query = {"prefix": prefix or None, "after": after or None, "limit": limit, **_moment(at)}
         told = self._ask("GET", _collection(collection) + "/documents", query)
         return list(told["documents"])
@@ -288,6 +299,8 @@ class HttpStore:
 
     def put(self, collection: str, key: str, value: Any, said: Said) -> Commit:
         query, headers = _said(said)
+        # As in this process: who holds on to a collection that is gone does not make another.
+        query["create"] = "false"
         body = _native.dumps(value)
         told = self._ask("PUT", _document(collection, key), query, body=body, headers=headers)
         return _commit(told)
@@ -316,17 +329,33 @@ class HttpStore:
         if to is not None:
             query.update({"to_" + parameter: value for parameter, value in _node(to).items()})
         target = _document(collection, key) + path
-        return _commit(self._ask(method, target, query, body=json, headers=headers))
+        try:
+            return _commit(self._ask(method, target, query, body=json, headers=headers))
+        except NotFoundError:
+            self._must_be_at(collection, key, said.if_version)
+            raise
 
     def remove(self, collection: str, key: str, said: Said) -> Commit | None:
         query, headers = _said(said)
         try:
             self._ask("DELETE", _document(collection, key), query, headers=headers)
         except NotFoundError:
+            self._must_be_at(collection, key, said.if_version)
             return None
         # The answer has no body; the newest version is this one, unless somebody was very fast.
         newest = self.history(collection, key, 1)[0]
         return Commit(newest.version, newest.csn, newest.time, True)
+
+    def _must_be_at(self, collection: str, key: str, expected: int | None) -> None:
+        """Tells that a document which is not there was expected at a version: a server says only the first."""
+        if not expected or key in self.keys(collection, key, "", 1):
+            return
+        try:
+            newest = self.newest(collection, key)
+        except NotFoundError:
+            newest = 0
+        if newest != expected:
+            raise StaleError(f"document {key!r} is not there: another than expected", "40001")
 
     def revert(self, collection: str, key: str, to: int, said: Said) -> Commit:
         query, headers = _said(said)
@@ -341,6 +370,9 @@ class HttpStore:
         return self.history(collection, key, 1)[0].version
 
     def history(self, collection: str, key: str, limit: int | None) -> list[Version]:
+        if limit == 0:
+            # Nothing is asked for by no request, and yet a document that is not there is told.
+            return self.history(collection, key, 1)[:0]
         told = self._ask("GET", _document(collection, key) + "/versions", {"limit": limit})
         return [
             Version(
@@ -422,6 +454,10 @@ class HttpStore:
             "0A000",
             hint="for transactions in SQL connect with postgres://, or embed the database",
         )
+
+    def refuse(self) -> None:
+        with self._lock:
+            self._is_open = False
 
     def close(self) -> None:
         with self._lock:

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._store import Node, Numbers, Said
-from .errors import InterfaceError, NotFoundError, NotSupportedError
+from .errors import InterfaceError, NotFoundError, NotSupportedError, make
 
 if TYPE_CHECKING:
     from ._http import HttpStore
+
+# Operations that a server takes as one commit.
+_OPERATIONS_MAX = 10_000
 
 _REMOVED = object()
 _EDITED = object()
@@ -113,4 +116,11 @@ class HttpTransaction:
             raise InterfaceError("the transaction is closed")
 
     def _add(self, op: str, collection: str, key: str, **more: Any) -> None:
+        if len(self._operations) == _OPERATIONS_MAX:
+            raise make(
+                "value",
+                "54000",
+                f"over HTTP one commit changes {_OPERATIONS_MAX:,} documents or nodes at most",
+                hint="make several commits, or embed the database, where it may be any number",
+            )
         self._operations.append({"op": op, "collection": collection, "key": key, **more})

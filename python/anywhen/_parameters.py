@@ -26,6 +26,13 @@ class Json:
         return f"Json({self.value!r})"
 
 
+def statement(text: str) -> str:
+    """The text of a statement."""
+    if not isinstance(text, str):
+        raise TypeError(f"a statement of SQL is a str, not {type(text).__name__}")
+    return _plain(text)
+
+
 def to_texts(parameters: Iterable[Any]) -> list[str | None]:
     """The texts of parameters, None for NULL."""
     return [to_text(value) for value in parameters]

@@ -34,6 +34,9 @@ _CANCEL_REQUEST = 80_877_102
 _PIECE_BYTES = 65_536
 # How long a wait goes on before signals are looked at, in seconds.
 _TICK_S = 0.02
+
+# How long whoever ends a session waits for its statement to heed that, in seconds.
+_PATIENCE_S = 0.1
 _MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 
@@ -110,6 +113,9 @@ class PostgresStore:
         context.check_hostname = self.mode == "verify-full"
         return context
 
+    def refuse(self) -> None:
+        self._is_open = False
+
     def close(self) -> None:
         self._is_open = False
 
@@ -120,6 +126,8 @@ class Connection:
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
         self._lock = threading.Lock()
+        # The thread that has it.
+        self._user: int | None = None
         self._process = os.getpid()
         self._received = bytearray()
         self._notices: list[tuple[str, str]] = []
@@ -232,9 +240,29 @@ class Connection:
             pass  # Whoever waits for the statement learns of what became of it.
 
     def close(self) -> None:
-        """Ends the session."""
+        """Ends the session, after the statement that runs if one does."""
+        self._must_be_idle()
         with self._lock:
-            self._end(b"X\0\0\0\4" if self._process == os.getpid() else b"")
+            self._farewell()
+
+    def abort(self) -> None:
+        """Ends the session, and the statement that runs if one does."""
+        self._must_be_idle()
+        while not self._lock.acquire(timeout=_PATIENCE_S):
+            self.cancel()
+        try:
+            self._farewell()
+        finally:
+            self._lock.release()
+
+    def _farewell(self) -> None:
+        self._end(b"X\0\0\0\4" if self._process == os.getpid() else b"")
+
+    def _must_be_idle(self) -> None:
+        if self._user == threading.get_ident():
+            raise InterfaceError(
+                "the session: it is in use by this thread: this is the handler of a signal that came meanwhile"
+            )
 
     def is_open(self) -> bool:
         """True until it is closed."""
@@ -257,40 +285,47 @@ class Connection:
         answer unread: there the work is done by another thread, and Ctrl-C cancels the statement.
         """
         with self._lock:
-            self._must_be_open()
-            if threading.current_thread() is not threading.main_thread():
-                return work()
-            done: list[T] = []
-            failed: list[BaseException] = []
-            # Not `Thread.join`, which takes a thread for ended where a signal ends the wait for it.
-            finished = threading.Event()
-
-            def run() -> None:
-                try:
-                    done.append(work())
-                except BaseException as error:
-                    failed.append(error)
-                finally:
-                    finished.set()
-
-            threading.Thread(target=run, name="anywhen-sql", daemon=True).start()
+            self._user = threading.get_ident()
             try:
-                # A signal may come to any thread of the process: this one has to look for itself.
+                return self._exchanged(work)
+            finally:
+                self._user = None
+
+    def _exchanged(self, work: Callable[[], T]) -> T:
+        self._must_be_open()
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        done: list[T] = []
+        failed: list[BaseException] = []
+        # Not `Thread.join`, which takes a thread for ended where a signal ends the wait for it.
+        finished = threading.Event()
+
+        def run() -> None:
+            try:
+                done.append(work())
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                finished.set()
+
+        threading.Thread(target=run, name="anywhen-sql", daemon=True).start()
+        try:
+            # A signal may come to any thread of the process: this one has to look for itself.
+            while not finished.wait(_TICK_S):
+                pass
+        except BaseException:
+            self.cancel()
+            try:
                 while not finished.wait(_TICK_S):
                     pass
             except BaseException:
-                self.cancel()
-                try:
-                    while not finished.wait(_TICK_S):
-                        pass
-                except BaseException:
-                    # Interrupted again: nobody waits for the rest of the answer any more.
-                    self._end()
-                    raise
+                # Interrupted again: nobody waits for the rest of the answer any more.
+                self._end()
                 raise
-            if failed:
-                raise failed[0]
-            return done[0]
+            raise
+        if failed:
+            raise failed[0]
+        return done[0]
 
     def _start(self) -> None:
         store = self._store

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
 from ._collection import _Handle
-from ._parameters import to_texts
+from ._parameters import statement, to_texts
 from ._store import Numbers
 from ._store import Session as SessionStore
 from .records import Column
@@ -167,15 +167,15 @@ class Session(_Handle):
 
     def sql(self, text: str, parameters: Iterable[Any] = ()) -> Result:
         """Runs one statement; parameters stand in the text as ``$1``, ``$2`` and so on. Ctrl-C stops it."""
-        return Result(self._native.query(text, to_texts(parameters)), self._numbers)
+        return Result(self._native.query(statement(text), to_texts(parameters)), self._numbers)
 
     def copy_in(self, text: str, data: bytes) -> int:
         """Runs ``COPY ... FROM STDIN`` with the data; returns the number of rows."""
-        return self._native.copy_in(text, data)
+        return self._native.copy_in(statement(text), data)
 
     def copy_out(self, text: str) -> bytes:
         """Runs ``COPY ... TO STDOUT``; returns the data."""
-        return self._native.copy_out(text)
+        return self._native.copy_out(statement(text))
 
     def notices(self) -> list[tuple[str, str]]:
         """Severity and text of the notices that statements have left since the last call."""
@@ -193,6 +193,10 @@ class Session(_Handle):
     def close(self) -> None:
         """Ends the session; what is open is rolled back."""
         self._native.close()
+
+    def _abort(self) -> None:
+        """Ends the session, and the statement that runs on it if one does."""
+        self._native.abort()
 
     @property
     def is_open(self) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from .errors import EditError, NotFoundError
 from .records import BlameLine, Change, CollectionOptions, Commit, NodeVersion, Version
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ class Store(Protocol):
 
     def newest_commit(self) -> int: ...
 
+    def refuse(self) -> None:
+        """Lets nothing begin from now on."""
+
     def close(self) -> None: ...
 
 
@@ -122,7 +126,14 @@ class Session(Protocol):
 
     def close(self) -> None: ...
 
+    def abort(self) -> None:
+        """Ends it, and the statement that runs on it if one does."""
+
     def is_open(self) -> bool: ...
+
+
+#: No number of a version, a commit or a node is larger.
+_NUMBER_MAX = 2**63 - 1
 
 
 def at_of(
@@ -140,16 +151,69 @@ def at_of(
     if csn is not None:
         return ("csn", number_of("csn", csn))
     if isinstance(time, str):
-        return ("time", parse_time(time))
+        return ("time", parse_time(text_of("time=", time)))
     if not isinstance(time, datetime):
         raise TypeError(f"time= is a datetime with a time zone or a str, not {type(time).__name__}")
     return ("time", max(0, microseconds_of(time)))
 
 
 def number_of(name: str, number: int) -> int:
-    """A number that counts versions or commits."""
+    """A number that counts: versions, commits, how many of something."""
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError(f"{name}= is an int, not {type(number).__name__}")
     if number < 0:
-        raise ValueError(f"{name}={number} is before the first")
+        raise EditError(f"{name}={number} is before the first", "22023")
+    if number > _NUMBER_MAX:
+        raise EditError(f"{name}= is larger than any number can be", "22023")
     return number
+
+
+def text_of(what: str, text: str) -> str:
+    """A text that UTF-8 can hold."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a str, not {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise EditError(f"{what} has half of a surrogate pair and is no text", "22021") from error
+    return text
+
+
+def node_of(node: Node) -> Node:
+    """A path or a node key."""
+    if isinstance(node, str):
+        return text_of("a path", node)
+    if isinstance(node, bool) or not isinstance(node, int):
+        raise TypeError(f"a node is a path (str) or a node key (int), not {type(node).__name__}")
+    if not 0 <= node <= _NUMBER_MAX:
+        raise NotFoundError(f"there is no node {node:#x}" if node > 0 else f"there is no node {node}", "02000")
+    return node
+
+
+def collection_of(name: str) -> str:
+    """The name of a collection."""
+    if not text_of("the name of a collection", name):
+        raise EditError("the name of a collection is not empty", "42602")
+    return name
+
+
+def key_of(key: str) -> str:
+    """The key of a document."""
+    if not text_of("the key of a document", key):
+        raise EditError("the key of a document is not empty", "22023")
+    return key
+
+
+def can_be_key(key: object) -> bool:
+    """False for what no document can be called."""
+    try:
+        return isinstance(key, str) and key_of(key) == key
+    except EditError:
+        return False
+
+
+def where_of(where: str) -> str:
+    """Where a node goes."""
+    if where not in ("first", "last", "before", "after"):
+        raise EditError(f"where={where!r} is none of first, last, before, after", "22023")
+    return where

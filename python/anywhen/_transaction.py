@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._collection import _Handle, _key
+from ._collection import _Handle, _name
 from ._native import dumps
-from ._store import Node
+from ._store import Node, can_be_key, collection_of, key_of, node_of, text_of, where_of
 from .errors import InterfaceError, NotFoundError
 
 if TYPE_CHECKING:
@@ -52,14 +52,16 @@ class Transaction(_Handle):
         self.csn: int | None = None
 
     def collection(self, name: str) -> TransactionCollection:
-        """A collection inside the transaction. It is made at once, not by the commit, where there is none."""
-        return TransactionCollection(self, name)
+        """A collection inside the transaction. Where there is none, it is made by the first ``put``: at once, and
+        not by the commit."""
+        return TransactionCollection(self, collection_of(name))
 
     def commit(self, message: str | None = None, author: str | None = None) -> int:
         """Makes all changes durable and visible; returns the number of the commit."""
         message = self._message if message is None else message
         author = self._author if author is None else author
-        self.csn = self._native.commit((message, author, None, None))
+        said = (text_of("message=", message), text_of("author=", author), None, None)
+        self.csn = self._native.commit(said)
         return self.csn
 
     def rollback(self) -> None:
@@ -111,7 +113,7 @@ class TransactionCollection(_Handle):
 
     def _found(self, key: str) -> tuple[int, Any] | None:
         numbers = self._transaction._database.numbers
-        return self._transaction._native.get(self.name, _key(key), numbers)
+        return self._transaction._native.get(self.name, key_of(key), numbers)
 
     def get(self, key: str, default: Any = None) -> Any:
         """The document as the transaction sees it; ``default`` where there is none."""
@@ -125,7 +127,7 @@ class TransactionCollection(_Handle):
         return found[1]
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._found(key) is not None
+        return can_be_key(key) and self._found(str(key)) is not None
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.put(key, value)
@@ -135,7 +137,7 @@ class TransactionCollection(_Handle):
 
     def put(self, key: str, value: Any) -> int | None:
         """Gives a document a value; returns the version that it will have, where that is known."""
-        return self._transaction._native.put(self.name, _key(key), value)
+        return self._transaction._native.put(self.name, key_of(key), value)
 
     def update(self, *given: Any) -> int | None:
         """``update(key, path, value)`` gives one node a value; ``update({key: value})`` puts many documents."""
@@ -154,7 +156,7 @@ class TransactionCollection(_Handle):
         self, key: str, path: Node, value: Any, *, where: str = "last", name: str | None = None
     ) -> int | None:
         """See :meth:`anywhen.Collection.insert`."""
-        return self._edit(key, "insert", path, dumps(value), None, where, name)
+        return self._edit(key, "insert", path, dumps(value), None, where_of(where), _name(name))
 
     def append(self, key: str, path: Node, value: Any) -> int | None:
         """See :meth:`anywhen.Collection.append`."""
@@ -163,22 +165,22 @@ class TransactionCollection(_Handle):
     def delete(self, key: str, path: Node | None = None) -> None:
         """See :meth:`anywhen.Collection.delete`."""
         if path is None:
-            self._transaction._native.remove(self.name, _key(key))
+            self._transaction._native.remove(self.name, key_of(key))
         else:
             self._edit(key, "remove", path)
 
     def rename(self, key: str, path: Node, name: str) -> None:
         """See :meth:`anywhen.Collection.rename`."""
-        self._edit(key, "rename", path, None, None, None, name)
+        self._edit(key, "rename", path, None, None, None, text_of("name=", name))
 
     def move(
         self, key: str, path: Node, to: Node, *, where: str = "last", name: str | None = None
     ) -> None:
         """See :meth:`anywhen.Collection.move`."""
-        self._edit(key, "move", path, None, to, where, name)
+        self._edit(key, "move", path, None, node_of(to), where_of(where), _name(name))
 
     def _edit(self, key: str, op: str, path: Node, *rest: Any) -> int | None:
-        return self._transaction._native.edit(self.name, _key(key), op, path, *rest)
+        return self._transaction._native.edit(self.name, key_of(key), op, node_of(path), *rest)
 
     def __repr__(self) -> str:
         return f"<anywhen.TransactionCollection {self.name!r}>"

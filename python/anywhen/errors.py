@@ -7,7 +7,7 @@ documents need beside has classes of its own below them::
     ├── InterfaceError          the interface was not used as it can be: something is closed, or was forked
     └── DatabaseError
         ├── DataError
-        │   └── InvalidValueError       no JSON value: NaN, half a surrogate pair, too deep (a ValueError)
+        │   └── InvalidValueError       no JSON value: NaN, half a surrogate pair, too deep; no time (a ValueError)
         ├── OperationalError            the server is gone, the disk is full, a folder is in use
         │   ├── ConflictError           another was faster: begin anew
         │   │   └── StaleError          the document is not at the version that was expected
@@ -16,7 +16,7 @@ documents need beside has classes of its own below them::
         ├── InternalError               a bug, or a damaged file
         ├── ProgrammingError            it does not parse, or names what is not there
         │   ├── NotFoundError           no such document, node, version or collection (a KeyError)
-        │   └── EditError               a path, a key or an edit that cannot be (a ValueError)
+        │   └── EditError               a path, a key, a number or an edit that cannot be (a ValueError)
         └── NotSupportedError
 """
 
@@ -139,7 +139,8 @@ class NotFoundError(ProgrammingError, KeyError):
 
 
 class EditError(ProgrammingError, ValueError):
-    """A path that does not parse, a key that cannot be, an edit that the document does not allow."""
+    """A path that does not parse, a key or another argument that cannot be, an edit that the document does not
+    allow."""
 
 
 _KINDS: dict[str, type[Error]] = {

@@ -8,6 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
+from .errors import InvalidValueError
+
 __all__ = [
     "BlameLine",
     "Change",
@@ -36,8 +38,9 @@ def moment_of(us: int) -> datetime:
 def microseconds_of(moment: datetime) -> int:
     """Microseconds from 1970 to a time, which must say where it is."""
     if moment.tzinfo is None:
-        raise ValueError(
-            f"{moment!r} has no time zone: write datetime(..., tzinfo=timezone.utc), or moment.astimezone()"
+        raise InvalidValueError(
+            f"{moment!r} has no time zone: write datetime(..., tzinfo=timezone.utc), or moment.astimezone()",
+            "22007",
         )
     return (moment - _EPOCH) // _MICROSECOND
 

@@ -6,16 +6,17 @@
 use std::collections::BTreeMap;
 
 use anywhen::{
-    BlameLine, Collection, CollectionOptions, Committed, Create, Durability, NodeVersion, Options,
-    Retention, Revision, RevisionInfo,
+    BlameLine, CollectionOptions, Committed, Create, Durability, NodeVersion, Options, Retention,
+    Revision, RevisionInfo,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::edit::{MetaArgument, MomentArgument, NodeArgument, Step, meta, moment};
 use crate::errors::{Failure, Outcome};
-use crate::handle::{Handle, engine};
+use crate::handle::engine;
 use crate::numbers::Numbers;
+use crate::opened::{Call, InCall, Opened};
 use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::value::{from_json, to_json};
@@ -35,7 +36,7 @@ type BlameRow<'py> = (String, u64, u64, u64, String, String, bool, Option<Bound<
 /// A database in this process.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Database {
-    handle: Handle<anywhen::Database>,
+    opened: Opened,
     /// The folder; empty for one in memory.
     #[pyo3(get)]
     path: String,
@@ -43,13 +44,12 @@ pub(crate) struct Database {
 
 impl Database {
     /// The database, for the time of a call.
-    pub(crate) fn database(&self) -> Outcome<anywhen::Database> {
-        self.handle.with(|database| Ok(database.clone()))
+    pub(crate) fn database(&self) -> Outcome<Call<'_>> {
+        self.opened.call()
     }
 
-    pub(crate) fn collection(&self, name: &str) -> Outcome<Collection> {
-        let missing = || Failure::missing(format!("there is no collection {name:?}"));
-        self.database()?.find_collection(name).ok_or_else(missing)
+    pub(crate) fn collection(&self, name: &str) -> Outcome<InCall<'_>> {
+        self.opened.call()?.collection(name)
     }
 }
 
@@ -68,8 +68,8 @@ fn options(of: CollectionOptions) -> (String, bool, bool) {
     (of.history.to_string(), of.hashes, of.path_summary)
 }
 
-fn history_of(text: &str) -> PyResult<Retention> {
-    text.parse().map_err(|error: anywhen::BadRetention| PyValueError::new_err(error.to_string()))
+fn history_of(text: &str) -> Outcome<Retention> {
+    text.parse().map_err(|error: anywhen::BadRetention| Failure::edit(error.to_string()))
 }
 
 #[pymethods]
@@ -110,20 +110,22 @@ impl Database {
             None => Ok(anywhen::Database::open_in_memory()?),
         })?;
         let path = path.map(|path| path.display().to_string()).unwrap_or_default();
-        Ok(Database { handle: Handle::new("database", database), path })
+        Ok(Database { opened: Opened::new(database), path })
     }
 
-    /// Closes the database; nothing where it is closed.
+    /// Refuses calls from now on, and ends those that wait for a lock.
+    fn refuse(&self, py: Python<'_>) -> PyResult<()> {
+        engine(py, || self.opened.refuse())
+    }
+
+    /// Closes the database once all calls have ended; nothing where it is closed.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        engine(py, || match self.handle.take()? {
-            Some(database) => Ok(database.close()?),
-            None => Ok(()),
-        })
+        engine(py, || self.opened.close())
     }
 
     /// True until it is closed.
     fn is_open(&self) -> bool {
-        self.handle.is_open()
+        self.opened.is_open()
     }
 
     /// The names of the collections, in order.
@@ -141,8 +143,8 @@ impl Database {
         hashes: Option<bool>,
         path_summary: Option<bool>,
     ) -> PyResult<(String, bool, bool)> {
-        let history = history.map(history_of).transpose()?;
         engine(py, || {
+            let history = history.map(history_of).transpose()?;
             let database = self.database()?;
             let known = database.find_collection(name).map(|found| found.options());
             let mut wanted = known.unwrap_or_default();
@@ -160,8 +162,7 @@ impl Database {
 
     /// Keeps another part of a collection's past from now on.
     fn set_history(&self, py: Python<'_>, name: &str, history: &str) -> PyResult<()> {
-        let history = history_of(history)?;
-        engine(py, || Ok(self.database()?.set_history(name, history)?))
+        engine(py, || Ok(self.database()?.set_history(name, history_of(history)?)?))
     }
 
     /// Drops a collection; False where there is none.
@@ -193,7 +194,7 @@ impl Database {
     ) -> PyResult<Vec<String>> {
         let at = at.map(moment).transpose()?;
         engine(py, || {
-            let collection = self.collection(collection)?;
+            let collection = self.database()?.collection_at(collection, at)?;
             let keys = match at {
                 None => collection.keys(prefix),
                 Some(at) => collection.at(at).keys(prefix)?,
@@ -214,7 +215,7 @@ impl Database {
     ) -> PyResult<Option<(u64, Bound<'py, PyAny>)>> {
         let at = at.map(moment).transpose()?;
         let found = engine(py, || {
-            let collection = self.collection(collection)?;
+            let collection = self.database()?.collection_at(collection, at)?;
             let document = match at {
                 None => collection.get(key)?,
                 Some(at) => collection.get_at(key, at)?,
@@ -242,7 +243,7 @@ impl Database {
         let at = at.map(moment).transpose()?;
         let node: anywhen::NodeRef = node.into();
         let found = engine(py, || {
-            let collection = self.collection(collection)?;
+            let collection = self.database()?.collection_at(collection, at)?;
             let document = match at {
                 None => collection.get(key)?,
                 Some(at) => collection.get_at(key, at)?,
@@ -283,8 +284,9 @@ impl Database {
         at: Option<String>,
         name: Option<String>,
     ) -> PyResult<(CommittedRow, Option<u64>)> {
-        let (step, meta) = (Step::new(op, node, json, to, at, name)?, meta(said));
+        let meta = meta(said);
         engine(py, || {
+            let step = Step::new(op, node, json, to, at, name)?;
             let collection = self.collection(collection)?;
             let (done, made) = collection.edit_with(key, &meta, |edit| step.apply(edit))?;
             Ok((committed(done), made.map(|key| key.0)))
@@ -432,19 +434,19 @@ impl Database {
 
     /// Begins a transaction over documents.
     fn begin(&self, py: Python<'_>, serializable: bool) -> PyResult<Transaction> {
-        let txn = engine(py, || {
+        engine(py, || {
             let database = self.database()?;
-            match serializable {
-                true => Ok(database.begin_serializable()?),
-                false => Ok(database.begin()?),
-            }
-        })?;
-        Ok(Transaction::new(txn))
+            let txn = match serializable {
+                true => database.begin_serializable()?,
+                false => database.begin()?,
+            };
+            Ok(Transaction::new(txn, self.opened.waits()))
+        })
     }
 
     /// Begins a session of SQL.
     fn session(&self, py: Python<'_>) -> PyResult<Session> {
-        engine(py, || Session::open(&self.database()?))
+        engine(py, || Session::open(&*self.database()?, self.opened.waits()))
     }
 
     /// The newest commit.

@@ -4,6 +4,8 @@ use anywhen::{DocumentError, Edit, Meta, Moment, NodeKey, NodeRef, Nodes, Place,
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::errors::{Failure, Outcome};
+
 /// A node: a path, or a node key.
 #[derive(FromPyObject)]
 pub(crate) enum NodeArgument {
@@ -55,9 +57,9 @@ struct Where {
 }
 
 impl Where {
-    fn new(at: Option<String>, name: Option<String>) -> PyResult<Where> {
+    fn new(at: Option<String>, name: Option<String>) -> Outcome<Where> {
         let at = at.unwrap_or_else(|| "last".to_owned());
-        Place::named(&at, name.as_deref()).map_err(PyValueError::new_err)?;
+        Place::named(&at, name.as_deref()).map_err(|text| Failure::edit(text.into()))?;
         Ok(Where { at, name })
     }
 
@@ -82,7 +84,7 @@ impl Step {
         to: Option<NodeArgument>,
         at: Option<String>,
         name: Option<String>,
-    ) -> PyResult<Step> {
+    ) -> Outcome<Step> {
         let json = || json.map(<[u8]>::to_vec).ok_or_else(|| missing("a value"));
         let op = match op {
             "set" => Op::Set(json()?),
@@ -93,7 +95,7 @@ impl Step {
                 let to = to.ok_or_else(|| missing("a node to move it to"))?;
                 Op::Move(to.into(), Where::new(at, name)?)
             }
-            other => return Err(PyValueError::new_err(format!("there is no edit {other:?}"))),
+            other => return Err(Failure::edit(format!("there is no edit {other:?}"))),
         };
         Ok(Step { node: node.into(), op })
     }
@@ -119,6 +121,6 @@ impl Step {
     }
 }
 
-fn missing(what: &str) -> PyErr {
-    PyValueError::new_err(format!("{what} is wanted"))
+fn missing(what: &str) -> Box<Failure> {
+    Failure::edit(format!("{what} is wanted"))
 }

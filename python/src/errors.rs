@@ -20,17 +20,64 @@ pub(crate) struct Failure {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<u32>,
+    /// What a handler of a signal raised, instead of all that.
+    raised: Option<PyErr>,
 }
 
 impl Failure {
     fn new(kind: &'static str, state: &str, message: String) -> Box<Failure> {
         let state = state.to_owned();
-        Box::new(Failure { kind, state, message, detail: None, hint: None, position: None })
+        Box::new(Failure {
+            kind,
+            state,
+            message,
+            detail: None,
+            hint: None,
+            position: None,
+            raised: None,
+        })
     }
 
     /// The interface was not used as it can be.
     pub(crate) fn interface(message: String) -> Box<Failure> {
         Failure::new("interface", "", message)
+    }
+
+    /// Something was used after its end.
+    pub(crate) fn closed(what: &str) -> Box<Failure> {
+        Failure::interface(format!("the {what} is closed"))
+    }
+
+    /// Something was used in a process that it does not belong to.
+    pub(crate) fn forked(what: &str) -> Box<Failure> {
+        let text = "was opened before a fork: open it in the process that uses it";
+        Failure::interface(format!("the {what} {text}"))
+    }
+
+    /// A handler of a signal raised an error.
+    pub(crate) fn raised(error: PyErr) -> Box<Failure> {
+        let mut failure = Failure::interface("the call was interrupted".into());
+        failure.raised = Some(error);
+        failure
+    }
+
+    /// Adds what can be done about it.
+    pub(crate) fn advise(&mut self, hint: &str) {
+        self.hint = Some(hint.to_owned());
+    }
+
+    /// True where a handler of a signal raised it.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.raised.is_some()
+    }
+
+    /// What is waited for belongs to an open transaction of the thread that waits.
+    pub(crate) fn own_lock() -> Box<Failure> {
+        let text = "deadlock: it was changed by an open transaction that this thread used last, and which it \
+                    cannot end while it waits";
+        let mut failure = Failure::sql("40P01", text.into());
+        failure.hint = Some("write inside that transaction, or end it before".into());
+        failure
     }
 
     /// What the SQLSTATE says.
@@ -43,6 +90,16 @@ impl Failure {
         Failure::new("value", "22032", message)
     }
 
+    /// An edit, or an argument, that cannot be.
+    pub(crate) fn edit(message: String) -> Box<Failure> {
+        Failure::new("edit", "22023", message)
+    }
+
+    /// A text that is no moment.
+    pub(crate) fn time(message: String) -> Box<Failure> {
+        Failure::new("value", "22007", message)
+    }
+
     /// Nothing of that name.
     pub(crate) fn missing(message: String) -> Box<Failure> {
         Failure::new("missing", "02000", message)
@@ -52,7 +109,10 @@ impl Failure {
     pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let make = MAKE.import(py, "anywhen.errors", "make");
-        let Failure { kind, state, message, detail, hint, position } = self;
+        let Failure { kind, state, message, detail, hint, position, raised } = self;
+        if let Some(raised) = raised {
+            return raised;
+        }
         let arguments = (kind, state, message, detail, hint, position);
         match make.and_then(|make| make.call1(arguments)) {
             Ok(error) => PyErr::from_value(error),

@@ -8,6 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, Outcome};
+use crate::waits::{given_up, signals, this_thread};
 
 /// How many forks lie between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -27,9 +28,11 @@ pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Something of the engine.
+/// Something of the engine. Whoever uses it while another does waits, until a signal comes.
 pub(crate) struct Handle<T> {
     held: Mutex<Option<T>>,
+    /// The thread that uses it; 0 where none does.
+    user: AtomicU64,
     /// The process that it belongs to.
     forks: u64,
     /// What it is called in errors.
@@ -38,65 +41,73 @@ pub(crate) struct Handle<T> {
 
 impl<T> Handle<T> {
     pub(crate) fn new(what: &'static str, held: T) -> Self {
-        Handle { held: Mutex::new(Some(held)), forks: forks(), what }
+        Handle { held: Mutex::new(Some(held)), user: AtomicU64::new(0), forks: forks(), what }
     }
 
     fn is_of_this_process(&self) -> bool {
         self.forks == forks()
     }
 
-    fn locked<'a>(&'a self, held: MutexGuard<'a, Option<T>>) -> Outcome<MutexGuard<'a, Option<T>>> {
-        match held.is_some() {
-            true => Ok(held),
-            false => Err(Failure::interface(format!("the {} is closed", self.what))),
-        }
-    }
-
     fn must_be_ours(&self) -> Outcome<()> {
         match self.is_of_this_process() {
             true => Ok(()),
-            false => Err(Failure::interface(format!(
-                "the {} was opened before a fork: open it in the process that uses it",
-                self.what
-            ))),
+            false => Err(Failure::forked(self.what)),
         }
     }
 
-    /// Calls `f` with what is held; others who use the same handle wait. Not to be called attached.
-    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> Outcome<R>) -> Outcome<R> {
-        self.must_be_ours()?;
-        let mut held = self.locked(self.held.lock())?;
-        f(held.as_mut().expect("it was looked at"))
-    }
-
-    /// [`with`](Handle::with), where the wait for others may end early: `go_on` is asked every [`TICK`].
-    pub(crate) fn with_patience<R>(
-        &self,
-        mut go_on: impl FnMut() -> bool,
-        f: impl FnOnce(&mut T) -> Outcome<R>,
-    ) -> Outcome<R> {
+    /// Waits until nobody else uses it; `meanwhile` is called every [`TICK`], and ends the wait with an error.
+    fn lock(&self, mut meanwhile: impl FnMut() -> Outcome<()>) -> Outcome<Used<'_, T>> {
         self.must_be_ours()?;
         let held = loop {
-            match self.held.try_lock_for(TICK) {
-                Some(held) => break held,
-                None if go_on() => {}
-                None => return Err(Failure::interface("the wait was interrupted".into())),
+            if let Some(held) = self.held.try_lock_for(TICK) {
+                break held;
             }
+            if self.user.load(Ordering::Relaxed) == this_thread() {
+                let text = "it is in use by this thread: this is the handler of a signal that came meanwhile";
+                return Err(Failure::interface(format!("the {}: {text}", self.what)));
+            }
+            meanwhile()?;
         };
-        let mut held = self.locked(held)?;
-        f(held.as_mut().expect("it was looked at"))
+        self.user.store(this_thread(), Ordering::Relaxed);
+        Ok(Used { held, user: &self.user })
     }
 
-    /// Takes what is held; `None` where it was closed before.
+    /// Calls `f` with what is held. Not to be called attached.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> Outcome<R>) -> Outcome<R> {
+        let mut used = self.lock(signals)?;
+        f(used.held.as_mut().ok_or_else(|| Failure::closed(self.what))?)
+    }
+
+    /// Takes what is held; `None` where it was closed before. While another uses it, `meanwhile` is called.
+    pub(crate) fn take_from(&self, mut meanwhile: impl FnMut()) -> Outcome<Option<T>> {
+        let mut used = self.lock(|| {
+            meanwhile();
+            signals()
+        })?;
+        Ok(used.held.take())
+    }
+
+    /// [`take_from`](Handle::take_from) others who are left alone.
     pub(crate) fn take(&self) -> Outcome<Option<T>> {
-        self.must_be_ours()?;
-        Ok(self.held.lock().take())
+        self.take_from(|| {})
     }
 
     /// True where it was not closed so far. Never waits, so it may be called attached: what is in use is
     /// open.
     pub(crate) fn is_open(&self) -> bool {
         self.held.try_lock().is_none_or(|held| held.is_some())
+    }
+}
+
+/// A handle in use.
+struct Used<'a, T> {
+    held: MutexGuard<'a, Option<T>>,
+    user: &'a AtomicU64,
+}
+
+impl<T> Drop for Used<'_, T> {
+    fn drop(&mut self) {
+        self.user.store(0, Ordering::Relaxed);
     }
 }
 
@@ -109,13 +120,19 @@ impl<T> Drop for Handle<T> {
     }
 }
 
-/// Calls `f`; a panic is a failure like any other.
+/// Calls `f`; a panic is a failure like any other. Where a wait was given up, the failure says why.
 pub(crate) fn caught<T>(f: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+    let done = catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         Err(Failure::sql("XX000", format!("the engine panicked, which is a bug of it: {text}")))
-    })
+    });
+    match (done, given_up()) {
+        (Err(_), Some(why)) => Err(why),
+        // It was not given up after all; the signal came nevertheless.
+        (Ok(_), Some(why)) if why.is_raised() => Err(why),
+        (done, _) => done,
+    }
 }
 
 /// Calls the engine, without the interpreter.

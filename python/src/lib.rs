@@ -23,10 +23,12 @@ mod errors;
 mod feed;
 mod handle;
 mod numbers;
+mod opened;
 mod session;
 mod sql;
 mod transaction;
 mod value;
+mod waits;
 mod worker;
 
 use pyo3::prelude::*;

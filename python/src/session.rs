@@ -15,23 +15,23 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use anywhen::sql::{Connection, ToSql};
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{Failure, Outcome};
 use crate::handle::{Handle, TICK, caught, engine};
 use crate::sql::Answer;
+use crate::waits::{Open, Waits, signals, this_thread, working_for};
 use crate::worker;
 
 /// A session of SQL. Whoever uses it while another does waits.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Session {
-    /// `None` while a statement has it, on its thread.
-    handle: Handle<Option<Connection>>,
+    handle: Handle<Place>,
     cancel: Box<dyn Fn() + Send + Sync>,
     /// Stops statements that have run for too long.
     watch: Box<dyn Fn() + Send + Sync>,
+    waits: Arc<Waits>,
 }
 
 /// A parameter: its text, or NULL.
@@ -44,7 +44,7 @@ impl ToSql for Parameter {
 }
 
 impl Session {
-    pub(crate) fn open(database: &anywhen::Database) -> Outcome<Session> {
+    pub(crate) fn open(database: &anywhen::Database, waits: &Arc<Waits>) -> Outcome<Session> {
         let connection = database.connect()?;
         let cancel = Box::new(connection.canceller());
         // Held weakly, as the canceller does: a session that is closed keeps no database open.
@@ -54,59 +54,79 @@ impl Session {
                 instance.watch();
             }
         });
-        Ok(Session { handle: Handle::new("session", Some(connection)), cancel, watch })
+        let handle = Handle::new("session", Place { connection: Some(connection), block: None });
+        Ok(Session { handle, cancel, watch, waits: Arc::clone(waits) })
     }
 
-    /// Runs `f` on the connection; a signal for this process ends it early, and is what is told then.
+    /// Runs `f` on the connection; a signal for this process ends it early, and is what is told then. So does
+    /// closing the database.
     fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
         f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
     ) -> PyResult<T> {
-        let signal = Mutex::new(Ok(()));
-        let is_quiet = || {
-            let mut signal = signal.lock();
-            if signal.is_ok() {
-                *signal = Python::attach(|py| py.check_signals());
-            }
-            signal.is_ok()
-        };
-        let done = py.detach(|| {
-            self.handle.with_patience(is_quiet, |place| self.watched(place, is_quiet, f))
-        });
-        signal.into_inner()?;
-        done.map_err(|failure| failure.raise(py))
+        engine(py, || self.handle.with(|place| self.watched(place, f)))
     }
 
     fn watched<T: Send + 'static>(
         &self,
-        place: &mut Option<Connection>,
-        is_quiet: impl Fn() -> bool,
+        place: &mut Place,
         f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
     ) -> Outcome<T> {
         let lost = || Failure::sql("XX000", "the session was lost with a statement".into());
-        let mut connection = place.take().ok_or_else(lost)?;
+        let mut connection = place.connection.take().ok_or_else(lost)?;
         let (tell, told) = sync_channel(1);
+        let asker = this_thread();
         worker::run(move || {
-            let done = caught(|| f(&mut connection));
+            let done = working_for(asker, || caught(|| f(&mut connection)));
             // Nobody goes away before it is told.
             let _ = tell.send((connection, done));
         })?;
+        let mut signal = Ok(());
         loop {
             match told.recv_timeout(TICK) {
                 Ok((connection, done)) => {
-                    *place = Some(connection);
+                    place.settle(connection, &self.waits);
+                    signal?;
                     return done;
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     (self.watch)();
-                    if !is_quiet() {
+                    if signal.is_ok() {
+                        signal = signals();
+                    }
+                    if signal.is_err() || self.waits.is_closing() {
                         (self.cancel)();
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(lost()),
             }
         }
+    }
+
+    fn ended(&self, py: Python<'_>, meanwhile: impl FnMut() + Send) -> PyResult<()> {
+        engine(py, || {
+            drop(self.handle.take_from(meanwhile)?);
+            Ok(())
+        })
+    }
+}
+
+/// Where a session stays between statements.
+struct Place {
+    /// `None` while a statement has it, on its thread.
+    connection: Option<Connection>,
+    /// The transaction that the statements before have left open.
+    block: Option<Open>,
+}
+
+impl Place {
+    fn settle(&mut self, connection: Connection, waits: &Arc<Waits>) {
+        let block = connection.newest_transaction().filter(|_| connection.is_in_transaction());
+        // The one of before is forgotten first: it may be the same.
+        self.block = None;
+        self.block = block.map(|id| Open::used(waits, id));
+        self.connection = Some(connection);
     }
 }
 
@@ -147,7 +167,8 @@ impl Session {
     fn notices(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
         engine(py, || {
             self.handle.with(|place| {
-                let notices = place.as_mut().map(Connection::notices).unwrap_or_default();
+                let connection = place.connection.as_mut();
+                let notices = connection.map(Connection::notices).unwrap_or_default();
                 let notices = notices.into_iter();
                 Ok(notices
                     .map(|notice| (notice.severity.name(), notice.message().to_owned()))
@@ -159,7 +180,9 @@ impl Session {
     /// True where the next statement is part of a transaction block that was begun before.
     fn is_in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
         engine(py, || {
-            self.handle.with(|place| Ok(place.as_ref().is_some_and(Connection::is_in_transaction)))
+            self.handle.with(|place| {
+                Ok(place.connection.as_ref().is_some_and(Connection::is_in_transaction))
+            })
         })
     }
 
@@ -168,12 +191,14 @@ impl Session {
         (self.cancel)();
     }
 
-    /// Ends the session; what is open is rolled back.
+    /// Ends the session, after the statement that runs if one does; what is open is rolled back.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        engine(py, || {
-            drop(self.handle.take()?);
-            Ok(())
-        })
+        self.ended(py, || {})
+    }
+
+    /// Ends the session, and the statement that runs if one does.
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        self.ended(py, || (self.cancel)())
     }
 
     /// True until it is closed.

@@ -149,7 +149,9 @@ pub(crate) fn answer_from_http(py: Python<'_>, body: &[u8]) -> PyResult<Answer> 
             .collect();
         let command = root.get("command").and_then(|tag| tag.as_str()).unwrap_or_default();
         let count = root.get("count").and_then(|count| count.as_u64());
-        let tag = count.map_or_else(|| command.to_string(), |count| format!("{command} {count}"));
+        // As PostgreSQL tells it: with the number of a row that tables have not had for long.
+        let counted = if command == "INSERT" { "INSERT 0" } else { &command };
+        let tag = count.map_or_else(|| command.to_string(), |count| format!("{counted} {count}"));
         let mut answer = sql::Answer::from_texts(columns, rows, tag)?;
         answer.count = count;
         Ok(Answer::new(answer))
@@ -168,14 +170,28 @@ fn text(value: json::Node<'_>, oid: Oid) -> Option<String> {
 }
 
 /// Microseconds since 1970 of an instant as people write it, such as `2026-11-21 10:00:00+00`.
+///
+/// # Errors
+/// Where it is no time, or leaves open in which time zone.
 #[pyfunction]
 pub(crate) fn parse_time(py: Python<'_>, text: &str) -> PyResult<u64> {
     let read = || -> Outcome<u64> {
+        if anywhen::time::parse(text).is_some() && !has_zone(text.trim()) {
+            let text =
+                format!("{text:?} has no time zone: add one, such as +00 for UTC, or +01:00");
+            return Err(Failure::time(text));
+        }
         anywhen::time::parse(text).ok_or_else(|| {
-            Failure::value(format!("{text:?} is no time such as 2026-11-21 10:30:00+01:00"))
+            Failure::time(format!("{text:?} is no time such as 2026-11-21 10:30:00+01:00"))
         })
     };
     engine(py, read)
+}
+
+/// True where a text that is a time says where: by an offset, or because it counts from 1970.
+fn has_zone(text: &str) -> bool {
+    let clock = text.find(['T', 't', ' ']).map_or("", |at| &text[at..]);
+    text.starts_with('@') || clock.contains(['Z', 'z', '+', '-'])
 }
 
 fn unfit(py: Python<'_>, value: DatumRef<'_>, ty: Type) -> PyErr {

@@ -1,24 +1,47 @@
 //! Transactions over documents.
 
-use anywhen::{NodeKey, Txn};
+use std::sync::Arc;
+
+use anywhen::{NodeKey, Txn, TxnCollection};
 use pyo3::prelude::*;
 
 use crate::edit::{MetaArgument, NodeArgument, Step, meta};
-use crate::errors::Failure;
+use crate::errors::{Failure, Outcome};
 use crate::handle::{Handle, engine};
 use crate::numbers::Numbers;
 use crate::value::{from_json, to_json};
+use crate::waits::{Open, Waits};
 
 /// A transaction over documents of any collections. What is not committed is taken back.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Transaction {
-    handle: Handle<Txn>,
+    handle: Handle<Begun>,
+}
+
+/// A transaction that has not ended, and who used it last.
+struct Begun {
+    txn: Txn,
+    open: Open,
 }
 
 impl Transaction {
-    pub(crate) fn new(txn: Txn) -> Transaction {
-        Transaction { handle: Handle::new("transaction", txn) }
+    pub(crate) fn new(txn: Txn, waits: &Arc<Waits>) -> Transaction {
+        let open = Open::used(waits, txn.id());
+        Transaction { handle: Handle::new("transaction", Begun { txn, open }) }
     }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Txn) -> Outcome<R>) -> Outcome<R> {
+        self.handle.with(|Begun { txn, open }| {
+            open.use_again();
+            f(txn)
+        })
+    }
+}
+
+/// A collection that is there.
+fn there<'a>(txn: &'a mut Txn, name: &str) -> Outcome<TxnCollection<'a>> {
+    let missing = || Failure::missing(format!("there is no collection {name:?}"));
+    txn.find_collection(name).ok_or_else(missing)
 }
 
 #[pymethods]
@@ -32,8 +55,10 @@ impl Transaction {
         numbers: Numbers,
     ) -> PyResult<Option<(u64, Bound<'py, PyAny>)>> {
         let found = engine(py, || {
-            self.handle.with(|txn| {
-                let Some(document) = txn.collection(collection)?.get(key)? else { return Ok(None) };
+            self.with(|txn| {
+                // To read makes no collection.
+                let Some(mut collection) = txn.find_collection(collection) else { return Ok(None) };
+                let Some(document) = collection.get(key)? else { return Ok(None) };
                 let mut out = Vec::new();
                 document.write_json(&mut out)?;
                 Ok(Some((document.revision().0, out)))
@@ -52,7 +77,7 @@ impl Transaction {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<u64> {
         let json = to_json(value)?;
-        engine(py, || self.handle.with(|txn| Ok(txn.collection(collection)?.put(key, json)?.0)))
+        engine(py, || self.with(|txn| Ok(txn.collection(collection)?.put(key, json)?.0)))
     }
 
     /// Edits a document; returns the key of the node that is new or holds the value.
@@ -70,10 +95,10 @@ impl Transaction {
         at: Option<String>,
         name: Option<String>,
     ) -> PyResult<Option<u64>> {
-        let step = Step::new(op, node, json, to, at, name)?;
         engine(py, || {
-            self.handle.with(|txn| {
-                let made = txn.collection(collection)?.edit(key, |edit| step.apply(edit))?;
+            let step = Step::new(op, node, json, to, at, name)?;
+            self.with(|txn| {
+                let made = there(txn, collection)?.edit(key, |edit| step.apply(edit))?;
                 Ok(made.map(|NodeKey(key)| key))
             })
         })
@@ -81,15 +106,16 @@ impl Transaction {
 
     /// Removes a document; its history stays.
     fn remove(&self, py: Python<'_>, collection: &str, key: &str) -> PyResult<()> {
-        engine(py, || self.handle.with(|txn| Ok(txn.collection(collection)?.remove(key)?)))
+        engine(py, || self.with(|txn| Ok(there(txn, collection)?.remove(key)?)))
     }
 
     /// Makes all changes durable and visible; returns the number of the commit.
     fn commit(&self, py: Python<'_>, said: MetaArgument) -> PyResult<u64> {
         let meta = meta(said);
         engine(py, || {
-            let closed = || Failure::interface("the transaction is closed".into());
-            let txn = self.handle.take()?.ok_or_else(closed)?;
+            let closed = || Failure::closed("transaction");
+            let Begun { txn, open } = self.handle.take()?.ok_or_else(closed)?;
+            open.use_again();
             Ok(txn.commit_with(&meta)?.0)
         })
     }

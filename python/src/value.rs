@@ -6,6 +6,7 @@
 //! | `int` of any size | its digits | `int` |
 //! | `float` | the shortest text that is that float | see [`crate::numbers`] |
 //! | `Decimal` | its digits, all of them | see [`crate::numbers`] |
+//! | `WrittenFloat`, `WrittenDecimal` | the text that it was read from | see [`crate::numbers`] |
 //! | `str` | a string | `str` |
 //! | `list`, `tuple` | an array | `list` |
 //! | `dict` | an object, in its order | `dict` |
@@ -107,11 +108,14 @@ fn write(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, levels: usize) -> Result<(
     } else if let Ok(number) = value.cast::<PyInt>() {
         out.extend_from_slice(numbers::integer_text(number)?.as_bytes());
     } else if let Ok(number) = value.cast::<PyFloat>() {
-        let number = number.value();
-        if !number.is_finite() {
+        if !number.value().is_finite() {
             return Err(Bad::value(format!("JSON has no {}", value.repr()?)));
         }
-        out.extend_from_slice(format!("{number:?}").as_bytes());
+        let text = match value.is_exact_instance_of::<PyFloat>() {
+            true => numbers::float_text(number.value()),
+            false => numbers::float_object_text(number)?,
+        };
+        out.extend_from_slice(text.as_bytes());
     } else if value.cast::<PyNone>().is_ok() {
         out.extend_from_slice(b"null");
     } else if let Ok(object) = value.cast::<PyDict>() {
@@ -124,7 +128,7 @@ fn write(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, levels: usize) -> Result<(
         if !value.call_method0("is_finite")?.is_truthy()? {
             return Err(Bad::value(format!("JSON has no {}", value.repr()?)));
         }
-        out.extend_from_slice(value.str()?.to_str()?.as_bytes());
+        out.extend_from_slice(numbers::decimal_text(value)?.as_bytes());
     } else {
         let ty = value.get_type();
         return Err(Bad::of_type(format!(

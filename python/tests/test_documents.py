@@ -168,8 +168,7 @@ def test_a_connection_that_the_server_has_closed_is_not_written_to(tmp_path):
         c = db.collection("c")
         c["a"] = 1
         first.stop()
-        (tmp_path / "again").mkdir()
-        second = Server(tmp_path / "again", http=first.http.removeprefix("http://"))
+        second = Server(tmp_path, http=first.http.removeprefix("http://"))
         c["a"] = 2
         assert c["a"] == 2
         second.stop()

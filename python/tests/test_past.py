@@ -26,7 +26,7 @@ def test_a_view_is_what_was_there(articles):
     with pytest.raises(KeyError):
         before["a1"]
     assert "a1" not in articles.at(version=9)
-    with pytest.raises(anywhen.Error):
+    with pytest.raises(anywhen.NotSupportedError, match="time="):
         list(articles.at(version=1))
     with pytest.raises(TypeError):
         articles.at(version=1)["a1"] = 2

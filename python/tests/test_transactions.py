@@ -98,6 +98,16 @@ def test_many_documents_at_once_are_one_commit(db):
     assert list(t) == ["a", "b"]
 
 
+def test_reading_makes_no_collection(db, name):
+    """In this process whoever read in a transaction made the collection, over HTTP not."""
+    with db.transaction() as tx:
+        things = tx.collection(name)
+        assert things.get("k") is None and "k" not in things and name not in db.collections()
+        things["k"] = 1
+        assert name in db.collections()
+    assert db.collection(name)["k"] == 1
+
+
 def test_a_transaction_cannot_be_listed(db):
     """It has no keys to walk along; what cannot be done says so."""
     with db.transaction() as tx, pytest.raises(TypeError):
@@ -163,6 +173,24 @@ def test_over_http_the_first_to_change_a_document_wins(far):
     assert dict(t) == {"k": 1, "other": 0}
     with pytest.raises(anywhen.InterfaceError, match="closed"):
         tx.collection("t")["k"] = 4
+
+
+def test_over_http_a_commit_has_a_size(far, monkeypatch):
+    """The server takes so many operations; one more is refused here, before anything is sent, and says why."""
+    monkeypatch.setattr("anywhen._http_transaction._OPERATIONS_MAX", 3)
+    t = far.collection("t")
+    t.update({"a": 1, "b": 2, "c": 3})
+    with pytest.raises(anywhen.InvalidValueError, match="at most") as caught:
+        t.update({str(number): number for number in range(4)})
+    assert caught.value.sqlstate == "54000" and "several commits" in caught.value.hint
+    assert list(t) == ["a", "b", "c"]
+
+
+def test_over_http_the_size_is_that_of_the_server(far):
+    """As many as are taken here are taken there."""
+    t = far.collection("t")
+    t.update({f"k{number:05}": number for number in range(10_000)})
+    assert len(t) == 10_000
 
 
 def test_not_over_http(server):

@@ -1,8 +1,10 @@
 """Values: what goes in comes out, and what has no place in JSON is refused with the place in the value."""
 
+import copy
 import enum
 import json
 import math
+import pickle
 from decimal import Decimal
 
 import pytest
@@ -64,7 +66,8 @@ def test_what_comes_out_as_something_else(db, name):
     assert back(db, name, (1, (2,))) == [1, [2]]
     found = back(db, name, {Name("a"): Level.HIGH, "b": Name("x")})
     assert found == {"a": 3, "b": "x"} and type(found["a"]) is int and type(found["b"]) is str
-    assert type(back(db, name, Decimal("12.50"))) is float
+    assert back(db, name, Decimal("12.50")) == 12.5
+    assert type(back(db, name, Decimal("12.5"))) is float
     assert type(back(db, name, Decimal("7"))) is int
 
 
@@ -72,17 +75,63 @@ def test_numbers_as_they_are_wanted():
     """`numbers=` says what a number with a fraction is."""
     text = b"[0.1, 12.50, 0.1234567890123456789, 1e400, 7]"
     exact, decimal = loads(text, "exact"), loads(text, "decimal")
-    assert [type(value).__name__ for value in exact] == ["float", "float", "Decimal", "Decimal", "int"]
+    names = ["float", "WrittenFloat", "Decimal", "WrittenDecimal", "int"]
+    assert [type(value).__name__ for value in exact] == names
     assert str(exact[2]) == "0.1234567890123456789"
     assert [str(value) for value in decimal] == ["0.1", "12.50", "0.1234567890123456789", "1E+400", "7"]
     assert loads(b"[0.1234567890123456789]", "float") == [0.12345678901234568]
-    with pytest.raises(OverflowError):
+    with pytest.raises(anywhen.InvalidValueError, match="too large for a float"):
         loads(b"1e400", "float")
+    with pytest.raises(anywhen.InvalidValueError, match="Decimal"):
+        loads(b"1e99999999999999999999", "exact")
     with anywhen.open(None, numbers="decimal") as db:
         assert repr(back(db, "t", Decimal("12.50"))) == "Decimal('12.50')"
     for function in (anywhen.open, anywhen.connect):
         with pytest.raises(ValueError, match="numbers"):
             function("http://nowhere", numbers="some")
+
+
+WRITTEN = '[1.10, 1E5, -0, -0.0, 0.00001, 1e+16, 1e400, 0.10e-5, 100.0, 12345678901234567890.50, 0e7, 2.0]'
+
+
+@pytest.mark.parametrize("numbers", ["exact", "decimal"])
+def test_what_was_read_is_put_back_unchanged(numbers):
+    """1.10 became 1.1 and 1E5 became 100000.0: a version that nobody had made, and whose it was in `blame`."""
+    assert dumps(loads(WRITTEN, numbers)).decode() == WRITTEN.replace(" ", "")
+    with anywhen.open(None, numbers=numbers) as db:
+        things = db.collection("t")
+        db.sql("CREATE TABLE d (id text PRIMARY KEY, doc jsonb) USING document")
+        things.put("k", loads(WRITTEN, "exact"), author="ada")
+        assert dumps(things["k"]).decode() == WRITTEN.replace(" ", "")
+        assert not things.put("k", things["k"], author="bob").changed
+        with db.transaction(author="bob") as tx:
+            tx.collection("t")["k"] = tx.collection("t")["k"]
+        things["copy"] = pickle.loads(pickle.dumps(copy.deepcopy(things["k"])))
+        assert dumps(things["copy"]) == dumps(things["k"])
+        assert things.version("k") == 1 and {line.author for line in things.blame("k")} == {"ada"}
+
+
+def test_what_was_read_is_put_back_unchanged_over_http(server, name):
+    """The same, and where a transaction keeps it until the commit."""
+    with anywhen.connect(server.http) as db:
+        things = db.collection(name)
+        things.put("k", loads(WRITTEN, "exact"))
+        assert not things.put("k", things["k"]).changed
+        with db.transaction() as tx:
+            into = tx.collection(name)
+            into["copy"] = into["k"]
+            into["k"] = into["copy"]
+        assert things.version("k") == 1 and dumps(things["copy"]) == dumps(things["k"])
+
+
+def test_written_numbers_are_numbers():
+    """They compare, count and print as what they are; what is computed of them is a plain number."""
+    price, huge = loads("[1.10, 1e400]", "exact")
+    assert isinstance(price, float) and (price, repr(price), price.written) == (1.1, "1.1", "1.10")
+    assert hash(price) == hash(1.1) and type(price * 2) is float and json.dumps(price) == "1.1"
+    assert isinstance(huge, Decimal) and (huge, huge.written) == (Decimal("1E+400"), "1e400")
+    assert type(huge + 1) is Decimal
+    assert dumps(anywhen.WrittenFloat(" 1_0.5 ")) == b"10.5", "no text of JSON is made of another"
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 2**53 + 0.0, 123456789.12345678, 9007199254740993.0])

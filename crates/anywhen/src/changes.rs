@@ -40,8 +40,8 @@ pub struct CollectionEnd {
     pub csn: Csn,
     /// The collection.
     pub collection: String,
-    /// True where the collection is gone. Where it is not, its table was truncated, or its key got another type: what is
-    /// in it after that comes with changes, of this commit or later ones.
+    /// True where the collection is gone. Where it is not, its table was truncated, or its key got another
+    /// type: what is in it after that comes with changes, of this commit or later ones.
     pub dropped: bool,
 }
 

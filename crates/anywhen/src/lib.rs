@@ -62,7 +62,7 @@ pub use log::Durability;
 pub use server;
 pub use stats::Stats;
 pub use store::Csn;
-pub use txn::{Commit, CommitInfo, EngineError};
+pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
 pub use verify::VerifyReport;
 
 use catalog::{Catalog, Known, Tables};
@@ -362,6 +362,13 @@ impl Database {
         Ok(Txn { database: self.clone(), inner: self.shared.documents.begin(true) })
     }
 
+    /// Has whoever waits for a document or a row of another transaction ask, every ten milliseconds, whether it
+    /// goes on: for programs whose threads must hear of other things meanwhile. False where somebody is
+    /// asked already.
+    pub fn watch_waits(&self, watch: WaitWatch) -> bool {
+        self.engine().watch_waits(watch)
+    }
+
     /// The newest commit.
     pub fn newest(&self) -> Csn {
         self.engine().visible()
@@ -462,6 +469,11 @@ pub struct Txn {
 }
 
 impl Txn {
+    /// Its identity among the transactions that are open: what a [`WaitWatch`] knows it by.
+    pub fn id(&self) -> TxnId {
+        self.inner.id()
+    }
+
     /// A collection inside the transaction. It is made at once, not by the commit, where there is
     /// none.
     pub fn collection(&mut self, name: &str) -> Result<TxnCollection<'_>> {

@@ -32,8 +32,8 @@ pub struct Meta {
     pub authored_us: Option<u64>,
     /// Make a revision also where the document stays as it is.
     pub keep_unchanged: bool,
-    /// Write only where this is the document's newest revision; 0 where there must be no document.
-    /// Otherwise the write fails with [`DocumentError::Stale`]. Transactions over many documents, which
+    /// Write only where this is the document's newest revision, which of one that was removed is the one that
+    /// removed it; 0 where there must be no document. Otherwise the write fails with [`DocumentError::Stale`]. Transactions over many documents, which
     /// find out for themselves, pay no heed to it.
     pub only_at: Option<Revision>,
     /// The same by the commit that made the newest revision, which is another where a document was
@@ -53,8 +53,9 @@ impl Meta {
             Some(_) => (state.revision, state.csn),
             None => (Revision(0), Csn::ZERO),
         };
-        let is_expected = self.only_at.is_none_or(|expected| expected == revision)
-            && self.only_of.is_none_or(|expected| expected == csn);
+        let is_at = |expected| expected == revision || expected == state.revision;
+        let is_expected =
+            self.only_at.is_none_or(is_at) && self.only_of.is_none_or(|expected| expected == csn);
         match is_expected {
             true => Ok(()),
             false => Err(DocumentError::Stale { key: key.to_owned(), revision, csn }),

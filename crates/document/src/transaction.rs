@@ -13,7 +13,7 @@ use crate::{Result, Revision};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::{Csn, TableId};
-use txn::{Commit, Isolation, Transaction};
+use txn::{Commit, Isolation, Transaction, TxnId};
 
 /// A transaction over documents. Dropping it takes everything back.
 pub struct DocumentTransaction {
@@ -48,6 +48,11 @@ impl Documents {
 }
 
 impl DocumentTransaction {
+    /// Its identity among the transactions of the engine.
+    pub fn id(&self) -> TxnId {
+        self.txn.id()
+    }
+
     /// The commit that the transaction reads at.
     pub fn reads_at(&self) -> Csn {
         self.txn.snapshot().csn()

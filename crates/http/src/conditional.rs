@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The commit is there for documents that begin anew: they count their revisions from 1 again.
-//! `If-Match` takes no weak tag, but the revision alone as well, and the digest, and where one node is meant, the hash
+//! `If-Match` takes no weak tag, but the revision alone as well (of a document that was removed: the one
+//! that did), and the digest, and where one node is meant, the hash
 //! that the node's metadata tell. The condition is looked at twice: here, and under the lock of the
 //! write, by the commit; so nobody gets in between.
 
@@ -166,6 +167,15 @@ pub(crate) fn expect(
 ) -> Result<()> {
     let is_required = call.app.options.require_preconditions;
     let condition = Condition::of_headers(&call.headers);
+    // Of a document that was removed the newest version is the one that removed it.
+    if found.is_none()
+        && let Some(wanted) = &condition.wanted
+        && let Ok(removed) = collection.newest(key)
+        && wanted.contains(&removed.to_string().as_str())
+    {
+        meta.only_at = Some(removed);
+        return Ok(());
+    }
     meta.only_of = condition.hold(is_required, collection, found, node)?;
     if call.headers.contains_key(IF_UNMODIFIED_SINCE)
         && let Some(document) = found

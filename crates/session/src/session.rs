@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use sql::eval::Host as _;
 use sql::parse::ast::{Command, Statement};
@@ -95,6 +96,12 @@ impl Session {
     /// The number by which it can be cancelled.
     pub fn process_id(&self) -> i32 {
         self.client.slot.process
+    }
+
+    /// The newest transaction that it has begun, which may have ended; `None` before the first.
+    pub fn newest_transaction(&self) -> Option<txn::TxnId> {
+        let number = self.client.slot.transaction.load(Ordering::Acquire);
+        (number > 0).then_some(txn::TxnId(number))
     }
 
     /// What whoever cancels it must know.

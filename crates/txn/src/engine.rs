@@ -42,7 +42,7 @@ use vfs::{Clock, DirLock, Env};
 use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
-use crate::locks::{LockManager, RowHasher, TxnId};
+use crate::locks::{LockManager, RowHasher, TxnId, WaitWatch};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
 use crate::readset::{ReadSet, Verdict, Window};
@@ -263,6 +263,12 @@ impl Engine {
     /// [`Transaction::set_interrupt`].
     pub fn interrupt(&self, transaction: TxnId) {
         self.locks.interrupt(transaction);
+    }
+
+    /// Has whoever sleeps for a lock from now on ask `watch` whether it goes on; false where there is one
+    /// already.
+    pub fn watch_waits(&self, watch: WaitWatch) -> bool {
+        self.locks.set_watch(watch)
     }
 
     /// The transactions that one waits for now because of rows or relations; none where it does not

@@ -235,6 +235,11 @@ impl Connection {
         self.session.status() != session::Status::Idle
     }
 
+    /// The newest transaction that was begun here, which may have ended; `None` before the first.
+    pub fn newest_transaction(&self) -> Option<txn::TxnId> {
+        self.session.newest_transaction()
+    }
+
     /// The text of a value as PostgreSQL shows it under the settings of this connection; `None` for NULL.
     pub fn text(&self, value: &Datum, column: &Column) -> Option<String> {
         if value.is_null() {

@@ -112,3 +112,18 @@ fn whatever_was_there_before() {
     }
     begins_anew(&world);
 }
+
+/// A document that was removed is at the revision that removed it, for who writes it again; or there is none.
+#[test]
+fn a_removed_document_has_a_newest_revision() {
+    let world = World::new(1, false);
+    for (revision, is_it) in [(0, true), (1, false), (2, true), (3, false)] {
+        let key = format!("d{revision}");
+        world.docs.put(&key, "1").expect("puts");
+        assert_eq!(world.docs.remove(&key).expect("removes").revision, Revision(2));
+        let meta = Meta { only_at: Some(Revision(revision)), ..Meta::default() };
+        let done = world.docs.put_with(&key, "2", &meta);
+        assert_eq!(done.is_ok(), is_it, "at revision {revision}");
+        assert_eq!(world.docs.newest(&key).expect("reads").0, if is_it { 3 } else { 2 });
+    }
+}

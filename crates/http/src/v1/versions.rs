@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, JSON, NDJSON};
 use crate::call::Call;
+use crate::conditional;
 use crate::problem::{Problem, Result};
 
 use super::JSON_PATCH;
@@ -146,7 +147,9 @@ pub(super) fn revert(call: &mut Call) -> Result<Answer> {
         return changed(call, |collection, key, meta| Ok(collection.revert(key, revision, meta)?));
     }
     // One that was removed comes back.
-    let done = collection.revert(key, revision, &call.meta()?)?;
+    let mut meta = call.meta()?;
+    conditional::expect(call, &collection, key, None, None, &mut meta)?;
+    let done = collection.revert(key, revision, &meta)?;
     crate::written::committed(&collection, key, &done)
 }
 

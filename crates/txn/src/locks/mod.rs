@@ -37,8 +37,8 @@ mod tests;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use foldhash::fast::FixedState;
@@ -114,6 +114,22 @@ pub(crate) enum LockFailure {
     /// The engine takes no more writes.
     Poisoned,
 }
+
+/// Why somebody who waits for a lock is not to wait any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitOver {
+    /// Somebody called the waiter back.
+    Interrupted,
+    /// Whoever has the lock waits, by ways that the engine does not see, for the waiter.
+    Deadlock,
+}
+
+/// Is asked by whoever sleeps for a lock, every ten milliseconds and with the transactions that it waits for,
+/// whether it goes on doing so.
+pub type WaitWatch = Box<dyn Fn(&[TxnId]) -> Result<(), WaitOver> + Send + Sync>;
+
+/// How often a [`WaitWatch`] is asked, in microseconds.
+const WATCH_EVERY_US: u64 = 10_000;
 
 /// How long to wait for what other transactions own.
 #[derive(Clone, Copy, Debug)]
@@ -307,6 +323,7 @@ pub(crate) struct LockManager {
     shards: Box<[Shard]>,
     waits: Mutex<Waits>,
     poisoned: AtomicBool,
+    watch: OnceLock<WaitWatch>,
 }
 
 impl LockManager {
@@ -316,7 +333,13 @@ impl LockManager {
             shards: (0..SHARD_COUNT).map(|_| shard()).collect(),
             waits: Mutex::new(HashMap::with_hasher(FixedState::default())),
             poisoned: AtomicBool::new(false),
+            watch: OnceLock::new(),
         }
+    }
+
+    /// Has whoever sleeps from now on ask `watch`; false where there is one already.
+    pub(crate) fn set_watch(&self, watch: WaitWatch) -> bool {
+        self.watch.set(watch).is_ok()
     }
 
     fn shard(&self, row: RowHash) -> &Shard {
@@ -364,8 +387,28 @@ impl LockManager {
         if let Some(acquired) = self.join(row, &waiter, interrupt)? {
             return Ok(acquired);
         }
-        let timed_out = self.sleep(&waiter, us);
-        self.part(row, &waiter, timed_out)
+        let Some(watch) = self.watch.get() else {
+            let timed_out = self.sleep(&waiter, us);
+            return self.part(row, &waiter, timed_out);
+        };
+        let mut left_us = us;
+        loop {
+            let slice_us = left_us.map_or(WATCH_EVERY_US, |left| left.min(WATCH_EVERY_US));
+            let timed_out = self.sleep(&waiter, Some(slice_us));
+            left_us = left_us.map(|left| left - slice_us);
+            if !timed_out || left_us == Some(0) {
+                return self.part(row, &waiter, timed_out);
+            }
+            if let Err(over) = watch(&self.blockers(txn, row)) {
+                return match (self.part(row, &waiter, true), over) {
+                    (Err(LockFailure::Timeout), WaitOver::Interrupted) => {
+                        Err(LockFailure::Interrupted)
+                    }
+                    (Err(LockFailure::Timeout), WaitOver::Deadlock) => Err(LockFailure::Deadlock),
+                    (settled, _) => settled,
+                };
+            }
+        }
     }
 
     /// Joins the queue of `row` without waiting there: `call` is called when the wait is over, which

@@ -61,6 +61,33 @@ fn waiters_are_served_in_order() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
+/// Whoever waits asks again and again, with those that it waits for; an answer ends the wait, and only that one.
+#[test]
+fn a_watch_ends_waits() {
+    for (over, failure) in [
+        (WaitOver::Interrupted, LockFailure::Interrupted),
+        (WaitOver::Deadlock, LockFailure::Deadlock),
+    ] {
+        let locks = Arc::new(LockManager::new());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&asked);
+        assert!(locks.set_watch(Box::new(move |blockers| {
+            let mut asked = noted.lock();
+            asked.push(blockers.to_vec());
+            if asked.len() < 3 { Ok(()) } else { Err(over) }
+        })));
+        assert!(!locks.set_watch(Box::new(|_| Ok(()))), "there is one");
+        locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+        assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::ENDLESS), Err(failure));
+        assert_eq!(*asked.lock(), vec![vec![TxnId(1)]; 3]);
+        assert_eq!(locks.counts(), (1, 0), "it has left the queue");
+        assert_eq!(locks.lock(TxnId(2), A, UPDATE, within(1_000)), Err(LockFailure::Timeout));
+        locks.unlock(TxnId(1), &[held(A)]);
+        assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::ENDLESS), Ok(Acquired::Now));
+        locks.unlock(TxnId(2), &[held(A)]);
+    }
+}
+
 /// A circle of three is found by the one who closes it; when that one gives up, the rest go on.
 #[test]
 fn a_circle_is_found_and_broken() {
