@@ -33,8 +33,9 @@ pub struct Meta {
     /// Make a revision also where the document stays as it is.
     pub keep_unchanged: bool,
     /// Write only where this is the document's newest revision, which of one that was removed is the one that
-    /// removed it; 0 where there must be no document. Otherwise the write fails with [`DocumentError::Stale`]. Transactions over many documents, which
-    /// find out for themselves, pay no heed to it.
+    /// removed it; 0 where there must be no document. Otherwise the write fails with
+    /// [`DocumentError::Stale`]. Transactions over many documents, which find out for themselves, pay no
+    /// heed to it.
     pub only_at: Option<Revision>,
     /// The same by the commit that made the newest revision, which is another where a document was
     /// replaced and counts its revisions anew.
