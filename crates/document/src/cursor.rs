@@ -143,7 +143,10 @@ impl<'a> Cursor<'a> {
     /// Distance to the parent, and keys taken, of a slot of the chunk that it is in.
     #[inline(always)]
     fn place(&self, slot: usize) -> (u32, u32) {
-        self.chunk.as_ref().map_or((0, 0), |(_, image)| (image.up(slot), image.extent(slot)))
+        match &self.chunk {
+            Some((_, image)) => (image.up(slot), image.extent(slot)),
+            None => (0, 0),
+        }
     }
 
     /// The node with this key, unless it is not there.

@@ -93,14 +93,10 @@ pub fn write_part(nodes: &Tree, options: &Options, out: &mut Vec<u8>) -> Result<
     // The document itself counts as one of the nodes.
     let budget = options.number_of_nodes.map_or(u64::MAX, |n| n.saturating_sub(1));
     let patience = options.nodes_max.unwrap_or(u64::MAX);
-    let mut part = Part { nodes, options, budget, patience, cursor, out };
-    if !wrapped {
-        return part.node(top, &node, 1);
-    }
-    part.out.push(b'{');
-    part.member(&node, 1, top)?;
-    part.out.push(b'}');
-    Ok(())
+    let mut part = Part { nodes, options, budget, patience, cursor, out: std::mem::take(out) };
+    let done = part.start(top, &node, wrapped);
+    *out = part.out;
+    done
 }
 
 fn too_many() -> DocumentError {
@@ -158,10 +154,22 @@ struct Part<'a> {
     /// Nodes until it gives up.
     patience: u64,
     cursor: Cursor<'a>,
-    out: &'a mut Vec<u8>,
+    /// Owned: of a borrowed one the compiler would read the length again after each byte that is written.
+    out: Vec<u8>,
 }
 
 impl<'a> Part<'a> {
+    /// Writes the node that all begins with.
+    fn start(&mut self, key: NodeKey, node: &Seen<'a>, wrapped: bool) -> Result<()> {
+        if !wrapped {
+            return self.node(key, node, 1);
+        }
+        self.out.push(b'{');
+        self.member(node, 1, key)?;
+        self.out.push(b'}');
+        Ok(())
+    }
+
     /// Writes a node that stands on a level: its value, or its description.
     fn node(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
@@ -176,7 +184,7 @@ impl<'a> Part<'a> {
     fn member(&mut self, node: &Seen<'a>, level: u32, key: NodeKey) -> Result<()> {
         if let Some(name) = node.name {
             self.out.push(b'"');
-            name.put(self.out);
+            name.put(&mut self.out);
             self.out.extend_from_slice(b"\":");
         }
         self.node(key, node, level)
@@ -184,7 +192,7 @@ impl<'a> Part<'a> {
 
     fn value(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
         if !node.kind.is_container() {
-            node.write(self.out);
+            node.write(&mut self.out);
             return Ok(());
         }
         let (open, close) = if node.kind == Kind::Object { (b'{', b'}') } else { (b'[', b']') };
@@ -252,12 +260,12 @@ impl<'a> Part<'a> {
         match node.name.filter(|_| level > 1) {
             Some(name) => {
                 self.out.extend_from_slice(b"{\"key\":\"");
-                name.put(self.out);
+                name.put(&mut self.out);
                 self.out.extend_from_slice(b"\",\"metadata\":{\"nodeKey\":");
             }
             None => self.out.extend_from_slice(b"{\"metadata\":{\"nodeKey\":"),
         }
-        self.number(key.0);
+        put_number(key.0, &mut self.out);
         self.metadata(key, node)?;
         self.out.extend_from_slice(b"},\"value\":");
         self.described_value(key, node, level)?;
@@ -267,7 +275,7 @@ impl<'a> Part<'a> {
 
     fn described_value(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
         if !node.kind.is_container() {
-            node.write(self.out);
+            node.write(&mut self.out);
             return Ok(());
         }
         // A container's members are written as a list of descriptions; an empty one as itself.
@@ -292,28 +300,41 @@ impl<'a> Part<'a> {
             self.out.extend_from_slice(text.as_bytes());
             if is_container {
                 self.out.extend_from_slice(b",\"descendantCount\":");
-                self.number(self.nodes.subtree(key)?.len() as u64 - 1);
+                put_number(self.nodes.subtree(key)?.len() as u64 - 1, &mut self.out);
             }
         }
         if is_container && self.options.metadata != Metadata::NodeKey {
             self.out.extend_from_slice(b",\"childCount\":");
-            self.number(node.count.into());
+            put_number(node.count.into(), &mut self.out);
         }
         Ok(())
     }
+}
 
-    fn number(&mut self, value: u64) {
-        // In place: bytes that were written one by one are slow to be copied all at once.
-        let start = self.out.len();
-        let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
-        self.out.extend_from_slice(&[b'0'; 20]);
-        self.out.truncate(start + count);
-        let mut rest = value;
-        for digit in self.out[start..].iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
+/// Appends a number.
+fn put_number(value: u64, out: &mut Vec<u8>) {
+    let (above, low) = (value / 10_000, (value % 10_000) as u32);
+    let digits = four_digits(low);
+    if above > 0 {
+        put_number(above, out);
+        out.extend_from_slice(&digits.to_le_bytes());
+        return;
     }
+    // What comes next waits for the count, which therefore does not wait for the digits.
+    let count = 1 + usize::from(low > 9) + usize::from(low > 99) + usize::from(low > 999);
+    let end = out.len() + count;
+    out.extend_from_slice(&(digits >> (32 - 8 * count)).to_le_bytes());
+    out.truncate(end);
+}
+
+/// The four digits of a number below 10,000, leading zeros included, the first in the lowest byte.
+fn four_digits(number: u32) -> u32 {
+    // Two numbers of two digits become four of one, each in lanes of a word; the multiplications divide by
+    // 100 and by 10, exactly so for numbers that small.
+    let hundreds = (number * 10_486) >> 20;
+    let twos = hundreds | (number - 100 * hundreds) << 16;
+    let tens = (twos * 103) >> 10 & 0x000f_000f;
+    (tens | (twos - 10 * tens) << 8) | 0x3030_3030
 }
 
 /// The name of a node's type as versioned JSON stores give it: a field is one node with its value.
@@ -331,5 +352,22 @@ pub fn type_name(kind: Kind, named: bool) -> &'static str {
         (Kind::Number, true) => "OBJECT_NAMED_NUMBER",
         (Kind::Null, true) => "OBJECT_NAMED_NULL",
         (Kind::True | Kind::False, true) => "OBJECT_NAMED_BOOLEAN",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of one digit to twenty are written as ever.
+    #[test]
+    fn numbers() {
+        let large = (0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, u64::MAX >> bit]);
+        let powers = (0..20).flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power)]);
+        for number in (0..20_000).chain(large).chain(powers) {
+            let mut out = b"n".to_vec();
+            put_number(number, &mut out);
+            assert_eq!(String::from_utf8(out), Ok(format!("n{number}")));
+        }
     }
 }
