@@ -262,10 +262,10 @@ impl Database {
     /// The collection that had that name at a commit, `None` where there was none. Where it was
     /// dropped since, it can be read at commits before that, as far as its history is kept.
     pub fn find_collection_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
-        let known = self.shared.catalog.find_at(self.engine(), name, at.min(self.newest()))?;
-        match known {
+        let at = at.min(self.newest());
+        match self.shared.catalog.find_at(self.engine(), name, at)? {
             Some(known) => Ok(Some(self.handle(known))),
-            None => self.table_of_documents(name),
+            None => self.table_of_documents_at(name, at),
         }
     }
 
@@ -326,6 +326,11 @@ impl Database {
 
     #[cfg(not(feature = "sql"))]
     fn table_of_documents(&self, _: &str) -> Result<Option<Collection>> {
+        Ok(None)
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn table_of_documents_at(&self, _: &str, _: Csn) -> Result<Option<Collection>> {
         Ok(None)
     }
 

@@ -322,11 +322,14 @@ impl Instance {
     /// A table `USING document` of the database that there is at first, by its name: alone for the schema
     /// `public`, else behind that of its schema and a dot.
     pub fn document_table(&self, name: &str) -> Option<Arc<Table>> {
-        let catalog = self.catalogs.newest();
+        self.document_table_in(&self.catalogs.newest(), name)
+    }
+
+    fn document_table_in(&self, catalog: &Arc<Catalog>, name: &str) -> Option<Arc<Table>> {
         let find = |schema: &str, name: &str| {
             let schema = catalog.schema_named(POSTGRES_DATABASE, schema)?;
             let relation = catalog.relation_named(schema.oid, name)?;
-            let table = self.handles.table(&catalog, relation.oid)?;
+            let table = self.handles.table(catalog, relation.oid)?;
             (is_collection(relation)).then_some(table)
         };
         let in_schema = || name.split_once('.').and_then(|(schema, name)| find(schema, name));
@@ -336,11 +339,48 @@ impl Instance {
     /// The documents of such a table, with rows that follow them.
     pub fn documents(&self, name: &str) -> Option<Collection> {
         let table = self.document_table(name)?;
+        self.documents_of(&table)
+    }
+
+    /// The same, to be read as of a commit: those of the table that had the name then, which may have given
+    /// them up since, or else of the one that has it now.
+    ///
+    /// # Errors
+    /// Where the catalog of the commit cannot be read.
+    pub fn documents_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
+        let tables = self.catalogs.tables();
+        if tables.past_between(at, Csn::MAX).is_empty() {
+            return Ok(self.documents(name));
+        }
+        let then = self.catalogs.at(&self.engine.snapshot_at(at)?)?;
+        let Some(table) = self.document_table_in(&then, name) else {
+            return Ok(self.documents(name));
+        };
+        let given_up = tables.past_of(table.relation().oid).into_iter().find(|past| {
+            table.documents().is_some_and(|documents| documents.collection().id() == past.table)
+        });
+        Ok(match given_up {
+            Some(past) => self.documents_until(&table, past.ended),
+            None => self.documents_of(&table),
+        })
+    }
+
+    fn documents_of(&self, table: &Table) -> Option<Collection> {
         let collection = table.documents()?.collection().clone();
         let (catalogs, handles) = (Arc::clone(&self.catalogs), Arc::clone(&self.handles));
         let relation = table.relation().oid;
         let rows = DocumentRows::new(catalogs, handles, relation, collection.id());
         Some(collection.with_rows(Arc::new(rows)))
+    }
+
+    /// The documents that a table had until a commit took them from it.
+    fn documents_until(&self, table: &Table, ended: Csn) -> Option<Collection> {
+        let documents = table.documents()?.collection();
+        // Of what was forgotten since, the store tells.
+        let history = Retention::For(Duration::MAX);
+        let table = DocumentTable::new(CollectionOptions { history, ..documents.options() });
+        table.end(ended);
+        Some(self.handles.documents().collection(documents.id(), Arc::new(table)))
     }
 
     /// The names by which [`Instance::documents`] finds something.
@@ -362,10 +402,12 @@ impl Instance {
             let then = self.catalogs.at(&then)?;
             // What a commit made and gave up at once had no documents for anybody else.
             let table = self.handles.table(&then, oid);
-            let documents = table.as_ref().and_then(|table| table.documents());
-            let Some(documents) = documents.filter(|of| of.collection().id() == past.table) else {
-                continue;
+            let is_of = |table: &Arc<Table>| {
+                table.documents().is_some_and(|of| of.collection().id() == past.table)
             };
+            let documents = table.filter(is_of);
+            let documents = documents.and_then(|table| self.documents_until(&table, past.ended));
+            let Some(collection) = documents else { continue };
             let newest = self.catalogs.newest();
             let now = newest.relation(oid).filter(|relation| is_collection(relation));
             let name = match (now, then.relation(oid)) {
@@ -378,15 +420,9 @@ impl Instance {
                 true => self.catalogs.at(&self.engine.snapshot_at(past.ended)?)?,
                 false => newest,
             };
-            // Of what was forgotten since, the store tells.
-            let history = Retention::For(Duration::MAX);
-            let options = CollectionOptions { history, ..documents.collection().options() };
-            let table = DocumentTable::new(options);
-            table.end(past.ended);
-            let id = documents.collection().id();
             found.push(GivenUp {
                 name,
-                collection: self.handles.documents().collection(id, Arc::new(table)),
+                collection,
                 is_dropped: !after.relation(oid).is_some_and(|relation| is_collection(relation)),
             });
         }

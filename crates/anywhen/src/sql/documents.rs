@@ -27,6 +27,14 @@ impl Database {
         Ok(self.instance()?.documents(name))
     }
 
+    /// The same as of a commit.
+    pub(crate) fn table_of_documents_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
+        if self.has_no_sql()? {
+            return Ok(None);
+        }
+        Ok(self.instance()?.documents_at(name, at)?)
+    }
+
     /// The names of all of them.
     pub(crate) fn tables_of_documents(&self) -> Result<Vec<String>> {
         if self.has_no_sql()? {

@@ -168,7 +168,8 @@ impl Like<'_> {
                 },
                 ty: key.ty,
                 is_descending: key.is_descending,
-                nulls_first: Some(key.nulls_first),
+                // What is so by itself need not be asked for, and of some methods may not.
+                nulls_first: (key.nulls_first != key.is_descending).then_some(key.nulls_first),
                 class: key.class.clone(),
             });
         }

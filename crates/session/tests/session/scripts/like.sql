@@ -28,6 +28,12 @@ create table but (like t including all excluding indexes excluding identity);
 select indexrelid::regclass from pg_index where indrelid = 'but'::regclass;
 create temp table tt (like t including defaults);
 insert into tt (id) values (3) returning name;
+create table g (d jsonb, h int);
+create index on g using gin (d);
+create index on g using gin (d jsonb_path_ops);
+create index on g using hash (h);
+create table gg (like g including all);
+select pg_get_indexdef(indexrelid) from pg_index where indrelid = 'gg'::regclass order by 1;
 -- Stars.
 create table a (id int, x text);
 create table b (id int, y text);
