@@ -10,6 +10,7 @@
 
 use crate::chunk::{CHUNK_NODES, Chunk, NO_NAME, prefix_len, put_value};
 use crate::image::Image;
+use crate::line::{ShortText, Text};
 use crate::tree::Tree;
 use crate::{NodeKey, Result};
 use json::Kind;
@@ -28,37 +29,6 @@ pub(crate) struct Cursor<'a> {
     patch: usize,
 }
 
-/// Some bytes, and what stands behind them: few are copied faster together with those, as a number of bytes
-/// that is known when the program is compiled, than by a call for so many.
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
-    bytes: &'a [u8],
-    len: usize,
-}
-
-/// Bytes that are copied at once.
-const AT_ONCE: usize = 32;
-
-impl<'a> Text<'a> {
-    /// The first `len` of some bytes.
-    #[inline(always)]
-    pub fn new(bytes: &'a [u8], len: usize) -> Text<'a> {
-        Text { bytes, len }
-    }
-
-    /// Appends it.
-    #[inline(always)]
-    pub fn put(self, out: &mut Vec<u8>) {
-        match self.bytes.first_chunk::<AT_ONCE>() {
-            Some(first) if self.len <= AT_ONCE => {
-                out.extend_from_slice(first);
-                out.truncate(out.len() - AT_ONCE + self.len);
-            }
-            _ => out.extend_from_slice(&self.bytes[..self.len]),
-        }
-    }
-}
-
 /// What a look at a node shows.
 pub(crate) struct Seen<'a> {
     pub kind: Kind,
@@ -73,12 +43,19 @@ pub(crate) struct Seen<'a> {
     is_changed: bool,
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    /// A scalar, if it is short and stands in the heap as it is written.
+    #[inline(always)]
+    pub fn short(&self) -> Option<ShortText<'a>> {
+        let is_as_written = !self.kind.is_container() && !self.is_changed;
+        self.text.short().filter(|_| is_as_written)
+    }
+
     /// Appends a scalar.
     #[inline]
     pub fn write(&self, out: &mut Vec<u8>) {
         if self.is_changed {
-            put_value(out, self.kind, &self.text.bytes[..self.text.len]);
+            put_value(out, self.kind, self.text.as_bytes());
         } else {
             self.text.put(out);
         }

@@ -37,6 +37,7 @@ mod history;
 mod image;
 mod import;
 mod key;
+mod line;
 mod listing;
 pub mod matching;
 mod order;

@@ -15,6 +15,7 @@
 
 use crate::cursor::{Cursor, Seen};
 use crate::error::{Damaged, DocumentError};
+use crate::line::{Line, Text};
 use crate::tree::{DEPTH_MAX, Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
@@ -257,28 +258,50 @@ impl<'a> Part<'a> {
 
     /// `{"metadata":{...},"value":...}`, with the field's name before them where it has one.
     fn described(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
-        match node.name.filter(|_| level > 1) {
-            Some(name) => {
-                self.out.extend_from_slice(b"{\"key\":\"");
-                name.put(&mut self.out);
-                self.out.extend_from_slice(b"\",\"metadata\":{\"nodeKey\":");
-            }
-            None => self.out.extend_from_slice(b"{\"metadata\":{\"nodeKey\":"),
+        let (name, is_container) = (node.name.filter(|_| level > 1), node.kind.is_container());
+        let short_name = name.and_then(Text::short);
+        if let (Some(name), None) = (name, short_name) {
+            self.out.extend_from_slice(b"{\"key\":\"");
+            name.put(&mut self.out);
         }
-        put_number(key.0, &mut self.out);
-        self.metadata(key, node)?;
-        self.out.extend_from_slice(b"},\"value\":");
-        self.described_value(key, node, level)?;
+        let mut line = Line::begin(&mut self.out);
+        if let Some(name) = short_name {
+            line.put(b"{\"key\":\"");
+            line.text(name);
+        }
+        match name {
+            Some(_) => line.put(b"\",\"metadata\":{\"nodeKey\":"),
+            None => line.put(b"{\"metadata\":{\"nodeKey\":"),
+        }
+        line.number(key.0);
+        if self.options.metadata == Metadata::All {
+            line.end();
+            self.all(key, node)?;
+            line = Line::begin(&mut self.out);
+        }
+        if is_container && self.options.metadata != Metadata::NodeKey {
+            line.put(b",\"childCount\":");
+            line.number(node.count.into());
+        }
+        line.put(b"},\"value\":");
+        if let Some(text) = node.short() {
+            line.text(text);
+            line.put(b"}");
+            line.end();
+            return Ok(());
+        }
+        line.end();
+        if is_container {
+            self.described_children(key, node, level)?;
+        } else {
+            node.write(&mut self.out);
+        }
         self.out.push(b'}');
         Ok(())
     }
 
-    fn described_value(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
-        if !node.kind.is_container() {
-            node.write(&mut self.out);
-            return Ok(());
-        }
-        // A container's members are written as a list of descriptions; an empty one as itself.
+    /// The members of a container as a list of descriptions; an empty one as itself.
+    fn described_children(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
         let start = self.out.len();
         self.out.push(b'[');
         let count = self.children(key, node, level, Self::node)?;
@@ -290,51 +313,18 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// What is said of a node beside its key.
-    fn metadata(&mut self, key: NodeKey, node: &Seen<'_>) -> Result<()> {
-        let is_container = node.kind.is_container();
-        if self.options.metadata == Metadata::All {
-            let hash = crate::hash::subtree(self.nodes, key)?;
-            let name = type_name(node.kind, node.name.is_some());
-            let text = format!(",\"hash\":\"{hash:016x}\",\"type\":\"{name}\"");
-            self.out.extend_from_slice(text.as_bytes());
-            if is_container {
-                self.out.extend_from_slice(b",\"descendantCount\":");
-                put_number(self.nodes.subtree(key)?.len() as u64 - 1, &mut self.out);
-            }
-        }
-        if is_container && self.options.metadata != Metadata::NodeKey {
-            self.out.extend_from_slice(b",\"childCount\":");
-            put_number(node.count.into(), &mut self.out);
+    /// What is said of a node with [`Metadata::All`] only.
+    fn all(&mut self, key: NodeKey, node: &Seen<'_>) -> Result<()> {
+        let hash = crate::hash::subtree(self.nodes, key)?;
+        let name = type_name(node.kind, node.name.is_some());
+        let text = format!(",\"hash\":\"{hash:016x}\",\"type\":\"{name}\"");
+        self.out.extend_from_slice(text.as_bytes());
+        if node.kind.is_container() {
+            let below = self.nodes.subtree(key)?.len() - 1;
+            self.out.extend_from_slice(format!(",\"descendantCount\":{below}").as_bytes());
         }
         Ok(())
     }
-}
-
-/// Appends a number.
-fn put_number(value: u64, out: &mut Vec<u8>) {
-    let (above, low) = (value / 10_000, (value % 10_000) as u32);
-    let digits = four_digits(low);
-    if above > 0 {
-        put_number(above, out);
-        out.extend_from_slice(&digits.to_le_bytes());
-        return;
-    }
-    // What comes next waits for the count, which therefore does not wait for the digits.
-    let count = 1 + usize::from(low > 9) + usize::from(low > 99) + usize::from(low > 999);
-    let end = out.len() + count;
-    out.extend_from_slice(&(digits >> (32 - 8 * count)).to_le_bytes());
-    out.truncate(end);
-}
-
-/// The four digits of a number below 10,000, leading zeros included, the first in the lowest byte.
-fn four_digits(number: u32) -> u32 {
-    // Two numbers of two digits become four of one, each in lanes of a word; the multiplications divide by
-    // 100 and by 10, exactly so for numbers that small.
-    let hundreds = (number * 10_486) >> 20;
-    let twos = hundreds | (number - 100 * hundreds) << 16;
-    let tens = (twos * 103) >> 10 & 0x000f_000f;
-    (tens | (twos - 10 * tens) << 8) | 0x3030_3030
 }
 
 /// The name of a node's type as versioned JSON stores give it: a field is one node with its value.
@@ -352,22 +342,5 @@ pub fn type_name(kind: Kind, named: bool) -> &'static str {
         (Kind::Number, true) => "OBJECT_NAMED_NUMBER",
         (Kind::Null, true) => "OBJECT_NAMED_NULL",
         (Kind::True | Kind::False, true) => "OBJECT_NAMED_BOOLEAN",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Numbers of one digit to twenty are written as ever.
-    #[test]
-    fn numbers() {
-        let large = (0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, u64::MAX >> bit]);
-        let powers = (0..20).flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power)]);
-        for number in (0..20_000).chain(large).chain(powers) {
-            let mut out = b"n".to_vec();
-            put_number(number, &mut out);
-            assert_eq!(String::from_utf8(out), Ok(format!("n{number}")));
-        }
     }
 }
