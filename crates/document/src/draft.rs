@@ -355,8 +355,8 @@ impl Draft {
         self.step(key.chunk(), Op::Insert { slot: key.slot() as u8, node, place })
     }
 
-    /// Puts an existing node elsewhere; `up` is not 0 where it goes back to where its key puts it.
-    /// Children of the parents are not counted here.
+    /// Puts an existing node elsewhere; `up` is not 0 where it goes back to where its key puts it. Nothing
+    /// happens where it stands there already. Children of the parents are not counted here.
     pub fn put_at(
         &mut self,
         key: NodeKey,
@@ -364,10 +364,18 @@ impl Draft {
         place: Option<(NodeKey, Label)>,
         name: Option<&[u8]>,
     ) -> Result<()> {
-        let was_placed = self.place(key)?.is_some();
+        // Where a key puts its node, it can also be put: that is no other place.
+        let stands = |up: u32, place: &Option<(NodeKey, Label)>| match place {
+            Some(place) => place.clone(),
+            None => (NodeKey(key.0 - up as u64), Label::of_key(key)),
+        };
+        let (node, was) = (self.expect(key)?, self.place(key)?);
+        if stands(node.up, &was) == stands(up, &place) && node.name == name {
+            return Ok(());
+        }
         self.shaped = true;
         self.reshape(key);
-        self.header.placed = self.header.placed + place.is_some() as u64 - was_placed as u64;
+        self.header.placed = self.header.placed + place.is_some() as u64 - was.is_some() as u64;
         self.rehash(key, |draft| {
             draft.step(key.chunk(), Op::Place { slot: key.slot() as u8, up, place, name })
         })

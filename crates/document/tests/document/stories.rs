@@ -92,6 +92,20 @@ fn a_root_given_up_by_a_revert_is_hashed_as_a_root() {
     }
 }
 
+/// A node that is moved away and back is written down as one that was put where it stands. A revert wrote
+/// it down as one that stands there by its key, and blame took that for a change.
+#[test]
+fn a_node_that_stands_where_it_did_is_not_changed_by_a_revert() {
+    let world = put(true, r#"["a","b","c"]"#);
+    world.docs.edit("d", |edit| edit.move_to("$[0]", "$[2]", Place::After)).expect("moves");
+    world.docs.put("d", r#"["a","b","c"]"#).expect("puts");
+    world.docs.revert("d", Revision(1), &Default::default()).expect("reverts");
+    let blame = world.docs.blame("d", None).expect("reads");
+    let last: Vec<u64> = blame.iter().map(|line| line.revision.0).collect();
+    assert_eq!(last, [1, 3, 1, 1]);
+    header_is_right(&world, 3);
+}
+
 /// The keys of chunk 1 of an array of so many numbers: all that is in a chunk of its own.
 const CHUNK: std::ops::Range<u64> = 256..512;
 

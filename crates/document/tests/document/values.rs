@@ -3,7 +3,7 @@
 use crate::world::Dice;
 use serde_json::{Map, Value};
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 16] = [
     "a",
     "b",
     "c",
@@ -18,6 +18,8 @@ const NAMES: [&str; 14] = [
     "a/b~c",
     "日本",
     "tab\there",
+    "thirty-two bytes, copied at once",
+    "a name that is longer than what is copied at once",
 ];
 const STRINGS: [&str; 10] = [
     "",
