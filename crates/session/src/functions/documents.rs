@@ -255,8 +255,8 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
     }
     let Asked { collection, key, newest } = asked;
     let key = key.to_owned();
-    // Page by page, as rows are asked for.
-    let page = move |end: u64| {
+    // Page by page, and each row as it is asked for: what a row takes, the next one takes again.
+    let page = move |end: u64| -> Box<dyn Iterator<Item = Result<_>> + Send> {
         let from = Revision((end - 1) * HISTORY_AT_ONCE + 1);
         let to = Revision((end * HISTORY_AT_ONCE).min(newest.0));
         let found = collection.history_range(&key, from, to).map_err(error);
@@ -271,8 +271,10 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
             ]
         };
         match found {
-            Ok(found) => found.iter().map(|info| Ok(row(info))).collect(),
-            Err(error) => vec![Err(error)],
+            Ok(found) => {
+                Box::new((0..found.len()).filter_map(move |at| found.get(at).map(row).map(Ok)))
+            }
+            Err(error) => Box::new(std::iter::once(Err(error))),
         }
     };
     let rows = (1..=newest.0.div_ceil(HISTORY_AT_ONCE)).rev().flat_map(page);
