@@ -135,26 +135,38 @@ impl Env<'_> {
         self.ctx.frame.context.types.types
     }
 
-    /// To be called for each row: looks now and then whether the statement may go on.
+    /// To be called for each row: looks whether the statement may go on.
     #[inline]
     pub(crate) fn tick(&self) -> Result<()> {
         self.ticks(1)
     }
 
     /// The same for so many rows.
+    #[inline]
     pub(crate) fn ticks(&self, rows: u64) -> Result<()> {
         let before = self.shared.ticks.get();
         let ticks = before + rows;
         self.shared.ticks.set(ticks);
+        // A row may take long, so each of them is the time to hear of a cancel.
+        self.go_on()?;
         if before / TICKS_MAX == ticks / TICKS_MAX { Ok(()) } else { self.may_go_on(ticks) }
+    }
+
+    /// Looks whether the statement was told to stop, where no row is looked at.
+    ///
+    /// # Errors
+    /// `57014`.
+    #[inline]
+    pub(crate) fn go_on(&self) -> Result<()> {
+        if self.ctx.cancel.load(Ordering::Relaxed) {
+            Err(interrupt::Interrupted.into())
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
     fn may_go_on(&self, ticks: u64) -> Result<()> {
-        if self.ctx.cancel.load(Ordering::Relaxed) {
-            let message = "canceling statement due to user request";
-            return Err(Error::new(SqlState::QUERY_CANCELED, message));
-        }
         if self.ctx.rows_max.is_some_and(|rows_max| ticks >= rows_max) {
             let message = "the statement looks at more rows than it may here";
             return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
@@ -163,7 +175,7 @@ impl Env<'_> {
     }
 }
 
-/// After how many rows it is looked whether the statement may go on.
+/// After how many rows it is looked whether the statement has looked at too many.
 pub(crate) const TICKS_MAX: u64 = 256;
 
 impl Around for Env<'_> {

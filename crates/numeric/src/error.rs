@@ -1,5 +1,6 @@
 //! What can go wrong, in PostgreSQL's words and with its codes.
 
+use interrupt::Interrupted;
 use thiserror::Error;
 
 /// A conversion or computation that has no result.
@@ -75,6 +76,9 @@ pub enum NumericError {
     /// `width_bucket` has its own preconditions.
     #[error("{0}")]
     WidthBucket(&'static str),
+    /// The statement that computes was told to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// Bytes from outside are not the wire form of a number.
     #[error("{0}")]
     Wire(&'static str),
@@ -101,6 +105,7 @@ impl NumericError {
             Self::BadPrecision(_) | Self::BadScale(_) => "22023",
             Self::NanToInteger(_) | Self::InfinityToInteger(_) => "0A000",
             Self::WidthBucket(_) => "2201G",
+            Self::Interrupted(_) => Interrupted::SQLSTATE,
             Self::Wire(_) => "22P03",
             Self::Damaged(_) => "XX001",
         }

@@ -153,6 +153,7 @@ fn power_integer(base: &Finite<'_>, n: i32, exponent_scale: u32) -> Result<Numer
         Float { mantissa: base.mantissa().into_owned(), exponent: -i64::from(base.scale()) };
     let mut rest = n.unsigned_abs();
     while rest > 0 {
+        interrupt::check()?;
         if rest % 2 == 1 {
             result = result.mul(&square, keep as u32);
         }

@@ -177,9 +177,16 @@ impl Session {
     /// `25P02` in a failed transaction, and those of binding.
     pub fn start(&mut self, parsed: Parsed, alone: bool) -> Result<Portal> {
         self.begin_statement(&parsed)?;
-        let mut portal = self.plan(parsed, &[])?;
+        let mut portal = self.interruptible(|session| session.plan(parsed, &[]))?;
         portal.alone = alone;
         Ok(portal)
+    }
+
+    /// Runs a part of the statement that stops where it is told to, however deep it is in whatever it
+    /// computes.
+    fn interruptible<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let slot = Arc::clone(&self.client.slot);
+        interrupt::during(&slot.stop, || run(self)).map_err(|error| self.why_stopped(error))
     }
 
     // --- the extended protocol -------------------------------------------------------------------
@@ -203,7 +210,7 @@ impl Session {
             ));
         }
         let parsed = parsed.pop().unwrap_or_else(|| Parsed::empty(text));
-        let prepared = self.prepare(parsed, given(types))?;
+        let prepared = self.interruptible(|session| session.prepare(parsed, given(types)))?;
         self.statements.insert(name.to_owned(), prepared);
         Ok(())
     }
@@ -229,8 +236,10 @@ impl Session {
             ));
         }
         self.begin_statement(&prepared.parsed)?;
-        let values = self.read_params(portal, statement, &prepared, params)?;
-        let mut made = self.plan_prepared(&prepared, values)?;
+        let mut made = self.interruptible(|session| {
+            let values = session.read_params(portal, statement, &prepared, params)?;
+            session.plan_prepared(&prepared, values)
+        })?;
         made.formats = formats(result_formats, made.formats.len())?;
         self.portals.insert(portal.to_owned(), made);
         Ok(())
@@ -375,26 +384,17 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        self.execute_here(portal, rows_max, out).map_err(|error| self.why_stopped(error))
-    }
-
-    fn execute_here(
-        &mut self,
-        portal: &mut Portal,
-        rows_max: u64,
-        out: &mut dyn Output,
-    ) -> Result<Done> {
-        let done = match self.inline {
-            true => self.run_inline(portal, rows_max, out)?,
+        let done = self.interruptible(|session| match session.inline {
+            true => session.run_inline(portal, rows_max, out),
             false => {
                 if let Work::Plan(running) = &mut portal.work {
                     running.rows_max = None;
                 }
-                self.run(portal, rows_max, out)?
+                session.run(portal, rows_max, out)
             }
-        };
+        })?;
         if matches!(done, Done::Complete(_)) {
-            self.settle(portal.alone)?;
+            self.settle(portal.alone).map_err(|error| self.why_stopped(error))?;
         }
         Ok(done)
     }
@@ -415,7 +415,7 @@ impl Session {
     /// Where it is not in the form that was announced, or cannot be stored. The client may go on
     /// sending: what comes up to its end is to be thrown away.
     pub fn copy_in(&mut self, data: &[u8]) -> Result<()> {
-        self.take_in(data, false)
+        self.interruptible(|session| session.take_in(data, false))
     }
 
     /// Ends the data that the client sent: the statement is done.
@@ -423,7 +423,7 @@ impl Session {
     /// # Errors
     /// As [`Session::copy_in`].
     pub fn copy_end(&mut self) -> Result<Tag> {
-        self.end_in()
+        self.interruptible(Self::end_in)
     }
 
     /// The client gives up sending data.

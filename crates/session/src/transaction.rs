@@ -277,27 +277,40 @@ impl Session {
                 let evaluator = Evaluator::new(&around, &self.names);
                 open.checks.end_transaction(&mut inner, &mut evaluator.values())?;
             }
-            let changed = open.draft.as_ref().is_some_and(|draft| !draft.is_empty());
-            if let Some(draft) = open.draft {
-                draft.publish(&mut inner)?;
-            }
-            if inner.is_read_only() {
-                self.client.settings.get_mut().commit();
-                notify::deliver(&self.client, notes);
-                return Ok(());
-            }
-            notify::at_commit(&self.client, notes, &mut inner);
-            let meta = self.commit_meta();
-            // What a change of the catalog shortens can be settled only when it is there.
-            if self.inline && !changed {
-                self.ordered = Some(inner.order(meta)?);
-            } else {
-                inner.commit(meta)?;
-            }
-            if changed {
-                let instance = &self.client.instance;
-                instance.catalogs.tables().settle(instance.engine.store());
-            }
+            // What is published is published whole, whatever the statement is told meanwhile.
+            return interrupt::shielded(|| self.publish(inner, open.draft, notes));
+        }
+        self.client.settings.get_mut().commit();
+        Ok(())
+    }
+
+    /// Makes what a transaction has changed part of the database.
+    fn publish(
+        &mut self,
+        mut inner: txn::Transaction,
+        draft: Option<table::Draft>,
+        notes: Vec<notify::Note>,
+    ) -> Result<()> {
+        let changed = draft.as_ref().is_some_and(|draft| !draft.is_empty());
+        if let Some(draft) = draft {
+            draft.publish(&mut inner)?;
+        }
+        if inner.is_read_only() {
+            self.client.settings.get_mut().commit();
+            notify::deliver(&self.client, notes);
+            return Ok(());
+        }
+        notify::at_commit(&self.client, notes, &mut inner);
+        let meta = self.commit_meta();
+        // What a change of the catalog shortens can be settled only when it is there.
+        if self.inline && !changed {
+            self.ordered = Some(inner.order(meta)?);
+        } else {
+            inner.commit(meta)?;
+        }
+        if changed {
+            let instance = &self.client.instance;
+            instance.catalogs.tables().settle(instance.engine.store());
         }
         self.client.settings.get_mut().commit();
         Ok(())

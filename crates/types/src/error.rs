@@ -10,6 +10,7 @@
 
 use std::fmt;
 
+use interrupt::Interrupted;
 use json::jsonb::JsonbError;
 use json::jsonb::pathlang::PathError;
 use json::written::SyntaxError;
@@ -150,6 +151,12 @@ impl std::error::Error for Error {}
 /// The code that a crate below spells out.
 fn state(code: &str) -> SqlState {
     SqlState::from_code(code).expect("the crates below know the codes")
+}
+
+impl From<Interrupted> for Error {
+    fn from(error: Interrupted) -> Self {
+        Error::new(SqlState::QUERY_CANCELED, error.to_string())
+    }
 }
 
 impl From<NumericError> for Error {

@@ -18,6 +18,7 @@
 
 pub mod array;
 pub mod binary;
+pub mod bounded;
 pub mod builtin;
 pub mod compare;
 mod context;

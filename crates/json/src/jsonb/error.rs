@@ -10,6 +10,8 @@
 
 use std::borrow::Cow;
 
+use interrupt::Interrupted;
+
 use super::form::BYTES_MAX;
 use crate::written::SyntaxError;
 
@@ -41,6 +43,9 @@ pub enum JsonbError {
     /// Stored bytes are not what was once written.
     #[error("stored jsonb is damaged: {0}")]
     Damaged(&'static str),
+    /// The statement that needs the value was told to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 
     /// `-` on a scalar.
     #[error("cannot delete from scalar")]
@@ -169,6 +174,7 @@ impl JsonbError {
             Self::NumberOverflow => "22003",
             Self::StringTooLong | Self::ArrayTooLarge | Self::ObjectTooLarge => "54000",
             Self::Damaged(_) => "XX001",
+            Self::Interrupted(_) => Interrupted::SQLSTATE,
             Self::PathElementNotInteger { .. } => "22P02",
             Self::PathElementNull { .. }
             | Self::SubscriptNull

@@ -1,0 +1,159 @@
+//! Whether the statement that this thread runs is to stop.
+//!
+//! ```text
+//!   session    during(&flag, || run the statement)         the flag of the session is looked at
+//!   exec         each row                                  check()
+//!   scalar         each piece of a long text               check()?
+//!   json, numeric    each part of a long computation       check()?
+//! ```
+//!
+//! A cancel and a timeout set a flag of the session. The executor looks at it between rows, but one
+//! call of a function may take minutes: a text of a gigabyte, a pattern, a power of a long number.
+//! Such a computation asks here, from whatever depth, without the flag being handed down to it.
+//!
+//! # Invariants
+//! * [`check`] fails only inside of [`during`], and only while the flag is set.
+//! * Inside of [`shielded`] it never fails: what must be done whole, a commit, is not cut in two.
+//! * The flag of a thread is always one that outlives the call that it was given to.
+//!
+//! A computation calls [`check`] at least every few milliseconds. It costs two loads, so a loop over
+//! bytes calls it for each kilobyte, by a [`Pace`], and a loop over larger things calls it for each.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    /// The flag of the statement that runs on this thread; null where none does.
+    static FLAG: Cell<*const AtomicBool> = const { Cell::new(ptr::null()) };
+}
+
+/// The statement was told to stop (`57014`). Whoever told it knows why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interrupted;
+
+impl Interrupted {
+    /// The five characters of the SQL standard's code.
+    pub const SQLSTATE: &'static str = "57014";
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("canceling statement due to user request")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Puts the flag of before back, also where what ran has panicked.
+struct Restore(*const AtomicBool);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        FLAG.set(self.0);
+    }
+}
+
+/// Runs something that is to stop once `flag` is set.
+pub fn during<R>(flag: &AtomicBool, run: impl FnOnce() -> R) -> R {
+    let _restore = Restore(FLAG.replace(flag));
+    run()
+}
+
+/// Runs something that must not be stopped halfway.
+pub fn shielded<R>(run: impl FnOnce() -> R) -> R {
+    let _restore = Restore(FLAG.replace(ptr::null()));
+    run()
+}
+
+/// True where the statement that this thread runs was told to stop.
+#[inline]
+pub fn is_told() -> bool {
+    let flag = FLAG.get();
+    // SAFETY: the pointer is null or comes from the reference that `during` was given. `during` puts
+    // the pointer of before back when it returns or unwinds, while that reference is still borrowed,
+    // and the cell belongs to this thread alone.
+    !flag.is_null() && unsafe { &*flag }.load(Ordering::Relaxed)
+}
+
+/// Fails where the statement that this thread runs was told to stop.
+///
+/// # Errors
+/// [`Interrupted`].
+#[inline]
+pub fn check() -> Result<(), Interrupted> {
+    if is_told() { Err(Interrupted) } else { Ok(()) }
+}
+
+/// Checks once for so much work, in a loop whose steps are short.
+#[derive(Debug, Default)]
+pub struct Pace {
+    done: usize,
+}
+
+/// After how much work a [`Pace`] checks: bytes, or whatever takes a nanosecond or two.
+const WORK_MAX: usize = 1 << 16;
+
+impl Pace {
+    /// Nothing is done yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// So much more work, in bytes, was done.
+    ///
+    /// # Errors
+    /// As [`check`].
+    #[inline]
+    pub fn step(&mut self, work: usize) -> Result<(), Interrupted> {
+        self.done = self.done.saturating_add(work);
+        if self.done < WORK_MAX {
+            return Ok(());
+        }
+        self.done = 0;
+        check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A computation hears of the flag of the statement around it, and of no other.
+    #[test]
+    fn the_innermost_statement_is_asked() {
+        let (outer, inner) = (AtomicBool::new(true), AtomicBool::new(false));
+        assert_eq!(check(), Ok(()), "no statement runs");
+        during(&outer, || {
+            assert_eq!(check(), Err(Interrupted));
+            during(&inner, || assert_eq!(check(), Ok(())));
+            assert_eq!(check(), Err(Interrupted));
+            shielded(|| assert_eq!(check(), Ok(())));
+            outer.store(false, Ordering::Relaxed);
+            assert_eq!(check(), Ok(()));
+        });
+        outer.store(true, Ordering::Relaxed);
+        assert_eq!(check(), Ok(()), "no statement runs any more");
+    }
+
+    /// A statement that panics does not leave its flag behind for the next one on the thread.
+    #[test]
+    fn a_panic_takes_the_flag_along() {
+        let flag = AtomicBool::new(true);
+        let ran = std::panic::catch_unwind(|| during(&flag, || panic!("on purpose")));
+        assert!(ran.is_err());
+        assert_eq!(check(), Ok(()));
+    }
+
+    /// A loop of short steps hears of the flag after some of them, not only at its end.
+    #[test]
+    fn short_steps_are_checked_now_and_then() {
+        let flag = AtomicBool::new(true);
+        let steps = during(&flag, || {
+            let mut pace = Pace::new();
+            (0..usize::MAX).take_while(|_| pace.step(16).is_ok()).count()
+        });
+        assert!(steps < WORK_MAX / 8, "{steps} steps");
+    }
+}
