@@ -384,6 +384,7 @@ class HttpStore:
                 None if row["authored"] is None else _time(row["authored"]),
                 row["deleted"],
                 row.get("kept", True),
+                row.get("role") or "",
             )
             for row in told["versions"]
         ]
@@ -406,6 +407,7 @@ class HttpStore:
                 run["to_revision"],
                 _time(run["from_time"]),
                 None if run["to_time"] is None else _time(run["to_time"]),
+                None if run.get("authored") is None else _time(run["authored"]),
             )
             for run in told["versions"]
         ]
@@ -422,6 +424,8 @@ class HttpStore:
                 line["message"],
                 "value" not in line,
                 line.get("value"),
+                line.get("role") or "",
+                None if line.get("authored") is None else _time(line["authored"]),
             )
             for line in told["nodes"]
         ]
@@ -479,6 +483,8 @@ def _moment(at: At) -> dict[str, Any]:
     if at is None:
         return {}
     kind, number = at
+    if kind == "authored":
+        return {"authored": _shown(number)}
     if kind == "time":
         return {"timestamp": _shown(number)}
     return {"revision" if kind == "version" else kind: number}

@@ -48,11 +48,11 @@ mod verify;
 pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
 pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use document::{
-    BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions,
-    Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History,
-    KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes,
-    Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar,
-    TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,
+    Allowed, BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt,
+    CollectionOptions, Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint,
+    Edit, History, KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion,
+    Nodes, Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo,
+    Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,
 };
 pub use error::{Error, Result};
 pub use following::{Following, ToldChange};
@@ -61,7 +61,7 @@ pub use log::Durability;
 #[cfg(feature = "server")]
 pub use server;
 pub use stats::Stats;
-pub use store::Csn;
+pub use store::{Csn, TableId};
 pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
 pub use verify::VerifyReport;
 

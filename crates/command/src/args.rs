@@ -192,6 +192,7 @@ one of them.
 Examples:
   anywhen token create ada --role view,create,modify,delete
   anywhen token create reports --role orders-view --days 30
+  anywhen token create bob --role view --sql-role reporting
   anywhen token list
   anywhen token revoke 9f2c41d0
   curl -H \"authorization: Bearer $TOKEN\" 127.0.0.1:8080/orders/o1")]

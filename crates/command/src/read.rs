@@ -140,6 +140,11 @@ pub(crate) fn revisions(
     }
 }
 
+/// Who had proved who they are; nothing where nobody had to.
+pub(crate) fn proved(role: &str) -> Option<&str> {
+    (!role.is_empty()).then_some(role)
+}
+
 pub(crate) fn revision_json(revision: RevisionInfo<&str>) -> String {
     let object = Object::new()
         .plain("revision", revision.revision.0)
@@ -147,6 +152,7 @@ pub(crate) fn revision_json(revision: RevisionInfo<&str>) -> String {
         .text("time", &time::rfc3339(revision.time_us))
         .text_or_null("authored", revision.authored_us.map(time::rfc3339).as_deref())
         .text("author", revision.author)
+        .text_or_null("role", proved(revision.role))
         .text("message", revision.message)
         .plain("deleted", revision.deleted);
     // Said only where it is not what everybody expects.

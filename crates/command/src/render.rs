@@ -8,6 +8,7 @@ use owo_colors::OwoColorize;
 
 use crate::args::Target;
 use crate::json_out::Object;
+use crate::read::proved;
 use anywhen::time;
 
 /// The widest a value is shown in one line of text, in characters.
@@ -159,6 +160,7 @@ pub(crate) fn blame_json((l, r): &(&BlameLine, &RevisionInfo)) -> String {
         .text("path", &l.path.to_string())
         .plain("revision", l.revision.0)
         .text("author", &r.author)
+        .text_or_null("role", proved(&r.role))
         .text("message", &r.message)
         .text("time", &time::rfc3339(r.time_us))
         .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref());
@@ -205,6 +207,7 @@ pub(crate) fn node_version_json((v, r): &(&NodeVersion, &RevisionInfo)) -> Strin
         .text_or_null("to_time", v.to_us.map(time::rfc3339).as_deref())
         .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref())
         .text("author", &r.author)
+        .text_or_null("role", proved(&r.role))
         .text("message", &r.message)
         .raw("value", &v.value)
         .end()

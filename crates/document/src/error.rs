@@ -139,6 +139,18 @@ pub enum DocumentError {
         /// The commit that made it.
         csn: Csn,
     },
+    /// The writer may not make this change ([`Allowed`](crate::Allowed)). Nothing was written.
+    #[error(
+        "document {key:?} {}",
+        if *exists { "exists, and the writer may not change it" }
+        else { "does not exist, and the writer may not create it" }
+    )]
+    Denied {
+        /// The document's key.
+        key: String,
+        /// True where the document existed when it was to be written.
+        exists: bool,
+    },
     /// The limit on nodes, depth or bytes of one document.
     #[error("the document would exceed {0}")]
     TooLarge(&'static str),

@@ -35,6 +35,8 @@ pub struct NodeVersion {
     pub to: Option<Revision>,
     /// When the first was committed, in microseconds since 1970 UTC.
     pub from_us: u64,
+    /// When the first was made where it came from, for imports, in microseconds since 1970 UTC.
+    pub authored_us: Option<u64>,
     /// When the revision after the last was committed; `None` where the node still has the value.
     pub to_us: Option<u64>,
     /// The value as compact JSON.
@@ -296,10 +298,9 @@ impl Collection {
         events: BTreeMap<Csn, Option<String>>,
     ) -> Result<Vec<NodeVersion>> {
         let csns: Vec<Csn> = events.keys().copied().collect();
-        let mut times = Vec::with_capacity(csns.len());
-        self.engine().times(&csns, &mut times)?;
+        let moments = self.engine().moments(&csns)?;
         let mut runs: Vec<NodeVersion> = Vec::new();
-        for ((csn, value), time_us) in events.into_iter().zip(times) {
+        for ((csn, value), (time_us, authored_us)) in events.into_iter().zip(moments) {
             let revision = state.list.at(self.engine(), csn, state.revision)?;
             if let Some(last) = runs.last_mut().filter(|run| run.to.is_none()) {
                 if value.as_ref() == Some(&last.value) {
@@ -312,6 +313,7 @@ impl Collection {
                     from: revision,
                     to: None,
                     from_us: time_us,
+                    authored_us,
                     to_us: None,
                     value,
                 });

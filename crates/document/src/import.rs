@@ -20,11 +20,12 @@
 use crate::beside::{check_scalar, check_text};
 use crate::chunk::Node;
 use crate::chunk_buf::ChunkBuf;
-use crate::collection::{Collection, Committed, Meta};
+use crate::collection::Collection;
 use crate::draft::check_name;
 use crate::edit::limits;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::meta::{Committed, Meta};
 use crate::order::Label;
 use crate::paths::{Counts, push_step};
 use crate::table::CollectionOptions;
@@ -91,7 +92,13 @@ impl Collection {
         working.write_loaded(&mut txn, self.id(), prefix, self.documents().cache(), counts)?;
         let _still_there = self.table().enter()?;
         let commit = txn.commit(meta.commit())?;
-        Ok(Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true })
+        Ok(Committed {
+            revision,
+            csn: commit.csn,
+            time_us: commit.time_us,
+            changed: true,
+            created: true,
+        })
     }
 }
 

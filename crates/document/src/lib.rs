@@ -40,6 +40,7 @@ mod key;
 mod line;
 mod listing;
 pub mod matching;
+mod meta;
 mod order;
 mod part;
 mod paths;
@@ -60,9 +61,7 @@ pub use amend::tape_of;
 pub use axes::TimeAxis;
 pub use beside::Rows;
 pub use chunk::{CHUNK_NODES, Header, Node};
-pub use collection::{
-    Collection, CollectionAt, Committed, Document, Documents, Keys, Meta, Moment,
-};
+pub use collection::{Collection, CollectionAt, Document, Documents, Keys, Moment};
 pub use diff::{Change, ChangeOp, Diff, Position, diff};
 pub use edit::{Edit, NodeRef, Place, limits};
 pub use error::{Damaged, DocumentError};
@@ -71,6 +70,7 @@ pub use hash::{digest, subtree as subtree_hash};
 pub use history::{BlameLine, NodeVersion};
 pub use key::KEY_BYTES_MAX;
 pub use listing::{History, HistoryIter, RevisionInfo};
+pub use meta::{Allowed, Committed, Meta};
 pub use part::{Metadata, Options, type_name, write_part};
 pub use paths::{PathClass, path_summary};
 pub use scan::Scalar;

@@ -4,10 +4,11 @@
 //! document wins: whoever comes later, with a transaction that began earlier, gets
 //! [`DocumentError::Conflict`] and starts anew.
 
-use crate::collection::{Collection, Document, Documents, Meta, no_document};
+use crate::collection::{Collection, Document, Documents, no_document};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::meta::Meta;
 use crate::working::Working;
 use crate::{Result, Revision};
 use std::collections::BTreeMap;

@@ -71,6 +71,7 @@ impl From<DocumentError> for Problem {
             BadEdit(_) => Problem::refused(error),
             Conflict { .. } | Refused(_) => Problem::new(StatusCode::CONFLICT, error),
             Value(_) => Problem::refused(error),
+            Denied { .. } => Problem::new(StatusCode::FORBIDDEN, error),
             Stale { .. } => Problem::new(StatusCode::PRECONDITION_FAILED, error),
             TooLarge(_) => Problem::too_large(error),
             Txn(error) => transaction(error.sqlstate(), &error),
@@ -118,7 +119,8 @@ impl From<anywhen::sql::Error> for Problem {
         let status = match (&code[..2], code) {
             (_, "40001" | "40P01" | "55P03") | ("23", _) => StatusCode::CONFLICT,
             (_, "57014") => StatusCode::GATEWAY_TIMEOUT,
-            ("42", "42501") => StatusCode::FORBIDDEN,
+            // Of a role that may not, that may not log in, or of a client that may only read.
+            ("42", "42501") | ("28", _) | ("25", "25006") => StatusCode::FORBIDDEN,
             ("0A", _) => StatusCode::NOT_IMPLEMENTED,
             ("53" | "57", _) | (_, "58030") => StatusCode::SERVICE_UNAVAILABLE,
             ("XX", _) => StatusCode::INTERNAL_SERVER_ERROR,

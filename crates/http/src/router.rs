@@ -34,7 +34,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::answer::{Answer, JSON};
 use crate::app::App;
-use crate::auth::{Caller, Rights};
+use crate::auth::Caller;
 use crate::body::Input;
 use crate::call::Call;
 use crate::metrics::Counted;
@@ -237,6 +237,7 @@ async fn serve(
     let mut call = Call {
         app: Arc::clone(app),
         caller,
+        needs: route.needs,
         headers: head.headers,
         path,
         query,
@@ -308,7 +309,7 @@ fn admit(
     headers: &HeaderMap,
 ) -> Result<Caller, Problem> {
     if route.needs == Needs::Nothing {
-        return Ok(Caller { name: String::new(), rights: Rights::default() });
+        return Ok(Caller::unknown());
     }
     let caller = app.guard.admit(headers)?;
     if let Needs::Right(right) = route.needs {

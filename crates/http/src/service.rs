@@ -79,5 +79,9 @@ fn description(call: &mut Call) -> Result<Answer> {
 
 fn token(call: &mut Call) -> Result<Answer> {
     let caller = call.app.guard.admit(&call.headers)?;
-    Ok(Answer::value(&json!({"name": caller.name, "roles": caller.rights.roles()})))
+    Ok(Answer::value(&json!({
+        "name": caller.name,
+        "roles": caller.rights.roles(),
+        "sql_role": caller.sql_role(&call.app.database)?,
+    })))
 }

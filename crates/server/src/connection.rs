@@ -93,6 +93,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
             Peer::Unix => peer.to_string(),
         }),
         secret_bytes: if long { LONG_SECRET_BYTES } else { SECRET_BYTES },
+        ..StartUp::default()
     };
     let database = start.database.clone();
     let mut session = match core.shared.instance.connect(start) {

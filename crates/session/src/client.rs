@@ -13,7 +13,7 @@ use types::{Oid, SqlState, Style};
 use crate::advisory::Locks;
 use crate::define::temporary::OnCommit;
 use crate::error::{Error, Result, Severity};
-use crate::instance::{Instance, Login, Slot, now};
+use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::names::Names;
 use crate::notify::Note;
 use crate::settings::{Extent, Settings, Who};
@@ -26,6 +26,10 @@ pub(crate) struct Client {
     pub database: Arc<str>,
     /// Who logged in.
     pub login: Arc<str>,
+    /// The role that its commits record: who logged in. Empty where it is the program that has the database open.
+    pub role: Arc<str>,
+    /// It may read and never write.
+    reads_only: bool,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
     /// What `LISTEN` and `NOTIFY` do when the transaction commits.
@@ -47,13 +51,21 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, login: &Login, database: &str) -> Self {
+    pub fn new(
+        instance: Arc<Instance>,
+        slot: Arc<Slot>,
+        login: &Login,
+        database: &str,
+        start: &StartUp,
+    ) -> Self {
         Client {
             random: Generator::new(Arc::clone(&instance)),
             instance,
             slot,
             database: database.into(),
             login: login.user.as_str().into(),
+            role: if start.embedded { "".into() } else { login.user.as_str().into() },
+            reads_only: start.reads_only,
             settings: RefCell::new(Settings::new(login.superuser)),
             notices: RefCell::default(),
             notes: RefCell::default(),
@@ -148,7 +160,9 @@ impl Client {
     }
 
     fn refuse_to_write(&self, is_read_only: bool, what: &str) -> Result<()> {
-        let why = if is_read_only {
+        let why = if self.reads_only {
+            "for a client that may only read"
+        } else if is_read_only {
             "in a read-only transaction"
         } else if self.settings.borrow().system_time().is_some() {
             "while system_time_as_of is set"

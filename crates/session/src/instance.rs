@@ -93,6 +93,11 @@ pub struct StartUp {
     pub settings: Vec<(String, String)>,
     /// Where the client is, for those who look.
     pub peer: Option<String>,
+    /// True for the program that has the database open itself: nobody has logged in, and what it commits records
+    /// no role.
+    pub embedded: bool,
+    /// True for a client that may read and never write, whatever its role may do.
+    pub reads_only: bool,
     /// How long the secret of [`Session::secret`] is to be, in bytes: 4 for protocol 3.0.
     pub secret_bytes: usize,
 }
@@ -661,6 +666,13 @@ impl Instance {
 /// A time of the engine as SQL counts it.
 pub(crate) fn time_of(us: u64) -> TimestampTz {
     TimestampTz(us as i64 - EPOCH_2000_US)
+}
+
+/// A time of SQL as the engine counts it; `None` before 1970, and for the infinities.
+pub(crate) fn us_of(time: TimestampTz) -> Option<u64> {
+    let is_finite = time != TimestampTz(i64::MIN) && time != TimestampTz(i64::MAX);
+    let us = is_finite.then(|| time.0.checked_add(EPOCH_2000_US)).flatten()?;
+    us.try_into().ok()
 }
 
 /// The present, as SQL counts it.

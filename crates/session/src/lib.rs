@@ -24,6 +24,7 @@ mod command;
 mod copy;
 mod cursor;
 mod define;
+mod document_rights;
 mod error;
 mod evaluate;
 mod explain;
@@ -49,6 +50,7 @@ mod statement;
 mod system;
 mod transaction;
 
+pub use document_rights::{DocumentRights, KnownRole};
 pub use error::{Error, Result, Severity};
 pub use instance::{FindCollection, GivenUp, Instance, Login, Options, Password, StartUp};
 pub use message::{Messages, Notification};

@@ -57,7 +57,7 @@ impl Session {
         start: StartUp,
     ) -> Result<Session> {
         let database = if start.database.is_empty() { &start.user } else { &start.database };
-        let client = Client::new(instance, slot, &login, database);
+        let client = Client::new(instance, slot, &login, database, &start);
         let names = Arc::new(Names::none(Arc::clone(&client.instance.handles)));
         let mut session = Session {
             client,

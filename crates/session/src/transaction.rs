@@ -17,15 +17,16 @@ use std::sync::atomic::Ordering;
 
 use sql::parse::ast::{Command, Define, Statement};
 use txn::{Isolation, Savepoint, Transaction};
-use types::SqlState;
 use types::time::TimestampTz;
+use types::{SqlState, Style};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
-use crate::instance::now;
+use crate::instance::{now, us_of};
 use crate::notify;
 use crate::session::Session;
+use crate::settings::special;
 use crate::statement::Parsed;
 
 /// Where a session is, as `ReadyForQuery` tells it.
@@ -324,7 +325,13 @@ impl Session {
             author => author.to_owned(),
         };
         let message = settings.text("commit.message").to_owned();
-        txn::CommitMeta { author, message, ..txn::CommitMeta::default() }
+        let role = Arc::clone(&self.client.role);
+        let authored_us = match settings.text("commit.authored_at") {
+            "" => None,
+            // What is kept was checked when it was set.
+            text => special::time(text, &Style::default(), TimestampTz(0)).ok().and_then(us_of),
+        };
+        txn::CommitMeta { author, message, role, authored_us, durability: None }
     }
 
     /// Takes back all that the open transaction has done.

@@ -95,6 +95,8 @@ pub struct CommitMeta {
     pub author: String,
     /// Why, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
     pub message: String,
+    /// Who has proved who they are, up to [`crate::ROLE_BYTES_MAX`]; empty where nobody has to.
+    pub role: Arc<str>,
     /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
     /// What to wait for, where not what the engine was opened with.
@@ -333,6 +335,15 @@ impl Engine {
             return Err(TxnError::NoSuchCommit { csn, newest });
         }
         self.commits.times(&self.store, csns, out)
+    }
+
+    /// The time of each of `csns` in microseconds (0 of commit 0), and when it was made where it came from.
+    pub fn moments(&self, csns: &[Csn]) -> Result<Vec<(u64, Option<u64>)>, TxnError> {
+        let newest = self.visible();
+        if let Some(csn) = csns.iter().copied().find(|csn| *csn > newest) {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        self.commits.moments(&self.store, csns)
     }
 
     /// Who made each of `csns`, when and why: many commits for little, without a copy of any text.
@@ -612,6 +623,7 @@ fn encode(prepared: &Prepared<'_>) -> Result<Vec<u8>, TxnError> {
     let Prepared { writes, note, loaded, .. } = prepared;
     limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;
     limit("message", note.message.len(), record::MESSAGE_BYTES_MAX)?;
+    limit("role", note.role.len(), record::ROLE_BYTES_MAX)?;
     let mut bytes =
         Vec::with_capacity(64 + note.author.len() + note.message.len() + record::size_hint(writes));
     let loaded = loaded.as_ref().map(Loaded::to_bytes);

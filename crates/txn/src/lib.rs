@@ -69,7 +69,7 @@ pub use locks::{RelationLock, RowLock, TxnId, WaitOver, WaitWatch};
 pub use log::Durability;
 pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
-pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX};
+pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX, ROLE_BYTES_MAX};
 pub use row::Row;
 pub use scan::TxnScan;
 pub use snapshot::Snapshot;

@@ -612,11 +612,11 @@ impl Transaction {
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
             return Ok(Ordered::done(self, commit));
         }
-        let CommitMeta { author, message, authored_us, durability } = meta;
+        let CommitMeta { author, message, role, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
         let prepared = Prepared {
             writes: std::mem::take(&mut self.writes).into_writes(),
-            note: Note { author: &author, message: &message, authored_us },
+            note: Note { author: &author, message: &message, role: &role, authored_us },
             loaded: self.loads.take(),
             durability,
             hooks,

@@ -129,6 +129,9 @@ pub(crate) enum TokenCommand {
         /// What it allows: view, create, modify, delete, or COLLECTION-view and so on
         #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
         roles: Vec<String>,
+        /// The role of SQL that it stands for [default: the one with its name, if that is no superuser]
+        #[arg(long, value_name = "ROLE")]
+        sql_role: Option<String>,
         /// In how many days it ends to be one
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=36_500))]
         days: Option<u64>,

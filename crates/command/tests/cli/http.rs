@@ -62,6 +62,12 @@ fn served_over_http() {
 
     let listed = world.run(&["token", "list"]);
     assert!(listed.contains("ada") && listed.contains("view, create"), "{listed}");
+    world.run(&["token", "create", "bob", "--role", "view", "--sql-role", "reporting"]);
+    let listed = world.run(&["token", "list"]);
+    assert!(listed.contains("view  as reporting"), "{listed}");
+    let listed = world.run(&["token", "list", "--json"]);
+    assert!(listed.contains("\"sql_role\":\"reporting\""), "{listed}");
+    assert!(listed.contains("\"sql_role\":null"), "{listed}");
     let id = made.root().get("id").and_then(|id| id.as_str()).expect("an id");
     assert!(world.run(&["token", "revoke", &id]).contains("revoked"));
     assert!(world.fails(1, &["token", "revoke", &id]).contains("there is no token"));

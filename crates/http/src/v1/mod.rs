@@ -40,7 +40,11 @@ const COMMIT: &[Parameter] = &[
         "Who makes the change, where nobody has to prove who they are; or the header Anywhen-Author",
     ),
     may("message", Form::Text, "Why; or the header Anywhen-Message"),
-    may("authored", Form::Time, "When it was made where it comes from"),
+    may(
+        "authored",
+        Form::Time,
+        "When it was made where it comes from; the commit has a time of its own",
+    ),
 ];
 const REPLACE: &[Parameter] =
     &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
@@ -52,6 +56,11 @@ const MAKE: &[Parameter] = &[may(
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Number, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
+    may(
+        "authored",
+        Form::Time,
+        "At the newest revision that was made by that time where it comes from",
+    ),
     may("csn", Form::Number, "At the newest revision of that commit"),
 ];
 const COMMIT_MOMENT: &[Parameter] = &[
@@ -375,7 +384,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Make a new revision that equals an older one",
         Run::Long(versions::revert),
     )
-    .right(Right::Modify)
+    .needs(Needs::Somebody)
     .gives(DONE)
     .with(&[REVERT, COMMIT]),
     Route::new(

@@ -7,14 +7,18 @@
 //! ```
 //!
 //! Truth values, numbers and JSON are themselves; all else is the text that PostgreSQL shows. Errors
-//! tell their code; a statement whose time is over is cancelled (504). Whoever runs SQL may do everything: it wants all rights in all collections.
+//! tell their code; a statement whose time is over is cancelled (504).
+//!
+//! A statement runs as the role that the token stands for, in a session of that role: what it may do is what SQL
+//! has granted to the role. It wants the right to view in all collections; without all other rights there it may
+//! only read, whatever the role may do. Where nobody is asked who they are it may do everything.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use anywhen::sql::{Column, Connection, Type, type_name};
+use anywhen::sql::{Column, Connection, LogIn, Type, type_name};
 use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use json::text::quote;
@@ -30,14 +34,14 @@ use crate::problem::{Problem, Result};
 use super::deadline::Deadline;
 use super::transactions::known;
 
+/// The database where none is named.
+const DATABASE: &str = "postgres";
 /// Bytes of rows that are held for an answer in one piece.
 const WHOLE_BYTES_MAX: usize = 256 << 20;
 
 /// `POST /v1/sql`
 pub(super) fn run(call: &mut Call) -> Result<Answer> {
-    for right in [Right::View, Right::Create, Right::Modify, Right::Delete] {
-        call.caller.must(right, None)?;
-    }
+    call.caller.must(Right::View, None)?;
     let tape = call.told(Form::Object)?;
     known(tape.root(), "a statement", &["sql", "parameters"])?;
     let missing = || Problem::bad("the body has no \"sql\"");
@@ -49,15 +53,25 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     };
     let limit = limit(call)?;
     let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let connection = match call.text("database") {
-        Some(database) => call.app.database.connect_to(database)?,
-        None => call.app.database.connect()?,
-    };
+    let connection = connect(call)?;
     let deadline = limit.map(|limit| Deadline::set(limit, &connection));
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
         true => lines(call, connection, deadline, text.into_owned(), parameters),
         false => whole(connection, deadline.as_ref(), &text, &parameters),
     }
+}
+
+/// A session of the role that the caller stands for.
+fn connect(call: &Call) -> Result<Connection> {
+    let (caller, served) = (&call.caller, &call.app.database);
+    let database = call.text("database").unwrap_or(DATABASE);
+    if caller.is_nobody() {
+        return Ok(served.connect_to(database)?);
+    }
+    let writes = [Right::Create, Right::Modify, Right::Delete];
+    let reads_only = !writes.into_iter().all(|right| caller.rights.allow(right, None));
+    let role = caller.must_stand_for(served)?;
+    Ok(served.connect_as(&LogIn { role, database, author: &caller.name, reads_only })?)
 }
 
 /// How long the statement may run: as the request says, and no longer than the server allows.

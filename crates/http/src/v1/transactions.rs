@@ -313,6 +313,7 @@ fn step<'a>(
         _ => Right::Modify,
     };
     call.caller.must(right, Some(name))?;
+    call.caller.must_have(right, &call.app.database, collection.id(), name)?;
     let place = (name.as_str(), key.as_str());
     let is_first = !before.contains_key(&place);
     let found = before.entry(place).or_insert_with(|| now.clone());

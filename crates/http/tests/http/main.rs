@@ -4,6 +4,7 @@
 //!   scripts/*.txt   requests out, answers in     scripts.rs runs them, world.rs speaks HTTP/1.1
 //!   described       every operation of the description, called
 //!   entrance        tokens, JSON web tokens, rights, addresses
+//!   roles           tokens stand for roles of SQL; who committed, and when it was made
 //!   signers         keys of tokens at an address
 //!   preconditions   nobody changes what they have not seen
 //!   together        many documents as one commit
@@ -23,6 +24,7 @@ mod fuzzed;
 mod heads;
 mod nonsense;
 mod preconditions;
+mod roles;
 mod scripts;
 mod signers;
 mod statements;

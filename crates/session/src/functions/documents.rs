@@ -268,6 +268,8 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
                 Datum::text(info.message),
                 commit(info.csn),
                 Datum::Bool(info.deleted),
+                role(info.role),
+                authored(info.authored_us),
             ]
         };
         match found {
@@ -278,7 +280,7 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
         }
     };
     let rows = (1..=newest.0.div_ceil(HISTORY_AT_ONCE)).rev().flat_map(page);
-    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, INT8, BOOL], rows)))
+    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, INT8, BOOL, TEXT, TIME], rows)))
 }
 
 fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -311,9 +313,10 @@ fn node_history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
             time(run.from_us),
             run.to_us.map_or(Datum::Null, time),
             json(&run.value)?,
+            authored(run.authored_us),
         ])
     };
-    Ok(Box::new(Columns::new([INT8, INT8, TIME, TIME, JSONB], runs.into_iter().map(row))))
+    Ok(Box::new(Columns::new([INT8, INT8, TIME, TIME, JSONB, TIME], runs.into_iter().map(row))))
 }
 
 fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -358,9 +361,12 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
             Datum::text(&*info.message),
             Datum::text(op),
             value.map_or(Ok(Datum::Null), |value| json(&value))?,
+            role(&info.role),
+            authored(info.authored_us),
         ])
     };
-    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, TEXT, JSONB], changes.into_iter().map(row))))
+    let types = [INT8, TIME, TEXT, TEXT, TEXT, JSONB, TEXT, TIME];
+    Ok(Box::new(Columns::new(types, changes.into_iter().map(row))))
 }
 
 fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -384,9 +390,11 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
             Datum::text(&*info.author),
             Datum::text(&*info.message),
             json(value)?,
+            role(&info.role),
+            authored(info.authored_us),
         ])
     };
-    let types = [INT8, TEXT, INT8, TIME, TEXT, TEXT, JSONB];
+    let types = [INT8, TEXT, INT8, TIME, TEXT, TEXT, JSONB, TEXT, TIME];
     Ok(Box::new(Columns::new(types, lines.into_iter().map(row))))
 }
 
@@ -444,6 +452,16 @@ fn key(node: NodeKey) -> Datum {
 
 fn commit(csn: Csn) -> Datum {
     Datum::Int8(i64::try_from(csn.0).unwrap_or(i64::MAX))
+}
+
+/// Who had proved who they are; NULL where nobody had to.
+fn role(name: &str) -> Datum {
+    if name.is_empty() { Datum::Null } else { Datum::text(name) }
+}
+
+/// When it was made where it came from; NULL where nobody said.
+fn authored(us: Option<u64>) -> Datum {
+    us.map_or(Datum::Null, time)
 }
 
 fn time(us: u64) -> Datum {

@@ -170,6 +170,11 @@ pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
             ("committed_at", Datum::TimestampTz(time_of(commit.time_us))),
             ("author", text(&commit.author)),
             ("message", text(&commit.message)),
+            ("role", if commit.role.is_empty() { Datum::Null } else { text(&commit.role) }),
+            (
+                "authored_at",
+                commit.authored_us.map_or(Datum::Null, |us| Datum::TimestampTz(time_of(us))),
+            ),
         ]);
     }
     Ok(())

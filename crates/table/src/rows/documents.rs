@@ -98,6 +98,11 @@ impl RowDocuments {
         self.at
     }
 
+    /// The positions of the columns that rows are keyed by.
+    pub fn key_columns(&self) -> impl Iterator<Item = usize> {
+        self.key.iter().map(|(at, _)| *at)
+    }
+
     /// The documents and their history, by key.
     pub fn collection(&self) -> &Collection {
         &self.collection
