@@ -119,8 +119,8 @@ impl From<anywhen::sql::Error> for Problem {
         let status = match (&code[..2], code) {
             (_, "40001" | "40P01" | "55P03") | ("23", _) => StatusCode::CONFLICT,
             (_, "57014") => StatusCode::GATEWAY_TIMEOUT,
-            // Of a role that may not, that may not log in, or of a client that may only read.
-            ("42", "42501") | ("28", _) | ("25", "25006") => StatusCode::FORBIDDEN,
+            // Of a role that may not do it, or may not log in.
+            ("42", "42501") | ("28", _) => StatusCode::FORBIDDEN,
             ("0A", _) => StatusCode::NOT_IMPLEMENTED,
             ("53" | "57", _) | (_, "58030") => StatusCode::SERVICE_UNAVAILABLE,
             ("XX", _) => StatusCode::INTERNAL_SERVER_ERROR,

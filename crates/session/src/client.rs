@@ -28,8 +28,6 @@ pub(crate) struct Client {
     pub login: Arc<str>,
     /// The role that its commits record: who logged in. Empty where it is the program that has the database open.
     pub role: Arc<str>,
-    /// It may read and never write.
-    reads_only: bool,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
     /// What `LISTEN` and `NOTIFY` do when the transaction commits.
@@ -65,7 +63,6 @@ impl Client {
             database: database.into(),
             login: login.user.as_str().into(),
             role: if start.embedded { "".into() } else { login.user.as_str().into() },
-            reads_only: start.reads_only,
             settings: RefCell::new(Settings::new(login.superuser)),
             notices: RefCell::default(),
             notes: RefCell::default(),
@@ -160,9 +157,7 @@ impl Client {
     }
 
     fn refuse_to_write(&self, is_read_only: bool, what: &str) -> Result<()> {
-        let why = if self.reads_only {
-            "for a client that may only read"
-        } else if is_read_only {
+        let why = if is_read_only {
             "in a read-only transaction"
         } else if self.settings.borrow().system_time().is_some() {
             "while system_time_as_of is set"

@@ -96,8 +96,6 @@ pub struct StartUp {
     /// True for the program that has the database open itself: nobody has logged in, and what it commits records
     /// no role.
     pub embedded: bool,
-    /// True for a client that may read and never write, whatever its role may do.
-    pub reads_only: bool,
     /// How long the secret of [`Session::secret`] is to be, in bytes: 4 for protocol 3.0.
     pub secret_bytes: usize,
 }

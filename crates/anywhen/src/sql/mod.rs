@@ -114,12 +114,11 @@ impl Database {
     /// As [`Database::connect_to`]; `28000` where there is no such role or it may not log in, `42501` where it may
     /// not connect to the database, `53300` where it has too many connections.
     pub fn connect_as(&self, who: &LogIn<'_>) -> Result<Connection> {
-        let LogIn { role, database, author, reads_only } = *who;
+        let LogIn { role, database, author } = *who;
         self.begin_session(StartUp {
             user: role.to_owned(),
             database: database.to_owned(),
             settings: vec![("commit.author".to_owned(), author.to_owned())],
-            reads_only,
             ..StartUp::default()
         })
     }
@@ -147,8 +146,6 @@ pub struct LogIn<'a> {
     pub database: &'a str,
     /// The author of what it commits, unless `commit.author` says otherwise; empty for the role.
     pub author: &'a str,
-    /// True where it may only read, whatever the role may do.
-    pub reads_only: bool,
 }
 
 /// A connection: a session with its transaction and settings. What is open when it is dropped is rolled

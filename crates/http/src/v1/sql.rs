@@ -10,8 +10,8 @@
 //! tell their code; a statement whose time is over is cancelled (504).
 //!
 //! A statement runs as the role that the token stands for, in a session of that role: what it may do is what SQL
-//! has granted to the role. It wants the right to view in all collections; without all other rights there it may
-//! only read, whatever the role may do. Where nobody is asked who they are it may do everything.
+//! has granted to the role. It wants all rights in all collections: a statement may do any of it. Where nobody is
+//! asked who they are it may do everything.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -41,7 +41,9 @@ const WHOLE_BYTES_MAX: usize = 256 << 20;
 
 /// `POST /v1/sql`
 pub(super) fn run(call: &mut Call) -> Result<Answer> {
-    call.caller.must(Right::View, None)?;
+    for right in [Right::View, Right::Create, Right::Modify, Right::Delete] {
+        call.caller.must(right, None)?;
+    }
     let tape = call.told(Form::Object)?;
     known(tape.root(), "a statement", &["sql", "parameters"])?;
     let missing = || Problem::bad("the body has no \"sql\"");
@@ -68,10 +70,8 @@ fn connect(call: &Call) -> Result<Connection> {
     if caller.is_nobody() {
         return Ok(served.connect_to(database)?);
     }
-    let writes = [Right::Create, Right::Modify, Right::Delete];
-    let reads_only = !writes.into_iter().all(|right| caller.rights.allow(right, None));
     let role = caller.must_stand_for(served)?;
-    Ok(served.connect_as(&LogIn { role, database, author: &caller.name, reads_only })?)
+    Ok(served.connect_as(&LogIn { role, database, author: &caller.name })?)
 }
 
 /// How long the statement may run: as the request says, and no longer than the server allows.

@@ -122,38 +122,17 @@ fn statements_run_as_the_role_of_the_token() {
     assert_eq!(entrance.sql(&boss, "SELECT * FROM secret").status, 200, "it is named");
 }
 
-/// What a token may do at most limits its role: without all rights in all collections it only reads, and without
-/// the right to view it runs nothing.
+/// What a token may do at most limits its role: SQL wants all rights in all collections, whatever the role may do.
 #[test]
 fn the_rights_of_a_token_limit_its_role() {
     let entrance = Entrance::new();
-    entrance.setup(&["CREATE TABLE t (n int)", "CREATE SEQUENCE s"]);
-    for roles in [&["view"][..], &["view", "create", "modify"], &["view", "t-delete"]] {
+    entrance.setup(&["CREATE TABLE t (n int)"]);
+    for roles in [&["view"][..], &["view", "create", "modify", "t-delete"], &["t-view"]] {
         let token = entrance.token("rita", roles, Some("postgres"));
-        assert_eq!(entrance.sql(&token, "SELECT * FROM t").status, 200, "{roles:?}");
-        for text in [
-            "INSERT INTO t VALUES (1)",
-            "WITH x AS (INSERT INTO t VALUES (1) RETURNING n) SELECT * FROM x",
-            "EXPLAIN ANALYZE INSERT INTO t VALUES (1)",
-            "CREATE TABLE u (n int)",
-            "CREATE TEMPORARY TABLE u (n int)",
-            "DROP TABLE t",
-            "TRUNCATE t",
-            "ERASE FROM t",
-            "GRANT ALL ON t TO PUBLIC",
-            "ALTER ROLE postgres SET work_mem = '1MB'",
-            "SELECT nextval('s')",
-            "SELECT set_config('transaction_read_only', 'off', false), nextval('s')",
-        ] {
-            let answer = entrance.sql(&token, text);
-            assert_eq!(answer.status, 403, "{roles:?} {text}: {}", answer.text());
-            assert_eq!(answer.json()["sqlstate"], "25006", "{text}: {}", answer.text());
-        }
+        assert_eq!(entrance.sql(&token, "SELECT * FROM t").status, 403, "{roles:?}");
     }
-    for roles in [&["create", "modify", "delete"][..], &["t-view"]] {
-        let token = entrance.token("rita", roles, Some("postgres"));
-        assert_eq!(entrance.sql(&token, "SELECT 1").status, 403, "{roles:?}");
-    }
+    let token = entrance.token("rita", &ALL, Some("postgres"));
+    assert_eq!(entrance.sql(&token, "SELECT * FROM t").status, 200);
 }
 
 /// A document of a table of SQL is read and written over HTTP as far as SQL lets the role: a token that may view
@@ -209,11 +188,11 @@ fn documents_of_tables_want_the_privileges_of_the_role() {
     };
     let status = |head: String, token: &str, body: &str| entrance.ask(&head, token, body).status;
     let put = |key: &str, token: &str| {
-        status(format!("PUT {}", v1(&format!("/documents/{key}"))), token, "{}")
+        status(format!("PUT {}", v1(&format!("/documents/{key}"))), token, "{\"n\":7}")
     };
     let delete = |key: &str, token: &str| status(format!("DELETE /docs/{key}"), token, "");
     let put_in = |key: &str, token: &str| {
-        let put = json!({"op": "put", "collection": "docs", "key": key, "value": 1});
+        let put = json!({"op": "put", "collection": "docs", "key": key, "value": {"n": 8}});
         status("POST /v1/transactions".to_owned(), token, &json!({"operations": [put]}).to_string())
     };
     read(&owner, 200);
@@ -308,7 +287,10 @@ fn the_role_of_a_commit_cannot_be_chosen() {
     let answer = entrance.sql(&ada, forged);
     assert_eq!(answer.json()["count"], 1, "{}", answer.text());
     assert_eq!(newest(database), ("grace".to_owned(), Some("app".to_owned())));
-    assert_eq!(entrance.ask("PUT /plain/p?authored=2001-02-03T04:05:06Z", &carl, "1").status, 201);
+    assert_eq!(
+        entrance.ask("PUT /plain/p?commitTimestamp=2001-02-03T04:05:06Z", &carl, "1").status,
+        201
+    );
     assert_eq!(newest(database), ("carl".to_owned(), Some("carl".to_owned())));
 
     let get = |path: &str, token: &str| entrance.ask(&format!("GET {path}"), token, "").json();
