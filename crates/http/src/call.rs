@@ -16,6 +16,7 @@ use axum::http::{HeaderMap, StatusCode};
 
 use crate::app::App;
 use crate::auth::{Caller, Right};
+use crate::awaited::Awaited;
 use crate::body::Input;
 use crate::once;
 use crate::problem::{Problem, Result, Stop};
@@ -38,6 +39,8 @@ pub(crate) struct Call {
     pub(crate) body: Input,
     /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
     pub(crate) is_short: bool,
+    /// Whether the client still waits; of handlers that must not wait it always does.
+    pub(crate) awaited: Awaited,
 }
 
 impl Call {
@@ -272,12 +275,17 @@ impl Call {
 
     /// The value of the body.
     pub(crate) fn json(&self) -> Result<json::Tape, Problem> {
-        Ok(json::Tape::parse_with(self.body.bytes(), &anywhen::limits())?)
+        Ok(json::Tape::parse_with(self.body.bytes(), &self.limits())?)
+    }
+
+    /// The limits of bodies that are held in memory.
+    fn limits(&self) -> json::Limits {
+        json::Limits { nodes: self.app.options.limits.body_nodes_max, ..anywhen::limits() }
     }
 
     /// What the body says is to be done: no member of it twice.
     pub(crate) fn told(&self, form: once::Form) -> Result<json::Tape, Problem> {
-        once::read(self.body.bytes(), form)
+        once::read(self.body.bytes(), form, &self.limits())
     }
 
     /// How many things are asked for at most.

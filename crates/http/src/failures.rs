@@ -21,10 +21,30 @@ impl std::fmt::Display for BodyTooLarge {
 
 impl std::error::Error for BodyTooLarge {}
 
+/// Told by patches that copy more than they may, through an edit.
+#[derive(Debug)]
+pub(crate) struct CopiesTooLarge {
+    pub(crate) bytes_max: u64,
+    pub(crate) nodes_max: u64,
+}
+
+impl std::fmt::Display for CopiesTooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let CopiesTooLarge { bytes_max, nodes_max } = self;
+        write!(f, "a request may copy {bytes_max} bytes and {nodes_max} nodes at most")
+    }
+}
+
+impl std::error::Error for CopiesTooLarge {}
+
 impl From<std::io::Error> for Problem {
-    /// Of a body that could not be read.
+    /// Of a body that could not be read, or of a patch.
     fn from(error: std::io::Error) -> Self {
-        match error.get_ref().and_then(|inner| inner.downcast_ref::<BodyTooLarge>()) {
+        let inner = error.get_ref();
+        if let Some(too_large) = inner.and_then(|inner| inner.downcast_ref::<BodyTooLarge>()) {
+            return Problem::too_large(too_large);
+        }
+        match inner.and_then(|inner| inner.downcast_ref::<CopiesTooLarge>()) {
             Some(too_large) => Problem::too_large(too_large),
             None => Problem::bad(format!("the body could not be read: {error}")),
         }

@@ -68,7 +68,7 @@ fn operation(route: &Route, is_open: bool) -> Value {
         "tags": [tag(route)],
         "summary": route.about,
         "parameters": parameters,
-        "responses": responses(route),
+        "responses": responses(route, is_open),
     });
     match route.takes {
         Takes::Nothing => {}
@@ -130,7 +130,7 @@ fn parameter(parameter: &Parameter) -> Value {
     told
 }
 
-fn responses(route: &Route) -> Value {
+fn responses(route: &Route, is_open: bool) -> Value {
     let mut responses = Map::new();
     for gives in route.gives {
         let told = responses.entry(gives.status.to_string());
@@ -144,7 +144,7 @@ fn responses(route: &Route) -> Value {
         let content = json!({"application/problem+json": {"schema": schema}});
         json!({"description": about, "content": content})
     };
-    for (status, about) in problems(route) {
+    for (status, about) in problems(route, is_open) {
         responses.insert(status.to_string(), problem(about));
     }
     let default = "What went wrong, and what can be done";
@@ -153,10 +153,10 @@ fn responses(route: &Route) -> Value {
 }
 
 /// The problems that a request of a client may come to.
-fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
+fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static str)> {
     let is_known = route.needs != Needs::Nothing;
     let reads_version = route.gives.iter().any(|gives| gives.status == 304);
-    let is_change = !["GET", "HEAD"].contains(&route.method) || route.path == "/v1/sql";
+    let is_change = route.is_change();
     let has_name = route.parts().next().is_some();
     let has_body = !matches!(route.takes, Takes::Nothing);
     let is_sql = route.path == "/v1/sql";
@@ -168,13 +168,14 @@ fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
             401,
             "Nobody is known by this token, or there is none",
         ),
-        (is_known, 403, "Whoever it is, they may not"),
+        (true, 403, "Whoever it is, they may not; or a web page of another origin asks"),
         (true, 404, "There is no such thing"),
         (is_change, 409, "Another was faster, or it contradicts what is there"),
         (has_name || is_sql, 410, "It is not kept any more"),
         (is_change || reads_version, 412, "It is another version than the request expects"),
         (has_body, 413, "The body is too large"),
-        (has_body, 415, "The body is of a type that is not taken"),
+        (is_change, 415, "The body is of a type that is not taken, or of none"),
+        (is_open, 421, "The request is for a host that is not this machine"),
         (has_name || has_body, 422, "It is understood, and cannot be done"),
         (
             is_change && (has_name || is_many),

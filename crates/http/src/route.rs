@@ -146,6 +146,11 @@ impl Route {
         self
     }
 
+    /// True where it may change something, or run what does.
+    pub(crate) fn is_change(&self) -> bool {
+        !["GET", "HEAD"].contains(&self.method)
+    }
+
     /// The parameters that it knows.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static Parameter> {
         self.parameters.iter().copied().flatten()

@@ -99,7 +99,7 @@ pub(crate) struct HttpArgs {
     /// Whom JSON web tokens must be meant for
     #[arg(long, env = "ANYWHEN_HTTP_JWT_AUDIENCE", value_name = "NAME")]
     pub http_jwt_audience: Option<String>,
-    /// An origin whose pages may call the HTTP server, or *; may be given again
+    /// An origin whose web pages may call the HTTP server, or * for all; others are refused; may be given again
     #[arg(long, env = "ANYWHEN_HTTP_CORS", value_name = "ORIGIN", value_delimiter = ',')]
     pub http_cors: Vec<String>,
     /// Change documents that are there only with If-Match

@@ -41,7 +41,7 @@ fn options(body: &[u8], mut options: CollectionOptions) -> Result<CollectionOpti
     if body.is_empty() {
         return Ok(options);
     }
-    let tape = once::read(body, once::Form::Object)?;
+    let tape = once::read(body, once::Form::Object, &anywhen::limits())?;
     if tape.root().kind() != json::Kind::Object {
         return Err(Problem::refused("the options are an object"));
     }

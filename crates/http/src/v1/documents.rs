@@ -9,7 +9,7 @@ use crate::auth::Right;
 use crate::call::Call;
 use crate::conditional;
 use crate::once::Form;
-use crate::patch;
+use crate::patch::{self, Budget};
 use crate::problem::{Problem, Result, Stop};
 use crate::query::encode;
 use crate::written;
@@ -74,10 +74,11 @@ pub(super) fn patch(call: &mut Call) -> Result<Answer> {
     let is_merge = media.is_some_and(|media| media.starts_with(MERGE_PATCH));
     let tape = if is_merge { call.json()? } else { call.told(Form::Patch)? };
     let steps = if is_merge { Vec::new() } else { patch::steps(&tape)? };
+    let mut budget = Budget::new(&call.app.options.limits, &call.awaited);
     changed(call, |collection, key, meta| {
         let done = collection.edit_with(key, meta, |edit| match is_merge {
-            true => patch::merge(edit, &tape),
-            false => patch::apply(edit, &steps),
+            true => patch::merge(edit, &tape, &budget),
+            false => patch::apply(edit, &steps, &mut budget),
         });
         Ok(done?.0)
     })

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Truth values, numbers and JSON are themselves; all else is the text that PostgreSQL shows. Errors
-//! tell their code; a statement whose time is over is cancelled (504). Whoever runs SQL may do everything: it wants all rights in all collections.
+//! tell their code; a statement whose time is over is cancelled (504), and so is one whose client is gone. Whoever runs SQL may do everything: it wants all rights in all collections.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -53,10 +53,10 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
         Some(database) => call.app.database.connect_to(database)?,
         None => call.app.database.connect()?,
     };
-    let deadline = limit.map(|limit| Deadline::set(limit, &connection));
+    let deadline = Deadline::set(limit, &call.awaited, &connection);
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
         true => lines(call, connection, deadline, text.into_owned(), parameters),
-        false => whole(connection, deadline.as_ref(), &text, &parameters),
+        false => whole(connection, &deadline, &text, &parameters),
     }
 }
 
@@ -100,7 +100,7 @@ fn write(column: &Column, text: Option<&str>, out: &mut String) {
 
 fn whole(
     mut connection: Connection,
-    deadline: Option<&Deadline>,
+    deadline: &Deadline,
     text: &str,
     parameters: &[Option<String>],
 ) -> Result<Answer> {
@@ -118,7 +118,7 @@ fn whole(
         is_too_long = rows.len() > WHOLE_BYTES_MAX;
         if is_too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let (columns, tag) = done.map_err(|error| Deadline::problem(deadline, error))?;
+    let (columns, tag) = done.map_err(|error| deadline.problem(error))?;
     if is_too_long {
         let text = format!("the rows are more than {WHOLE_BYTES_MAX} bytes: ask for {NDJSON}");
         return Err(Problem::too_large(text).into());
@@ -140,7 +140,7 @@ fn described(column: &Column) -> String {
 fn lines(
     call: &Call,
     mut connection: Connection,
-    deadline: Option<Deadline>,
+    deadline: Deadline,
     text: String,
     parameters: Vec<Option<String>>,
 ) -> Result<Answer> {
@@ -177,7 +177,7 @@ fn lines(
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        let is_sent = match done.map_err(|error| Deadline::problem(deadline.as_ref(), error)) {
+        let is_sent = match done.map_err(|error| deadline.problem(error)) {
             // That rows on their way were not all is told by the end of the stream.
             Err(problem) if is_begun => to.fail(std::io::Error::other(problem.detail().to_owned())),
             Err(problem) => begun.send(Err(problem)).is_ok(),

@@ -216,6 +216,49 @@ fn too_many() {
     }
 }
 
+/// Clients that connect and say nothing, or half of a startup, kept others out for a minute once there were
+/// more of them than places. The one that came first leaves for the next.
+#[test]
+fn silent_clients_leave_for_others() {
+    let limits = Limits { connections_max: 5, ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let mut known = Wire::connect(&server);
+    let hello = startup(3 << 16, &[("user", "postgres")]);
+    let silent: Vec<Wire> = (0..300)
+        .map(|number| {
+            let mut wire = Wire::open(server.addresses()[0]);
+            wire.send(&hello[..number % hello.len()]);
+            wire
+        })
+        .collect();
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+    assert!(known.query("SELECT 1").contains("D 1"), "who has a session keeps it");
+    let mut first = silent.into_iter().next().unwrap();
+    assert_eq!(first.next().unwrap().state(), "53300", "it is told why");
+}
+
+/// Clients that are asked for a password and do not answer held the places of those who can prove who they
+/// are.
+#[test]
+fn unproved_clients_hold_no_session() {
+    let limits = Limits { connections_max: 2, ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let mut known = Wire::connect(&server);
+    known.query("CREATE ROLE ann LOGIN PASSWORD 'secret'");
+    let mut asked = Vec::new();
+    for _ in 0..5 {
+        let mut wire = Wire::open(server.addresses()[0]);
+        wire.send(&startup(3 << 16, &[("user", "ann"), ("database", "postgres")]));
+        assert_eq!(wire.next().unwrap().kind, b'R');
+        asked.push(wire);
+    }
+    assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
+}
+
 /// 2,000 connections are opened and dropped, at every stage, and leave nothing behind.
 #[test]
 fn a_crowd_that_goes() {
