@@ -19,7 +19,7 @@ use http_body::Frame;
 use tokio::sync::mpsc;
 
 use crate::app::App;
-use crate::awaited::Waiting;
+use crate::cancel::CancelGuard;
 use crate::problem::Problem;
 
 /// The type of JSON.
@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content,
     /// What tells threads that still write the body when nobody waits for it any more.
-    pub(crate) waiting: Option<Waiting>,
+    pub(crate) guard: Option<CancelGuard>,
 }
 
 /// The body of an answer.
@@ -50,7 +50,7 @@ impl Answer {
     /// No body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         let (headers, content) = (HeaderMap::new(), Content::Whole(Bytes::new()));
-        Answer { status, headers, content, waiting: None }
+        Answer { status, headers, content, guard: None }
     }
 
     /// A body of some type.
@@ -118,18 +118,18 @@ impl Answer {
     /// The response. What is sent in pieces has begun by then: where its first piece cannot be made, it is
     /// the problem. Of a head nothing is written that is not there yet, and so no length is told of it.
     pub(crate) async fn response(self, app: &Arc<App>, is_head: bool) -> Response<Body> {
-        let waiting = self.waiting;
+        let guard = self.guard;
         let body = match self.content {
             Content::Whole(bytes) => {
-                if let Some(waiting) = waiting {
-                    waiting.done();
+                if let Some(guard) = guard {
+                    guard.done();
                 }
                 Body::from(bytes)
             }
             Content::Pieces(_) | Content::Events(_) if is_head => {
-                Body::new(Channel { first: None, rest: mpsc::channel(1).1, waiting })
+                Body::new(Channel { first: None, rest: mpsc::channel(1).1, guard })
             }
-            Content::Events(events) => Body::new(Channel { first: None, rest: events, waiting }),
+            Content::Events(events) => Body::new(Channel { first: None, rest: events, guard }),
             Content::Pieces(write) => match stream(app, write).await {
                 Ok(body) => body,
                 // A problem is one piece.
@@ -161,7 +161,7 @@ async fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
         }
     });
     let first = rest.recv().await.transpose().map_err(Problem::of_stream)?;
-    Ok(Body::new(Channel { first, rest, waiting: None }))
+    Ok(Body::new(Channel { first, rest, guard: None }))
 }
 
 /// Where the pieces of an answer go. Waits for the client to take them.
@@ -223,7 +223,7 @@ impl Pieces {
 struct Channel {
     first: Option<Bytes>,
     rest: mpsc::Receiver<io::Result<Bytes>>,
-    waiting: Option<Waiting>,
+    guard: Option<CancelGuard>,
 }
 
 impl http_body::Body for Channel {
@@ -239,9 +239,9 @@ impl http_body::Body for Channel {
         }
         let piece = self.rest.poll_recv(context);
         if let Poll::Ready(None) = piece
-            && let Some(waiting) = self.waiting.take()
+            && let Some(guard) = self.guard.take()
         {
-            waiting.done();
+            guard.done();
         }
         piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }

@@ -15,11 +15,11 @@ use anywhen::{Csn, Database};
 use tokio::sync::{Semaphore, watch};
 
 use crate::auth::Guard;
-use crate::awaited::{Awaited, Waiting, pair};
+use crate::browser::BrowserRules;
+use crate::cancel::{CancelGuard, CancelToken, pair};
 use crate::connections::Connections;
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::pages::Pages;
 use crate::problem::Problem;
 
 /// What all requests share.
@@ -27,7 +27,7 @@ pub(crate) struct App {
     pub(crate) database: Database,
     pub(crate) options: Options,
     pub(crate) guard: Guard,
-    pub(crate) pages: Pages,
+    pub(crate) browser_rules: BrowserRules,
     pub(crate) metrics: Metrics,
     pub(crate) connections: Arc<Connections>,
     /// Places for requests.
@@ -38,7 +38,7 @@ pub(crate) struct App {
     pub(crate) newest: watch::Sender<Csn>,
     /// True once the server has been told to stop.
     pub(crate) stopping: watch::Sender<bool>,
-    /// True once the time for that is over, and connections end as they are.
+    /// True once the grace period is over: connections end as they are.
     pub(crate) cutting: watch::Sender<bool>,
     waiting: Arc<Semaphore>,
     waiting_max: u32,
@@ -52,7 +52,7 @@ impl App {
         let counted = |places: usize| u32::try_from(places).unwrap_or(u32::MAX);
         App {
             guard,
-            pages: Pages::new(&options.cors, options.auth.is_open()),
+            browser_rules: BrowserRules::new(&options.cors, options.auth.is_open()),
             metrics: Metrics::default(),
             connections: Connections::new(limits.connections_max),
             requests: Semaphore::new(limits.requests_max),
@@ -85,22 +85,22 @@ impl App {
         done.await.map_err(|_| Problem::internal("the server failed inside of a request"))
     }
 
-    /// The same, of work that is told when nobody waits for it any more; it does not begin then. What tells it
-    /// is given back, for an answer that is still to be made.
+    /// Runs work on a thread that may wait, and cancels it when this future is dropped. Returns the guard as
+    /// well: an answer in pieces keeps it until its end.
     ///
     /// # Errors
     /// As [`App::run`].
-    pub(crate) async fn run_awaited<T: Send + 'static>(
+    pub(crate) async fn run_cancellable<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Awaited) -> T + Send + 'static,
-    ) -> Result<(T, Waiting), Problem> {
-        let (waiting, awaited) = pair();
-        let done = self.run(move || (!awaited.is_gone()).then(|| work(awaited))).await?;
+        work: impl FnOnce(CancelToken) -> T + Send + 'static,
+    ) -> Result<(T, CancelGuard), Problem> {
+        let (guard, cancelled) = pair();
+        let done = self.run(move || (!cancelled.is_set()).then(|| work(cancelled))).await?;
         let done = done.ok_or_else(|| Problem::busy("nobody waits for this any more"))?;
-        Ok((done, waiting))
+        Ok((done, guard))
     }
 
-    /// Waits until no thread does anything for a request.
+    /// Waits until no thread works for a request.
     pub(crate) async fn is_idle(&self) {
         // Errors would mean that there are no threads any more.
         let _ = self.waiting.acquire_many(self.waiting_max).await;

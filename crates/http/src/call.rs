@@ -16,8 +16,8 @@ use axum::http::{HeaderMap, StatusCode};
 
 use crate::app::App;
 use crate::auth::{Caller, Right};
-use crate::awaited::Awaited;
 use crate::body::Input;
+use crate::cancel::CancelToken;
 use crate::once;
 use crate::problem::{Problem, Result, Stop};
 use crate::query::Parameters;
@@ -39,8 +39,8 @@ pub(crate) struct Call {
     pub(crate) body: Input,
     /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
     pub(crate) is_short: bool,
-    /// Whether the client still waits; of handlers that must not wait it always does.
-    pub(crate) awaited: Awaited,
+    /// Set once the client has gone; never on the thread of a connection.
+    pub(crate) cancelled: CancelToken,
 }
 
 impl Call {

@@ -1,17 +1,17 @@
-//! [`Connections`]: places for connections, and who has to leave when there are none left.
+//! [`Connections`]: the connections that are open, and which one is closed when there are too many.
 //!
 //! ```text
-//!   accept ──> a place ──────────────────────────────> free
+//!   accept ──> a slot ───────────────────────────────> free
 //!                │  server waits for the client: nothing sent yet, half of a head, half of a body,
-//!                │  or an answer and then silence                                       may be sent away
+//!                │  an answer and then silence, or an answer that it does not take      can be evicted
 //!                └─ client waits for the server: a whole request, and no answer yet     stays
 //! ```
 //!
-//! A connection costs its client nothing, so clients that open many and say nothing must not keep out one
-//! that has something to say. When all places are taken and another client comes, the connection leaves
-//! on which nothing has happened for the longest time, among those where the server waits.
+//! An idle connection costs its client nothing, so idle connections must not keep out a client with a request.
+//! When all slots are taken and another client connects, the server closes one connection: among those where
+//! it waits for the client, the one without any traffic for the longest time.
 //!
-//! Invariant: a connection with a whole request is never sent away for another.
+//! Invariant: a connection with a whole request is never evicted while its client takes the answer.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -29,9 +29,9 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// Marks a connection that has to leave: more than the count of its requests can be.
-const LEAVES: i64 = 1 << 40;
-/// How soon it is looked again for somebody to send away, where all connections had a whole request.
+/// Added to the count of requests of an evicted connection: more than that count can be.
+const EVICTED: i64 = 1 << 40;
+/// How soon eviction is tried again where every connection had a whole request.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// All connections of a server.
@@ -41,24 +41,26 @@ pub(crate) struct Connections {
     begun: Instant,
     next: AtomicU64,
     open: Mutex<HashMap<u64, Arc<Connection>>>,
-    /// Connections that had to leave for others.
-    pub(crate) sent_away: AtomicU64,
+    /// How many connections were evicted.
+    pub(crate) evicted: AtomicU64,
 }
 
 /// A connection.
 pub(crate) struct Connection {
     begun: Instant,
-    /// Requests for which the client waits, and [`LEAVES`]. Below 0 for a moment where the answer has ended
-    /// before the body of its request.
+    /// Requests for which the client waits, plus [`EVICTED`]. Below 0 for a moment where the answer ends before
+    /// the body of its request.
     requests: AtomicI64,
-    /// When bytes came or went last, in microseconds since `begun`.
+    /// When bytes were last read or written, in microseconds since `begun`.
     moved_us: AtomicU64,
+    /// True where the client does not take what it is sent.
+    is_blocked: AtomicBool,
     has_asked: AtomicBool,
-    leave: Notify,
+    eviction: Notify,
 }
 
-/// A place that is taken; free again when it is dropped.
-pub(crate) struct Seat {
+/// A slot that is taken; dropping it frees it.
+pub(crate) struct Slot {
     connections: Arc<Connections>,
     number: u64,
     pub(crate) connection: Arc<Connection>,
@@ -74,17 +76,17 @@ impl Connections {
             begun: Instant::now(),
             next: AtomicU64::new(0),
             open: Mutex::default(),
-            sent_away: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
         })
     }
 
-    /// A place for somebody who has connected. Where there is none somebody else leaves; where nobody can,
-    /// this waits.
-    pub(crate) async fn take(self: &Arc<Self>) -> Option<Seat> {
+    /// Takes a slot for a new connection. Where none is free it evicts an idle connection; where none is idle
+    /// it waits.
+    pub(crate) async fn take(self: &Arc<Self>) -> Option<Slot> {
         let place = match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => place,
             Err(_) => loop {
-                self.send_away();
+                self.evict();
                 let place = Arc::clone(&self.places).acquire_owned();
                 if let Ok(place) = tokio::time::timeout(AGAIN, place).await {
                     break place.ok()?;
@@ -96,44 +98,46 @@ impl Connections {
             begun: self.begun,
             requests: AtomicI64::new(0),
             moved_us: AtomicU64::new(0),
+            is_blocked: AtomicBool::new(false),
             has_asked: AtomicBool::new(false),
-            leave: Notify::new(),
+            eviction: Notify::new(),
         });
         connection.moved();
         self.open.lock().insert(number, Arc::clone(&connection));
-        Some(Seat { connections: Arc::clone(self), number, connection, _place: place })
+        Some(Slot { connections: Arc::clone(self), number, connection, _place: place })
     }
 
-    /// Waits until all places are free.
+    /// Waits until all slots are free.
     pub(crate) async fn are_gone(&self) {
         // An error would mean that there are no places any more.
         let _ = self.places.acquire_many(self.places_max).await;
     }
 
-    /// Has the connection leave on which nothing has happened for the longest time, if there is one on
-    /// which the server waits.
-    pub(crate) fn send_away(&self) {
+    /// Evicts the connection without traffic for the longest time, among those where the server waits for the
+    /// client; none where there is no such connection.
+    pub(crate) fn evict(&self) {
         let open = self.open.lock();
         loop {
             let idle = open.values().filter_map(|known| {
                 let requests = known.requests.load(Ordering::SeqCst);
-                (requests <= 0).then_some((known, requests))
+                let is_idle = requests <= 0 || known.is_blocked.load(Ordering::Relaxed);
+                (is_idle && requests < EVICTED / 2).then_some((known, requests))
             });
             let longest = idle.min_by_key(|(known, _)| known.moved_us.load(Ordering::Relaxed));
             let Some((longest, requests)) = longest else { return };
             // A request may come between the look and this.
-            let leaves = requests + LEAVES;
+            let leaves = requests + EVICTED;
             let order = Ordering::SeqCst;
             if longest.requests.compare_exchange(requests, leaves, order, order).is_ok() {
-                self.sent_away.fetch_add(1, Ordering::Relaxed);
-                longest.leave.notify_one();
+                self.evicted.fetch_add(1, Ordering::Relaxed);
+                longest.eviction.notify_one();
                 return;
             }
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.connections.open.lock().remove(&self.number);
     }
@@ -145,12 +149,12 @@ impl Connection {
         self.moved_us.store(us, Ordering::Relaxed);
     }
 
-    /// Waits until the connection has to leave for another.
-    pub(crate) async fn leave(&self) {
-        self.leave.notified().await;
+    /// Waits until the connection is evicted.
+    pub(crate) async fn evicted(&self) {
+        self.eviction.notified().await;
     }
 
-    /// Waits for a time, and then for ever if there was a request by then.
+    /// Waits until the time for the first request is over; for ever if a request came in time.
     pub(crate) async fn silence(&self, limit: Duration) {
         tokio::time::sleep(limit).await;
         if self.has_asked.load(Ordering::Relaxed) {
@@ -158,37 +162,37 @@ impl Connection {
         }
     }
 
-    /// A request has come; `None` where the connection leaves, and nothing may be begun.
-    pub(crate) fn asked(self: &Arc<Self>) -> Option<Request> {
+    /// Counts a request; `None` where the connection is evicted, and the request must not begin.
+    pub(crate) fn asked(self: &Arc<Self>) -> Option<InFlight> {
         self.has_asked.store(true, Ordering::Relaxed);
         let before = self.requests.fetch_add(1, Ordering::SeqCst);
-        let request = Request(Arc::clone(self));
-        (before < LEAVES / 2).then_some(request)
+        let request = InFlight(Arc::clone(self));
+        (before < EVICTED / 2).then_some(request)
     }
 }
 
-/// A request for which the client waits, until it is dropped.
-pub(crate) struct Request(Arc<Connection>);
+/// A request for which the client waits, until this is dropped.
+pub(crate) struct InFlight(Arc<Connection>);
 
-impl Drop for Request {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.requests.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// The bytes of a connection, which knows when some came or went.
-pub(crate) struct Bytewise<S> {
+/// A stream that notes when bytes were read or written.
+pub(crate) struct ActiveStream<S> {
     stream: S,
     connection: Arc<Connection>,
 }
 
-impl<S> Bytewise<S> {
+impl<S> ActiveStream<S> {
     pub(crate) fn new(stream: S, connection: &Arc<Connection>) -> Self {
-        Bytewise { stream, connection: Arc::clone(connection) }
+        ActiveStream { stream, connection: Arc::clone(connection) }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Bytewise<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ActiveStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -203,8 +207,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Bytewise<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Bytewise<S> {
+impl<S: AsyncWrite + Unpin> ActiveStream<S> {
     fn wrote(&self, done: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.connection.is_blocked.store(done.is_pending(), Ordering::Relaxed);
         if let Poll::Ready(Ok(1..)) = done {
             self.connection.moved();
         }
@@ -212,7 +217,7 @@ impl<S: AsyncWrite + Unpin> Bytewise<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Bytewise<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ActiveStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -244,16 +249,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Bytewise<S> {
     }
 }
 
-/// The body of a request. While the server waits for more of it, the client does not wait for the server.
-pub(crate) struct Asked {
+/// The body of a request. While the server waits for more of it, the request does not count.
+pub(crate) struct RequestBody {
     body: Incoming,
     connection: Arc<Connection>,
     is_waited_for: bool,
 }
 
-impl Asked {
+impl RequestBody {
     pub(crate) fn new(body: Incoming, connection: &Arc<Connection>) -> Self {
-        Asked { body, connection: Arc::clone(connection), is_waited_for: false }
+        RequestBody { body, connection: Arc::clone(connection), is_waited_for: false }
     }
 
     fn wait(&mut self, is_waited_for: bool) {
@@ -268,13 +273,13 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         self.wait(false);
     }
 }
 
-impl http_body::Body for Asked {
+impl http_body::Body for RequestBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -296,19 +301,19 @@ impl http_body::Body for Asked {
     }
 }
 
-/// The body of an answer: the client waits for it until its end.
-pub(crate) struct Answered {
+/// The body of an answer: the request counts until its end.
+pub(crate) struct ResponseBody {
     body: Body,
-    _request: Request,
+    _request: InFlight,
 }
 
-impl Answered {
-    pub(crate) fn new(body: Body, request: Request) -> Self {
-        Answered { body, _request: request }
+impl ResponseBody {
+    pub(crate) fn new(body: Body, request: InFlight) -> Self {
+        ResponseBody { body, _request: request }
     }
 }
 
-impl http_body::Body for Answered {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

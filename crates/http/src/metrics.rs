@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anywhen::Stats;
 
-use crate::pages::Refused;
+use crate::browser::Refused;
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"];
 /// Upper ends of the classes of times, in microseconds.
@@ -64,8 +64,8 @@ impl Metrics {
         self.refused[usize::from(why == Refused::Origin)].fetch_add(1, Relaxed);
     }
 
-    /// The counters as Prometheus reads them. Some connections were `sent_away` for others.
-    pub(crate) fn prometheus(&self, stats: &Stats, sent_away: u64) -> String {
+    /// The counters as Prometheus reads them. Some connections were `evicted` for others.
+    pub(crate) fn prometheus(&self, stats: &Stats, evicted: u64) -> String {
         let mut text = String::new();
         let mut one = |name: &str, kind: &str, help: &str, value: u64| {
             let _ = write!(
@@ -78,7 +78,7 @@ impl Metrics {
         let help = "Connections that were opened.";
         one("http_connections_total", "counter", help, of(&self.connections_total));
         let help = "Idle connections that were closed to make room for others.";
-        one("http_connections_evicted_total", "counter", help, sent_away);
+        one("http_connections_evicted_total", "counter", help, evicted);
         let help = "Requests that are being answered.";
         one("http_requests_in_flight", "gauge", help, of(&self.in_flight));
         one("http_followers", "gauge", "Streams of changes that are open.", of(&self.followers));

@@ -9,6 +9,10 @@ use crate::answer::JSON;
 use crate::route::{Form, Needs, Parameter, Route, Takes};
 use crate::router::routes;
 
+/// Names on the routes of SirixDB: 1 to 255 characters, not all of them blank, without what could lead out of
+/// a folder.
+const SIRIX_NAME: &str = r"^(?!.*\.\.)(?!\s*$)[^/\\\x00]{1,255}$";
+
 /// The description of a server; where it `is_open` nobody is asked for a token.
 pub(crate) fn document(is_open: bool) -> Value {
     let mut paths = Map::new();
@@ -59,7 +63,11 @@ fn operation(route: &Route, is_open: bool) -> Value {
             "name": name,
             "in": "path",
             "required": true,
-            "schema": {"type": if name == "revision" { "integer" } else { "string" }},
+            "schema": match name {
+                "revision" => json!({"type": "integer", "minimum": 1}),
+                "db" | "r" => json!({"type": "string", "pattern": SIRIX_NAME}),
+                _ => json!({"type": "string"}),
+            },
         })
     });
     let parameters: Vec<Value> = parts.chain(route.parameters().map(parameter)).collect();
@@ -78,18 +86,17 @@ fn operation(route: &Route, is_open: bool) -> Value {
         }
         Takes::Whole { media, example, is_optional } => {
             let example: Value = serde_json::from_str(example).unwrap_or_default();
-            // The example is one of the first type.
-            let content: Map<String, Value> = media
+            let shapes = route.shapes.iter().chain(std::iter::repeat(&"{}"));
+            let mut content: Map<String, Value> = media
                 .iter()
-                .enumerate()
-                .map(|(at, media)| {
-                    let body = match at {
-                        0 => json!({"schema": {}, "example": example}),
-                        _ => json!({"schema": {}}),
-                    };
-                    ((*media).to_owned(), body)
+                .zip(shapes)
+                .map(|(media, shape)| {
+                    let schema: Value = serde_json::from_str(shape).unwrap_or_default();
+                    ((*media).to_owned(), json!({"schema": schema}))
                 })
                 .collect();
+            // The example is one of the first type.
+            content[media[0]]["example"] = example;
             operation["requestBody"] = json!({"required": !is_optional, "content": content});
         }
     }
@@ -111,6 +118,7 @@ fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.form {
         Form::Text => json!({"type": "string"}),
         Form::Number => json!({"type": "integer", "minimum": 0}),
+        Form::Positive => json!({"type": "integer", "minimum": 1}),
         Form::Flag => json!({"type": "boolean"}),
         Form::Time => json!({"type": "string", "format": "date-time"}),
         Form::OneOf(values) => json!({"type": "string", "enum": values}),

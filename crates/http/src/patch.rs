@@ -16,7 +16,7 @@ use anywhen::{DocumentError, Edit, NodeKey, Nodes, Place};
 use json::text::escape;
 use json::{JsonPath, Kind, Node, Step, Tape};
 
-use crate::awaited::Awaited;
+use crate::cancel::CancelToken;
 use crate::failures::CopiesTooLarge;
 use crate::options::Limits;
 use crate::problem::Problem;
@@ -28,18 +28,18 @@ pub(crate) struct Budget<'a> {
     limits: &'a Limits,
     bytes_left: u64,
     nodes_left: u64,
-    awaited: &'a Awaited,
+    cancelled: &'a CancelToken,
 }
 
 impl<'a> Budget<'a> {
-    pub(crate) fn new(limits: &'a Limits, awaited: &'a Awaited) -> Budget<'a> {
+    pub(crate) fn new(limits: &'a Limits, cancelled: &'a CancelToken) -> Budget<'a> {
         let (bytes_left, nodes_left) = (limits.body_bytes_max, limits.body_nodes_max);
-        Budget { limits, bytes_left, nodes_left, awaited }
+        Budget { limits, bytes_left, nodes_left, cancelled }
     }
 
     /// An error where nobody waits for the request any more.
-    pub(crate) fn look(&self) -> Result<()> {
-        self.awaited.look()
+    pub(crate) fn check(&self) -> Result<()> {
+        self.cancelled.check()
     }
 
     /// The value of a node as JSON, taken out of what may be copied.
@@ -172,7 +172,7 @@ fn step(node: Node<'_>) -> Result<Op, Problem> {
 /// Where a path leads nowhere, where a test fails, and where more is copied than may be.
 pub(crate) fn apply(edit: &mut Edit<'_>, steps: &[Op], budget: &mut Budget<'_>) -> Result<()> {
     for step in steps {
-        budget.look()?;
+        budget.check()?;
         match step {
             Op::Add(at, value) => add(edit, at, value)?,
             Op::Remove(at) => {
@@ -421,7 +421,7 @@ fn merge_into(
         _ => edit.set(key, "{}")?,
     };
     for field in patch.children() {
-        budget.look()?;
+        budget.check()?;
         let (name, escaped) = (field.field().unwrap_or_default(), field.name().unwrap_or_default());
         let found = edit.nodes().child_named(key, escaped)?;
         match (field.kind(), found) {

@@ -37,12 +37,12 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::answer::{Answer, JSON};
 use crate::app::App;
 use crate::auth::{Caller, Rights};
-use crate::awaited::Awaited;
 use crate::body::Input;
+use crate::browser::{essence, is_of_form};
 use crate::call::Call;
-use crate::connections::{Answered, Asked, Connection, Request as Seated};
+use crate::cancel::CancelToken;
+use crate::connections::{Connection, InFlight, RequestBody, ResponseBody};
 use crate::metrics::Counted;
-use crate::pages::{essence, is_of_form};
 use crate::problem::{Problem, Result, Stop};
 use crate::query::{self, Parameters};
 use crate::route::{Handler, Needs, Route, Run, Takes};
@@ -83,7 +83,7 @@ pub(crate) struct Connected {
 }
 
 impl tower::Service<hyper::Request<Incoming>> for Connected {
-    type Response = Response<Answered>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
     type Future = Answering;
 
@@ -95,12 +95,12 @@ impl tower::Service<hyper::Request<Incoming>> for Connected {
     }
 
     fn call(&mut self, request: hyper::Request<Incoming>) -> Self::Future {
-        let Some(seated) = self.connection.asked() else {
-            return Answering { seated: None, way: Way::Nowhere };
+        let Some(in_flight) = self.connection.asked() else {
+            return Answering { in_flight: None, way: Way::Nowhere };
         };
         let Service { app, plain, compressing } = &mut self.service;
-        let admitted = app.pages.admit(&request);
-        let request = request.map(|body| Asked::new(body, &self.connection));
+        let admitted = app.browser_rules.admit(&request);
+        let request = request.map(|body| RequestBody::new(body, &self.connection));
         let way = match admitted {
             Err(refused) => {
                 app.metrics.refused(refused);
@@ -112,13 +112,13 @@ impl tower::Service<hyper::Request<Incoming>> for Connected {
             }
             Ok(()) => Way::Routed(plain.call(request)),
         };
-        Answering { seated: Some(seated), way }
+        Answering { in_flight: Some(in_flight), way }
     }
 }
 
 /// The answer to a request, while it is made.
 pub(crate) struct Answering {
-    seated: Option<Seated>,
+    in_flight: Option<InFlight>,
     way: Way,
 }
 
@@ -130,7 +130,7 @@ enum Way {
 }
 
 impl Future for Answering {
-    type Output = std::result::Result<Response<Answered>, Infallible>;
+    type Output = std::result::Result<Response<ResponseBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = match &mut self.way {
@@ -139,8 +139,10 @@ impl Future for Answering {
             Way::Nowhere => Poll::Pending,
         };
         let Poll::Ready(Ok(answer)) = answer else { return Poll::Pending };
-        match self.seated.take() {
-            Some(seated) => Poll::Ready(Ok(answer.map(|body| Answered::new(body, seated)))),
+        match self.in_flight.take() {
+            Some(in_flight) => {
+                Poll::Ready(Ok(answer.map(|body| ResponseBody::new(body, in_flight))))
+            }
             None => Poll::Pending,
         }
     }
@@ -308,7 +310,7 @@ async fn serve(
         query,
         body,
         is_short: true,
-        awaited: Awaited::default(),
+        cancelled: CancelToken::default(),
     };
     match route.run {
         Run::Following(follow) => follow(call).await,
@@ -327,12 +329,12 @@ async fn serve(
 async fn long(app: &Arc<App>, handler: Handler, mut call: Call) -> Result<Answer> {
     call.is_short = false;
     let shared = Arc::clone(app);
-    let done = app.run_awaited(move |awaited| {
-        call.awaited = awaited;
-        guarded(&shared, handler, &mut call)
+    let done = app.run_cancellable(move |cancelled| {
+        call.cancelled = cancelled.clone();
+        cancelled.during(|| guarded(&shared, handler, &mut call))
     });
-    let (answer, waiting) = done.await?;
-    answer.map(|answer| Answer { waiting: Some(waiting), ..answer })
+    let (answer, guard) = done.await?;
+    answer.map(|answer| Answer { guard: Some(guard), ..answer })
 }
 
 /// Runs a handler; a failure inside of it ends the request and nothing else.

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
-use crate::connections::{Bytewise, Connection, Connections, Seat};
+use crate::connections::{ActiveStream, Connection, Connections, Slot};
 use crate::metrics::Counted;
 use crate::options::Options;
 use crate::router::Service;
@@ -203,44 +203,44 @@ async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
             Err(error) => {
                 // Out of descriptors, most likely: one becomes free where somebody leaves.
                 tracing::warn!("a connection could not be accepted: {error}");
-                door.connections.send_away();
+                door.connections.evict();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let seat = tokio::select! {
+        let slot = tokio::select! {
             biased;
             () = told(&mut stopping) => return,
-            seat = door.connections.take() => seat,
+            slot = door.connections.take() => slot,
         };
-        let Some(seat) = seat else { return };
+        let Some(slot) = slot else { return };
         let door = Arc::clone(&door);
         tokio::spawn(async move {
             door.app.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
             let _counted = Counted::new(&door.app.metrics.connections);
-            serve_connection(&door, &seat, stream).await;
+            serve_connection(&door, &slot, stream).await;
         });
     }
 }
 
 /// Serves a connection until it ends, or has to.
-async fn serve_connection(door: &Door, seat: &Seat, stream: TcpStream) {
+async fn serve_connection(door: &Door, slot: &Slot, stream: TcpStream) {
     // Answers are written as a whole; waiting for more would only make them late.
     let _ = stream.set_nodelay(true);
-    let connection = &seat.connection;
-    let stream = Bytewise::new(stream, connection);
+    let connection = &slot.connection;
+    let stream = ActiveStream::new(stream, connection);
     let header = door.app.options.limits.header;
     let mut cutting = door.app.cutting.subscribe();
     tokio::select! {
         () = greet(door, connection, stream) => {}
-        () = connection.leave() => tracing::debug!("a connection left for another"),
+        () = connection.evicted() => tracing::debug!("an idle connection was evicted"),
         () = connection.silence(header) => tracing::debug!("a connection without a request"),
         () = told(&mut cutting) => {}
     }
 }
 
 /// Encrypts a connection where that is to be done.
-async fn greet(door: &Door, connection: &Arc<Connection>, stream: Bytewise<TcpStream>) {
+async fn greet(door: &Door, connection: &Arc<Connection>, stream: ActiveStream<TcpStream>) {
     let Some(acceptor) = &door.tls else { return converse(door, connection, stream).await };
     match acceptor.accept(stream).await {
         Ok(stream) => converse(door, connection, stream).await,

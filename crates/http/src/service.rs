@@ -61,8 +61,8 @@ fn ready(call: &mut Call) -> Result<Answer> {
 }
 
 fn metrics(call: &mut Call) -> Result<Answer> {
-    let sent_away = call.app.connections.sent_away.load(std::sync::atomic::Ordering::Relaxed);
-    let mut text = call.app.metrics.prometheus(&call.app.database.stats(), sent_away);
+    let evicted = call.app.connections.evicted.load(std::sync::atomic::Ordering::Relaxed);
+    let mut text = call.app.metrics.prometheus(&call.app.database.stats(), evicted);
     if let Some(more) = &call.app.options.more_metrics {
         text += &(more.0)();
     }

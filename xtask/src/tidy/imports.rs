@@ -54,7 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session", "server",
         ],
     ),
-    ("http", &["anywhen", "json"]),
+    ("http", &["anywhen", "interrupt", "json"]),
     ("command", &["anywhen", "http", "json", "server", "store", "txn"]),
 ];
 

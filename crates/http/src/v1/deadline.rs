@@ -15,7 +15,7 @@ use axum::http::StatusCode;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::awaited::Awaited;
+use crate::cancel::CancelToken;
 use crate::problem::Problem;
 
 /// A cancellation that comes too early, between two steps of a statement, is said again after this long.
@@ -24,7 +24,7 @@ const AGAIN: Duration = Duration::from_millis(10);
 /// The end of a statement's time. Dropping it lets the statement be.
 pub(super) struct Deadline {
     limit: Option<Duration>,
-    awaited: Awaited,
+    cancelled: CancelToken,
     statement: Arc<Statement>,
     task: Option<JoinHandle<()>>,
 }
@@ -50,7 +50,7 @@ impl Deadline {
     /// waits for it any more. To be called where there is a runtime.
     pub(super) fn set(
         limit: Option<Duration>,
-        awaited: &Awaited,
+        cancelled: &CancelToken,
         connection: &Connection,
     ) -> Deadline {
         let statement = Arc::new(Statement {
@@ -68,10 +68,10 @@ impl Deadline {
             })
         });
         let abandoned = Arc::clone(&statement);
-        awaited.on_gone(move || {
+        cancelled.on_cancel(move || {
             runtime.spawn(async move { abandoned.cancel().await });
         });
-        Deadline { limit, awaited: awaited.clone(), statement, task }
+        Deadline { limit, cancelled: cancelled.clone(), statement, task }
     }
 
     /// The problem that an error of the statement is.
@@ -93,7 +93,7 @@ impl Deadline {
 impl Drop for Deadline {
     fn drop(&mut self) {
         self.statement.has_ended.store(true, Ordering::Relaxed);
-        self.awaited.forget();
+        self.cancelled.forget();
         if let Some(task) = &self.task {
             task.abort();
         }

@@ -74,7 +74,7 @@ pub(super) fn patch(call: &mut Call) -> Result<Answer> {
     let is_merge = media.is_some_and(|media| media.starts_with(MERGE_PATCH));
     let tape = if is_merge { call.json()? } else { call.told(Form::Patch)? };
     let steps = if is_merge { Vec::new() } else { patch::steps(&tape)? };
-    let mut budget = Budget::new(&call.app.options.limits, &call.awaited);
+    let mut budget = Budget::new(&call.app.options.limits, &call.cancelled);
     changed(call, |collection, key, meta| {
         let done = collection.edit_with(key, meta, |edit| match is_merge {
             true => patch::merge(edit, &tape, &budget),

@@ -53,7 +53,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
         Some(database) => call.app.database.connect_to(database)?,
         None => call.app.database.connect()?,
     };
-    let deadline = Deadline::set(limit, &call.awaited, &connection);
+    let deadline = Deadline::set(limit, &call.cancelled, &connection);
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
         true => lines(call, connection, deadline, text.into_owned(), parameters),
         false => whole(connection, &deadline, &text, &parameters),

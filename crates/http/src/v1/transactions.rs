@@ -262,9 +262,9 @@ fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
     }
     let (mut before, mut made) = (Before::new(), Vec::with_capacity(asked.operations.len()));
     let is_required = call.app.options.require_preconditions && asked.since.is_none();
-    let mut budget = Budget::new(&call.app.options.limits, &call.awaited);
+    let mut budget = Budget::new(&call.app.options.limits, &call.cancelled);
     for (operation, at) in asked.operations.iter().zip(0..) {
-        budget.look()?;
+        budget.check()?;
         let done = step(call, &mut txn, &mut before, operation, is_required, &mut budget);
         made.push(done.map_err(|failed| failed.of(at))?);
     }

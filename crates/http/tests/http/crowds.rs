@@ -51,6 +51,28 @@ fn silent_connections_leave_for_others() {
     drop(silent);
 }
 
+/// Clients that ask for much and read nothing hold no place either.
+#[test]
+fn clients_that_read_nothing_leave_for_others() {
+    let world = World::with(|options| options.limits.connections_max = 5);
+    let deaf: Vec<Client> = (0..5)
+        .map(|_| {
+            let mut client = world.client();
+            client.raw(
+                "GET /openapi.yaml HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(400).as_bytes(),
+            );
+            client
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    for _ in 0..5 {
+        let begun = Instant::now();
+        assert_eq!(world.ask("GET /health", "").status, 200);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+    drop(deaf);
+}
+
 /// A connection on which no request comes ends after a while, also where the client did not begin one.
 #[test]
 fn silence_ends() {

@@ -11,13 +11,14 @@
 //!   following       changes as they happen
 //!   streams         large documents, compression, limits
 //!   transport       HTTP/2, TLS, shutting down
-//!   pages           web pages of other origins
+//!   browser_rules   web pages of other origins
 //!   crowds          clients that say nothing, and clients that are gone
 //!   heads           what is told without the body
 //!   fuzzed          random requests made from the description
 //!   nonsense        random requests: never a 5xx
 //! ```
 
+mod browser_rules;
 mod crowds;
 mod described;
 mod entrance;
@@ -25,7 +26,6 @@ mod following;
 mod fuzzed;
 mod heads;
 mod nonsense;
-mod pages;
 mod preconditions;
 mod scripts;
 mod signers;

@@ -1,10 +1,10 @@
-//! [`Pages`]: requests that web pages have browsers make. A page of any origin can send them here, with the
-//! rights of whoever sits at the browser; only pages of origins that are allowed are answered.
+//! [`BrowserRules`]: which requests of web pages are answered. A page of any origin can have its browser send
+//! requests to this machine, past every firewall. Only pages of allowed origins get an answer.
 //!
 //! ```text
 //!   a page of https://evil.example ──> browser ──> 127.0.0.1:8080
 //!                                        │
-//!                                        ├─ Host: evil.example        its name leads to this machine      421
+//!                                        ├─ Host: evil.example        its name resolves to this machine   421
 //!                                        ├─ Origin: https://evil...   of every request but GET and HEAD   403
 //!                                        ├─ Sec-Fetch-Site: cross-site         of every request           403
 //!                                        └─ Content-Type: text/plain   what a form can send               415
@@ -39,7 +39,7 @@ const OF_FORMS: [&str; 3] =
     ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 
 /// Which pages are answered.
-pub(crate) struct Pages {
+pub(crate) struct BrowserRules {
     /// True where callers need no token.
     is_open: bool,
     /// True where pages of any origin are allowed.
@@ -59,10 +59,10 @@ pub(crate) enum Refused {
     Origin,
 }
 
-impl Pages {
-    pub(crate) fn new(origins: &[String], is_open: bool) -> Pages {
+impl BrowserRules {
+    pub(crate) fn new(origins: &[String], is_open: bool) -> BrowserRules {
         let is_any = origins.iter().any(|origin| origin == "*");
-        Pages { is_open, is_any, origins: origins.to_vec() }
+        BrowserRules { is_open, is_any, origins: origins.to_vec() }
     }
 
     /// Looks at the head of a request.
@@ -171,7 +171,7 @@ pub(crate) fn essence(value: &HeaderValue) -> String {
 mod tests {
     use super::*;
 
-    fn admitted(pages: &Pages, headers: &[(&str, &str)]) -> Result<(), Refused> {
+    fn admitted(pages: &BrowserRules, headers: &[(&str, &str)]) -> Result<(), Refused> {
         let mut request = Request::builder().uri("/v1/sql");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -210,12 +210,12 @@ mod tests {
             ("localhost@evil.example", false),
         ] {
             assert_eq!(is_loopback(host), is_local, "{host:?}");
-            let pages = Pages::new(&[], true);
+            let pages = BrowserRules::new(&[], true);
             assert_eq!(admitted(&pages, &[("host", host)]).is_ok(), is_local, "{host:?}");
-            let pages = Pages::new(&[], false);
+            let pages = BrowserRules::new(&[], false);
             assert_eq!(admitted(&pages, &[("host", host)]), Ok(()), "a token is asked for anyway");
         }
-        let pages = Pages::new(&[], true);
+        let pages = BrowserRules::new(&[], true);
         let twice = [("host", "localhost"), ("host", "evil.example")];
         assert_eq!(admitted(&pages, &twice), Err(Refused::Host));
         assert_eq!(admitted(&pages, &[]), Err(Refused::NoHost));
@@ -234,8 +234,8 @@ mod tests {
         const OURS: (&str, &str) = ("host", "127.0.0.1:8080");
         let list = ["https://app.example".to_owned()];
         for is_open in [true, false] {
-            let (none, some) = (Pages::new(&[], is_open), Pages::new(&list, is_open));
-            let any = Pages::new(&["*".to_owned()], is_open);
+            let (none, some) = (BrowserRules::new(&[], is_open), BrowserRules::new(&list, is_open));
+            let any = BrowserRules::new(&["*".to_owned()], is_open);
             for (headers, by_none, by_some) in [
                 (vec![], true, true),
                 (vec![("origin", "http://127.0.0.1:8080")], true, true),
