@@ -430,8 +430,8 @@ class Collection(_Handle, MutableMapping[str, Any]):
         return (max(b - 1, 1) if a is None else number_of("a", a)), number_of("b", b)
 
     def node_history(self, key: str, path: Node) -> list[NodeVersion]:
-        """Every value that one node had, each with the versions and times over which it had it, oldest
-        first. A path is looked up in the newest version that has it."""
+        """Every value that stood at a path, each with its node, and the versions and times over which it
+        stood there, oldest first. By a node key: every value of that node, wherever it stood."""
         return self._store.node_history(self.name, key_of(key), node_of(path))
 
     def blame(self, key: str, version: int | None = None) -> list[BlameLine]:

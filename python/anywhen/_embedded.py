@@ -119,9 +119,14 @@ class EmbeddedStore:
         runs = self.native.node_history(collection, key, node, self.numbers)
         return [
             NodeVersion(
-                value, first, last, moment_of(from_us), None if to_us is None else moment_of(to_us)
+                value,
+                first,
+                last,
+                moment_of(from_us),
+                None if to_us is None else moment_of(to_us),
+                node_key,
             )
-            for value, first, last, from_us, to_us in runs
+            for value, first, last, from_us, to_us, node_key in runs
         ]
 
     def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]:

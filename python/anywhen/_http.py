@@ -406,6 +406,7 @@ class HttpStore:
                 run["to_revision"],
                 _time(run["from_time"]),
                 None if run["to_time"] is None else _time(run["to_time"]),
+                run["node_key"],
             )
             for run in told["versions"]
         ]

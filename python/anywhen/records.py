@@ -127,6 +127,8 @@ class NodeVersion(NamedTuple):
     from_time: datetime
     #: When the next version was committed; None where it is the value of now.
     to_time: datetime | None
+    #: The node that had it: another one stands at a path where its field was removed and added again.
+    node_key: int
 
 
 class BlameLine(NamedTuple):

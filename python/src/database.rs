@@ -28,7 +28,7 @@ type CommittedRow = (u64, u64, u64, bool);
 type VersionRow = (u64, u64, u64, String, String, Option<u64>, bool, bool);
 
 /// Value, first and last version, time of the first and of the one after the last.
-type NodeVersionRow<'py> = (Bound<'py, PyAny>, u64, Option<u64>, u64, Option<u64>);
+type NodeVersionRow<'py> = (Bound<'py, PyAny>, u64, Option<u64>, u64, Option<u64>, u64);
 
 /// Path, node key, version, time, author, message, and the value of a scalar: what `is_container` says.
 type BlameRow<'py> = (String, u64, u64, u64, String, String, bool, Option<Bound<'py, PyAny>>);
@@ -378,7 +378,7 @@ impl Database {
         from_json(py, text.as_bytes(), numbers)
     }
 
-    /// The values of one node, each with the versions over which it had it, oldest first.
+    /// The values of one node, or of all that stood at a path, each with its versions, oldest first.
     fn node_history<'py>(
         &self,
         py: Python<'py>,
@@ -388,9 +388,9 @@ impl Database {
         numbers: Numbers,
     ) -> PyResult<Vec<NodeVersionRow<'py>>> {
         let runs = engine(py, || Ok(self.collection(collection)?.node_history(key, node)?))?;
-        let row = |NodeVersion { from, to, from_us, to_us, value }| {
+        let row = |NodeVersion { node, from, to, from_us, to_us, value }| {
             let value = from_json(py, value.as_bytes(), numbers)?;
-            Ok((value, from.0, to.map(|to: Revision| to.0), from_us, to_us))
+            Ok((value, from.0, to.map(|to: Revision| to.0), from_us, to_us, node.0))
         };
         runs.into_iter().map(row).collect()
     }

@@ -1,5 +1,6 @@
 //! Collections: documents by key, now and at any moment of their history.
 
+use crate::admit::check_key;
 use crate::beside::Rows;
 use crate::chunk::Chunk;
 use crate::diff::{Diff, diff};
@@ -48,8 +49,11 @@ impl Meta {
         Meta { author: author.into(), message: message.into(), ..Meta::default() }
     }
 
-    /// An error where the document is not as the writer expects it.
+    /// An error where the document is not as the writer expects it, or would be new and cannot be.
     pub(crate) fn check(&self, key: &str, state: &State) -> Result<()> {
+        if state.revision.0 == 0 {
+            check_key(key)?;
+        }
         let (revision, csn) = match state.tree {
             Some(_) => (state.revision, state.csn),
             None => (Revision(0), Csn::ZERO),
@@ -63,13 +67,19 @@ impl Meta {
         }
     }
 
-    pub(crate) fn commit(&self) -> CommitMeta {
-        CommitMeta {
+    /// What the commit says; an error where no text of SQL could hold it.
+    pub(crate) fn commit(&self) -> Result<CommitMeta> {
+        for (what, text) in [("author", &self.author), ("message", &self.message)] {
+            if text.contains('\0') {
+                return Err(DocumentError::BadMeta(what));
+            }
+        }
+        Ok(CommitMeta {
             author: self.author.clone(),
             message: self.message.clone(),
             authored_us: self.authored_us,
             durability: None,
-        }
+        })
     }
 }
 
@@ -671,7 +681,7 @@ impl Collection {
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         meta.check(key, &state)?;
-        let mut working = Working::new(state, self.options()).strict(self.rows.is_some());
+        let mut working = Working::new(state, self.options());
         let result = f(&mut working)?;
         if !working.is_changed() {
             let found = working.found();
@@ -690,7 +700,7 @@ impl Collection {
             self.follow(&mut txn, key, working.is_there())?;
             working.write_empty(&mut txn, self.id, prefix, &self.documents.cache)?;
             let _still_there = self.table.enter()?;
-            let commit = txn.commit(meta.commit())?;
+            let commit = txn.commit(meta.commit()?)?;
             return Ok((
                 Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: false },
                 result,
@@ -700,7 +710,7 @@ impl Collection {
         self.follow(&mut txn, key, working.is_there())?;
         working.write(&mut txn, self.id, prefix, &self.documents.cache)?;
         let _still_there = self.table.enter()?;
-        let commit = txn.commit(meta.commit())?;
+        let commit = txn.commit(meta.commit()?)?;
         Ok((
             Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true },
             result,

@@ -17,6 +17,7 @@
 //! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
 //! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
 
+mod admit;
 mod amend;
 mod axes;
 mod beside;
@@ -48,6 +49,7 @@ mod revisions;
 mod rewrite;
 mod scan;
 mod serialize;
+mod stands;
 mod state;
 pub mod table;
 mod transaction;
@@ -56,6 +58,7 @@ mod value;
 mod within;
 mod working;
 
+pub use admit::{Marked, jsonb_of};
 pub use amend::tape_of;
 pub use axes::TimeAxis;
 pub use beside::Rows;

@@ -191,7 +191,7 @@ impl Collection {
         }
         self.put_within(&mut txn, key, tape)?;
         let _still_there = self.table().enter()?;
-        let commit = txn.commit(meta.commit())?;
+        let commit = txn.commit(meta.commit()?)?;
         let (csn, time_us) = (commit.csn, commit.time_us);
         Ok(Committed { revision: Revision(1), csn, time_us, changed: true })
     }

@@ -62,7 +62,7 @@ impl From<DocumentError> for Problem {
         match error {
             Json(error) => error.into(),
             Read(error) => error.into(),
-            Path(_) | BadKey(_) => Problem::bad(error),
+            Path(_) | BadKey(_) | BadMeta(_) => Problem::bad(error),
             NoDocument { .. } | NoRevision { .. } | NoNode(_) | NeverNode { .. } => {
                 Problem::missing(error)
             }
@@ -70,6 +70,10 @@ impl From<DocumentError> for Problem {
             Forgotten { .. } | ForgottenAt { .. } => Problem::new(StatusCode::GONE, error),
             BadEdit(_) => Problem::refused(error),
             Conflict { .. } | Refused(_) => Problem::new(StatusCode::CONFLICT, error),
+            Unstorable { ref source, .. } => {
+                let sqlstate = source.sqlstate();
+                Problem::refused(error).with("sqlstate", sqlstate)
+            }
             Value(_) => Problem::refused(error),
             Stale { .. } => Problem::new(StatusCode::PRECONDITION_FAILED, error),
             TooLarge(_) => Problem::too_large(error),

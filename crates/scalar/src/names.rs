@@ -149,8 +149,8 @@ columns! {
     9503 "last_value" INT8, "log_cnt" INT8, "is_called" BOOL;
     9510 "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "commit" INT8, "deleted" BOOL;
     9511 "node_key" INT8, "path" TEXT, "op" TEXT, "old" JSONB, "new" JSONB;
-    9512 "from_version" INT8, "to_version" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ, "value" JSONB;
-    9513 "from_version" INT8, "to_version" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ, "value" JSONB;
+    9512 "from_version" INT8, "to_version" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ, "value" JSONB, "node_key" INT8;
+    9513 "from_version" INT8, "to_version" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ, "value" JSONB, "node_key" INT8;
     9514 "value" JSONB, "from_version" INT8, "to_version" INT8, "versions" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ;
     9515 "value" JSONB, "from_version" INT8, "to_version" INT8, "versions" INT8, "from_time" TIMESTAMPTZ, "to_time" TIMESTAMPTZ;
     9516 "version" INT8, "committed_at" TIMESTAMPTZ, "author" TEXT, "message" TEXT, "op" TEXT, "value" JSONB;

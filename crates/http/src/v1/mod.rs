@@ -320,7 +320,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/node/history"),
         "getNodeHistory",
-        "The values of a node, each with the revisions over which it had it",
+        "The values that stood at a path, or that a node had, each with its revisions",
         Run::Long(nodes::history),
     )
     .with(&[NODE_WANTED]),

@@ -104,8 +104,9 @@ pub(super) fn rename(call: &mut Call) -> Result<Answer> {
 
 /// A value of a node, as it is told.
 fn run(version: &NodeVersion) -> String {
-    let NodeVersion { from, to, from_us, to_us, value } = version;
+    let NodeVersion { node, from, to, from_us, to_us, value } = version;
     let known = json!({
+        "node_key": node.0,
         "from_revision": from.0,
         "to_revision": to.map(|to| to.0),
         "from_time": anywhen::time::rfc3339(*from_us),
