@@ -36,6 +36,7 @@ mod session;
 mod shell;
 mod sql;
 mod token;
+mod visible;
 mod write;
 
 use std::process::ExitCode;

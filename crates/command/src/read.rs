@@ -125,7 +125,7 @@ pub(crate) fn history(session: &mut Session, a: &HistoryArgs) -> Outcome {
     if session.json {
         return screen::raw(array(revisions.iter().map(revision_json)).as_bytes());
     }
-    screen::lines(&render::history(&revisions))
+    screen::painted(&render::history(&revisions))
 }
 
 /// The newest `limit` revisions, newest first.
@@ -170,7 +170,7 @@ pub(crate) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
         false => DiffFormat::Text,
     });
     match format {
-        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, &diff.changes)),
+        DiffFormat::Text => screen::painted(&render::diff(&a.target, from, to, &diff.changes)),
         DiffFormat::Anywhen => {
             let object = Object::new()
                 .text("collection", &a.target.collection)
@@ -193,7 +193,7 @@ pub(crate) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
     if session.json {
         return screen::raw(array(lines.iter().map(render::blame_json)).as_bytes());
     }
-    screen::lines(&render::blame(&pretty(&document.to_json()?)?, &lines))
+    screen::painted(&render::blame(&pretty(&document.to_json()?)?, &lines))
 }
 
 pub(crate) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcome {
@@ -205,7 +205,7 @@ pub(crate) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcom
     if session.json {
         return screen::raw(array(versions.iter().map(render::node_version_json)).as_bytes());
     }
-    screen::lines(&render::node_history(&versions))
+    screen::painted(&render::node_history(&versions))
 }
 
 pub(crate) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
@@ -215,7 +215,7 @@ pub(crate) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
     if session.json {
         return screen::raw(array(paths.iter().map(render::path_json)).as_bytes());
     }
-    screen::lines(&render::paths(&paths))
+    screen::painted(&render::paths(&paths))
 }
 
 /// Who made each of the revisions, when and why; each is looked up once.
