@@ -129,11 +129,15 @@ class Clerk:
         self.maybe = {}  # the one whose answer was lost; the document is left alone from then on
 
     def work(self):
-        world, line = self.world, None
+        world, line, ends = self.world, None, 0
         while not world.over.is_set():
             if not world.server.up:
                 world.over.wait(0.02)
                 continue
+            if line is None or ends != world.server.ends:
+                # A connection is one with a server that has not ended since.
+                ends = world.server.ends
+                line = HTTPConnection(HOST, world.server.web_port, timeout=60)
             free = [key for key in self.puts if key not in self.maybe]
             if len(free) < DOCUMENTS // 2:
                 # Too many had an answer lost: others take their place.
@@ -142,9 +146,8 @@ class Clerk:
                 free.append(key)
             key = self.random.choice(free)
             n = (self.puts[key] or [0])[-1] + 1
-            ends, was_full = world.server.ends, world.disk.full.is_set()
+            was_full = world.disk.full.is_set()
             try:
-                line = line or HTTPConnection(HOST, world.server.web_port, timeout=60)
                 status, told = ask(line, "PUT", path_of(key), self.document(key, n))
                 self.judge(key, n, status, told, was_full)
             except (OSError, HTTPException, ValueError) as error:
