@@ -42,7 +42,7 @@ use vfs::{Clock, DirLock, Env};
 use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
-use crate::locks::{LockManager, RowHasher, TxnId, WaitWatch};
+use crate::locks::{LockManager, Reader, RelationClaim, RowHasher, TxnId, WaitWatch};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
 use crate::readset::{ReadSet, Verdict, Window};
@@ -275,6 +275,21 @@ impl Engine {
     /// wait, or has ended.
     pub fn waits_for(&self, transaction: TxnId) -> Vec<TxnId> {
         self.locks.waits_for(transaction)
+    }
+
+    /// A list in which the transactions of one session note which relations they read and change
+    /// ([`Transaction::set_reader`]).
+    pub fn reader(&self) -> Arc<Reader> {
+        self.locks.reader()
+    }
+
+    /// Who has locked these relations now, and who waits to.
+    pub fn relation_claims(&self, relations: impl IntoIterator<Item = u32>) -> Vec<RelationClaim> {
+        let mut claims = Vec::new();
+        for relation in relations {
+            self.locks.claims(relation, self.hasher.hash_relation(relation), &mut claims);
+        }
+        claims
     }
 
     /// The newest visible commit; 0 before the first.

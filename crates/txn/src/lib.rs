@@ -65,7 +65,7 @@ pub use cursor::{Cursor, KeyRange};
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
 pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
-pub use locks::{RelationLock, RowLock, TxnId, WaitOver, WaitWatch};
+pub use locks::{Reader, RelationClaim, RelationLock, RowLock, TxnId, WaitOver, WaitWatch};
 pub use log::Durability;
 pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
