@@ -34,6 +34,8 @@ pub(crate) struct Client {
     pub sequences: RefCell<SessionSequences>,
     /// The temporary tables that the end of a transaction does something to.
     pub on_commit: RefCell<Vec<(Oid, OnCommit)>>,
+    /// Where its transactions note which relations they read and change.
+    pub reader: Arc<txn::Reader>,
     /// The advisory locks that it has.
     pub locks: RefCell<Locks>,
     pub database_oid: Oid,
@@ -50,6 +52,7 @@ impl Client {
     pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, login: &Login, database: &str) -> Self {
         Client {
             random: Generator::new(Arc::clone(&instance)),
+            reader: instance.engine.reader(),
             instance,
             slot,
             database: database.into(),
@@ -73,6 +76,11 @@ impl Client {
     /// As [`Settings::set`], `22023` for a role that is not there, `42501` for one that it may not
     /// become.
     pub fn set(&self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+        // What a transaction is like, it is like until it ends.
+        let extent = match crate::settings::is_of_transaction(name) {
+            true => Extent::Local,
+            false => extent,
+        };
         let is_role = name.eq_ignore_ascii_case("role");
         if !is_role && !name.eq_ignore_ascii_case("session_authorization") {
             let now = now(&self.instance.env);

@@ -132,6 +132,17 @@ pub(crate) enum Stop {
     Timeout = 2,
     /// The session is to end.
     Terminated = 3,
+    /// Its transaction took longer than `transaction_timeout`: the session is to end.
+    TransactionTimeout = 4,
+}
+
+/// What a session has only so much time for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Deadline {
+    /// The statement that it runs.
+    Statement,
+    /// Its transaction.
+    Transaction,
 }
 
 /// What others can reach of a session.
@@ -148,6 +159,8 @@ pub(crate) struct Slot {
     why: AtomicU8,
     /// When the running statement has run for too long, by the monotonic clock; 0 for never.
     deadline_us: AtomicU64,
+    /// The same of the transaction.
+    transaction_deadline_us: AtomicU64,
     pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     /// The number of its newest transaction in the engine, which may have ended.
     pub transaction: AtomicU64,
@@ -181,11 +194,11 @@ impl Slot {
     /// Takes back what was told, before a new statement begins; a session that is to end stays told.
     pub fn begin(&self) {
         let terminated = Stop::Terminated as u8;
-        let is_over = |why| (why != terminated).then_some(0);
+        let is_over = |why| (why < terminated).then_some(0);
         if self.why.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_over).is_ok() {
             self.stop.store(false, Ordering::SeqCst);
             // Whoever has ended the session in between may have told it before that.
-            if self.why.load(Ordering::SeqCst) == terminated {
+            if self.why.load(Ordering::SeqCst) >= terminated {
                 self.stop.store(true, Ordering::SeqCst);
             }
         }
@@ -197,6 +210,10 @@ impl Slot {
             return None;
         }
         Some(match self.why.load(Ordering::Relaxed) {
+            4 => {
+                let message = "terminating connection due to transaction timeout";
+                Error::new(SqlState::TRANSACTION_TIMEOUT, message).fatal()
+            }
             3 => {
                 let message = "terminating connection due to administrator command";
                 Error::new(SqlState::ADMIN_SHUTDOWN, message).fatal()
@@ -231,7 +248,7 @@ pub struct Instance {
     opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
-    /// How many running statements have a deadline.
+    /// How many deadlines there are.
     deadlines: AtomicUsize,
 }
 
@@ -521,6 +538,7 @@ impl Instance {
             stop: Arc::default(),
             why: AtomicU8::new(0),
             deadline_us: AtomicU64::new(0),
+            transaction_deadline_us: AtomicU64::new(0),
             wake: Mutex::new(None),
             transaction: AtomicU64::new(0),
             activity: Mutex::default(),
@@ -561,7 +579,8 @@ impl Instance {
 
     /// Forgets a session that has ended.
     pub(crate) fn leave(&self, slot: &Slot) {
-        self.set_deadline(slot, 0);
+        self.set_deadline(slot, Deadline::Statement, 0);
+        self.set_deadline(slot, Deadline::Transaction, 0);
         self.hub.forget(slot.process);
         self.roster.write().remove(&slot.process);
     }
@@ -609,8 +628,9 @@ impl Instance {
         }
     }
 
-    /// Stops the statements that have run for longer than their `statement_timeout`. To be called
-    /// every few milliseconds: it costs nothing while no statement has a deadline.
+    /// Stops the statements that have run for longer than their `statement_timeout`, and ends the
+    /// sessions whose transactions have lasted for longer than their `transaction_timeout`. To be
+    /// called every few milliseconds: it costs nothing while there is no deadline.
     pub fn watch(&self) {
         if self.deadlines.load(Ordering::Relaxed) == 0 {
             return;
@@ -621,12 +641,24 @@ impl Instance {
             if deadline != 0 && deadline <= now {
                 slot.stop(Stop::Timeout);
             }
+            let deadline = slot.transaction_deadline_us.load(Ordering::Relaxed);
+            if deadline != 0 && deadline <= now {
+                slot.stop(Stop::TransactionTimeout);
+            }
         }
     }
 
-    /// Sets when the statement that a session runs has run for too long; 0 for never.
-    pub(crate) fn set_deadline(&self, slot: &Slot, deadline_us: u64) {
-        let before = slot.deadline_us.swap(deadline_us, Ordering::Relaxed);
+    /// Sets when a session has taken too long for something; 0 for never.
+    pub(crate) fn set_deadline(&self, slot: &Slot, of: Deadline, deadline_us: u64) {
+        let deadline = match of {
+            Deadline::Statement => &slot.deadline_us,
+            Deadline::Transaction => &slot.transaction_deadline_us,
+        };
+        // Only the session itself sets it.
+        if deadline.load(Ordering::Relaxed) == deadline_us {
+            return;
+        }
+        let before = deadline.swap(deadline_us, Ordering::Relaxed);
         match (before, deadline_us) {
             (0, 0) => {}
             (0, _) => drop(self.deadlines.fetch_add(1, Ordering::Relaxed)),

@@ -37,6 +37,7 @@ mod notify;
 mod objects;
 mod plans;
 mod portal;
+mod portals;
 mod prepared;
 mod procedures;
 mod query;

@@ -46,6 +46,8 @@ pub(crate) struct Planned {
     pub writes: bool,
     /// True where it locks rows that it reads.
     pub locks: bool,
+    /// The relations of users that it reads and neither changes nor locks rows of.
+    pub reads: Box<[Oid]>,
     /// True where it calls functions that the session computes: some of them wait.
     pub calls_server: bool,
     /// What it takes rights to do.
@@ -252,6 +254,10 @@ impl Session {
         let mut row = Vec::new();
         let mut given = 0;
         while run.next(&mut ctx, &mut row)? {
+            let notices = &mut *self.client.notices.borrow_mut();
+            if !notices.is_empty() {
+                out.notices(notices);
+            }
             portal.rows += 1;
             given += 1;
             let flow = out.row(&row, columns, &types)?;
@@ -362,7 +368,7 @@ impl Session {
 }
 
 /// The error for a portal whose transaction has failed.
-fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
 }
 
@@ -426,6 +432,7 @@ pub(crate) fn plan(
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
+    let reads = reads_of(&bound.uses, &prepared);
     Ok(Planned {
         prepared,
         params: bound.params,
@@ -433,11 +440,26 @@ pub(crate) fn plan(
         tag,
         writes,
         locks,
+        reads,
         calls_server,
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),
     })
+}
+
+/// The relations of users that a statement uses, but for those whose rows it changes or locks.
+fn reads_of(uses: &Uses, prepared: &exec::Prepared) -> Box<[Oid]> {
+    let mut reads = Vec::new();
+    for used in uses.relations.iter().map(|used| used.relation) {
+        let is_known = [prepared.changed(), prepared.locked(), &reads[..]]
+            .iter()
+            .any(|known| known.contains(&used));
+        if !used.is_builtin() && !is_known {
+            reads.push(used);
+        }
+    }
+    reads.into()
 }
 
 /// A column as clients are told of it.

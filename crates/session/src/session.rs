@@ -19,13 +19,14 @@ use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
 use crate::host::Host;
-use crate::instance::{Instance, Login, Slot, StartUp, now};
+use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
 use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
+use crate::portals::in_failed_transaction;
 use crate::query;
 use crate::settings::{Extent, Who};
-use crate::statement::{Described, Params, Parsed, Prepared, given};
+use crate::statement::{Params, Parsed, Prepared, given};
 use crate::transaction::{Block, Open, Status};
 
 /// One client.
@@ -47,6 +48,10 @@ pub struct Session {
     pub(crate) inline: bool,
     /// A commit that has its place and is to be waited for.
     pub(crate) ordered: Option<txn::Ordered>,
+    /// True where a statement of the extended protocol has been run since the last `Sync`.
+    pub(crate) is_pipelined: bool,
+    /// How many portals and cursors have been made.
+    pub(crate) made: u64,
 }
 
 impl Session {
@@ -72,6 +77,8 @@ impl Session {
             style: Arc::default(),
             inline: false,
             ordered: None,
+            is_pipelined: false,
+            made: 0,
         };
         session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
         let given = session.client.instance.settings.clone();
@@ -154,10 +161,10 @@ impl Session {
         self.client.settings.borrow().integer(name)
     }
 
-    /// True where the session was told to end.
-    pub fn is_terminated(&self) -> bool {
+    /// Why the session was told to end, if it was.
+    pub fn terminated(&self) -> Option<Error> {
         let stopped = self.client.slot.stopped();
-        stopped.is_some_and(|error| error.severity == Severity::Fatal)
+        stopped.filter(|error| error.severity == Severity::Fatal)
     }
 
     // --- the simple protocol ---------------------------------------------------------------------
@@ -179,6 +186,7 @@ impl Session {
         self.begin_statement(&parsed)?;
         let mut portal = self.plan(parsed, &[])?;
         portal.alone = alone;
+        portal.is_one_of_many = !alone;
         Ok(portal)
     }
 
@@ -189,12 +197,6 @@ impl Session {
     /// # Errors
     /// `42P05` where there is one of that name, and those of reading and binding.
     pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            return Err(Error::new(
-                SqlState::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{name}\" already exists"),
-            ));
-        }
         let mut parsed = Parsed::shared(text, &self.client.instance.plans)?;
         if parsed.len() > 1 {
             return Err(Error::new(
@@ -204,6 +206,13 @@ impl Session {
         }
         let parsed = parsed.pop().unwrap_or_else(|| Parsed::empty(text));
         let prepared = self.prepare(parsed, given(types))?;
+        // What is wrong with the text is told before what is wrong with the name.
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
         self.statements.insert(name.to_owned(), prepared);
         Ok(())
     }
@@ -231,6 +240,7 @@ impl Session {
         self.begin_statement(&prepared.parsed)?;
         let values = self.read_params(portal, statement, &prepared, params)?;
         let mut made = self.plan_prepared(&prepared, values)?;
+        made.number = self.next_portal();
         made.formats = formats(result_formats, made.formats.len())?;
         self.portals.insert(portal.to_owned(), made);
         Ok(())
@@ -303,66 +313,7 @@ impl Session {
         Ok(values.into())
     }
 
-    /// What a prepared statement takes and gives.
-    ///
-    /// # Errors
-    /// `26000` where there is no such statement.
-    pub fn describe_statement(&self, name: &str) -> Result<Described<'_>> {
-        let prepared = self.prepared(name)?;
-        Ok(Described { params: &prepared.params, columns: prepared.columns.as_deref() })
-    }
-
-    /// The portal of this name, which may be that of a cursor.
-    ///
-    /// # Errors
-    /// `34000` where there is none.
-    pub fn portal(&mut self, name: &str) -> Result<&mut Portal> {
-        let cursor = self.cursors.get_mut(name).map(|cursor| &mut cursor.portal);
-        self.portals.get_mut(name).or(cursor).ok_or_else(|| no_portal(name))
-    }
-
-    /// Forgets a prepared statement, where there is one.
-    pub fn close_statement(&mut self, name: &str) {
-        self.statements.remove(name);
-    }
-
-    /// Ends a portal or a cursor, where there is one.
-    pub fn close_portal(&mut self, name: &str) {
-        self.portals.remove(name);
-        self.cursors.remove(name);
-    }
-
     // --- both ------------------------------------------------------------------------------------
-
-    /// Runs the portal of this name: see [`Session::execute`].
-    ///
-    /// # Errors
-    /// `34000` where there is none, and those of the statement.
-    pub fn execute_named(
-        &mut self,
-        name: &str,
-        rows_max: u64,
-        out: &mut dyn Output,
-    ) -> Result<Done> {
-        let Some(mut portal) = self.portals.remove(name) else {
-            return match self.inline && self.reads_on(name) {
-                true => Ok(Done::Blocked),
-                false => self.execute_cursor(name, rows_max, out),
-            };
-        };
-        if portal.is_over {
-            let message = format!("portal \"{name}\" cannot be run");
-            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-        }
-        portal.alone |= self.may_stand_alone(&portal.parsed);
-        let done = self.execute(&mut portal, rows_max, out);
-        portal.is_over = matches!(done, Ok(Done::Complete(_))) && portal.columns.is_none();
-        // The statement may have ended the transaction, or put another portal there.
-        if done.is_ok() && !self.portals.contains_key(name) {
-            self.portals.insert(name.to_owned(), portal);
-        }
-        done
-    }
 
     /// Runs a portal until it is done, or has given `rows_max` rows (0: all), or the output has
     /// enough for now.
@@ -384,6 +335,9 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
+        self.unfold(portal)?;
+        let has_plan = matches!(portal.work, Work::Plan(_));
+        let notices = self.client.notices.get_mut().len();
         let done = match self.inline {
             true => self.run_inline(portal, rows_max, out)?,
             false => {
@@ -393,7 +347,15 @@ impl Session {
                 self.run(portal, rows_max, out)?
             }
         };
+        if done == Done::Blocked {
+            // They will be given again.
+            self.client.notices.get_mut().truncate(notices);
+        }
         if matches!(done, Done::Complete(_)) {
+            // It may have told itself to stop, or been told too late to notice: what it did is undone.
+            if has_plan && let Some(stopped) = self.client.slot.stopped() {
+                return Err(stopped);
+            }
             self.settle(portal.alone)?;
         }
         Ok(done)
@@ -401,7 +363,7 @@ impl Session {
 
     /// What follows a statement that is done.
     pub(crate) fn settle(&mut self, alone: bool) -> Result<()> {
-        self.client.instance.set_deadline(&self.client.slot, 0);
+        self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
         if alone {
             self.end()?;
         }
@@ -441,6 +403,7 @@ impl Session {
     /// # Errors
     /// Where it cannot be committed: it is rolled back then.
     pub fn end(&mut self) -> Result<()> {
+        self.is_pipelined = false;
         match &self.transaction {
             Some(open) if open.block == Block::Implicit => {
                 let done = self.commit();
@@ -459,9 +422,15 @@ impl Session {
 
     /// To be called after an error was reported: the transaction is rolled back, or has failed.
     pub fn fail(&mut self) {
-        self.client.instance.set_deadline(&self.client.slot, 0);
+        self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
+        self.is_pipelined = false;
         self.abort();
         self.refresh();
+    }
+
+    /// Notices that wait to be sent.
+    pub fn take_notices(&mut self) -> Vec<Error> {
+        std::mem::take(self.client.notices.get_mut())
     }
 
     /// Messages that wait to be sent.
@@ -516,10 +485,7 @@ impl Session {
         }
         let Some(statement) = &parsed.statement else { return Ok(()) };
         if self.status() == Status::Failed && !ends_failure(statement) {
-            return Err(Error::new(
-                SqlState::IN_FAILED_SQL_TRANSACTION,
-                "current transaction is aborted, commands ignored until end of transaction block",
-            ));
+            return Err(in_failed_transaction());
         }
         let patience_ms = self.client.settings.get_mut().integer("lock_timeout");
         self.set_patience((patience_ms > 0).then(|| patience_ms.unsigned_abs() * 1_000));
@@ -527,7 +493,8 @@ impl Session {
         if timeout_ms > 0 {
             let now_us = self.client.instance.env.clock.monotonic_us();
             let deadline_us = now_us + timeout_ms.unsigned_abs() * 1_000;
-            self.client.instance.set_deadline(&self.client.slot, deadline_us);
+            let statement = Deadline::Statement;
+            self.client.instance.set_deadline(&self.client.slot, statement, deadline_us);
         }
         let mut activity = self.client.slot.activity.lock();
         activity.query = parsed.shared_text();
@@ -663,8 +630,18 @@ impl Session {
     }
 
     fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {
-        let mut portal = self.plan(prepared.parsed.clone(), &prepared.params)?;
-        prepared.same_result(portal.columns())?;
+        let is_execute = matches!(
+            prepared.parsed.statement.as_deref(),
+            Some(Statement::Command(command)) if matches!(**command, Command::Execute { .. })
+        );
+        let mut portal = match is_execute {
+            // What it names is looked for when it is run.
+            true => self.plan_command(prepared.parsed.clone())?,
+            false => self.plan(prepared.parsed.clone(), &prepared.params)?,
+        };
+        if matches!(portal.work, Work::Plan(_)) {
+            prepared.same_result(portal.columns())?;
+        }
         portal.types.clone_from(&prepared.params);
         portal.params = params;
         Ok(portal)
@@ -794,14 +771,9 @@ impl Drop for Session {
 }
 
 /// True for statements that a failed transaction takes: those that end it, or what failed.
-fn ends_failure(statement: &Statement) -> bool {
+pub(crate) fn ends_failure(statement: &Statement) -> bool {
     let Statement::Command(command) = statement else { return false };
     matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
-}
-
-pub(crate) fn no_portal(name: &str) -> Error {
-    let message = format!("portal \"{name}\" does not exist");
-    Error::new(SqlState::INVALID_CURSOR_NAME, message)
 }
 
 /// One format for each of so many columns.

@@ -42,7 +42,8 @@ use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::loads::Loads;
 use crate::locks::{
-    Acquired, Held, LockFailure, Modes, Noting, Patience, Queued, Reader, RelationLock, RowLock, TxnId,
+    Acquired, Held, LockFailure, Modes, Noting, Patience, Queued, Reader, RelationLock, RowLock,
+    TxnId,
 };
 use crate::ordered::Ordered;
 use crate::publish::Hook;

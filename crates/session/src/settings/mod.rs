@@ -345,6 +345,14 @@ impl Settings {
             let (text, style) = (self.text(known.name), Style::default());
             // What is kept was checked when it was set.
             self.system_time = special::time(text, &style, TimestampTz(0)).ok();
+        } else if let Some(mode) = known.name.strip_prefix("default_")
+            && is_of_transaction(mode)
+        {
+            // Outside of transactions their modes are those that the next one will have.
+            let (place, value) = (known::find(mode).expect("the setting is known"), value.clone());
+            let reset = self.slots[place].reset.clone();
+            let local = self.slots[place].local.take();
+            self.slots[place] = Slot { session: value, local, reset };
         } else if ["role", "session_authorization"].contains(&known.name) {
             let session_user = self.text("session_authorization");
             let user = Some(self.text("role")).filter(|role| *role != "none");
@@ -410,6 +418,13 @@ impl Settings {
         self.told = told;
         changes
     }
+}
+
+/// True for the settings that tell what the transaction is like, and not what transactions are like
+/// unless they say otherwise.
+pub fn is_of_transaction(name: &str) -> bool {
+    let modes = ["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
+    modes.iter().any(|mode| mode.eq_ignore_ascii_case(name))
 }
 
 /// The error for a setting that there is not.

@@ -51,9 +51,9 @@ use store::TableId;
 
 pub(crate) use mode::Modes;
 pub use mode::{RelationLock, RowLock};
+pub(crate) use readers::Noting;
 pub use readers::Reader;
 use readers::Readers;
-pub(crate) use readers::Noting;
 
 /// Identity of a running transaction; never reused while the engine is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -409,7 +409,13 @@ impl LockManager {
     pub(crate) fn claims(&self, relation: u32, row: RowHash, claims: &mut Vec<RelationClaim>) {
         let mut claim = |txn, modes: Modes, is_granted, is_noted| {
             let all = modes.relation_locks();
-            claims.extend(all.map(|mode| RelationClaim { relation, txn, mode, is_granted, is_noted }));
+            claims.extend(all.map(|mode| RelationClaim {
+                relation,
+                txn,
+                mode,
+                is_granted,
+                is_noted,
+            }));
         };
         if let Some(lock) = self.shard(row).lock().get(&row) {
             lock.owners().for_each(|(txn, modes)| claim(txn, modes, true, false));

@@ -225,7 +225,8 @@ mod tests {
     /// A weak mode conflicts with strong ones only, and SHARE UPDATE EXCLUSIVE is neither.
     #[test]
     fn weak_and_strong() {
-        let strong: Vec<_> = RELATION.into_iter().filter(|mode| Modes::from(*mode).is_strong()).collect();
+        let strong: Vec<_> =
+            RELATION.into_iter().filter(|mode| Modes::from(*mode).is_strong()).collect();
         assert_eq!(
             strong,
             [

@@ -412,8 +412,7 @@ fn noted_locks_are_found() {
     assert_eq!(locks.lock(TxnId(2), A, strong, Patience::None), Err(LockFailure::Busy));
     assert_eq!(locks.note(&other, TxnId(3), A, read), Noting::Refused);
     let theirs = Arc::clone(&locks);
-    let waits =
-        thread::spawn(move || theirs.lock(TxnId(2), A, strong, Patience::ENDLESS).unwrap());
+    let waits = thread::spawn(move || theirs.lock(TxnId(2), A, strong, Patience::ENDLESS).unwrap());
     wait_until(|| locks.counts().1 == 1);
     assert_eq!(locks.lock(TxnId(3), A, read, Patience::None), Err(LockFailure::Busy));
     locks.forget(&one, TxnId(1), 0);

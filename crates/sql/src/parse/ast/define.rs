@@ -176,6 +176,8 @@ pub enum Define {
         kind: ObjectKind,
         /// Their names.
         names: Vec<Path>,
+        /// True for `CONCURRENTLY`.
+        concurrently: bool,
         /// True for `IF EXISTS`.
         if_exists: bool,
         /// True for `CASCADE`.

@@ -326,9 +326,7 @@ impl Parser<'_> {
             Some(kind) => kind,
         };
         self.skip(1);
-        if kind == ObjectKind::Index {
-            self.eat(&["concurrently"]);
-        }
+        let concurrently = kind == ObjectKind::Index && self.eat(&["concurrently"]);
         let if_exists = self.eat(&["if", "exists"]);
         if kind == ObjectKind::Database {
             let name = self.name()?;
@@ -340,7 +338,7 @@ impl Parser<'_> {
             return Ok(Define::DropDatabase { name, if_exists, force });
         }
         let names = self.list(Self::path)?;
-        Ok(Define::Drop { kind, names, if_exists, cascade: self.drop_behaviour() })
+        Ok(Define::Drop { kind, names, concurrently, if_exists, cascade: self.drop_behaviour() })
     }
 
     /// True for `CASCADE`.
