@@ -103,7 +103,9 @@ impl Session {
         portal.alone |= self.may_stand_alone(&portal.parsed);
         let done = self.execute(&mut portal, rows_max, out);
         portal.is_over = matches!(done, Ok(Done::Complete(_))) && portal.columns.is_none();
-        self.is_pipelined |= matches!(done, Ok(Done::Complete(_))) && !portal.alone;
+        if matches!(done, Ok(Done::Complete(_))) {
+            self.is_pipelined = !portal.ends_transaction();
+        }
         if done.is_err() {
             portal.has_failed = true;
             portal.work = Work::Empty;

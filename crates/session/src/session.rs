@@ -185,6 +185,7 @@ impl Session {
     pub fn start(&mut self, parsed: Parsed, alone: bool) -> Result<Portal> {
         self.begin_statement(&parsed)?;
         let mut portal = self.plan(parsed, &[])?;
+        require_no_parameters(&portal)?;
         portal.alone = alone;
         portal.is_one_of_many = !alone;
         Ok(portal)
@@ -230,6 +231,7 @@ impl Session {
         result_formats: &[Format],
     ) -> Result<()> {
         let prepared = self.prepared(statement)?.clone();
+        self.begin_statement(&prepared.parsed)?;
         let is_taken = self.portals.contains_key(portal) || self.cursors.contains_key(portal);
         if !portal.is_empty() && is_taken {
             return Err(Error::new(
@@ -237,7 +239,6 @@ impl Session {
                 format!("cursor \"{portal}\" already exists"),
             ));
         }
-        self.begin_statement(&prepared.parsed)?;
         let values = self.read_params(portal, statement, &prepared, params)?;
         let mut made = self.plan_prepared(&prepared, values)?;
         made.number = self.next_portal();
@@ -740,7 +741,8 @@ impl Session {
                 while let Some(row) = rows.pop_front() {
                     let flow = out.row(&row, columns, &surroundings.types())?;
                     given += 1;
-                    if rows_max != 0 && given == rows_max && !rows.is_empty() {
+                    // Whether there are more is not looked at, as it is not for a plan.
+                    if rows_max != 0 && given == rows_max {
                         return Ok(Done::Suspended);
                     }
                     if flow.is_break() && !rows.is_empty() {
@@ -774,6 +776,27 @@ impl Drop for Session {
 pub(crate) fn ends_failure(statement: &Statement) -> bool {
     let Statement::Command(command) = statement else { return false };
     matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
+}
+
+/// Fails where a statement that nobody gives values to has parameters.
+///
+/// # Errors
+/// `42P02`, at the first of them.
+fn require_no_parameters(portal: &Portal) -> Result<()> {
+    let Work::Plan(running) = &portal.work else { return Ok(()) };
+    if running.planned.params.len() <= portal.params.len() {
+        return Ok(());
+    }
+    let (source, start) = (&*portal.parsed.source, portal.parsed.range.start);
+    let digits = |at: usize| source[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+    let found = portal.text().match_indices('$').map(|(at, _)| start + at);
+    let found = found.map(|at| (at, digits(at))).find(|(_, digits)| *digits > 0);
+    let (name, position) = match found {
+        Some((at, digits)) => (&source[at..=at + digits], source[..at].chars().count() as u32 + 1),
+        None => ("$1", 1),
+    };
+    let error = Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"));
+    Err(Error { position: Some(position), ..error })
 }
 
 /// One format for each of so many columns.

@@ -478,3 +478,61 @@ fn waits_that_are_awake() {
     }
     assert_eq!(server.metrics().busy_polls_total, 0);
 }
+
+/// `DROP INDEX CONCURRENTLY` waits for the transactions that use the table, those that only read too, and
+/// keeps nobody from using it meanwhile; it gives up when its time is over.
+#[test]
+fn an_index_goes_while_others_work() {
+    let server = start(options());
+    let mut one = Wire::connect(&server);
+    let mut other = Wire::connect(&server);
+    let mut third = Wire::connect(&server);
+    one.query("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE INDEX t_n ON t (n)");
+    for used in ["INSERT INTO t VALUES (1, 1)", "SELECT n FROM t WHERE id = 1"] {
+        one.query(&format!("BEGIN; {used}"));
+        other.query("SET lock_timeout = '50ms'");
+        assert_eq!(
+            other.query("DROP INDEX CONCURRENTLY t_n"),
+            "E ERROR 55P03: canceling statement due to lock timeout\nZ I\n"
+        );
+        other.query("RESET lock_timeout");
+        other.send(&query("DROP INDEX CONCURRENTLY t_n"));
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(third.query("INSERT INTO t VALUES (2, 2)"), "C INSERT 0 1\nZ I\n");
+        assert_eq!(third.query("DELETE FROM t WHERE id = 2"), "C DELETE 1\nZ I\n");
+        one.query("COMMIT");
+        assert_eq!(show(&other.until(b'Z')), "C DROP INDEX\nZ I\n");
+        one.query("CREATE INDEX t_n ON t (n)");
+    }
+}
+
+/// What transactions hold of tables is in `pg_locks`, and so is who waits.
+#[test]
+fn locks_of_tables_are_shown() {
+    let server = start(options());
+    let mut one = Wire::connect(&server);
+    let mut other = Wire::connect(&server);
+    one.query("CREATE TABLE t (id int PRIMARY KEY)");
+    one.query("BEGIN; SELECT * FROM t; INSERT INTO t VALUES (1)");
+    let locks = "SELECT l.mode, l.granted, l.fastpath FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                 WHERE c.relname = 't' ORDER BY 1, 2";
+    let mut watcher = Wire::connect(&server);
+    let rows = |text: String| {
+        let rows = text.lines().filter_map(|line| line.strip_prefix("D ").map(str::to_owned));
+        rows.collect::<Vec<_>>()
+    };
+    let shown = rows(watcher.query(locks));
+    assert_eq!(shown, ["AccessShareLock | t | t", "RowExclusiveLock | t | t"]);
+    other.send(&query("BEGIN; LOCK TABLE t"));
+    std::thread::sleep(Duration::from_millis(100));
+    let shown = rows(watcher.query(locks));
+    assert_eq!(
+        shown,
+        ["AccessExclusiveLock | f | f", "AccessShareLock | t | f", "RowExclusiveLock | t | f"]
+    );
+    one.query("COMMIT");
+    other.until(b'Z');
+    assert_eq!(rows(watcher.query(locks)), ["AccessExclusiveLock | t | f"]);
+    other.query("ROLLBACK");
+    assert!(rows(watcher.query(locks)).is_empty());
+}
