@@ -43,12 +43,12 @@ pub(crate) enum State {
 }
 
 impl AggregateCall {
-    /// The state before any row; `row` is the first one, which direct arguments see.
-    pub(crate) fn start(&self, env: &Env<'_>, row: &Row) -> Result<State> {
+    /// The state before any row of a group with these keys, which direct arguments see.
+    pub(crate) fn start(&self, env: &Env<'_>, keys: &Row) -> Result<State> {
         if self.order.is_empty() && !self.distinct && self.kernel.kind == Kind::Normal {
             return Ok(State::Running((self.kernel.start)(&self.types)));
         }
-        let direct = self.direct.iter().map(|program| env.value(program, row));
+        let direct = self.direct.iter().map(|program| env.value(program, keys));
         Ok(State::Waiting(Box::default(), direct.collect::<Result<_>>()?))
     }
 
@@ -207,8 +207,6 @@ pub(crate) struct Aggregate {
     keys: Vec<Program>,
     calls: Vec<AggregateCall>,
     masks: Vec<Vec<usize>>,
-    /// How many columns the input has.
-    width: usize,
     sets: Vec<Set>,
     filled: bool,
     /// The set and the group that come out next.
@@ -228,7 +226,6 @@ impl Aggregate {
         sets: &[Vec<usize>],
         calls: Vec<AggregateCall>,
         masks: Vec<Vec<usize>>,
-        width: usize,
     ) -> Self {
         let sets = sets
             .iter()
@@ -245,7 +242,6 @@ impl Aggregate {
             keys,
             calls,
             masks,
-            width,
             sets,
             filled: false,
             at: (0, 0),
@@ -271,8 +267,8 @@ impl Aggregate {
         // A set without keys has one group, rows or not.
         for set in &mut self.sets {
             if set.groups.len() == 0 && !set.has.contains(&true) {
-                set.groups.insert(&vec![Datum::Null; self.keys.len()]);
-                let nulls = vec![Datum::Null; self.width];
+                let nulls = vec![Datum::Null; self.keys.len()];
+                set.groups.insert(&nulls);
                 set.states.push(start_all(&self.calls, env, &nulls)?);
             }
         }
@@ -325,7 +321,7 @@ impl Aggregate {
                         }
                         held.add_row(env, key)?;
                         held.add(env, calls.len() * STATE_BYTES)?;
-                        set.states.push(start_all(calls, env, row)?);
+                        set.states.push(start_all(calls, env, key)?);
                         set.groups.insert_hashed(hash, key)
                     }
                 }
@@ -386,8 +382,8 @@ fn each_call<'a>(
     sets.iter_mut().filter_map(|set| set.states.first_mut()).flat_map(|all| calls.iter().zip(all))
 }
 
-fn start_all(calls: &[AggregateCall], env: &Env<'_>, row: &Row) -> Result<Vec<State>> {
-    calls.iter().map(|call| call.start(env, row)).collect()
+fn start_all(calls: &[AggregateCall], env: &Env<'_>, keys: &Row) -> Result<Vec<State>> {
+    calls.iter().map(|call| call.start(env, keys)).collect()
 }
 
 impl Operator for Aggregate {

@@ -4,9 +4,7 @@
 //! The scans of such tables become tables of the outermost `WITH`, which are computed before anything
 //! is changed. A statement with one change needs none of this: it reads its input to the end first.
 
-use std::collections::BTreeSet;
-
-use crate::plan::{Body, Kind, Node, Plan, Table, slots_of};
+use crate::plan::{Body, Kind, Node, Plan, Reads, Table};
 
 /// Has the tables that a statement changes read at its start.
 pub(super) fn freeze(plan: &mut Plan) {
@@ -24,14 +22,15 @@ pub(super) fn freeze(plan: &mut Plan) {
             if !changed.contains(&scan.relation) {
                 return;
             }
-            // What depends on rows further out cannot be read before they are there.
-            let mut slots = BTreeSet::new();
-            node.exprs(&mut |expr, _| slots_of(expr, &whole, &mut slots));
+            // What depends on rows further out, or on a table of `WITH`, cannot be read before they are
+            // there.
+            let mut reads = Reads::default();
+            node.exprs(&mut |expr, _| reads.add_expr(&whole, expr));
             let types = node.types.clone();
             let table = Kind::CteScan { table: next, name: "start".to_owned(), columns: [].into() };
             let mut body = Node { kind: table, types: types.clone() };
             std::mem::swap(node, &mut body);
-            if !slots.is_empty()
+            if !(reads.slots.is_empty() && reads.sources.is_empty())
                 && let Kind::Scan(scan) = &mut body.kind
             {
                 (scan.path, scan.chance) = Default::default();

@@ -8,8 +8,8 @@
 //! object, and anything else is read from the text of the value, as the type's own text is. A field
 //! that is not there leaves the column as it is in the row to begin with.
 //!
-//! Which row is wanted follows from the type of the first argument, where it has a name. Otherwise a
-//! record says it that brings its names along: the first argument, or one behind the last, which the
+//! Which row is wanted follows from the type of the first argument, where it has a name. Otherwise the
+//! first argument is a record that says it; where that is NULL it is the one behind the last, which the
 //! binder adds for `AS x(a int, b text)`.
 
 use ::json::Kind;
@@ -135,9 +135,15 @@ impl Wanted {
                 format!("first argument of {name} must be a row type"),
             ));
         }
-        let described = match args.get(declared) {
-            None if declared > 1 => args[0],
-            described => described.copied().unwrap_or(DatumRef::Null),
+        let defined = args.get(declared).copied().unwrap_or(DatumRef::Null);
+        let described = match base(args, declared) {
+            Some(base) => {
+                if let DatumRef::Record(defined) = defined {
+                    must_match(base, defined, facts)?;
+                }
+                args[0]
+            }
+            None => defined,
         };
         let DatumRef::Record(record) = described else {
             return Err(Error::new(
@@ -197,6 +203,32 @@ impl Wanted {
             _ => row.into(),
         })
     }
+}
+
+/// Checks that the row in the first argument has the columns that the statement defines.
+fn must_match(row: RecordRef<'_>, defined: RecordRef<'_>, facts: Facts<'_>) -> Result<()> {
+    let mismatch = |detail: String| {
+        let message = "function return row and query-specified return row do not match";
+        Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail))
+    };
+    let (given, wanted) = (row.iter().count(), defined.iter().count());
+    if given != wanted {
+        let s = if given == 1 { "" } else { "s" };
+        let detail =
+            format!("Returned row contains {given} attribute{s}, but query expects {wanted}.");
+        return mismatch(detail);
+    }
+    for (at, ((given, ..), (wanted, ..))) in row.iter().zip(defined.iter()).enumerate() {
+        if given != wanted {
+            return mismatch(format!(
+                "Returned type {} at ordinal position {}, but query expects {}.",
+                facts.name(given),
+                at + 1,
+                facts.name(wanted)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A value of JSON as one of a type.
@@ -378,6 +410,9 @@ fn record(
 ) -> Result<Datum> {
     let base = base(args, declared);
     let Some(source) = source else {
+        if base.is_some() {
+            Wanted::of(call, args, name, declared)?;
+        }
         return Ok(base.map_or(Datum::Null, |base| Datum::Record(base.to_owned())));
     };
     let wanted = Wanted::of(call, args, name, declared)?;
