@@ -21,6 +21,7 @@ mod erase;
 mod failing_disk;
 mod fuzz;
 mod generate;
+mod grammar;
 mod histories;
 mod loads;
 mod oracles;
