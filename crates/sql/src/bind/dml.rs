@@ -41,9 +41,19 @@ impl Binder<'_> {
             None => plan,
         };
         let mut added = Vec::new();
-        let set = self.assignments(&update.set, &relation, &target, &mut added)?;
+        let mut set = self.assignments(&update.set, &relation, &target, &mut added)?;
         self.update_used(used, &relation, &set);
         plan = append(plan, added);
+        // Subqueries are computed with the rows, before any of these is changed.
+        let mut computed = Vec::new();
+        for (_, value) in &mut set {
+            if super::walk::any(value, &|part| matches!(part.kind, ExprKind::Subquery(_))) {
+                let column = self.column_for("value", value);
+                let held = reference(&column, value.at);
+                computed.push((std::mem::replace(value, held), column));
+            }
+        }
+        plan = append(plan, computed);
         let row = self.relation_columns(&relation);
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
         let generated = self.generated(base, &row)?;
