@@ -17,6 +17,7 @@ use crate::instance::{Instance, Login, Slot, now};
 use crate::names::Names;
 use crate::notify::Note;
 use crate::settings::{Extent, Settings, Who};
+use crate::snapshots::ExportName;
 use crate::transaction::Modes;
 
 /// The lasting state of a session. One thread uses it at a time.
@@ -36,7 +37,11 @@ pub(crate) struct Client {
     pub on_commit: RefCell<Vec<(Oid, OnCommit)>>,
     /// The advisory locks that it has.
     pub locks: RefCell<Locks>,
+    /// The snapshots that the transaction has exported.
+    pub exported: RefCell<Vec<ExportName>>,
     pub database_oid: Oid,
+    /// How many checks of domains are being computed, each for the one before.
+    pub checks_depth: Cell<u32>,
     /// True where nothing may block.
     pub inline: Cell<bool>,
     /// The newest commit that the statement sees.
@@ -60,7 +65,9 @@ impl Client {
             sequences: RefCell::default(),
             on_commit: RefCell::default(),
             locks: RefCell::default(),
+            exported: RefCell::default(),
             database_oid: login.database,
+            checks_depth: Cell::new(0),
             inline: Cell::new(false),
             seen: Cell::new(Csn::ZERO),
             transaction: Cell::new(0),
@@ -223,6 +230,7 @@ impl<'a> Surroundings<'a> {
             style: &self.style,
             now: self.started,
             types: &*self.names,
+            domains: self,
             objects: &*self.names,
         }
     }

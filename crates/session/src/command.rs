@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sql::parse::ast::{self, Command, Discard, SetValue};
+use txn::Isolation;
 use types::time::{Interval, IntervalFields};
 use types::{Datum, IntervalStyle, Modifier, Oid, SqlState, Type};
 
@@ -58,6 +59,7 @@ impl Session {
             Command::RollbackTo(name) => self.rollback_to(&name.text, portal.alone),
             Command::TwoPhase(words) => Err(Error::not_supported(words)),
             Command::SetTransaction(modes) => self.set_transaction(modes, portal.alone),
+            Command::SetSnapshot(name) => self.set_snapshot(name, portal.alone),
             Command::SetCharacteristics(modes) => self.set_characteristics(modes),
             Command::Set { local, name, values } => {
                 self.set_command(*local, name, values, portal.alone)
@@ -239,6 +241,36 @@ impl Session {
             return Ok(done("SET"));
         }
         self.apply_modes(said)?;
+        Ok(done("SET"))
+    }
+
+    /// `SET TRANSACTION SNAPSHOT`
+    fn set_snapshot(&mut self, name: &str, alone: bool) -> Result<Work> {
+        if self.transaction.as_ref().is_none_or(|open| open.block != Block::Explicit && alone) {
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET TRANSACTION can only be used in transaction blocks",
+            );
+        }
+        let open = self.open();
+        let modes = open.modes;
+        if open.looked || !open.savepoints.is_empty() {
+            let message = "SET TRANSACTION SNAPSHOT must be called before any query";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        if modes.isolation == Isolation::ReadCommitted {
+            let message = "a snapshot-importing transaction must have isolation level \
+                           SERIALIZABLE or REPEATABLE READ";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let export = self.client.instance.exported.find(name)?;
+        export.check(self.client.database_oid, modes.isolation, modes.read_only)?;
+        // What only reads what a serializable transaction saw needs no more than its snapshot.
+        let mut inner = self.begin_inner(Isolation::RepeatableRead);
+        inner.see_at(export.csn)?;
+        let open = self.open();
+        (open.inner, open.looked) = (Some(inner), true);
         Ok(done("SET"))
     }
 

@@ -32,6 +32,7 @@ use crate::message::Notification;
 use crate::notify::Hub;
 use crate::plans::Plans;
 use crate::session::Session;
+use crate::snapshots::Exported;
 
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
@@ -227,6 +228,8 @@ pub struct Instance {
     /// Who listens to which channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Advisory,
+    /// Snapshots that transactions have exported.
+    pub(crate) exported: Arc<Exported>,
     /// The newest commit when the database was opened: what numbers of transactions begin with.
     opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
@@ -303,6 +306,7 @@ impl Instance {
             plans: Plans::default(),
             hub: Hub::default(),
             advisory: Advisory::default(),
+            exported: Arc::default(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
             collections: options.collections,

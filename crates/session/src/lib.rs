@@ -45,6 +45,7 @@ mod rights;
 pub mod scram;
 mod session;
 pub mod settings;
+mod snapshots;
 mod statement;
 mod system;
 mod transaction;

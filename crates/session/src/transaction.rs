@@ -257,6 +257,7 @@ impl Session {
         if done.is_ok() {
             self.client.unlock_transaction(0);
         }
+        self.client.exported.get_mut().clear();
         done
     }
 
@@ -331,6 +332,7 @@ impl Session {
     pub(crate) fn rollback(&mut self) {
         self.transaction = None;
         self.client.unlock_transaction(0);
+        self.client.exported.get_mut().clear();
         self.portals.clear();
         self.cursors.retain(|_, cursor| cursor.is_held);
         self.client.notes.get_mut().clear();

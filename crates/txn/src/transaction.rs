@@ -178,6 +178,16 @@ impl Transaction {
         }
     }
 
+    /// Has the transaction, which has read and written nothing yet, see the database as of `csn`.
+    ///
+    /// # Errors
+    /// [`TxnError::NoSuchCommit`] where that is not visible.
+    pub fn see_at(&mut self, csn: Csn) -> Result<(), TxnError> {
+        assert!(self.is_read_only(), "what was written under a snapshot keeps it");
+        self.snapshot = Snapshot::past(Arc::clone(&self.engine), csn)?;
+        Ok(())
+    }
+
     /// How long to wait for locks from now on, in microseconds; `None` for as long as it takes.
     pub fn set_lock_timeout(&mut self, us: Option<u64>) {
         self.lock_timeout_us = us;
