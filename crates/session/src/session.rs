@@ -11,14 +11,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sql::eval::Host as _;
 use sql::parse::ast::{Command, Statement};
-use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource};
+use types::{Datum, Oid, SqlState, Style, Type};
 
 use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
-use crate::host::Host;
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
@@ -140,6 +138,7 @@ impl Session {
             style: &self.style,
             now: now(&self.client.instance.env),
             types: &*self.names,
+            domains: &types::Builtins,
             objects: &*self.names,
         }
     }
@@ -282,7 +281,6 @@ impl Session {
         }
         let surroundings = self.surroundings();
         let context = surroundings.types();
-        let host = Host { surroundings: &surroundings };
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
             let format = match params.formats {
@@ -290,23 +288,17 @@ impl Session {
                 [all] => *all,
                 each => each[at],
             };
-            let value = match bytes {
-                None => Datum::Null,
-                Some(bytes) => param(bytes, format, *ty, &context).map_err(|error| {
-                    let portal = match portal {
-                        "" => "unnamed portal".to_owned(),
-                        name => format!("portal \"{name}\""),
-                    };
-                    // What was sent as text stands there, if its length is above 0 that a setting
-                    // of the server allows.
-                    let value = if format == Format::Text { " = '...'" } else { "" };
-                    let place = format!("{portal} parameter ${}{value}", at + 1);
-                    Error::from(error.with_context(place))
-                })?,
-            };
-            if matches!(self.names.shape(*ty), Some(Shape::Domain(..))) {
-                host.check_domain(*ty, value.as_ref())?;
-            }
+            let value = param(*bytes, format, *ty, &context).map_err(|error| {
+                let portal = match portal {
+                    "" => "unnamed portal".to_owned(),
+                    name => format!("portal \"{name}\""),
+                };
+                // What was sent as text stands there, if its length is above 0 that a setting
+                // of the server allows.
+                let value = if format == Format::Text { " = '...'" } else { "" };
+                let place = format!("{portal} parameter ${}{value}", at + 1);
+                Error::from(error.with_context(place))
+            })?;
             values.push(value);
         }
         Ok(values.into())
@@ -822,15 +814,17 @@ fn formats(given: &[Format], columns: usize) -> Result<Vec<Format>> {
 
 /// The value of a parameter.
 fn param(
-    bytes: &[u8],
+    bytes: Option<&[u8]>,
     format: Format,
     ty: Type,
     context: &types::Context<'_>,
 ) -> types::Result<Datum> {
+    let modifier = types::Modifier::NONE;
     match format {
-        Format::Binary => types::binary::read(bytes, ty, types::Modifier::NONE, context),
+        Format::Binary => types::binary::read_nullable(bytes, ty, modifier, context),
         Format::Text => {
-            types::text::parse(types::text::utf8(bytes)?, ty, types::Modifier::NONE, context)
+            let text = bytes.map(types::text::utf8).transpose()?;
+            types::text::parse_nullable(text, ty, modifier, context)
         }
     }
 }

@@ -69,10 +69,6 @@ impl Host for Still<'_> {
             .map_err(|error| Error::new(error.sqlstate(), error.to_string()))
     }
 
-    fn check_domain(&self, _: Type, _: DatumRef<'_>) -> Result<()> {
-        Ok(())
-    }
-
     fn call(&self, function: &scalar::Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {
         Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, function.name))
     }

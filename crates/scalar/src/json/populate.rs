@@ -16,8 +16,8 @@ use ::json::Kind;
 use ::json::jsonb::{JsonbError, JsonbRef};
 use ::json::written::{self, Written};
 use types::{
-    Array, Context, Datum, DatumRef, Dimension, Error, Field, Modifier, Record, RecordRef, Repr,
-    Result, Shape, SqlState, Type, text,
+    Array, Coercion, Context, Datum, DatumRef, Dimension, Error, Field, Modifier, Record,
+    RecordRef, Repr, Result, Shape, SqlState, Type, text,
 };
 
 use crate::facts::Facts;
@@ -116,6 +116,8 @@ fn malformed(message: &str) -> Error {
 struct Wanted {
     fields: Vec<Field>,
     ty: Type,
+    /// The domain over that type that the row is to be of, where it is one.
+    domain: Option<Type>,
 }
 
 impl Wanted {
@@ -127,7 +129,8 @@ impl Wanted {
             && !ty.is_builtin()
             && let Some(Shape::Composite(fields)) = call.context.types.types.shape(ty)
         {
-            return Ok(Wanted { fields: fields.to_vec(), ty });
+            let domain = Some(call.args[0]).filter(|named| *named != ty);
+            return Ok(Wanted { fields: fields.to_vec(), ty, domain });
         }
         if declared > 1 && ty != Type::RECORD {
             return Err(Error::new(
@@ -162,7 +165,7 @@ impl Wanted {
                 .map(|(at, (ty, _, _))| field(&format!("f{}", at + 1), ty, Modifier::NONE))
                 .collect(),
         };
-        Ok(Wanted { fields, ty: Type::RECORD })
+        Ok(Wanted { fields, ty: Type::RECORD, domain: None })
     }
 
     /// The row with the fields of an object, and those of `base` where it has none.
@@ -173,14 +176,15 @@ impl Wanted {
         context: &Context<'_>,
     ) -> Result<Datum> {
         let given = source.fields()?;
-        let old: Vec<Datum> = base.map(RecordRef::to_vec).unwrap_or_default();
+        let old: Option<Vec<Datum>> = base.map(RecordRef::to_vec);
         let mut values = Vec::with_capacity(self.fields.len());
         for (at, field) in self.fields.iter().enumerate() {
-            let before = old.get(at).cloned().unwrap_or_default();
+            let before = old.as_ref().and_then(|old| old.get(at)).cloned().unwrap_or_default();
             // Of fields with one name the last counts.
             let found = given.iter().rev().find(|(name, _)| **name == *field.name);
             let value = match found {
-                None => before,
+                None if old.is_some() => before,
+                None => context.null_of(field.ty)?,
                 Some((_, value)) => {
                     let mut place = Place { column: &field.name, subscripts: Vec::new() };
                     value_of(*value, field.ty, field.modifier, &before, &mut place, context)?
@@ -194,7 +198,10 @@ impl Wanted {
                 let names = self.fields.iter().map(|field| (&*field.name, field.modifier));
                 row.named(names).into()
             }
-            _ => row.into(),
+            _ => match self.domain {
+                Some(domain) => context.as_domain(domain, row.into(), Coercion::Assignment)?,
+                None => row.into(),
+            },
         })
     }
 }
@@ -208,6 +215,11 @@ fn value_of(
     place: &mut Place<'_>,
     context: &Context<'_>,
 ) -> Result<Datum> {
+    if context.types.is_domain(ty) {
+        let (base, modifier) = context.types.base_of(ty);
+        let value = value_of(source, base, modifier, before, place, context)?;
+        return context.as_domain(ty, value, Coercion::Assignment);
+    }
     match (ty, source.kind()) {
         (Type::JSON, Kind::Null) | (Type::JSONB, Kind::Null) => return Ok(Datum::Null),
         (Type::JSON | Type::JSONB, _) => {
@@ -217,10 +229,6 @@ fn value_of(
     }
     let Some(written) = source.to_text() else { return Ok(Datum::Null) };
     match (context.types.shape_of(ty)?, source.kind()) {
-        (Shape::Domain(..), _) => Err(Error::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("a value of domain {} in JSON is not supported", context.types.name_of(ty)),
-        )),
         (Shape::Array(_) | Shape::Composite(_), Kind::String) => {
             text::parse(&written, ty, modifier, context)
         }
@@ -235,7 +243,7 @@ fn value_of(
                 Datum::Record(record) => Some(record.as_ref()),
                 _ => None,
             };
-            Wanted { fields: fields.to_vec(), ty }.row(base, source, context)
+            Wanted { fields: fields.to_vec(), ty, domain: None }.row(base, source, context)
         }
         _ => text::parse(&written, ty, modifier, context),
     }
@@ -250,6 +258,11 @@ pub(crate) fn converted(
     omit_quotes: bool,
     context: &Context<'_>,
 ) -> Result<Datum> {
+    if context.types.is_domain(ty) {
+        let (base, modifier) = context.types.base_of(ty);
+        let value = converted(value, base, modifier, omit_quotes, context)?;
+        return context.as_domain(ty, value, Coercion::Assignment);
+    }
     let is_scalar = !matches!(value.kind(), Kind::Array | Kind::Object);
     let is_bare = omit_quotes && value.kind() == Kind::String;
     let text = match is_bare {
@@ -257,12 +270,6 @@ pub(crate) fn converted(
         false => value.to_json(),
     };
     let facts = Facts(context.types);
-    if facts.base(ty) != ty {
-        return Err(Error::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("a value of domain {} in JSON is not supported", facts.name(ty)),
-        ));
-    }
     match ty {
         Type::JSONB | Type::JSON if !is_bare => text::parse(&text, ty, modifier, context),
         Type::BYTEA => Ok(Datum::bytea(text.into_bytes())),
@@ -378,7 +385,11 @@ fn record(
 ) -> Result<Datum> {
     let base = base(args, declared);
     let Some(source) = source else {
-        return Ok(base.map_or(Datum::Null, |base| Datum::Record(base.to_owned())));
+        return match base {
+            Some(base) => Ok(Datum::Record(base.to_owned())),
+            None if declared > 1 => call.context.types.null_of(call.args[0]),
+            None => Ok(Datum::Null),
+        };
     };
     let wanted = Wanted::of(call, args, name, declared)?;
     wanted.row(base, source, &call.context.types)

@@ -41,12 +41,6 @@ pub trait Host {
     /// `2200H` where the sequence is at its end.
     fn next_value(&self, sequence: Oid) -> Result<i64>;
 
-    /// Checks a value against the constraints of a domain.
-    ///
-    /// # Errors
-    /// `23514` and `23502` where the value is none of the domain.
-    fn check_domain(&self, domain: Type, value: DatumRef<'_>) -> Result<()>;
-
     /// Calls a function that needs the catalog or the transaction, such as `nextval`.
     ///
     /// # Errors
@@ -715,7 +709,7 @@ impl<'r> Run<'r> {
                 modifier.apply(value.into_datum(), *ty, coercion)?
             }
             Step::Domain(domain) => {
-                self.frame.host.check_domain(*domain, value.get())?;
+                self.frame.context.types.domains.check(*domain, value.get())?;
                 return Ok(value);
             }
         };
