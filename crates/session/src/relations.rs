@@ -19,6 +19,7 @@ use table::catalog::Action;
 use txn::{RelationLock, Wait};
 use types::{Oid, SqlState};
 
+use crate::define::domain::tables_looked_at;
 use crate::error::{Error, Result};
 use crate::portal::{Portal, Work};
 use crate::session::Session;
@@ -46,6 +47,12 @@ impl Session {
             }
             Define::Truncate { tables, .. } => {
                 (tables.iter().collect(), RelationLock::AccessExclusive)
+            }
+            Define::AlterDomain { name, change } => {
+                for table in tables_looked_at(&self.names, name, change) {
+                    self.lock(table, RelationLock::Share)?;
+                }
+                return self.look();
             }
             _ => return Ok(()),
         };

@@ -10,9 +10,11 @@
 
 mod alter;
 mod database;
+pub(crate) mod domain;
 mod drop;
 mod like;
 mod misc;
+mod one_row;
 mod role;
 mod rows;
 mod table;
@@ -320,8 +322,8 @@ impl Session {
             }
             Define::Enum { name, labels } => misc::create_enum(maker, name, labels),
             Define::Composite { name, fields } => misc::create_composite(maker, name, fields),
-            Define::Domain { name, base, constraints } => {
-                misc::create_domain(maker, name, base, constraints)
+            Define::Domain { name, base, collation, constraints } => {
+                domain::create(maker, name, base, collation.as_ref(), constraints)
             }
             Define::Database { name, options } => database::create(maker, name, options),
             Define::AlterDatabase { name, options } => database::alter(maker, name, options),
@@ -340,7 +342,7 @@ impl Session {
                 misc::alter_sequence(maker, name, *if_exists, options)
             }
             Define::AlterEnum { name, change } => misc::alter_enum(maker, name, change),
-            Define::AlterDomain { name, change } => misc::alter_domain(maker, name, change),
+            Define::AlterDomain { name, change } => domain::alter(maker, name, change),
             Define::Rename { kind, name, to } => misc::rename(maker, *kind, name, to),
             Define::Owner { kind, name, to } => misc::set_owner(maker, *kind, name, to),
             Define::SetSchema { kind, name, to } => misc::set_schema(maker, *kind, name, to),

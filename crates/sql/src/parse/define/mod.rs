@@ -169,10 +169,8 @@ impl Parser<'_> {
             fields = self.list(|parser| {
                 let name = parser.name()?;
                 let ty = parser.type_name()?;
-                if parser.eat(&["collate"]) {
-                    parser.path()?;
-                }
-                Ok((name, ty))
+                let collate = parser.eat(&["collate"]);
+                Ok((name, ty, if collate { Some(parser.path()?) } else { None }))
             })?;
         }
         self.expect_punct(")")?;
@@ -184,11 +182,9 @@ impl Parser<'_> {
         let name = self.path()?;
         self.eat(&["as"]);
         let base = self.type_name()?;
-        if self.eat(&["collate"]) {
-            self.path()?;
-        }
+        let collation = if self.eat(&["collate"]) { Some(self.path()?) } else { None };
         let constraints = self.column_constraints()?;
-        Ok(Define::Domain { name, base, constraints })
+        Ok(Define::Domain { name, base, collation, constraints })
     }
 
     fn create_database(&mut self) -> Result<Define> {
