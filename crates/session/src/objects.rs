@@ -126,7 +126,7 @@ impl Names {
             [schema, name] => self.relation_oid(Some(schema), name),
             [..] if parts.len() > 3 => return Err(too_many_dots("relation", text)),
             _ => {
-                let message = format!("cross-database references are not implemented: {text}");
+                let message = format!("cross-database references are not implemented: \"{text}\"");
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
         };

@@ -14,7 +14,7 @@ use table::foreign::Checks;
 use table::sequence::SessionSequences;
 use txn::{CommitMeta, Isolation, Transaction};
 use types::time::TimestampTz;
-use types::{Context, Datum, DatumRef, Error, Oid, Result, SqlState, Style, Type};
+use types::{Context, Datum, DatumRef, Error, Oid, Result, SqlState, Style};
 
 use crate::world::{View, World, no_sequence};
 

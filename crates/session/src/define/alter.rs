@@ -234,16 +234,14 @@ fn one(
             let schema = maker.names.schema_name(relation.schema);
             let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
             let target = target(attnum, name, ty, modifier);
-            one_row::check_default(maker, &kept.text, shown.as_deref(), &target, true)?;
+            if is_generated(relation, attnum) {
+                one_row::check_default(maker, &kept.text, shown.as_deref(), &target, true)?;
+            }
             change(maker, name, ColumnChange::Expression(kept))
         }
         Alter::DropExpression(name, if_exists) => {
             let attnum = column(relation, name)?;
-            let generated = relation
-                .column(attnum)
-                .and_then(|column| column.default.as_ref())
-                .is_some_and(|default| default.is_generated);
-            if !generated && *if_exists {
+            if !is_generated(relation, attnum) && *if_exists {
                 let message = format!(
                     "column \"{}\" of relation \"{}\" is not a stored generated column, skipping",
                     name.text, relation.name
@@ -358,6 +356,12 @@ fn one(
         }
         Alter::Unsupported(words) => Err(Error::not_supported(format!("ALTER TABLE {words}"))),
     }
+}
+
+/// True for a generated column.
+fn is_generated(relation: &Relation, attnum: i16) -> bool {
+    let default = relation.column(attnum).and_then(|column| column.default.as_ref());
+    default.is_some_and(|default| default.is_generated)
 }
 
 /// The number of a column.
@@ -584,8 +588,7 @@ fn retyping(
     using: Option<&SqlExpr>,
 ) -> Result<Retyping> {
     let attnum = column(relation, name)?;
-    let default = relation.column(attnum).and_then(|column| column.default.as_ref());
-    if using.is_some() && default.is_some_and(|default| default.is_generated) {
+    if using.is_some() && is_generated(relation, attnum) {
         let message = "cannot specify USING when altering type of generated column";
         let error = Error::new(SqlState::INVALID_COLUMN_DEFINITION, message);
         return Err(error.detail(format!("Column \"{}\" is a generated column.", name.text)));

@@ -190,17 +190,12 @@ pub fn check_condition(
 ) -> Result<Expr> {
     let mut bound = sql::bind::expression(text, Some(over), names, context)
         .map_err(|error| Error::from(error.cause))?;
-    if names_base(names, bound.ty) != Type::BOOL {
-        let types: &dyn types::TypeSource = names;
+    let types: &dyn types::TypeSource = names;
+    if types.base_of(bound.ty).0 != Type::BOOL {
         let message =
             format!("argument of CHECK must be type boolean, not type {}", types.name_of(bound.ty));
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }
     Purpose::Check.check(&mut bound)?;
     Ok(bound)
-}
-
-fn names_base(names: &Names, ty: Type) -> Type {
-    let types: &dyn types::TypeSource = names;
-    types.base_of(ty).0
 }
