@@ -11,7 +11,7 @@ pub(crate) enum Prefilter {
     /// Anything, or nothing.
     None,
     /// A text, and whether it is all of the match.
-    Literal { finder: Finder<'static>, whole: bool },
+    Literal { finder: Box<Finder<'static>>, whole: bool },
     /// One of up to three bytes.
     Bytes(Vec<u8>),
     /// One of some bytes.
@@ -79,7 +79,8 @@ impl Prefilter {
         if literal.len() < 2 && !whole {
             return None;
         }
-        Some(Self::Literal { finder: Finder::new(literal.as_bytes()).into_owned(), whole })
+        let finder = Box::new(Finder::new(literal.as_bytes()).into_owned());
+        Some(Self::Literal { finder, whole })
     }
 
     /// The text that the expression is, if it is nothing else.
