@@ -101,6 +101,11 @@ impl Shared {
         self.ticks.set(0);
     }
 
+    /// How many rows have been looked at so far.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.ticks.get()
+    }
+
     pub(crate) fn set_slot(&self, slot: u32, value: Datum) {
         self.slots.borrow_mut()[slot as usize] = value;
     }
@@ -223,7 +228,7 @@ impl Held {
     /// Counts a row.
     pub(crate) fn add_row(&mut self, env: &Env<'_>, row: &[Datum]) -> Result<()> {
         let before = self.packed_bytes;
-        let heap: usize = row.iter().map(heap_bytes).sum();
+        let heap: usize = row.iter().map(Datum::heap_bytes).sum();
         self.add(env, row_bytes(row))?;
         self.packed_bytes = before + ROW_BYTES + VALUE_BYTES * row.len() + heap;
         Ok(())
@@ -257,27 +262,11 @@ const VALUE_BYTES: usize = 8;
 
 /// How many bytes a row takes in memory, about.
 pub fn row_bytes(row: &[Datum]) -> usize {
-    let heap: usize = row.iter().map(heap_bytes).sum();
+    let heap: usize = row.iter().map(Datum::heap_bytes).sum();
     size_of::<Row>() + std::mem::size_of_val(row) + heap
 }
 
 /// How many bytes a value takes in memory, about.
 pub(crate) fn value_bytes(value: DatumRef<'_>) -> usize {
-    size_of::<Datum>() + heap_bytes_of(value)
-}
-
-/// How many bytes of a value lie elsewhere.
-fn heap_bytes(value: &Datum) -> usize {
-    heap_bytes_of(value.as_ref())
-}
-
-fn heap_bytes_of(value: DatumRef<'_>) -> usize {
-    match value {
-        DatumRef::Text(text) => text.len(),
-        DatumRef::Bytea(bytes) => bytes.len(),
-        DatumRef::Array(array) => array.as_bytes().len(),
-        DatumRef::Record(record) => record.as_bytes().len(),
-        DatumRef::Jsonb(value) => value.bytes().len(),
-        _ => 0,
-    }
+    size_of::<Datum>() + value.heap_bytes()
 }

@@ -17,7 +17,7 @@ use types::{Datum, DatumRef, KeyOrder, Result, Type, key};
 use super::hash::KeyTable;
 use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared, value_bytes};
+use crate::ctx::{Env, Held, Shared};
 use crate::spill::{LEVEL_MAX, Partitions, Tape};
 
 /// A call of an aggregate, ready to be computed.
@@ -118,20 +118,35 @@ impl AggregateCall {
         args: &[DatumRef<'_>],
         held: &mut Held,
     ) -> Result<()> {
-        if self.keeps {
-            held.add(env, args.iter().map(|arg| value_bytes(*arg)).sum())?;
+        if !self.keeps {
+            return accumulator.add(&self.call(env), args);
         }
-        accumulator.add(&self.call(env), args)
+        let before = accumulator.held_bytes();
+        accumulator.add(&self.call(env), args)?;
+        held.add(env, accumulator.held_bytes().saturating_sub(before))
+    }
+
+    /// The result of an accumulator, which lies in memory beside what the accumulator holds.
+    pub(crate) fn result(&self, env: &Env<'_>, accumulator: &dyn Accumulator) -> Result<Datum> {
+        let call = self.call(env);
+        if !self.keeps {
+            return accumulator.finish(&call);
+        }
+        let mut held = Held::default();
+        let done = held
+            .add(env, accumulator.held_bytes())
+            .and_then(|()| types::bounded::value(accumulator.finish(&call)?));
+        held.clear(env.shared);
+        done
     }
 
     /// The result.
     pub(crate) fn finish(&self, env: &Env<'_>, state: State) -> Result<Datum> {
         let (mut sorter, direct) = match state {
-            State::Running(accumulator) => return accumulator.finish(&self.call(env)),
+            State::Running(accumulator) => return self.result(env, accumulator.as_ref()),
             State::Waiting(sorter, direct) => (sorter, direct),
         };
         sorter.finish(env)?;
-        let call = self.call(env);
         // An ordered-set aggregate knows all of its arguments, the direct ones first.
         let types: Vec<Type> = self.direct_types.iter().chain(&self.types).copied().collect();
         let mut accumulator = (self.kernel.start)(&types);
@@ -140,10 +155,11 @@ impl AggregateCall {
         if self.kernel.kind == Kind::Hypothetical {
             self.place(env, &mut sorter, &direct, accumulator.as_mut())?;
             sorter.clear(env.shared);
-            return accumulator.finish(&call);
+            return self.result(env, accumulator.as_ref());
         }
         let (mut args, mut last, mut held) = (Row::new(), None, Held::default());
         while sorter.next(&mut args, None)? {
+            env.go_on()?;
             if self.distinct && last.as_ref() == Some(&args) {
                 continue;
             }
@@ -152,8 +168,9 @@ impl AggregateCall {
             last = self.distinct.then(|| std::mem::take(&mut args));
         }
         sorter.clear(env.shared);
+        let done = self.result(env, accumulator.as_ref());
         held.clear(env.shared);
-        accumulator.finish(&call)
+        done
     }
 
     /// Tells a hypothetical aggregate how each row stands to the one of the direct arguments.
@@ -174,6 +191,7 @@ impl AggregateCall {
         let (wanted, mut before) = (write(direct), None);
         let mut args = Row::new();
         while sorter.next(&mut args, None)? {
+            env.go_on()?;
             let place = write(&args);
             let order = match place.cmp(&wanted) {
                 std::cmp::Ordering::Less => -1,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use scalar::{Eval, Volatility, registry};
 use sql::bind::walk;
 use sql::plan::{AggregateCall, Call, Expr, ExprKind, Moment, SortKey};
-use types::Oid;
+use types::{Oid, Type};
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
 
@@ -181,6 +181,16 @@ fn calls_server(expr: &Expr) -> bool {
     found
 }
 
+/// True where an aggregate keeps values of any length.
+fn keeps(call: &AggregateCall) -> bool {
+    let types: Vec<Type> =
+        call.direct.iter().chain(&call.args).map(|argument| argument.ty).collect();
+    match registry::function(call.function).map(|function| function.eval) {
+        Some(Eval::Aggregate(kernel)) => (kernel.start)(&types).keeps(),
+        _ => true,
+    }
+}
+
 /// True where computing an expression twice, never or in another place could be noticed.
 pub fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
@@ -248,8 +258,10 @@ impl Plan {
             holds |= match &node.kind {
                 Kind::Join(join) => join.lateral.is_none(),
                 Kind::Aggregate(aggregate) => {
-                    let sorts = |call: &AggregateCall| call.distinct || !call.order.is_empty();
-                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(sorts)
+                    let holds = |call: &AggregateCall| {
+                        call.distinct || !call.order.is_empty() || keeps(call)
+                    };
+                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(holds)
                 }
                 Kind::Window { .. }
                 | Kind::Distinct(_)

@@ -16,10 +16,12 @@
 mod array;
 mod compile;
 
+use interrupt::Pace;
 use scalar::cast::{self, Circumstance, How};
 use scalar::function::{Call, Eval};
 use scalar::standard::{Construct, Found, Search};
 use scalar::{Context, Function};
+use types::bounded;
 use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
 
 /// What an evaluation needs beside the row.
@@ -453,10 +455,10 @@ impl<'r> Run<'r> {
                     .collect::<Result<_>>()?;
                 let fields = values.iter().map(|(value, ty, repr)| (*ty, *repr, value.get()));
                 let row = types::Record::new(fields);
-                owned(Datum::Record(match names.is_empty() {
+                owned(bounded::value(Datum::Record(match names.is_empty() {
                     true => row,
                     false => row.named(names.iter().map(|(name, of)| (name.as_str(), *of))),
-                }))
+                }))?)
             }
             Op::RowCompare(pairs, equals) => owned(self.row_compare(pairs, *equals, operand)?),
             Op::Field(inner, index) => {
@@ -495,7 +497,7 @@ impl<'r> Run<'r> {
                 let fields = fields.iter().enumerate().map(|(at, (ty, repr))| {
                     (*ty, *repr, if at == *index { value.get() } else { old(at) })
                 });
-                owned(Datum::Record(types::Record::new(fields)))
+                owned(bounded::value(Datum::Record(types::Record::new(fields)))?)
             }
             Op::Construct(construct, args, ret) => {
                 let values = self.typed(args, operand)?;
@@ -663,7 +665,9 @@ impl<'r> Run<'r> {
         let (left, right) = self.pair(&invoke.args, operand)?;
         let DatumRef::Array(array) = right.get() else { return Ok(Datum::Null) };
         let mut unknown = false;
+        let mut pace = Pace::new();
         for element in array.iter() {
+            pace.step(64)?;
             match self.apply(invoke, &[left.get(), element])? {
                 Datum::Bool(value) if value != all => return Ok(Datum::Bool(!all)),
                 Datum::Bool(_) => {}
@@ -719,7 +723,7 @@ impl<'r> Run<'r> {
                 return Ok(value);
             }
         };
-        Ok(Value::Owned(cast))
+        Ok(Value::Owned(bounded::value(cast)?))
     }
 
     fn steps(
