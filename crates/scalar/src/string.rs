@@ -147,7 +147,7 @@ impl<'a> Set<'a> {
 const MAP_BYTES_MIN: usize = 32;
 
 /// How many bytes the characters of a set take that come first.
-fn run<'a>(set: &str, chars: impl Iterator<Item = char> + 'a) -> Result<usize> {
+fn run(set: &str, chars: impl Iterator<Item = char>) -> Result<usize> {
     let (set, mut pace, mut bytes) = (Set::new(set), Pace::new(), 0);
     for c in chars {
         if !set.has(c) {
