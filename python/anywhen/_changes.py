@@ -158,10 +158,22 @@ def _change(
     author: str,
     message: str,
     diff: list[dict[str, Any]] | None,
+    role: str,
+    authored_us: int | None,
 ) -> DocumentChange:
     time = None if time_us is None else moment_of(time_us)
     return DocumentChange(
-        csn, collection, key, version, deleted, time, author, message, changes_of(diff)
+        csn,
+        collection,
+        key,
+        version,
+        deleted,
+        time,
+        author,
+        message,
+        changes_of(diff),
+        role,
+        None if authored_us is None else moment_of(authored_us),
     )
 
 

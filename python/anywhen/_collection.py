@@ -402,10 +402,12 @@ class Collection(_Handle, MutableMapping[str, Any]):
         version: int | None = None,
         time: datetime | str | None = None,
         csn: int | None = None,
+        authored: datetime | str | None = None,
     ) -> View:
         """The collection as it was: at a ``version`` of each document, at a ``time`` (a datetime with a time
-        zone, or a text such as ``2026-11-21 10:00:00+00``), or at a commit."""
-        return View(self._database, self.name, at_of(version, time, csn))
+        zone, or a text such as ``2026-11-21 10:00:00+00``), or at a commit; or each document as it had been made by
+        a time where it comes from (``authored``), which lists no keys."""
+        return View(self._database, self.name, at_of(version, time, csn, authored))
 
     def history(self, key: str, limit: int | None = None) -> list[Version]:
         """The versions of a document, newest first."""
@@ -430,8 +432,8 @@ class Collection(_Handle, MutableMapping[str, Any]):
         return (max(b - 1, 1) if a is None else number_of("a", a)), number_of("b", b)
 
     def node_history(self, key: str, path: Node) -> list[NodeVersion]:
-        """Every value that one node had, each with the versions and times over which it had it, oldest
-        first. A path is looked up in the newest version that has it."""
+        """Every value that stood at a path, each with its node, and the versions and times over which it
+        stood there, oldest first. By a node key: every value of that node, wherever it stood."""
         return self._store.node_history(self.name, key_of(key), node_of(path))
 
     def blame(self, key: str, version: int | None = None) -> list[BlameLine]:
@@ -525,9 +527,11 @@ class Document(_Handle):
         version: int | None = None,
         time: datetime | str | None = None,
         csn: int | None = None,
+        authored: datetime | str | None = None,
     ) -> Any:
         """Its value at a moment."""
-        return self.collection.at(version=version, time=time, csn=csn)[self.key]
+        at = self.collection.at(version=version, time=time, csn=csn, authored=authored)
+        return at[self.key]
 
     def history(self, limit: int | None = None) -> list[Version]:
         """See :meth:`Collection.history`."""

@@ -104,8 +104,9 @@ class EmbeddedStore:
                 None if authored_us is None else moment_of(authored_us),
                 deleted,
                 kept,
+                role,
             )
-            for version, csn, time_us, author, message, authored_us, deleted, kept in rows
+            for version, csn, time_us, author, message, authored_us, deleted, kept, role in rows
         ]
 
     def diff(self, collection: str, key: str, old: int, new: int) -> list[Change]:
@@ -119,16 +120,33 @@ class EmbeddedStore:
         runs = self.native.node_history(collection, key, node, self.numbers)
         return [
             NodeVersion(
-                value, first, last, moment_of(from_us), None if to_us is None else moment_of(to_us)
+                value,
+                first,
+                last,
+                moment_of(from_us),
+                None if to_us is None else moment_of(to_us),
+                node_key,
+                None if authored_us is None else moment_of(authored_us),
             )
-            for value, first, last, from_us, to_us in runs
+            for value, first, last, from_us, to_us, node_key, authored_us in runs
         ]
 
     def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]:
         rows = self.native.blame(collection, key, self.numbers, version)
         return [
-            BlameLine(path, node, number, moment_of(us), author, message, is_container, value)
-            for path, node, number, us, author, message, is_container, value in rows
+            BlameLine(
+                path,
+                node,
+                number,
+                moment_of(us),
+                author,
+                message,
+                is_container,
+                value,
+                role,
+                None if authored_us is None else moment_of(authored_us),
+            )
+            for path, node, number, us, author, message, is_container, value, role, authored_us in rows
         ]
 
     # --- commits -----------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ _STATUSES = {
     412: ("stale", "40001"),
     413: ("value", "54000"),
     414: ("sql", "54000"),
+    421: ("sql", "42501"),
     422: ("edit", "22023"),
     428: ("stale", "40001"),
     501: ("sql", "0A000"),
@@ -384,6 +385,7 @@ class HttpStore:
                 None if row["authored"] is None else _time(row["authored"]),
                 row["deleted"],
                 row.get("kept", True),
+                row.get("role") or "",
             )
             for row in told["versions"]
         ]
@@ -406,6 +408,8 @@ class HttpStore:
                 run["to_revision"],
                 _time(run["from_time"]),
                 None if run["to_time"] is None else _time(run["to_time"]),
+                run["node_key"],
+                None if run.get("authored") is None else _time(run["authored"]),
             )
             for run in told["versions"]
         ]
@@ -422,6 +426,8 @@ class HttpStore:
                 line["message"],
                 "value" not in line,
                 line.get("value"),
+                line.get("role") or "",
+                None if line.get("authored") is None else _time(line["authored"]),
             )
             for line in told["nodes"]
         ]
@@ -479,6 +485,8 @@ def _moment(at: At) -> dict[str, Any]:
     if at is None:
         return {}
     kind, number = at
+    if kind == "authored":
+        return {"authored": _shown(number)}
     if kind == "time":
         return {"timestamp": _shown(number)}
     return {"revision" if kind == "version" else kind: number}

@@ -146,4 +146,6 @@ def _change(told: dict[str, Any]) -> DocumentChange:
         told.get("author", ""),
         told.get("message", ""),
         changes_of(told.get("changes")),
+        told.get("role") or "",
+        datetime.fromisoformat(told["authored"]) if told.get("authored") else None,
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: How numbers with a fraction come out.
 Numbers = Literal["exact", "float", "decimal"]
 
-#: ``("version", 3)``, ``("time", microseconds)``, ``("csn", 17)``; None for now.
+#: ``("version", 3)``, ``("time", microseconds)``, ``("authored", microseconds)``, ``("csn", 17)``; None for now.
 At = tuple[str, int] | None
 
 #: A node: a path such as ``$.items[3].qty`` or ``/items/3/qty``, or a node key.
@@ -137,24 +137,29 @@ _NUMBER_MAX = 2**63 - 1
 
 
 def at_of(
-    version: int | None = None, time: datetime | str | None = None, csn: int | None = None
+    version: int | None = None,
+    time: datetime | str | None = None,
+    csn: int | None = None,
+    authored: datetime | str | None = None,
 ) -> At:
-    """The moment that one of the three names."""
+    """The moment that one of the four names."""
     from ._native import parse_time
     from .records import microseconds_of
 
-    given = [given for given in (version, time, csn) if given is not None]
+    given = [given for given in (version, time, csn, authored) if given is not None]
     if len(given) != 1:
-        raise TypeError("a moment is one of version=, time= and csn=")
+        raise TypeError("a moment is one of version=, time=, csn= and authored=")
     if version is not None:
         return ("version", number_of("version", version))
     if csn is not None:
         return ("csn", number_of("csn", csn))
-    if isinstance(time, str):
-        return ("time", parse_time(text_of("time=", time)))
-    if not isinstance(time, datetime):
-        raise TypeError(f"time= is a datetime with a time zone or a str, not {type(time).__name__}")
-    return ("time", max(0, microseconds_of(time)))
+    name, moment = ("time", time) if authored is None else ("authored", authored)
+    if isinstance(moment, str):
+        return (name, parse_time(text_of(f"{name}=", moment)))
+    if not isinstance(moment, datetime):
+        what = type(moment).__name__
+        raise TypeError(f"{name}= is a datetime with a time zone or a str, not {what}")
+    return (name, max(0, microseconds_of(moment)))
 
 
 def number_of(name: str, number: int) -> int:

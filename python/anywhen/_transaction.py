@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._collection import _Handle, _name
+from ._collection import _authored, _Handle, _name
 from ._native import dumps
 from ._store import Node, can_be_key, collection_of, key_of, node_of, text_of, where_of
 from .errors import InterfaceError, NotFoundError
@@ -56,11 +57,18 @@ class Transaction(_Handle):
         not by the commit."""
         return TransactionCollection(self, collection_of(name))
 
-    def commit(self, message: str | None = None, author: str | None = None) -> int:
-        """Makes all changes durable and visible; returns the number of the commit."""
+    def commit(
+        self,
+        message: str | None = None,
+        author: str | None = None,
+        authored: datetime | None = None,
+    ) -> int:
+        """Makes all changes durable and visible; returns the number of the commit. ``authored`` is when they were
+        made where they come from."""
         message = self._message if message is None else message
         author = self._author if author is None else author
-        said = (text_of("message=", message), text_of("author=", author), None, None)
+        authored_us = None if authored is None else _authored(authored)
+        said = (text_of("message=", message), text_of("author=", author), authored_us, None)
         self.csn = self._native.commit(said)
         return self.csn
 

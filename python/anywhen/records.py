@@ -77,6 +77,8 @@ class Version(NamedTuple):
     deleted: bool = False
     #: True where the document can still be read as it was then.
     kept: bool = True
+    #: Who had proved who they are: the author is who they said they were. Empty where nobody had to.
+    role: str = ""
 
 
 class Change(NamedTuple):
@@ -114,6 +116,10 @@ class DocumentChange(NamedTuple):
     #: What differs from the version before, where ``diff=True`` asked for it; None also where there is
     #: nothing to compare with: it is the first, it removes, or one of the two is not kept any more.
     changes: tuple[Change, ...] | None = None
+    #: Who had proved who they are; empty where nobody had to.
+    role: str = ""
+    #: When it was made where it comes from, for imports.
+    authored: datetime | None = None
 
 
 class NodeVersion(NamedTuple):
@@ -127,6 +133,10 @@ class NodeVersion(NamedTuple):
     from_time: datetime
     #: When the next version was committed; None where it is the value of now.
     to_time: datetime | None
+    #: The node that had it: another one stands at a path where its field was removed and added again.
+    node_key: int
+    #: When the first version was made where it comes from, for imports.
+    authored: datetime | None = None
 
 
 class BlameLine(NamedTuple):
@@ -142,6 +152,10 @@ class BlameLine(NamedTuple):
     is_container: bool
     #: The value of a scalar; None for a container.
     value: Any = None
+    #: Who had proved who they are; empty where nobody had to.
+    role: str = ""
+    #: When it was made where it comes from, for imports.
+    authored: datetime | None = None
 
 
 class CollectionOptions(NamedTuple):

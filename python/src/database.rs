@@ -24,14 +24,18 @@ use crate::value::{from_json, to_json};
 /// Version, commit, time of the commit in microseconds since 1970, and whether anything changed.
 type CommittedRow = (u64, u64, u64, bool);
 
-/// Version, commit, time, author, message, authored, deleted, kept.
-type VersionRow = (u64, u64, u64, String, String, Option<u64>, bool, bool);
+/// Version, commit, time, author, message, authored, deleted, kept, role.
+type VersionRow = (u64, u64, u64, String, String, Option<u64>, bool, bool, String);
 
-/// Value, first and last version, time of the first and of the one after the last.
-type NodeVersionRow<'py> = (Bound<'py, PyAny>, u64, Option<u64>, u64, Option<u64>);
+/// Value, first and last version, time of the first and of the one after the last; the node; when the first
+/// was authored.
+type NodeVersionRow<'py> =
+    (Bound<'py, PyAny>, u64, Option<u64>, u64, Option<u64>, u64, Option<u64>);
 
-/// Path, node key, version, time, author, message, and the value of a scalar: what `is_container` says.
-type BlameRow<'py> = (String, u64, u64, u64, String, String, bool, Option<Bound<'py, PyAny>>);
+/// Path, node key, version, time, author, message, and the value of a scalar: what `is_container` says; role
+/// and authored time.
+type BlameRow<'py> =
+    (String, u64, u64, u64, String, String, bool, Option<Bound<'py, PyAny>>, String, Option<u64>);
 
 /// A database in this process.
 #[pyclass(frozen, module = "anywhen._native")]
@@ -58,9 +62,9 @@ fn committed(done: Committed) -> CommittedRow {
 }
 
 fn version(row: RevisionInfo<&str>) -> VersionRow {
-    let RevisionInfo { revision, csn, time_us, author, message, authored_us, deleted, kept } = row;
-    let (author, message) = (author.to_owned(), message.to_owned());
-    (revision.0, csn.0, time_us, author, message, authored_us, deleted, kept)
+    let RevisionInfo { revision, csn, time_us, authored_us, deleted, kept, .. } = row;
+    let [author, message, role] = [row.author, row.message, row.role].map(str::to_owned);
+    (revision.0, csn.0, time_us, author, message, authored_us, deleted, kept, role)
 }
 
 /// What a collection keeps, as the texts of its options.
@@ -378,7 +382,7 @@ impl Database {
         from_json(py, text.as_bytes(), numbers)
     }
 
-    /// The values of one node, each with the versions over which it had it, oldest first.
+    /// The values of one node, or of all that stood at a path, each with its versions, oldest first.
     fn node_history<'py>(
         &self,
         py: Python<'py>,
@@ -388,9 +392,10 @@ impl Database {
         numbers: Numbers,
     ) -> PyResult<Vec<NodeVersionRow<'py>>> {
         let runs = engine(py, || Ok(self.collection(collection)?.node_history(key, node)?))?;
-        let row = |NodeVersion { from, to, from_us, to_us, value }| {
+        let row = |NodeVersion { node, from, to, from_us, authored_us, to_us, value }| {
             let value = from_json(py, value.as_bytes(), numbers)?;
-            Ok((value, from.0, to.map(|to: Revision| to.0), from_us, to_us))
+            let to = to.map(|to: Revision| to.0);
+            Ok((value, from.0, to, from_us, to_us, node.0, authored_us))
         };
         runs.into_iter().map(row).collect()
     }
@@ -408,26 +413,38 @@ impl Database {
         let (lines, by) = engine(py, || {
             let collection = self.collection(collection)?;
             let lines = collection.blame(key, at.map(Revision))?;
-            let mut by: BTreeMap<Revision, (u64, String, String)> = BTreeMap::new();
+            let mut by: BTreeMap<Revision, (u64, [String; 3], Option<u64>)> = BTreeMap::new();
             for BlameLine { revision, .. } in &lines {
                 if !by.contains_key(revision) {
                     let found = collection.history_range(key, *revision, *revision)?;
                     let info = found.get(0).ok_or_else(|| {
                         Failure::sql("XX001", "a version that changed a node is not listed".into())
                     })?;
-                    let told = (info.time_us, info.author.to_owned(), info.message.to_owned());
-                    by.insert(*revision, told);
+                    let texts = [info.author, info.message, info.role].map(str::to_owned);
+                    by.insert(*revision, (info.time_us, texts, info.authored_us));
                 }
             }
             Ok((lines, by))
         })?;
         let row = |line: BlameLine| {
-            let (time_us, author, message) = by[&line.revision].clone();
+            let (time_us, [author, message, role], authored_us) = by[&line.revision].clone();
             let is_container = line.kind.is_container();
             let scalar = (!is_container).then(|| from_json(py, line.value.as_bytes(), numbers));
             let (path, node) = (line.path.to_string(), line.node.0);
             let version = line.revision.0;
-            Ok((path, node, version, time_us, author, message, is_container, scalar.transpose()?))
+            let scalar = scalar.transpose()?;
+            Ok((
+                path,
+                node,
+                version,
+                time_us,
+                author,
+                message,
+                is_container,
+                scalar,
+                role,
+                authored_us,
+            ))
         };
         lines.into_iter().map(row).collect()
     }

@@ -29,13 +29,14 @@ pub(crate) fn meta((message, author, authored_us, if_version): MetaArgument) -> 
     Meta { authored_us, only_at: if_version.map(Revision), ..Meta::new(author, message) }
 }
 
-/// `version`, `time` (microseconds since 1970) or `csn`, and the number.
+/// `version`, `time` or `authored` (microseconds since 1970), or `csn`, and the number.
 pub(crate) type MomentArgument = (String, u64);
 
 pub(crate) fn moment((kind, number): MomentArgument) -> PyResult<Moment> {
     Ok(match kind.as_str() {
         "version" => Moment::Revision(Revision(number)),
         "time" => Moment::Time(number),
+        "authored" => Moment::Authored(number),
         "csn" => Moment::Csn(anywhen::Csn(number)),
         _ => return Err(PyValueError::new_err(format!("a moment has no {kind:?}"))),
     })

@@ -143,7 +143,7 @@ impl From<DocumentError> for Box<Failure> {
         let text = error.to_string();
         match error {
             Json(error) => error.into(),
-            Path(_) | BadKey(_) | BadEdit(_) => Failure::new("edit", "22023", text),
+            Path(_) | BadKey(_) | BadMeta(_) | BadEdit(_) => Failure::new("edit", "22023", text),
             NoDocument { .. } | NoRevision { .. } | NoNode(_) | NeverNode { .. } => {
                 Failure::missing(text)
             }
@@ -152,6 +152,8 @@ impl From<DocumentError> for Box<Failure> {
             Conflict { .. } => Failure::new("conflict", "40001", text),
             Stale { .. } => Failure::new("stale", "40001", text),
             TooLarge(_) => Failure::new("value", "54000", text),
+            Unstorable { source, .. } => Failure::new("value", source.sqlstate(), text),
+            Value(source) => Failure::new("value", source.sqlstate(), text),
             Txn(error) => Failure::sql(error.sqlstate(), text),
             Engine(error) => Failure::sql(error.sqlstate(), text),
             Damaged(_) => Failure::sql("XX001", text),

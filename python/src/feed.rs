@@ -12,12 +12,36 @@ use crate::value::from_json;
 /// Changes that are looked at at once.
 const BATCH: usize = 256;
 
-/// Commit, collection, key, version, whether it was removed, time, author, message, and the differences.
-type ChangeRow<'py> =
-    (u64, String, String, u64, bool, Option<u64>, String, String, Option<Bound<'py, PyAny>>);
+/// Commit, collection, key, version, whether it was removed, time, author, message, the differences; role and
+/// authored time.
+type ChangeRow<'py> = (
+    u64,
+    String,
+    String,
+    u64,
+    bool,
+    Option<u64>,
+    String,
+    String,
+    Option<Bound<'py, PyAny>>,
+    String,
+    Option<u64>,
+);
 
 /// [`ChangeRow`], with the differences as JSON.
-type Told = (u64, String, String, u64, bool, Option<u64>, String, String, Option<String>);
+type Told = (
+    u64,
+    String,
+    String,
+    u64,
+    bool,
+    Option<u64>,
+    String,
+    String,
+    Option<String>,
+    String,
+    Option<u64>,
+);
 
 /// Somebody's way through the changes of a database. It does not keep that open.
 #[pyclass(frozen, module = "anywhen._native")]
@@ -71,18 +95,21 @@ impl Feed {
             }
             Ok((told, following.at.0))
         })?;
-        let parsed =
-            |(csn, collection, key, version, deleted, time, author, message, diff): Told| {
-                let diff = diff.map(|text| from_json(py, text.as_bytes(), numbers)).transpose()?;
-                Ok((csn, collection, key, version, deleted, time, author, message, diff))
-            };
+        let parsed = |told: Told| {
+            let (csn, collection, key, version, deleted, time, author, message, diff, role, us) =
+                told;
+            let diff = diff.map(|text| from_json(py, text.as_bytes(), numbers)).transpose()?;
+            Ok((csn, collection, key, version, deleted, time, author, message, diff, role, us))
+        };
         Ok((told.into_iter().map(parsed).collect::<PyResult<_>>()?, at))
     }
 }
 
 fn row(told: ToldChange<'_>) -> Result<Told, DocumentError> {
-    let ToldChange { change, time_us, author, message, diff } = told;
-    let DocumentChange { csn, collection, key, revision, deleted } = change.clone();
+    let ToldChange { change, time_us, author, message, role, authored_us, diff } = told;
+    let DocumentChange { csn, collection, key, revision, deleted, .. } = change.clone();
     let diff = diff.map(|diff| diff.to_json()).transpose()?;
-    Ok((csn.0, collection, key, revision.0, deleted, time_us, author, message, diff))
+    let version = revision.0;
+    let csn = csn.0;
+    Ok((csn, collection, key, version, deleted, time_us, author, message, diff, role, authored_us))
 }

@@ -78,12 +78,13 @@ def test_what_can_be_no_key(db, articles):
         lambda: articles.at(version=1)[""],
         lambda: articles.update({"": 1}),
         lambda: articles.put("x" * 1025, 1),
+        lambda: articles.put("a\0b", 1),
         lambda: db.collection(""),
     ):
         with pytest.raises(anywhen.EditError):
             call()
     assert "" not in articles and list(articles) == ["a1"]
-    for key in (".", "..", "%2f", "a\0b", "?#", "x" * 1024):
+    for key in (".", "..", "%2f", "?#", "x" * 1024):
         articles[key] = key
         assert articles[key] == key and key in articles
 

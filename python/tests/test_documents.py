@@ -1,7 +1,7 @@
 """Collections are mappings, and every part of a document can be changed by its path."""
 
 from collections.abc import Mapping, MutableMapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from conftest import Server
@@ -100,6 +100,21 @@ def test_who_why_and_when(db, name):
     things.put("k", 1, message="Grüße & = ?", author="Ada L.", authored=then)
     (row,) = things.history("k")
     assert (row.author, row.message, row.authored) == ("Ada L.", "Grüße & = ?", then)
+    assert row.role == "", "nobody had to prove who they are"
+    (line,) = things.blame("k")
+    assert (line.author, line.authored, line.role) == ("Ada L.", then, "")
+    (run,) = things.node_history("k", "$")
+    assert run.authored == then
+    (change,) = db.changes(after=row.csn - 1, until=row.csn, collection=name)
+    assert (change.author, change.authored, change.role) == ("Ada L.", then, "")
+    things["k"] = 2
+    assert things.at(authored="2020-03-01 00:00:00Z")["k"] == 1
+    assert things.document("k").at(authored=then) == 1
+    assert "k" not in things.at(authored=then - timedelta(days=1))
+    with db.transaction() as tx:
+        tx.collection(name)["other"] = 1
+        tx.commit(authored=then)
+    assert things.history("other")[0].authored == then
     with pytest.raises(ValueError, match="time zone"):
         things.put("k", 2, authored=datetime(2020, 1, 1))
     db.author = "grace"

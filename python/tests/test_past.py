@@ -81,6 +81,11 @@ def test_one_field_over_time(articles):
     assert first.to_time == second.from_time and second.to_time is None
     articles.delete("a1", "$.counter")
     assert articles.node_history("a1", "/counter")[-1].to_version == 3
+    articles.update("a1", "$.counter", 7)
+    *_, second, third = articles.node_history("a1", "$.counter")
+    assert (third.value, third.from_version, third.to_version) == (7, 5, None)
+    assert third.node_key != second.node_key, "a field that is added again is another node"
+    assert articles.node_history("a1", second.node_key)[-1] == second
     with pytest.raises(anywhen.NotFoundError):
         articles.node_history("a1", "$.never")
 

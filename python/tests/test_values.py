@@ -36,7 +36,7 @@ def back(db, name, value):
         1.7976931348623157e308,
         5e-324,
         "",
-        "ä\u0000\ud7ff\U0001f600\n\"\\",
+        "ä\u0001\ud7ff\U0001f600\n\"\\",
         [],
         {},
         [[[]]],
@@ -52,6 +52,13 @@ def test_what_goes_in_comes_out(db, name, value):
     assert found == value and type(found) is type(value)
     if isinstance(value, float):
         assert math.copysign(1, found) == math.copysign(1, value)
+
+
+@pytest.mark.parametrize("value", ["a\0b", {"\0": 1}, Decimal("1E+131072")], ids=["string", "name", "number"])
+def test_what_no_document_holds(db, name, value):
+    """SQL could read neither such a document nor its neighbours."""
+    with pytest.raises(anywhen.DataError, match="no document can hold"):
+        back(db, name, value)
 
 
 def test_what_comes_out_as_something_else(db, name):

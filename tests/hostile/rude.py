@@ -197,14 +197,15 @@ def wrong_length(random):
 
 
 def wrong_chunks(random):
-    return (b"PUT /hostile/chunks HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+    return (b"PUT /hostile/chunks HTTP/1.1\r\nhost: localhost\r\n"
+            b"content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
             + random.choice([b"fffffffffffffffff\r\n", b"-1\r\n\r\n", b"5\r\n{\r\n", b"zz\r\n"]))
 
 
 def odd_line(random):
     return random.choice([
         b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 5000, b"A" * 100_000,
-        b"GET /" + b"%ff%00" * 3000 + b" HTTP/1.1\r\nhost: x\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /" + b"%ff%00" * 3000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\x04\0\0\0\0\0" + random.randbytes(500),
     ])
 

@@ -237,11 +237,11 @@ class Server:
                 if "panicked" in line]
 
 
-def rss(pid):
-    """The most memory that a process ever had, in bytes."""
+def rss(pid, which="VmHWM"):
+    """The most memory that a process ever had, in bytes; what it has now is `VmRSS`."""
     with open(f"/proc/{pid}/status") as status:
         for line in status:
-            if line.startswith("VmHWM:"):
+            if line.startswith(f"{which}:"):
                 return int(line.split()[1]) << 10
     return 0
 

@@ -32,6 +32,8 @@ impl Database {
                 progress(copied);
             })?;
         }
+        // What the manifest names is there before it is.
+        env.fs.sync_dir(&store).map_err(io(&store))?;
         // The copy has a log of its own, which begins empty.
         write(env, &store.join(files.manifest().0), &files.manifest_with(Vec::new()))?;
         write(env, &folder.join("LOCK"), &[])?;
@@ -71,6 +73,7 @@ impl Database {
                 progress(copied);
             })?;
         }
+        env.fs.sync_dir(&to).map_err(io(&to))?;
         if let Some(name) = manifest {
             copy(&env, &from.join(&name), &to.join(&name), |_| {})?;
         }

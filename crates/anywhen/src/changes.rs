@@ -15,7 +15,7 @@
 use crate::{Database, Error, Result};
 use document::{Collection, Revision};
 use std::collections::BTreeMap;
-use store::Csn;
+use store::{Csn, TableId};
 
 /// A revision of a document, as somebody who follows the database learns of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct DocumentChange {
     pub csn: Csn,
     /// The collection.
     pub collection: String,
+    /// The number of the collection, which no other has at any time ([`Collection::id`]).
+    pub table: TableId,
     /// The document's key.
     pub key: String,
     /// The revision.
@@ -40,6 +42,8 @@ pub struct CollectionEnd {
     pub csn: Csn,
     /// The collection.
     pub collection: String,
+    /// The number of the collection that had the documents.
+    pub table: TableId,
     /// True where the collection is gone. Where it is not, its table was truncated, or its key got another
     /// type: what is in it after that comes with changes, of this commit or later ones.
     pub dropped: bool,
@@ -58,7 +62,12 @@ impl Ended {
     }
 
     fn told(&self) -> CollectionEnd {
-        CollectionEnd { csn: self.csn(), collection: self.name.clone(), dropped: self.is_dropped }
+        CollectionEnd {
+            csn: self.csn(),
+            collection: self.name.clone(),
+            table: self.collection.id(),
+            dropped: self.is_dropped,
+        }
     }
 }
 
@@ -152,11 +161,11 @@ impl Database {
             followed.iter().map(|(name, of)| (of.id(), (name, of.dropped()))).collect();
         let named = found.into_iter().filter_map(|change| {
             let (name, ended) = known.get(&change.table)?;
-            let document::Changed { csn, key, revision, deleted, .. } = change;
+            let document::Changed { table, csn, key, revision, deleted, .. } = change;
             let collection = (*name).clone();
             // By the commit that ends it nothing is changed for anybody.
             let is_told = ended.is_none_or(|ended| csn < ended);
-            is_told.then_some(DocumentChange { csn, collection, key, revision, deleted })
+            is_told.then_some(DocumentChange { csn, collection, table, key, revision, deleted })
         });
         Ok(Found { changes: Changes { list: named.collect(), to }, ends })
     }

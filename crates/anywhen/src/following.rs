@@ -69,6 +69,10 @@ pub struct ToldChange<'a> {
     pub author: String,
     /// Why; empty where nobody said.
     pub message: String,
+    /// Who had proved who they are; empty where nobody had to.
+    pub role: String,
+    /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
+    pub authored_us: Option<u64>,
     /// The differences to the revision before, where they were asked for, both are there and kept.
     pub diff: Option<Diff>,
 }
@@ -187,9 +191,10 @@ impl Following {
             diff = None;
         }
         let time_us = known.as_ref().map(|known| known.time_us);
-        let (author, message) = known.map_or(("", ""), |known| (known.author, known.message));
-        let (author, message) = (author.to_owned(), message.to_owned());
-        Ok(Some(ToldChange { change, time_us, author, message, diff }))
+        let authored_us = known.as_ref().and_then(|known| known.authored_us);
+        let texts = known.map_or(["", "", ""], |known| [known.author, known.message, known.role]);
+        let [author, message, role] = texts.map(str::to_owned);
+        Ok(Some(ToldChange { change, time_us, author, message, role, authored_us, diff }))
     }
 
     /// The differences to the revision before. Between a removal and what came after it there is nothing to

@@ -48,11 +48,11 @@ mod verify;
 pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
 pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use document::{
-    BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt, CollectionOptions,
-    Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint, Edit, History,
-    KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes,
-    Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo, Scalar,
-    TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,
+    Allowed, BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt,
+    CollectionOptions, Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint,
+    Edit, History, KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion,
+    Nodes, Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo,
+    Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,
 };
 pub use error::{Error, Result};
 pub use following::{Following, ToldChange};
@@ -61,7 +61,7 @@ pub use log::Durability;
 #[cfg(feature = "server")]
 pub use server;
 pub use stats::Stats;
-pub use store::Csn;
+pub use store::{Csn, TableId};
 pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
 pub use verify::VerifyReport;
 
@@ -166,6 +166,16 @@ impl Database {
 
     /// [`open_with`](Database::open_with), on the given files, clock and randomness.
     pub fn open_env(env: &Env, path: &Path, options: Options) -> Result<Database> {
+        Database::open_as(env, path, options, true)
+    }
+
+    /// [`open_env`](Database::open_env), with or without threads that flush and compact.
+    pub(crate) fn open_as(
+        env: &Env,
+        path: &Path,
+        options: Options,
+        background: bool,
+    ) -> Result<Database> {
         let found = Found::at(env, path)?;
         match (found, options.create) {
             (Found::Nothing, Create::Never) => return Err(Error::NoDatabase(path.to_owned())),
@@ -180,6 +190,7 @@ impl Database {
         engine_options.durability = options.durability;
         engine_options.store.cache_bytes = options.cache_bytes;
         engine_options.store.memtable_bytes = options.memtable_bytes;
+        engine_options.store.background = background;
         let tables = Tables::new();
         let resolve = {
             let tables = tables.clone();
@@ -462,8 +473,12 @@ impl Found {
         if files.is_empty() {
             return Ok(Found::Nothing);
         }
-        let is_ours = |file: &PathBuf| file.file_name().is_some_and(|name| name == "LOCK");
-        Ok(if files.iter().any(is_ours) { Found::Database } else { Found::SomethingElse })
+        // The lock file says so, and where it was lost (a copy of the folder may leave it out), what the
+        // database keeps in it.
+        let has = |name: &str| files.iter().any(|file| file.file_name().is_some_and(|f| f == name));
+        let is_ours = has("LOCK")
+            || has("store") && env.fs.exists(&path.join("store").join("MANIFEST")).map_err(io)?;
+        Ok(if is_ours { Found::Database } else { Found::SomethingElse })
     }
 }
 

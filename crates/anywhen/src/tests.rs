@@ -9,6 +9,7 @@ mod following;
 mod memory;
 #[cfg(feature = "sql")]
 mod tables;
+mod verifying;
 
 pub(crate) fn text(database: &Database, collection: &str, key: &str) -> Option<String> {
     let document = database.collection(collection).unwrap().get(key).unwrap();

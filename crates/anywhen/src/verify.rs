@@ -5,9 +5,15 @@
 //! that each is found by its parent, and, where the collection keeps them, the digest and the path
 //! summary. The newest
 //! revision of each document is walked, and with it the oldest that is kept and one in the middle.
+//!
+//! A folder that no process has open is checked without a change to it ([`Database::verify_folder`]): what
+//! its log has and its files do not is brought together in memory ([`vfs::Overlay`]).
 
-use crate::{Collection, Database, Result, Revision};
+use crate::{Collection, Create, Database, Options, Result, Revision};
 use document::{Nodes, Tree, path_summary};
+use std::path::Path;
+use std::sync::Arc;
+use vfs::Env;
 
 /// What a verification looked at and found.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +34,39 @@ pub struct VerifyReport {
 }
 
 impl Database {
-    /// Reads everything and checks it. `progress` is told now and then how many bytes and documents
-    /// have been looked at. Fails only where the check itself cannot go on; what is wrong is in the
-    /// report.
+    /// Checks the database in a folder, and changes nothing there: no file is made, written, renamed or
+    /// removed, so that it may be a folder that can only be read. What a process that was killed has left
+    /// to be done when the folder is opened is done in memory, and forgotten. Fails with
+    /// [`EngineError::InUse`](crate::EngineError::InUse) where a process has it open.
+    ///
+    /// ```
+    /// # fn main() -> anywhen::Result<()> {
+    /// # let folder = std::env::temp_dir().join(format!("anywhen-verify-{}", std::process::id()));
+    /// # anywhen::Database::create(&folder)?.close()?;
+    /// let report = anywhen::Database::verify_folder(&folder, |_| ())?;
+    /// assert!(report.problems.is_empty());
+    /// # std::fs::remove_dir_all(&folder).expect("it was made");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn verify_folder(
+        folder: impl AsRef<Path>,
+        progress: impl FnMut(u64),
+    ) -> Result<VerifyReport> {
+        Database::verify_env(&Env::os(), folder.as_ref(), progress)
+    }
+
+    /// [`verify_folder`](Database::verify_folder), on the given files, clock and randomness.
+    pub fn verify_env(env: &Env, folder: &Path, progress: impl FnMut(u64)) -> Result<VerifyReport> {
+        let env = Env { fs: Arc::new(vfs::Overlay::new(Arc::clone(&env.fs))), ..env.clone() };
+        let options = Options { create: Create::Never, ..Options::default() };
+        // Without threads: nothing is merged that would only take up memory.
+        Database::open_as(&env, folder, options, false)?.verify(progress)
+    }
+
+    /// Reads everything and checks it, once what was committed is written to files. `progress` is told now
+    /// and then how many bytes and documents have been looked at. Fails only where the check itself cannot
+    /// go on; what is wrong is in the report.
     pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<VerifyReport> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;

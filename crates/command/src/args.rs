@@ -192,6 +192,7 @@ one of them.
 Examples:
   anywhen token create ada --role view,create,modify,delete
   anywhen token create reports --role orders-view --days 30
+  anywhen token create bob --role view --sql-role reporting
   anywhen token list
   anywhen token revoke 9f2c41d0
   curl -H \"authorization: Bearer $TOKEN\" 127.0.0.1:8080/orders/o1")]
@@ -272,14 +273,15 @@ Examples:
   anywhen blame articles/a1
   anywhen blame articles/a1 --at 5")]
     Blame(BlameArgs),
-    /// Every value that one part of a document ever had
+    /// Every value that ever stood at a path of a document, or that one node had
     #[command(after_help = "\
-The time this takes grows with the changes of that part, not with the document's history.
+A path tells of all nodes that ever stood there; a node key of one node, wherever it stood. The time
+this takes grows with the changes near that part, not with the size of the document's versions.
 
 Examples:
   anywhen node-history articles/a1 counter
   anywhen node-history articles/a1 'items[0].qty'
-  anywhen node-history articles/a1 '#12'          by node key, also for what is gone")]
+  anywhen node-history articles/a1 '#12'          one node, under whatever name and place")]
     NodeHistory(NodeHistoryArgs),
     /// Which paths a document has, and how many nodes stand at each
     #[command(after_help = "\

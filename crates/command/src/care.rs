@@ -34,9 +34,15 @@ pub(crate) fn answer(session: &Session, object: Object, text: &str) -> Outcome {
 }
 
 pub(crate) fn verify(session: &mut Session) -> Outcome {
-    let database = session.database()?;
+    session.must_have_data()?;
     let bar = progress::bar("verifying", None);
-    let report = database.verify(|done| bar.set_position(done))?;
+    let progress = |done| bar.set_position(done);
+    let report = match session.open() {
+        // The shell has it open, and so nobody else.
+        Some(database) => database.verify(progress)?,
+        // Not by opening it: that would replay and release what a killed process has left.
+        None => Database::verify_folder(&session.data, progress)?,
+    };
     bar.finish_and_clear();
     let problems = &report.problems;
     if !problems.is_empty() {
@@ -84,8 +90,9 @@ pub(crate) fn compact(session: &mut Session) -> Outcome {
 
 /// What to do about a folder in which a copy was begun and did not come to its end; `None` for others.
 fn unfinished(folder: &Path) -> Option<&'static str> {
-    // What is copied is locked last.
-    let is_unfinished = folder.join("store").is_dir() && !folder.join("LOCK").exists();
+    // The manifest is copied last.
+    let store = folder.join("store");
+    let is_unfinished = store.is_dir() && !store.join("MANIFEST").exists();
     is_unfinished.then_some("a copy into it was cut short: remove the folder, and try again")
 }
 

@@ -16,6 +16,7 @@ use store::StoreError;
 use txn::{EngineError, TxnError};
 
 use crate::json_out::Object;
+use crate::screen::said;
 
 /// What a command returns.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
@@ -109,12 +110,12 @@ impl Failure {
             if let Some(hint) = &self.hint {
                 object = object.text("hint", hint);
             }
-            anstream::eprintln!("{}", object.end());
+            anstream::eprintln!("{}", said(&object.end()));
             return;
         }
-        anstream::eprintln!("{} {}", "error:".red().bold(), self.message);
+        anstream::eprintln!("{} {}", "error:".red().bold(), said(&self.message));
         if let Some(hint) = &self.hint {
-            anstream::eprintln!("{}  {hint}", "hint:".cyan());
+            anstream::eprintln!("{}  {}", "hint:".cyan(), said(hint));
         }
     }
 }

@@ -17,6 +17,6 @@ pub(crate) fn bar(what: &str, total: Option<u64>) -> ProgressBar {
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style);
-    bar.set_message(what.to_owned());
+    bar.set_message(crate::visible::visible(what).into_owned());
     bar
 }

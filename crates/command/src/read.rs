@@ -125,7 +125,7 @@ pub(crate) fn history(session: &mut Session, a: &HistoryArgs) -> Outcome {
     if session.json {
         return screen::raw(array(revisions.iter().map(revision_json)).as_bytes());
     }
-    screen::lines(&render::history(&revisions))
+    screen::painted(&render::history(&revisions))
 }
 
 /// The newest `limit` revisions, newest first.
@@ -140,6 +140,11 @@ pub(crate) fn revisions(
     }
 }
 
+/// Who had proved who they are; nothing where nobody had to.
+pub(crate) fn proved(role: &str) -> Option<&str> {
+    (!role.is_empty()).then_some(role)
+}
+
 pub(crate) fn revision_json(revision: RevisionInfo<&str>) -> String {
     let object = Object::new()
         .plain("revision", revision.revision.0)
@@ -147,6 +152,7 @@ pub(crate) fn revision_json(revision: RevisionInfo<&str>) -> String {
         .text("time", &time::rfc3339(revision.time_us))
         .text_or_null("authored", revision.authored_us.map(time::rfc3339).as_deref())
         .text("author", revision.author)
+        .text_or_null("role", proved(revision.role))
         .text("message", revision.message)
         .plain("deleted", revision.deleted);
     // Said only where it is not what everybody expects.
@@ -170,7 +176,7 @@ pub(crate) fn diff(session: &mut Session, a: &DiffArgs) -> Outcome {
         false => DiffFormat::Text,
     });
     match format {
-        DiffFormat::Text => screen::lines(&render::diff(&a.target, from, to, &diff.changes)),
+        DiffFormat::Text => screen::painted(&render::diff(&a.target, from, to, &diff.changes)),
         DiffFormat::Anywhen => {
             let object = Object::new()
                 .text("collection", &a.target.collection)
@@ -193,7 +199,7 @@ pub(crate) fn blame(session: &mut Session, a: &BlameArgs) -> Outcome {
     if session.json {
         return screen::raw(array(lines.iter().map(render::blame_json)).as_bytes());
     }
-    screen::lines(&render::blame(&pretty(&document.to_json()?)?, &lines))
+    screen::painted(&render::blame(&pretty(&document.to_json()?)?, &lines))
 }
 
 pub(crate) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcome {
@@ -205,7 +211,7 @@ pub(crate) fn node_history(session: &mut Session, a: &NodeHistoryArgs) -> Outcom
     if session.json {
         return screen::raw(array(versions.iter().map(render::node_version_json)).as_bytes());
     }
-    screen::lines(&render::node_history(&versions))
+    screen::painted(&render::node_history(&versions))
 }
 
 pub(crate) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
@@ -215,7 +221,7 @@ pub(crate) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
     if session.json {
         return screen::raw(array(paths.iter().map(render::path_json)).as_bytes());
     }
-    screen::lines(&render::paths(&paths))
+    screen::painted(&render::paths(&paths))
 }
 
 /// Who made each of the revisions, when and why; each is looked up once.

@@ -8,6 +8,8 @@ use owo_colors::OwoColorize;
 
 use crate::args::Target;
 use crate::json_out::Object;
+use crate::read::proved;
+use crate::visible::shown;
 use anywhen::time;
 
 /// The widest a value is shown in one line of text, in characters.
@@ -22,11 +24,11 @@ pub(crate) fn history(revisions: &History) -> String {
     let author_width = widest(revisions.iter().map(|r| name(r.author)));
     let mut out = String::new();
     for r in revisions {
-        let shown = time::show(r.authored_us.unwrap_or(r.time_us));
+        let moment = time::show(r.authored_us.unwrap_or(r.time_us));
         let message = r.message.lines().next().unwrap_or("");
         let mut columns = vec![
             pad_left(&r.revision.0.to_string(), number_width).yellow().to_string(),
-            shown.dimmed().to_string(),
+            moment.dimmed().to_string(),
         ];
         let follows = r.deleted || !r.kept || !message.is_empty();
         if author_width > 0 && (follows || !r.author.is_empty()) {
@@ -41,7 +43,7 @@ pub(crate) fn history(revisions: &History) -> String {
             columns.push("(not kept)".dimmed().to_string());
         }
         if !message.is_empty() {
-            columns.push(message.to_owned());
+            columns.push(shown(message).into_owned());
         }
         line(&mut out, &columns.join("  "));
     }
@@ -52,9 +54,10 @@ pub(crate) fn history(revisions: &History) -> String {
 pub(crate) fn diff(target: &Target, from: u64, to: u64, changes: &[Change]) -> String {
     let mut out = String::new();
     let count = crate::screen::count(changes.len() as u64, "change");
-    line(&mut out, &format!("{}", format!("{target}: revision {from} to {to}, {count}").bold()));
+    let title = format!("{target}: revision {from} to {to}, {count}");
+    line(&mut out, &format!("{}", shown(&title).bold()));
     for change in changes {
-        let path = change.path.to_string();
+        let path = shown(&change.path.to_string()).into_owned();
         let short = |value: &str| short(value, VALUE_WIDTH_MAX);
         let text = match &change.op {
             ChangeOp::Insert { new, .. } => {
@@ -72,7 +75,7 @@ pub(crate) fn diff(target: &Target, from: u64, to: u64, changes: &[Change]) -> S
                 format!("{} {path}  renamed from {}", "=".blue(), short(old).red())
             }
             ChangeOp::Move { from, .. } => {
-                format!("{} {path}  moved from {}", ">".blue(), from.to_string().red())
+                format!("{} {path}  moved from {}", ">".blue(), shown(&from.to_string()).red())
             }
         };
         line(&mut out, &text);
@@ -148,7 +151,7 @@ pub(crate) fn blame(pretty: &str, lines: &[(&BlameLine, &RevisionInfo)]) -> Stri
             ),
             None => " ".repeat(margin),
         };
-        line(&mut out, &format!("{side} {} {text}", "│".dimmed()));
+        line(&mut out, &format!("{side} {} {}", "│".dimmed(), shown(text)));
     }
     out
 }
@@ -159,6 +162,7 @@ pub(crate) fn blame_json((l, r): &(&BlameLine, &RevisionInfo)) -> String {
         .text("path", &l.path.to_string())
         .plain("revision", l.revision.0)
         .text("author", &r.author)
+        .text_or_null("role", proved(&r.role))
         .text("message", &r.message)
         .text("time", &time::rfc3339(r.time_us))
         .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref());
@@ -195,7 +199,7 @@ pub(crate) fn node_history(versions: &[(&NodeVersion, &RevisionInfo)]) -> String
 }
 
 pub(crate) fn node_version_json((v, r): &(&NodeVersion, &RevisionInfo)) -> String {
-    let object = Object::new().plain("from_revision", v.from.0);
+    let object = Object::new().plain("node_key", v.node.0).plain("from_revision", v.from.0);
     let object = match v.to {
         Some(to) => object.plain("to_revision", to.0),
         None => object.raw("to_revision", "null"),
@@ -205,6 +209,7 @@ pub(crate) fn node_version_json((v, r): &(&NodeVersion, &RevisionInfo)) -> Strin
         .text_or_null("to_time", v.to_us.map(time::rfc3339).as_deref())
         .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref())
         .text("author", &r.author)
+        .text_or_null("role", proved(&r.role))
         .text("message", &r.message)
         .raw("value", &v.value)
         .end()
@@ -216,7 +221,7 @@ pub(crate) fn paths(paths: &[PathClass]) -> String {
     let mut out = String::new();
     for of in paths {
         let count = pad_left(&of.count.to_string(), width);
-        line(&mut out, &format!("{}  {}", count.yellow(), of.path));
+        line(&mut out, &format!("{}  {}", count.yellow(), shown(&of.path)));
     }
     out
 }
@@ -253,6 +258,7 @@ fn pad_left(text: &str, width: usize) -> String {
 
 /// The text on one line, cut at `width` characters.
 fn short(text: &str, width: usize) -> String {
+    let text = &*shown(text);
     if text.chars().count() <= width {
         return text.to_owned();
     }

@@ -1,39 +1,62 @@
-//! Standard output: text that may carry colours, and bytes that never do.
+//! Standard output and standard error: bytes as they are, but no terminal gets to see what it would obey
+//! ([`crate::visible`]).
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Outcome;
+use crate::visible::{Shown, on_terminal, visible, visible_painted};
 
-/// Writes text and a line break. Colours are taken out where the output is no
-/// terminal, or where `NO_COLOR` is set.
+/// Standard output, for bytes that come from outside.
+pub(crate) fn out() -> Shown<io::StdoutLock<'static>> {
+    Shown::new(io::stdout().lock(), on_terminal(), false)
+}
+
+/// Writes text and a line break.
 pub(crate) fn text(text: &str) -> Outcome {
-    let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()?;
-    Ok(())
+    raw(text.as_bytes())
 }
 
 /// Writes lines that each end in a line break already.
 pub(crate) fn lines(lines: &str) -> Outcome {
-    let mut out = anstream::stdout().lock();
+    let mut out = out();
     out.write_all(lines.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The same, of lines with colours. These are taken out where the output is no terminal, or where `NO_COLOR`
+/// is set. What the lines tell of the data has gone through [`shown`](crate::visible::shown): of all else a
+/// terminal gets nothing but colours.
+pub(crate) fn painted(lines: &str) -> Outcome {
+    let mut out = anstream::stdout().lock();
+    match on_terminal() {
+        true => out.write_all(visible_painted(lines).as_bytes())?,
+        false => out.write_all(lines.as_bytes())?,
+    }
     out.flush()?;
     Ok(())
 }
 
 /// Writes bytes as they are, and a line break.
 pub(crate) fn raw(bytes: &[u8]) -> Outcome {
-    let mut out = io::stdout().lock();
+    let mut out = out();
     out.write_all(bytes)?;
     out.write_all(b"\n")?;
     out.flush()?;
     Ok(())
 }
 
+/// Text for standard error.
+pub(crate) fn said(text: &str) -> std::borrow::Cow<'_, str> {
+    match io::stderr().is_terminal() {
+        true => visible(text),
+        false => text.into(),
+    }
+}
+
 /// Says something beside the answer, on standard error.
 pub(crate) fn note(text: &str) {
-    anstream::eprintln!("{text}");
+    eprintln!("{}", said(text));
 }
 
 /// A count with its noun: `1 version`, `2 versions`.

@@ -23,6 +23,7 @@ use crate::failure::{Failure, Outcome};
 use crate::json_out::Object;
 use crate::session::Session;
 use crate::token;
+use crate::visible::Shown;
 
 /// Where clients connect if nothing else is said: beside PostgreSQL's own port.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
@@ -283,7 +284,8 @@ fn start_logging(args: &ServeArgs) {
     };
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        // What clients say of themselves is logged too.
+        .with_writer(|| Shown::new(std::io::stderr(), std::io::stderr().is_terminal(), true))
         .with_ansi(std::io::stderr().is_terminal());
     // Somebody may log already: a program that has the command as a library.
     let _ = match args.log_format {

@@ -23,16 +23,27 @@ impl Session {
     /// The database, which must exist.
     pub(crate) fn database(&mut self) -> Outcome<Database> {
         if self.database.is_none() {
-            if !holds_data(&self.data) {
-                return Err(Failure::refused(format!(
-                    "there is no database in {}",
-                    self.data.display()
-                ))
-                .hint("make one with `anywhen init`, or name another folder with --data"));
-            }
+            self.must_have_data()?;
             self.database = Some(Database::open(&self.data)?);
         }
         self.opened()
+    }
+
+    /// The database, where it is open already.
+    pub(crate) fn open(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// Fails where there is nothing in the data folder.
+    pub(crate) fn must_have_data(&self) -> Outcome {
+        if !holds_data(&self.data) {
+            return Err(Failure::refused(format!(
+                "there is no database in {}",
+                self.data.display()
+            ))
+            .hint("make one with `anywhen init`, or name another folder with --data"));
+        }
+        Ok(())
     }
 
     /// The database, made where it is missing.

@@ -66,7 +66,7 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) if !error.use_stderr() => {
-            return screen::lines(&error.render().ansi().to_string());
+            return screen::painted(&error.render().ansi().to_string());
         }
         Err(error) => return Err(Failure::usage(&error)),
     };

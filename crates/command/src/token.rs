@@ -21,7 +21,7 @@ pub(crate) fn token(session: &mut Session, args: &TokenArgs) -> Outcome {
     let file = TokenFile::new(&path);
     let failed = |error: std::io::Error| Failure::file(&path, &error);
     match &args.what {
-        TokenCommand::Create { name, roles, days } => {
+        TokenCommand::Create { name, roles, sql_role, days } => {
             // A database that a server has open is left alone; where there is none yet one is made,
             // because a folder that held nothing but tokens could not become one.
             if args.http_tokens.is_none() && !holds_data(&session.data) {
@@ -32,7 +32,8 @@ pub(crate) fn token(session: &mut Session, args: &TokenArgs) -> Outcome {
                 rights.add(role).map_err(|error| Failure::refused(error.to_string()))?;
             }
             let expires_us = days.map(|days| now_us().saturating_add(days * 86_400_000_000));
-            let (token, text) = file.create(name, rights, expires_us).map_err(failed)?;
+            let made = file.create_for_role(name, rights, expires_us, sql_role.as_deref());
+            let (token, text) = made.map_err(failed)?;
             match session.json {
                 true => {
                     let object = Object::new().text("id", &token.id).text("token", &text);
@@ -71,6 +72,7 @@ fn described(token: &Token) -> String {
         .text("id", &token.id)
         .text("name", &token.name)
         .raw("roles", &roles)
+        .text_or_null("sql_role", token.sql_role.as_deref())
         .text("made", &anywhen::time::rfc3339(token.made_us))
         .text_or_null("expires", expires.as_deref())
         .end()
@@ -84,8 +86,9 @@ fn table(tokens: &[Token]) -> String {
         let end = token
             .expires_us
             .map_or(String::new(), |us| format!("  until {}", anywhen::time::show(us)));
+        let role = token.sql_role.as_ref().map_or(String::new(), |role| format!("  as {role}"));
         out += &format!(
-            "{}  {name}  {}  {roles}{end}\n",
+            "{}  {name}  {}  {roles}{role}{end}\n",
             token.id,
             anywhen::time::show(token.made_us)
         );

@@ -19,6 +19,9 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some("options") {
         return options();
     }
+    if std::env::args().nth(1).as_deref() == Some("paths") {
+        return paths();
+    }
     for (name, items, filler, versions) in
         [("2.4 KB", 20, 50, 5_001), ("100 KB", 1_600, 50, 1_001), ("1 MB", 16_000, 50, 301)]
     {
@@ -44,6 +47,19 @@ fn main() {
         }
     }
     options();
+    paths();
+}
+
+/// The history of paths, in the memtable and in files.
+fn paths() {
+    const VERSIONS: u64 = 5_000;
+    let docs = collection(CollectionOptions::default());
+    come_and_go(&docs, VERSIONS);
+    println!("{VERSIONS} versions, in which nodes come and go, in the memtable");
+    read_paths(&docs, VERSIONS);
+    docs_engine(&docs);
+    println!("after a flush and a compaction");
+    read_paths(&docs, VERSIONS);
 }
 
 /// What hashes and path summaries cost: time and bytes of a commit, and how long the summary takes to
@@ -267,6 +283,9 @@ fn reads(docs: &Collection, versions: u64, items: usize) {
     time("node history of the counter", 20, || {
         drop(black_box(docs.node_history("d", counter).expect("reads")))
     });
+    time("node history of its path", 20, || {
+        drop(black_box(docs.node_history("d", "$.counter").expect("reads")))
+    });
     time("diff of neighbours", runs, || {
         let at = next().max(2);
         drop(black_box(docs.diff("d", Revision(at - 1), Revision(at)).expect("compares")));
@@ -280,4 +299,41 @@ fn reads(docs: &Collection, versions: u64, items: usize) {
     docs.edit("d", |edit| edit.set(leaf.as_str(), "98")).expect("edits");
     let document = docs.get("d").expect("reads").expect("is there");
     black_box(document.tree().header());
+}
+
+/// A document of many versions, whose nodes come and go.
+fn come_and_go(docs: &Collection, versions: u64) {
+    let fields: Vec<String> = (0..150).map(|n| format!("\"f{n}\":{n}")).collect();
+    let text = format!("{{{},\"stays\":{{\"n\":0}},\"list\":[0]}}", fields.join(","));
+    docs.put("p", text).expect("puts");
+    for n in 2..=versions {
+        let edit = docs.edit("p", |edit| match n % 4 {
+            0 => edit.remove("$.f7"),
+            1 if n > 4 => edit.set("$.f7", n.to_string()).map(drop),
+            2 => edit.insert("$.list", document::Place::LastChild, n.to_string()).map(drop),
+            _ => edit.set("$.stays.n", n.to_string()).map(drop),
+        });
+        edit.expect("edits");
+    }
+}
+
+fn read_paths(docs: &Collection, versions: u64) {
+    for (path, what) in [
+        ("$.stays.n", "that stays, and changes"),
+        ("$.f9", "that stays"),
+        ("$.f7", "that is removed and added again"),
+        ("$.list[0]", "the first of a list that grows"),
+        ("$.list[500]", "the 501st"),
+    ] {
+        let runs = docs.node_history("p", path).expect("reads").len();
+        time(&format!("{path}, {what}: {runs} values"), 5, || {
+            drop(black_box(docs.node_history("p", path).expect("reads")))
+        });
+    }
+    time("reading one path at every version", 1, || {
+        for n in 1..=versions {
+            let then = docs.get_at("p", Revision(n)).expect("reads").expect("is there");
+            black_box(then.value("$.f7").expect("reads"));
+        }
+    });
 }

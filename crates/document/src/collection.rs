@@ -7,6 +7,7 @@ use crate::edit::{Edit, NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, document_of, escape, record_of};
 use crate::listing::RevisionInfo;
+use crate::meta::{Committed, Meta};
 use crate::part::{Options, write_part};
 use crate::paths::{Counts, PathClass, path_summary};
 use crate::revisions::Touched;
@@ -19,72 +20,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use store::{Csn, Hold, Table, TableId};
-use txn::{CommitMeta, Engine, Isolation, Snapshot};
-
-/// What a commit says of itself, and how it treats a document that did not change.
-#[derive(Clone, Debug, Default)]
-pub struct Meta {
-    /// Who makes the change; may be empty.
-    pub author: String,
-    /// Why; may be empty.
-    pub message: String,
-    /// When the change was made where it comes from, for imports, in microseconds since 1970 UTC.
-    pub authored_us: Option<u64>,
-    /// Make a revision also where the document stays as it is.
-    pub keep_unchanged: bool,
-    /// Write only where this is the document's newest revision, which of one that was removed is the one that
-    /// removed it; 0 where there must be no document. Otherwise the write fails with
-    /// [`DocumentError::Stale`]. Transactions over many documents, which find out for themselves, pay no
-    /// heed to it.
-    pub only_at: Option<Revision>,
-    /// The same by the commit that made the newest revision, which is another where a document was
-    /// replaced and counts its revisions anew.
-    pub only_of: Option<Csn>,
-}
-
-impl Meta {
-    /// Says who and why.
-    pub fn new(author: impl Into<String>, message: impl Into<String>) -> Meta {
-        Meta { author: author.into(), message: message.into(), ..Meta::default() }
-    }
-
-    /// An error where the document is not as the writer expects it.
-    pub(crate) fn check(&self, key: &str, state: &State) -> Result<()> {
-        let (revision, csn) = match state.tree {
-            Some(_) => (state.revision, state.csn),
-            None => (Revision(0), Csn::ZERO),
-        };
-        let is_at = |expected| expected == revision || expected == state.revision;
-        let is_expected =
-            self.only_at.is_none_or(is_at) && self.only_of.is_none_or(|expected| expected == csn);
-        match is_expected {
-            true => Ok(()),
-            false => Err(DocumentError::Stale { key: key.to_owned(), revision, csn }),
-        }
-    }
-
-    pub(crate) fn commit(&self) -> CommitMeta {
-        CommitMeta {
-            author: self.author.clone(),
-            message: self.message.clone(),
-            authored_us: self.authored_us,
-            durability: None,
-        }
-    }
-}
-
-/// A change that has been made and is durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Committed {
-    /// The document's newest revision.
-    pub revision: Revision,
-    /// Its commit.
-    pub csn: Csn,
-    /// The time of the commit, in microseconds since 1970 UTC.
-    pub time_us: u64,
-    /// False where the document already was as asked: then this is the revision that made it so.
-    pub changed: bool,
-}
+use txn::{Engine, Isolation, Snapshot};
 
 /// A moment in a document's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -534,12 +470,18 @@ impl Collection {
     }
 
     fn authored_at(&self, state: &State, us: u64) -> Result<Revision> {
-        for number in (1..=state.revision.0).rev() {
-            let csn = state.list.csn(self.engine(), Revision(number))?.unwrap_or_default();
-            let info = self.engine().commit_info(csn)?;
-            if info.authored_us.unwrap_or(info.time_us) <= us {
-                return Ok(Revision(number));
+        /// Revisions that are looked at at once.
+        const AT_ONCE: u64 = 1_024;
+        let mut to = state.revision.0;
+        while to > 0 {
+            let from = to.saturating_sub(AT_ONCE) + 1;
+            let (csns, _) = state.list.newest_first(self.engine(), from, to)?;
+            let moments = self.engine().moments(&csns)?;
+            let found = moments.iter().position(|(time, authored)| authored.unwrap_or(*time) <= us);
+            if let Some(found) = found {
+                return Ok(Revision(to - found as u64));
             }
+            to = from - 1;
         }
         Ok(Revision(0))
     }
@@ -671,7 +613,7 @@ impl Collection {
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         meta.check(key, &state)?;
-        let mut working = Working::new(state, self.options()).strict(self.rows.is_some());
+        let mut working = Working::new(state, self.options());
         let result = f(&mut working)?;
         if !working.is_changed() {
             let found = working.found();
@@ -683,6 +625,7 @@ impl Collection {
                     csn: found.csn,
                     time_us: times[0],
                     changed: false,
+                    created: false,
                 };
                 return Ok((unchanged, result));
             }
@@ -690,19 +633,32 @@ impl Collection {
             self.follow(&mut txn, key, working.is_there())?;
             working.write_empty(&mut txn, self.id, prefix, &self.documents.cache)?;
             let _still_there = self.table.enter()?;
-            let commit = txn.commit(meta.commit())?;
+            let commit = txn.commit(meta.commit()?)?;
             return Ok((
-                Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: false },
+                Committed {
+                    revision,
+                    csn: commit.csn,
+                    time_us: commit.time_us,
+                    changed: false,
+                    created: false,
+                },
                 result,
             ));
         }
         let revision = working.next_revision();
+        let created = working.found().tree.is_none() && working.is_there();
         self.follow(&mut txn, key, working.is_there())?;
         working.write(&mut txn, self.id, prefix, &self.documents.cache)?;
         let _still_there = self.table.enter()?;
-        let commit = txn.commit(meta.commit())?;
+        let commit = txn.commit(meta.commit()?)?;
         Ok((
-            Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true },
+            Committed {
+                revision,
+                csn: commit.csn,
+                time_us: commit.time_us,
+                changed: true,
+                created,
+            },
             result,
         ))
     }

@@ -692,12 +692,15 @@ fn placed_in<'a>(
     placed.iter().filter(move |(slot, ..)| slots.contains(&(*slot as usize)))
 }
 
-/// An error where a name is longer than a node can hold.
+/// An error where a name is longer than a node can hold, or has what no document can hold.
 pub(crate) fn check_name(name: &[u8]) -> Result<()> {
-    match name.len() > 65_000 {
-        true => Err(DocumentError::TooLarge("65,000 bytes in a field's name")),
-        false => Ok(()),
+    if name.len() > 65_000 {
+        return Err(DocumentError::TooLarge("65,000 bytes in a field's name"));
     }
+    crate::admit::check_text(name).map_err(|source| DocumentError::Unstorable {
+        at: format!("the name \"{}\"", String::from_utf8_lossy(name)),
+        source,
+    })
 }
 
 impl Nodes for Draft {

@@ -1,6 +1,6 @@
 //! Edits of a document by path or node key: what a caller is given inside `Collection::edit`.
 
-use crate::beside::{check_text, check_values};
+use crate::admit::check_values;
 use crate::draft::Draft;
 pub use crate::draft::Place;
 use crate::error::DocumentError;
@@ -93,21 +93,17 @@ pub fn limits() -> Limits {
 /// fails, none of them happens.
 pub struct Edit<'a> {
     draft: &'a mut Draft,
-    /// What is put in must be values of type `jsonb`.
-    strict: bool,
 }
 
 impl<'a> Edit<'a> {
-    pub(crate) fn new(draft: &'a mut Draft, strict: bool) -> Edit<'a> {
-        Edit { draft, strict }
+    pub(crate) fn new(draft: &'a mut Draft) -> Edit<'a> {
+        Edit { draft }
     }
 
     /// Reads a value that is put in.
     fn parse(&self, json: &[u8]) -> Result<Tape> {
         let tape = parse(json)?;
-        if self.strict {
-            check_values(&tape)?;
-        }
+        check_values(&tape)?;
         Ok(tape)
     }
 
@@ -211,9 +207,6 @@ impl<'a> Edit<'a> {
     pub fn rename(&mut self, target: impl Into<NodeRef>, name: &str) -> Result<()> {
         let key = expect(self.draft, &target.into())?;
         let escaped = json::text::escape(name).into_owned().into_bytes();
-        if self.strict {
-            check_text(&escaped)?;
-        }
         let node = self.draft.expect(key)?;
         if node.name == Some(&escaped[..]) {
             return Ok(());

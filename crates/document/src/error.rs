@@ -51,7 +51,16 @@ pub enum DocumentError {
     /// The text could not be read to its end.
     #[error("cannot read the document: {0}")]
     Read(#[source] std::io::Error),
-    /// The document has no value of type `jsonb`, or the value is none that a document can have.
+    /// A number beyond `numeric`, or a NUL in a string or a name: no `jsonb` can hold that, so no document
+    /// does.
+    #[error("no document can hold what stands at {at}: {source}")]
+    Unstorable {
+        /// The path to it, or its line and column in a long text.
+        at: String,
+        /// Why `jsonb` cannot hold it.
+        source: json::jsonb::JsonbError,
+    },
+    /// The document has no value of type `jsonb`: it is too large for one.
     #[error(transparent)]
     Value(#[from] json::jsonb::JsonbError),
     /// The path does not parse.
@@ -60,6 +69,9 @@ pub enum DocumentError {
     /// A document key that cannot be stored.
     #[error("the document key {0}; keys are 1 to {max} bytes of UTF-8", max = crate::key::KEY_BYTES_MAX)]
     BadKey(&'static str),
+    /// An author or a message with a NUL.
+    #[error("the {0} has a NUL, which no text of SQL can hold")]
+    BadMeta(&'static str),
     /// There is no such document now, or there was none at that moment.
     #[error("no document {key:?}{when}")]
     NoDocument {
@@ -138,6 +150,18 @@ pub enum DocumentError {
         revision: Revision,
         /// The commit that made it.
         csn: Csn,
+    },
+    /// The writer may not make this change ([`Allowed`](crate::Allowed)). Nothing was written.
+    #[error(
+        "document {key:?} {}",
+        if *exists { "exists, and the writer may not change it" }
+        else { "does not exist, and the writer may not create it" }
+    )]
+    Denied {
+        /// The document's key.
+        key: String,
+        /// True where the document existed when it was to be written.
+        exists: bool,
     },
     /// The limit on nodes, depth or bytes of one document.
     #[error("the document would exceed {0}")]

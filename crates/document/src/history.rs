@@ -1,5 +1,8 @@
 //! The history of a document's nodes: the values that one had, and which revision last changed each.
 //!
+//! A node is asked for by its key, which gives the values that it had wherever it stood, or by a path,
+//! which gives the values of all nodes that ever stood there ([`crate::stands`]).
+//!
 //! The history of one node is found in one of two ways, whichever is the shorter:
 //!
 //! ```text
@@ -15,9 +18,10 @@
 use crate::codec::Reader;
 use crate::collection::{Collection, no_document};
 use crate::delta::Op;
-use crate::edit::{NodeRef, find};
+use crate::edit::{NodeRef, find, parse_path};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::stands::Stand;
 use crate::state::State;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result, Revision};
@@ -29,12 +33,16 @@ use store::Csn;
 /// The value of one node over some revisions in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeVersion {
+    /// The node.
+    pub node: NodeKey,
     /// The first of them.
     pub from: Revision,
-    /// The last of them; `None` where the node still has the value.
+    /// The last of them; `None` where the node still has the value, and still stands at the path.
     pub to: Option<Revision>,
     /// When the first was committed, in microseconds since 1970 UTC.
     pub from_us: u64,
+    /// When the first was made where it came from, for imports, in microseconds since 1970 UTC.
+    pub authored_us: Option<u64>,
     /// When the revision after the last was committed; `None` where the node still has the value.
     pub to_us: Option<u64>,
     /// The value as compact JSON.
@@ -162,22 +170,63 @@ impl Collection {
     /// The values that a node had, oldest first, each with the revisions over which it had it. For a
     /// container the value is all that is below it. Revisions in which the node was not there are
     /// left out.
+    ///
+    /// A node key gives the values of that node, wherever it stood. A path gives the values of all nodes
+    /// that ever stood there: one that was removed and added again is another node, one that was moved
+    /// or renamed left the path, and the path of an element gives what had that position.
+    ///
+    /// Fails with [`DocumentError::NeverNode`] where no node ever stood at the path.
     pub fn node_history(&self, key: &str, node: impl Into<NodeRef>) -> Result<Vec<NodeVersion>> {
         let prefix = Prefix::new(key)?;
         let state = self.known(key, &prefix)?;
-        let target = self.target(key, &prefix, &state, &node.into())?;
-        let events = self.events(&prefix, &state, target)?;
+        let node = node.into();
+        let NodeRef::Path(path) = &node else {
+            let target = self.target(key, &prefix, &state, &node)?;
+            let events = self.events(&prefix, &state, target)?;
+            return self.runs(&state, events.into_iter().map(|(csn, value)| (csn, target, value)));
+        };
+        let stands = self.stands(&prefix, &state, &parse_path(path)?)?;
+        if stands.is_empty() {
+            return Err(DocumentError::NeverNode { node: path.clone(), key: key.to_owned() });
+        }
+        let mut events = Vec::new();
+        for stand in stands {
+            let values = self.values_within(&prefix, &state, &stand)?;
+            events.extend(values.into_iter().map(|(csn, value)| (csn, stand.node, value)));
+            events.extend(stand.end.map(|end| (end, stand.node, None)));
+        }
         self.runs(&state, events)
     }
 
+    /// The values of a node while it stood at a path, each with the commit that gave it, or put the node
+    /// there.
+    fn values_within(
+        &self,
+        prefix: &Prefix,
+        state: &State,
+        stand: &Stand,
+    ) -> Result<BTreeMap<Csn, Option<String>>> {
+        let last = stand.end.map_or(state.csn, |end| Csn(end.0 - 1));
+        let mut events = self.events_between(prefix, state, stand.node, stand.from, last)?;
+        // The value that it had when it came there, since whenever it had it.
+        let later = events.split_off(&Csn(stand.from.0 + 1));
+        let mut values = BTreeMap::new();
+        values.extend(events.pop_last().map(|(csn, value)| (csn.max(stand.from), value)));
+        values.extend(later);
+        Ok(values)
+    }
+
     /// The revisions that changed a node, oldest first: that made it, gave it another value, or
-    /// removed it.
+    /// removed it. Of a path: that changed what stands there.
     pub fn change_revisions(&self, key: &str, node: impl Into<NodeRef>) -> Result<Vec<Revision>> {
-        let prefix = Prefix::new(key)?;
-        let state = self.known(key, &prefix)?;
-        let target = self.target(key, &prefix, &state, &node.into())?;
-        let events = self.events(&prefix, &state, target)?;
-        events.keys().map(|csn| state.list.at(self.engine(), *csn, state.revision)).collect()
+        let mut changes = Vec::new();
+        for run in self.node_history(key, node)? {
+            if changes.last() != Some(&run.from) {
+                changes.push(run.from);
+            }
+            changes.extend(run.to.map(|to| Revision(to.0 + 1)));
+        }
+        Ok(changes)
     }
 
     /// What happened to a node: for each commit the value that it gave, `None` where it removed it.
@@ -188,7 +237,7 @@ impl Collection {
         state: &State,
         target: NodeKey,
     ) -> Result<BTreeMap<Csn, Option<String>>> {
-        let mut events = self.all_events(prefix, state, target)?;
+        let mut events = self.events_between(prefix, state, target, Csn(0), state.csn)?;
         let mut before = None;
         events.retain(|_, value| {
             let changed = *value != before;
@@ -198,17 +247,20 @@ impl Collection {
         Ok(events)
     }
 
-    fn all_events(
+    /// What happened to a node after `from` up to `to`, and what it was at `from`.
+    fn events_between(
         &self,
         prefix: &Prefix,
         state: &State,
         target: NodeKey,
+        from: Csn,
+        to: Csn,
     ) -> Result<BTreeMap<Csn, Option<String>>> {
         let mut events = BTreeMap::new();
-        let mut at = state.csn;
+        let mut at = to;
         for _ in 0..HOPS_MAX {
             match self.event_before(prefix, state, target, at, &mut events)? {
-                Some(before) if before.0 > 0 => at = before,
+                Some(before) if before >= from && before.0 > 0 => at = before,
                 _ => return Ok(events),
             }
         }
@@ -218,8 +270,9 @@ impl Collection {
             })?;
             return Ok(events);
         }
-        while let Some(before) =
-            self.event_before(prefix, state, target, at, &mut events)?.filter(|csn| csn.0 > 0)
+        while let Some(before) = self
+            .event_before(prefix, state, target, at, &mut events)?
+            .filter(|csn| *csn >= from && csn.0 > 0)
         {
             at = before;
         }
@@ -293,25 +346,27 @@ impl Collection {
     fn runs(
         &self,
         state: &State,
-        events: BTreeMap<Csn, Option<String>>,
+        events: impl IntoIterator<Item = (Csn, NodeKey, Option<String>)>,
     ) -> Result<Vec<NodeVersion>> {
-        let csns: Vec<Csn> = events.keys().copied().collect();
-        let mut times = Vec::with_capacity(csns.len());
-        self.engine().times(&csns, &mut times)?;
+        let events: Vec<_> = events.into_iter().collect();
+        let csns: Vec<Csn> = events.iter().map(|(csn, ..)| *csn).collect();
+        let moments = self.engine().moments(&csns)?;
         let mut runs: Vec<NodeVersion> = Vec::new();
-        for ((csn, value), time_us) in events.into_iter().zip(times) {
+        for ((csn, node, value), (time_us, authored_us)) in events.into_iter().zip(moments) {
             let revision = state.list.at(self.engine(), csn, state.revision)?;
             if let Some(last) = runs.last_mut().filter(|run| run.to.is_none()) {
-                if value.as_ref() == Some(&last.value) {
+                if node == last.node && value.as_ref() == Some(&last.value) {
                     continue;
                 }
                 (last.to, last.to_us) = (Some(Revision(revision.0 - 1)), Some(time_us));
             }
             if let Some(value) = value {
                 runs.push(NodeVersion {
+                    node,
                     from: revision,
                     to: None,
                     from_us: time_us,
+                    authored_us,
                     to_us: None,
                     value,
                 });
@@ -473,9 +528,10 @@ mod tests {
         // What was there is found wherever it was.
         let renamed = docs.node_history(KEY, "$.new").expect("it was there until a moment ago");
         let first = docs.node_history(KEY, "$.old").expect("it was there at the beginning");
-        assert_eq!(renamed, first, "one node, by either name");
-        assert_eq!(first.len(), 1);
+        assert_eq!((renamed.len(), first.len()), (1, 1));
+        assert_eq!(renamed[0].node, first[0].node, "one node, by either name");
         assert_eq!((first[0].from, first[0].value.as_str()), (Revision(1), "1"));
+        assert_eq!(first[0].to.map(|to| Revision(to.0 + 1)), Some(renamed[0].from));
 
         docs.remove(KEY).expect("removes");
         assert_eq!(versions_looked_at(&docs), 3);

@@ -17,14 +17,15 @@
 //!
 //! Whole documents that fit a buffer, and new values of documents that exist, go the usual way.
 
-use crate::beside::{check_scalar, check_text};
+use crate::admit::{check_scalar, check_text};
 use crate::chunk::Node;
 use crate::chunk_buf::ChunkBuf;
-use crate::collection::{Collection, Committed, Meta};
+use crate::collection::Collection;
 use crate::draft::check_name;
 use crate::edit::limits;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::meta::{Committed, Meta};
 use crate::order::Label;
 use crate::paths::{Counts, push_step};
 use crate::table::CollectionOptions;
@@ -74,9 +75,16 @@ impl Collection {
         let engine = self.engine().clone();
         let options = self.options();
         let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &prefix, &options);
-        chunks.strict = self.rows.is_some();
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
-            return Err(chunks.error.take().unwrap_or(error.into()));
+            let place = error.place();
+            return Err(match (chunks.error.take(), place) {
+                // The path is not known here, the place in the text is.
+                (Some(DocumentError::Unstorable { source, .. }), Some(place)) => {
+                    DocumentError::Unstorable { at: place.to_string(), source }
+                }
+                (Some(stopped), _) => stopped,
+                (None, _) => error.into(),
+            });
         }
         let counts = chunks.counts.take();
         let (bulk, puts) = chunks.finish()?;
@@ -90,8 +98,14 @@ impl Collection {
         self.follow(&mut txn, key, true)?;
         working.write_loaded(&mut txn, self.id(), prefix, self.documents().cache(), counts)?;
         let _still_there = self.table().enter()?;
-        let commit = txn.commit(meta.commit())?;
-        Ok(Committed { revision, csn: commit.csn, time_us: commit.time_us, changed: true })
+        let commit = txn.commit(meta.commit()?)?;
+        Ok(Committed {
+            revision,
+            csn: commit.csn,
+            time_us: commit.time_us,
+            changed: true,
+            created: true,
+        })
     }
 }
 
@@ -123,8 +137,6 @@ struct Chunks<'a> {
     counts: Option<Counts>,
     /// The path of the last node.
     path: Vec<u8>,
-    /// Rows stand beside: every value is one of type `jsonb`.
-    strict: bool,
     error: Option<DocumentError>,
 }
 
@@ -149,17 +161,16 @@ impl<'a> Chunks<'a> {
             digest: options.hashes.then_some(0),
             counts: options.path_summary.then(Counts::default),
             path: Vec::new(),
-            strict: false,
             error: None,
         }
     }
 
     fn add(&mut self, kind: Kind, text: &[u8]) -> Result<()> {
         let name = self.name.take();
-        if self.strict {
-            name.as_deref().map_or(Ok(()), check_text)?;
-            check_scalar(kind, text)?;
-        }
+        let admitted = name.as_deref().map_or(Ok(()), check_text);
+        admitted
+            .and_then(|()| check_scalar(kind, text))
+            .map_err(|source| DocumentError::Unstorable { at: String::new(), source })?;
         let key = NodeKey(self.next);
         let mut up = 0;
         if let Some(parent) = self.open.last_mut() {

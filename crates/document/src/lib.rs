@@ -17,6 +17,7 @@
 //! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
 //! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
 
+mod admit;
 mod amend;
 mod axes;
 mod beside;
@@ -40,6 +41,7 @@ mod key;
 mod line;
 mod listing;
 pub mod matching;
+mod meta;
 mod order;
 mod part;
 mod paths;
@@ -48,6 +50,7 @@ mod revisions;
 mod rewrite;
 mod scan;
 mod serialize;
+mod stands;
 mod state;
 pub mod table;
 mod transaction;
@@ -56,13 +59,12 @@ mod value;
 mod within;
 mod working;
 
+pub use admit::{Marked, jsonb_of};
 pub use amend::tape_of;
 pub use axes::TimeAxis;
 pub use beside::Rows;
 pub use chunk::{CHUNK_NODES, Header, Node};
-pub use collection::{
-    Collection, CollectionAt, Committed, Document, Documents, Keys, Meta, Moment,
-};
+pub use collection::{Collection, CollectionAt, Document, Documents, Keys, Moment};
 pub use diff::{Change, ChangeOp, Diff, Position, diff};
 pub use edit::{Edit, NodeRef, Place, limits};
 pub use error::{Damaged, DocumentError};
@@ -71,6 +73,7 @@ pub use hash::{digest, subtree as subtree_hash};
 pub use history::{BlameLine, NodeVersion};
 pub use key::KEY_BYTES_MAX;
 pub use listing::{History, HistoryIter, RevisionInfo};
+pub use meta::{Allowed, Committed, Meta};
 pub use part::{Metadata, Options, type_name, write_part};
 pub use paths::{PathClass, path_summary};
 pub use scan::Scalar;

@@ -34,6 +34,9 @@ pub struct RevisionInfo<Text = String> {
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
+    /// Who had proved who they are when they made it; empty where nobody had to. The author is who they
+    /// said they were.
+    pub role: Text,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
     /// True where it removed the document.
@@ -52,6 +55,7 @@ impl RevisionInfo<&str> {
             time_us: self.time_us,
             author: self.author.to_owned(),
             message: self.message.to_owned(),
+            role: self.role.to_owned(),
             authored_us: self.authored_us,
             deleted: self.deleted,
             kept: self.kept,
@@ -97,11 +101,11 @@ impl History {
 
     #[inline]
     fn row<'a>(&'a self, index: usize, commit: CommitInfo<&'a str>) -> RevisionInfo<&'a str> {
-        let CommitInfo { csn, time_us, author, message, authored_us } = commit;
+        let CommitInfo { csn, time_us, author, message, role, authored_us } = commit;
         let revision = Revision(self.newest - index as u64);
         let deleted = self.deleted.binary_search(&revision).is_ok();
         let kept = revision >= self.oldest;
-        RevisionInfo { revision, csn, time_us, author, message, authored_us, deleted, kept }
+        RevisionInfo { revision, csn, time_us, author, message, role, authored_us, deleted, kept }
     }
 }
 

@@ -5,10 +5,11 @@
 //! So the history of every node goes on: it says what happened, the way back included.
 
 use crate::chunk::CHUNK_NODES;
-use crate::collection::{Collection, Committed, Meta, Moment, no_document};
+use crate::collection::{Collection, Moment, no_document};
 use crate::draft::Draft;
 use crate::error::DocumentError;
 use crate::key::Prefix;
+use crate::meta::{Committed, Meta};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result, Revision};
 

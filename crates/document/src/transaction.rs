@@ -4,10 +4,11 @@
 //! document wins: whoever comes later, with a transaction that began earlier, gets
 //! [`DocumentError::Conflict`] and starts anew.
 
-use crate::collection::{Collection, Document, Documents, Meta, no_document};
+use crate::collection::{Collection, Document, Documents, no_document};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::meta::Meta;
 use crate::working::Working;
 use crate::{Result, Revision};
 use std::collections::BTreeMap;
@@ -152,8 +153,10 @@ impl DocumentTransaction {
                 });
             }
             self.note_read(collection.id(), &prefix, newest.revision)?;
-            let working = Working::new(newest, collection.options());
-            self.working.insert(id.clone(), working.strict(collection.rows.is_some()));
+            if newest.revision.0 == 0 {
+                crate::admit::check_key(key)?;
+            }
+            self.working.insert(id.clone(), Working::new(newest, collection.options()));
             self.collections.insert(collection.id(), collection.clone());
         }
         Ok(self.working.get_mut(&id).expect("was there or was put there"))
@@ -193,7 +196,7 @@ impl DocumentTransaction {
         }
         let still_there = self.collections.values().map(|of| of.table().enter());
         let _still_there = still_there.collect::<Result<Vec<_>>>()?;
-        Ok(self.txn.commit(meta.commit())?)
+        Ok(self.txn.commit(meta.commit()?)?)
     }
 
     /// Takes everything back.

@@ -13,6 +13,7 @@
 //! and every node knows when that was: where they are few they are put into a copy of that value, and
 //! chunks in which nothing changed are not even fetched.
 
+use crate::admit::{Marked, marked};
 use crate::chunk::{CHUNK_NODES, Chunk, cut};
 use crate::error::{Damaged, DocumentError};
 use crate::tree::{Nodes, Tree};
@@ -29,24 +30,37 @@ const CHANGED_PART: u64 = 16;
 impl Tree {
     /// The document as a value: its fields in the order of `jsonb`, its numbers as `jsonb` has them.
     ///
+    /// A value that an older release took and no `jsonb` can hold is a string there: see
+    /// [`jsonb_marked`](Tree::jsonb_marked).
+    ///
     /// # Errors
-    /// [`DocumentError::Value`](crate::DocumentError::Value) where a string has a NUL, which no `jsonb` can hold,
-    /// or a number is beyond its range.
+    /// [`DocumentError::Value`](crate::DocumentError::Value) where the document is too large for a `jsonb`.
     pub fn jsonb(&self) -> Result<Jsonb> {
+        Ok(self.jsonb_marked()?.0)
+    }
+
+    /// The document as a value, and what of it the value cannot hold: a number beyond `numeric` stands there
+    /// as a string of its text, a NUL as the six characters of its escape.
+    ///
+    /// # Errors
+    /// Those of [`Tree::jsonb`].
+    pub fn jsonb_marked(&self) -> Result<(Jsonb, Vec<Marked>)> {
         if let Some(kept) = self.kept_value() {
-            return Ok(kept.clone());
+            return Ok((kept.clone(), Vec::new()));
         }
         if let Some(newest) = self.newest()
             && let Some(value) = self.value_of_newer(newest)?
         {
-            return Ok(value);
+            return Ok((value, Vec::new()));
         }
-        let value = match self.value_of_nodes()? {
-            Some(value) => value,
+        let (value, marks) = match self.value_of_nodes()? {
+            Some(value) => (value, Vec::new()),
             None => self.value_of_text()?,
         };
-        self.keep_value(&value);
-        Ok(value)
+        if marks.is_empty() {
+            self.keep_value(&value);
+        }
+        Ok((value, marks))
     }
 
     /// The value by way of that of a newer version of the same shape; `None` where too much changed since,
@@ -63,10 +77,10 @@ impl Tree {
                 return Ok(None);
             }
         }
-        let value = match newer.jsonb() {
-            Ok(value) => value,
+        let value = match newer.jsonb_marked() {
+            Ok((value, marks)) if marks.is_empty() => value,
             // If this version has none either it says so itself.
-            Err(DocumentError::Value(_)) => return Ok(None),
+            Ok(_) | Err(DocumentError::Value(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
         if changed.is_empty() {
@@ -92,12 +106,24 @@ impl Tree {
 
     /// The value by way of the text: for nodes that do not stand in the order of their keys, and for what
     /// `jsonb` refuses, of which the parser knows what to say.
-    fn value_of_text(&self) -> Result<Jsonb> {
+    fn value_of_text(&self) -> Result<(Jsonb, Vec<Marked>)> {
         let mut text = Vec::new();
         self.write_json(&mut text)?;
-        let text =
-            std::str::from_utf8(&text).map_err(|_| Damaged::new("a text that is not UTF-8"))?;
-        Ok(Jsonb::parse(text)?)
+        let parse = |text: &[u8]| -> Result<Jsonb> {
+            let text =
+                str::from_utf8(text).map_err(|_| Damaged::new("a text that is not UTF-8"))?;
+            Ok(Jsonb::parse(text)?)
+        };
+        match parse(&text) {
+            Err(DocumentError::Value(refusal)) => {
+                let (text, marks) = marked(&text)?;
+                match marks.is_empty() {
+                    true => Err(refusal.into()),
+                    false => Ok((parse(&text)?, marks)),
+                }
+            }
+            parsed => Ok((parsed?, Vec::new())),
+        }
     }
 
     /// The value from the nodes, in one pass; `None` where that is not the way.

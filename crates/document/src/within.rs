@@ -13,10 +13,11 @@
 //! * Who changes a document holds a lock that keeps everybody else from it until the end: that of its row.
 
 use crate::chunk::Chunk;
-use crate::collection::{Collection, Committed, Meta};
+use crate::collection::Collection;
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, record_of};
+use crate::meta::{Committed, Meta};
 use crate::revisions::{PAGE, Page};
 use crate::state::{RevisionList, State, Timed};
 use crate::tree::{Source, Tree};
@@ -186,14 +187,15 @@ impl Collection {
         txn.statement();
         let state = self.state(&prefix, txn.snapshot().csn())?;
         meta.check(key, &state)?;
+        let created = state.tree.is_none();
         if state.revision.0 > 0 {
             self.erase_within(&mut txn, key)?;
         }
         self.put_within(&mut txn, key, tape)?;
         let _still_there = self.table().enter()?;
-        let commit = txn.commit(meta.commit())?;
+        let commit = txn.commit(meta.commit()?)?;
         let (csn, time_us) = (commit.csn, commit.time_us);
-        Ok(Committed { revision: Revision(1), csn, time_us, changed: true })
+        Ok(Committed { revision: Revision(1), csn, time_us, changed: true, created })
     }
 
     fn change_within<R>(

@@ -1,6 +1,6 @@
 //! A document inside a transaction: the state it was found in, and what the transaction makes of it.
 
-use crate::beside::check_values;
+use crate::admit::check_values;
 use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
@@ -36,23 +36,16 @@ pub(crate) struct Working {
     /// Removed and put again: the old nodes go, the new ones go on with the next key.
     recreated: bool,
     options: CollectionOptions,
-    /// It must be a value of type `jsonb`, because a row stands beside it.
-    strict: bool,
 }
 
 impl Working {
     pub fn new(found: State, options: CollectionOptions) -> Working {
-        Working { found, now: Now::Found, recreated: false, options, strict: false }
-    }
-
-    /// The same, of a document beside which a row stands, or none.
-    pub fn strict(self, strict: bool) -> Working {
-        Working { strict, ..self }
+        Working { found, now: Now::Found, recreated: false, options }
     }
 
     /// The same document with nothing done to it.
     pub fn as_found(&self) -> Working {
-        Working::new(self.found.clone(), self.options).strict(self.strict)
+        Working::new(self.found.clone(), self.options)
     }
 
     /// The state it was found in.
@@ -99,9 +92,7 @@ impl Working {
 
     /// Gives the document this value.
     pub fn put_tape(&mut self, tape: &Tape) -> Result<()> {
-        if self.strict {
-            check_values(tape)?;
-        }
+        check_values(tape)?;
         if let Some(draft) = self.draft() {
             rewrite(draft, draft.root(), tape)?;
             return Ok(());
@@ -118,9 +109,8 @@ impl Working {
 
     /// Edits the document; `None` where there is none.
     pub fn edit<R>(&mut self, f: impl FnOnce(&mut Edit<'_>) -> Result<R>) -> Result<Option<R>> {
-        let strict = self.strict;
         match self.draft() {
-            Some(draft) => f(&mut Edit::new(draft, strict)).map(Some),
+            Some(draft) => f(&mut Edit::new(draft)).map(Some),
             None => Ok(None),
         }
     }

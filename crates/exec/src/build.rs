@@ -1,6 +1,6 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use scalar::facts::Facts;
 use scalar::function::Eval;
@@ -15,6 +15,7 @@ use crate::explain::tree::Observed;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
+use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
 use crate::op::functions::{Function, Functions};
@@ -35,12 +36,14 @@ use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
 use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
-use crate::plan::{self, Body, Join, Kind, Link, Node, Plan, Table, each_part, is_volatile};
+use crate::plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {
     pub(crate) root: Input,
     pub(crate) shared: Shared,
+    /// What is computed first.
+    pub(crate) constants: Vec<Constant<Program>>,
     /// Where the operators of the plan stand among what is seen, by their addresses.
     probes: HashMap<usize, usize>,
 }
@@ -78,13 +81,16 @@ impl Machine {
         let subplans = (0..plan.subplans.len())
             .map(|number| builder.subplan(number))
             .collect::<Result<_>>()?;
+        let constants =
+            plan.constants.iter().map(|constant| constant.map(&mut |expr| builder.program(expr)));
+        let constants = constants.collect::<Result<_>>()?;
         let shared = Shared::new(plan.slots, subplans, plan.tables);
-        for (table, source) in builder.sources {
-            shared.ctes[table as usize].borrow_mut().set(source);
+        for (table, source, depends) in builder.sources {
+            shared.ctes[table as usize].borrow_mut().set(source, depends);
         }
         let probes = builder.probes.unwrap_or_default();
         shared.seen.borrow_mut().resize(probes.len(), Seen::default());
-        Ok(Self { root, shared, probes })
+        Ok(Self { root, shared, constants, probes })
     }
 }
 
@@ -99,6 +105,7 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
         slots: 0,
         tables: 0,
         columns: Vec::new(),
+        constants: Vec::new(),
     };
     Builder { plan: &plan, types, sources: Vec::new(), probes: None }.node(node)
 }
@@ -106,7 +113,7 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
 struct Builder<'a> {
     plan: &'a Plan,
     types: &'a dyn TypeSource,
-    sources: Vec<(u32, Source)>,
+    sources: Vec<(u32, Source, Depends)>,
     /// The probes so far, where operators are looked at.
     probes: Option<HashMap<usize, usize>>,
 }
@@ -190,9 +197,8 @@ impl Builder<'_> {
                 let calls = aggregate.calls.iter().map(|call| self.aggregate_call(call));
                 let calls = calls.collect::<Result<_>>()?;
                 let (sets, masks) = (&aggregate.sets, aggregate.masks.clone());
-                let width = aggregate.input.width();
                 let input = self.node(&aggregate.input)?;
-                Box::new(Aggregate::new(input, keys, sets, calls, masks, width))
+                Box::new(Aggregate::new(input, keys, sets, calls, masks))
             }
             Kind::Window { input, calls } => {
                 let orderings = self.orderings(calls)?;
@@ -358,7 +364,18 @@ impl Builder<'_> {
                 modify::Action::Insert(match conflict.as_deref() {
                     None => None,
                     Some(conflict) => Some(Conflict {
-                        arbiters: conflict.arbiters.clone(),
+                        arbiters: conflict
+                            .arbiters
+                            .iter()
+                            .filter(|known| known.provisos.is_empty())
+                            .map(|known| known.index)
+                            .collect(),
+                        provided: conflict
+                            .arbiters
+                            .iter()
+                            .filter(|known| !known.provisos.is_empty())
+                            .map(|known| Ok((known.index, self.programs(&known.provisos)?)))
+                            .collect::<Result<_>>()?,
                         update: match &conflict.update {
                             None => None,
                             Some(update) => {
@@ -478,7 +495,16 @@ impl Builder<'_> {
                 (Source::Recursive(Box::new(recursive)), Run::AsRead)
             }
         };
-        self.sources.push((table.number, source));
+        let mut reads = Reads::default();
+        match &table.body {
+            Body::Plan(node) => reads.add_node(self.plan, node),
+            Body::Recursive { start, step, .. } => {
+                reads.add_node(self.plan, start);
+                reads.add_node(self.plan, step);
+                reads.fill_table(self.plan, table.number);
+            }
+        }
+        self.sources.push((table.number, source, depends(&reads)));
         Ok(run)
     }
 
@@ -618,15 +644,14 @@ impl Builder<'_> {
     fn subplan(&mut self, number: usize) -> Result<Subplan> {
         let plan = self.plan;
         let subplan = &plan.subplans[number];
-        let mut rows_read = BTreeSet::new();
-        let mut filled = BTreeSet::new();
-        let mut node = subplan.node.clone();
-        plan.slots_of_node(&mut node, &mut rows_read, &mut filled);
-        let rows_read = &rows_read - &filled;
-        let mut reads = plan.slots_read(number as u32);
-        reads.extend(&subplan.args);
-        let mut stays = true;
-        node.all_exprs(&mut |expr| stays &= !is_volatile(expr));
+        let mut of_rows = Reads::default();
+        of_rows.add_node(plan, &subplan.node);
+        let of_rows = depends(&of_rows);
+        let mut reads = Reads::default();
+        reads.add_subplan(plan, number as u32);
+        reads.slots.extend(&subplan.args);
+        let reads = depends(&reads);
+        let stays = !plan.is_node_volatile(&subplan.node);
         let root = self.node(&subplan.node)?;
         let row_types = &subplan.node.types;
         let link = match &subplan.link {
@@ -655,10 +680,13 @@ impl Builder<'_> {
             }
         };
         // What reads nothing from outside is computed once, whatever it calls.
-        let once = reads.is_empty();
-        let reads = (stays || once).then(|| reads.into_iter().collect());
-        let once = rows_read.is_empty();
-        let rows_read = (stays || once).then(|| rows_read.into_iter().collect());
-        Ok(Subplan::new(root, link, subplan.args.clone(), reads, rows_read))
+        let kept = |depends: Depends| (stays || depends.has_no_slots()).then_some(depends);
+        let (reads, of_rows) = (kept(reads), kept(of_rows));
+        Ok(Subplan::new(root, link, subplan.args.clone(), reads, of_rows))
     }
+}
+
+/// What rows depend on that are computed of what is read.
+fn depends(reads: &Reads) -> Depends {
+    Depends::new(reads.slots.iter().copied(), reads.sources.iter().copied())
 }

@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
     pub(crate) work: Vec<RefCell<RowStore>>,
+    /// The versions of the tables of `WITH`, and after them those of the work tables.
+    versions: Vec<Cell<u64>>,
     /// The row that is looked at again.
     pub(crate) given: RefCell<Row>,
     /// The rows that the statement has changed.
@@ -80,6 +82,7 @@ impl Shared {
             subplans: subplans.into_iter().map(RefCell::new).collect(),
             ctes: (0..tables).map(|_| RefCell::default()).collect(),
             work: (0..tables).map(|_| RefCell::default()).collect(),
+            versions: (0..2 * tables).map(|_| Cell::new(0)).collect(),
             given: RefCell::default(),
             touched: RefCell::default(),
             rows_changed: Cell::new(0),
@@ -99,6 +102,23 @@ impl Shared {
         self.rows_changed.set(0);
         self.held_bytes.set(0);
         self.ticks.set(0);
+    }
+
+    /// The version of a table of `WITH` or of a work table.
+    pub(crate) fn version(&self, source: u32) -> u64 {
+        self.versions[source as usize].get()
+    }
+
+    /// A table of `WITH` gets other rows.
+    pub(crate) fn table_changes(&self, table: u32) {
+        let version = &self.versions[table as usize];
+        version.set(version.get() + 1);
+    }
+
+    /// A work table gets other rows.
+    pub(crate) fn work_table_changes(&self, table: u32) {
+        let tables = u32::try_from(self.ctes.len()).expect("tables are numbered with u32");
+        self.table_changes(tables + table);
     }
 
     pub(crate) fn set_slot(&self, slot: u32, value: Datum) {
@@ -223,7 +243,7 @@ impl Held {
     /// Counts a row.
     pub(crate) fn add_row(&mut self, env: &Env<'_>, row: &[Datum]) -> Result<()> {
         let before = self.packed_bytes;
-        let heap: usize = row.iter().map(heap_bytes).sum();
+        let heap: usize = row.iter().map(Datum::heap_bytes).sum();
         self.add(env, row_bytes(row))?;
         self.packed_bytes = before + ROW_BYTES + VALUE_BYTES * row.len() + heap;
         Ok(())
@@ -257,27 +277,11 @@ const VALUE_BYTES: usize = 8;
 
 /// How many bytes a row takes in memory, about.
 pub fn row_bytes(row: &[Datum]) -> usize {
-    let heap: usize = row.iter().map(heap_bytes).sum();
+    let heap: usize = row.iter().map(Datum::heap_bytes).sum();
     size_of::<Row>() + std::mem::size_of_val(row) + heap
 }
 
 /// How many bytes a value takes in memory, about.
 pub(crate) fn value_bytes(value: DatumRef<'_>) -> usize {
-    size_of::<Datum>() + heap_bytes_of(value)
-}
-
-/// How many bytes of a value lie elsewhere.
-fn heap_bytes(value: &Datum) -> usize {
-    heap_bytes_of(value.as_ref())
-}
-
-fn heap_bytes_of(value: DatumRef<'_>) -> usize {
-    match value {
-        DatumRef::Text(text) => text.len(),
-        DatumRef::Bytea(bytes) => bytes.len(),
-        DatumRef::Array(array) => array.as_bytes().len(),
-        DatumRef::Record(record) => record.as_bytes().len(),
-        DatumRef::Jsonb(value) => value.bytes().len(),
-        _ => 0,
-    }
+    size_of::<Datum>() + value.heap_bytes()
 }

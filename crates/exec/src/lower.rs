@@ -53,6 +53,7 @@ pub fn lower(
         slots: lowering.slots,
         tables: lowering.tables,
         columns,
+        constants: Vec::new(),
     })
 }
 

@@ -108,13 +108,15 @@ impl Prepared {
     pub fn start(self: &Arc<Self>) -> Run {
         let machine = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let prepared = Arc::clone(self);
-        Run { prepared, machine, is_sound: true, is_probed: false, rows_changed: 0 }
+        let (is_sound, is_probed, is_started) = (true, false, false);
+        Run { prepared, machine, is_sound, is_probed, is_started, rows_changed: 0 }
     }
 
     /// Begins an execution whose operators are looked at: see [`Run::observed`].
     pub fn start_probed(self: &Arc<Self>) -> Run {
         let (prepared, machine) = (Arc::clone(self), None);
-        Run { prepared, machine, is_sound: true, is_probed: true, rows_changed: 0 }
+        let (is_sound, is_probed, is_started) = (true, true, false);
+        Run { prepared, machine, is_sound, is_probed, is_started, rows_changed: 0 }
     }
 }
 
@@ -125,6 +127,8 @@ pub struct Run {
     machine: Option<Machine>,
     is_sound: bool,
     is_probed: bool,
+    /// True where constants have been computed.
+    is_started: bool,
     rows_changed: u64,
 }
 
@@ -141,6 +145,13 @@ impl Run {
         }
         let Some(machine) = &mut self.machine else { return Ok(false) };
         let env = Env { ctx: *ctx, shared: &machine.shared };
+        if !self.is_started {
+            self.is_started = true;
+            let mut constants = machine.constants.iter();
+            let computed = constants.try_for_each(|constant| constant.compute(&env).map(drop));
+            self.is_sound &= computed.is_ok();
+            computed?;
+        }
         let more = machine.root.next(&env, out);
         self.is_sound &= more.is_ok();
         self.rows_changed = machine.shared.rows_changed.get();

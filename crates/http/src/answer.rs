@@ -19,6 +19,7 @@ use http_body::Frame;
 use tokio::sync::mpsc;
 
 use crate::app::App;
+use crate::cancel::CancelGuard;
 use crate::problem::Problem;
 
 /// The type of JSON.
@@ -34,6 +35,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content,
+    /// What tells threads that still write the body when nobody waits for it any more.
+    pub(crate) guard: Option<CancelGuard>,
 }
 
 /// The body of an answer.
@@ -47,7 +50,7 @@ impl Answer {
     /// No body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         let (headers, content) = (HeaderMap::new(), Content::Whole(Bytes::new()));
-        Answer { status, headers, content }
+        Answer { status, headers, content, guard: None }
     }
 
     /// A body of some type.
@@ -115,12 +118,18 @@ impl Answer {
     /// The response. What is sent in pieces has begun by then: where its first piece cannot be made, it is
     /// the problem. Of a head nothing is written that is not there yet, and so no length is told of it.
     pub(crate) async fn response(self, app: &Arc<App>, is_head: bool) -> Response<Body> {
+        let guard = self.guard;
         let body = match self.content {
-            Content::Whole(bytes) => Body::from(bytes),
-            Content::Pieces(_) | Content::Events(_) if is_head => {
-                Body::new(Channel { first: None, rest: mpsc::channel(1).1 })
+            Content::Whole(bytes) => {
+                if let Some(guard) = guard {
+                    guard.done();
+                }
+                Body::from(bytes)
             }
-            Content::Events(events) => Body::new(Channel { first: None, rest: events }),
+            Content::Pieces(_) | Content::Events(_) if is_head => {
+                Body::new(Channel { first: None, rest: mpsc::channel(1).1, guard })
+            }
+            Content::Events(events) => Body::new(Channel { first: None, rest: events, guard }),
             Content::Pieces(write) => match stream(app, write).await {
                 Ok(body) => body,
                 // A problem is one piece.
@@ -152,7 +161,7 @@ async fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
         }
     });
     let first = rest.recv().await.transpose().map_err(Problem::of_stream)?;
-    Ok(Body::new(Channel { first, rest }))
+    Ok(Body::new(Channel { first, rest, guard: None }))
 }
 
 /// Where the pieces of an answer go. Waits for the client to take them.
@@ -182,9 +191,16 @@ impl Pieces {
     }
 
     /// Sends what a buffer holds once that is worth it, and empties it.
+    ///
+    /// # Errors
+    /// As [`Pieces::send`], also where there is nothing to be sent yet.
     pub(crate) fn send_full(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
         const WORTH_BYTES: usize = 32 << 10;
-        if buffer.len() < WORTH_BYTES { Ok(()) } else { self.send(std::mem::take(buffer)) }
+        match buffer.len() < WORTH_BYTES {
+            true if self.out.is_closed() => Err(io::ErrorKind::BrokenPipe.into()),
+            true => Ok(()),
+            false => self.send(std::mem::take(buffer)),
+        }
     }
 
     fn give(&mut self, piece: io::Result<Bytes>) -> io::Result<()> {
@@ -207,6 +223,7 @@ impl Pieces {
 struct Channel {
     first: Option<Bytes>,
     rest: mpsc::Receiver<io::Result<Bytes>>,
+    guard: Option<CancelGuard>,
 }
 
 impl http_body::Body for Channel {
@@ -220,6 +237,12 @@ impl http_body::Body for Channel {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
-        self.rest.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+        let piece = self.rest.poll_recv(context);
+        if let Poll::Ready(None) = piece
+            && let Some(guard) = self.guard.take()
+        {
+            guard.done();
+        }
+        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 }

@@ -6,9 +6,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use anywhen::sql::DocumentRights;
 use anywhen::{
-    Collection, Committed, Csn, Database, Document, DocumentError, Meta, Metadata, Moment, NodeKey,
-    NodeRef, Revision,
+    Allowed, Collection, Committed, Csn, Database, Document, DocumentError, Meta, Metadata, Moment,
+    NodeKey, NodeRef, Revision,
 };
 use axum::extract::RawPathParams;
 use axum::http::header::{HeaderName, IF_MATCH};
@@ -17,9 +18,11 @@ use axum::http::{HeaderMap, StatusCode};
 use crate::app::App;
 use crate::auth::{Caller, Right};
 use crate::body::Input;
+use crate::cancel::CancelToken;
 use crate::once;
 use crate::problem::{Problem, Result, Stop};
 use crate::query::Parameters;
+use crate::route::Needs;
 
 /// Who makes a change, where nobody has to say who they are.
 const AUTHOR: HeaderName = HeaderName::from_static("anywhen-author");
@@ -30,6 +33,8 @@ const MESSAGE: HeaderName = HeaderName::from_static("anywhen-message");
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     pub(crate) caller: Caller,
+    /// What the route needs.
+    pub(crate) needs: Needs,
     pub(crate) headers: HeaderMap,
     /// The parts of the path that the route names.
     pub(crate) path: RawPathParams,
@@ -38,6 +43,8 @@ pub(crate) struct Call {
     pub(crate) body: Input,
     /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
     pub(crate) is_short: bool,
+    /// Set once the client has gone; never on the thread of a connection.
+    pub(crate) cancelled: CancelToken,
 }
 
 impl Call {
@@ -83,14 +90,17 @@ impl Call {
         self.text(name).map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
     }
 
-    /// The moment that `revision`, `timestamp` or `csn` names; `None` for now.
+    /// The moment that `revision`, `timestamp`, `authored` or `csn` names; `None` for now.
     pub(crate) fn moment(&self) -> Result<Option<Moment>, Problem> {
         let revision = self.parsed("revision")?.map(|number| Moment::Revision(Revision(number)));
         let time = self.time("timestamp")?.map(Moment::Time);
         let csn = self.parsed("csn")?.map(|number| Moment::Csn(Csn(number)));
-        let mut given = [revision, time, csn].into_iter().flatten();
+        let authored = self.time("authored")?.map(Moment::Authored);
+        let mut given = [revision, time, authored, csn].into_iter().flatten();
         match (given.next(), given.next()) {
-            (_, Some(_)) => Err(Problem::bad("of revision, timestamp and csn one can be given")),
+            (_, Some(_)) => {
+                Err(Problem::bad("of revision, timestamp, authored and csn one can be given"))
+            }
             (moment, None) => Ok(moment),
         }
     }
@@ -132,11 +142,48 @@ impl Call {
         })
     }
 
-    /// The collection of the path, as of now.
+    /// The collection of the path, as of now: the caller may do there what the route does.
     pub(crate) fn collection(&self, part: &str) -> Result<Collection, Problem> {
+        let found = self.any_collection(part)?;
+        self.granted(part, &found)?;
+        Ok(found)
+    }
+
+    /// The collection of the path, as of now, whatever SQL lets the caller do there.
+    pub(crate) fn any_collection(&self, part: &str) -> Result<Collection, Problem> {
         let name = self.part(part);
         let missing = || Problem::missing(format!("there is no collection {name:?}"));
         self.app.database.find_collection(name).ok_or_else(missing)
+    }
+
+    /// An error unless SQL lets the caller do with the collection of the path what the route does. Routes that
+    /// name no right look at it themselves.
+    fn granted(&self, part: &str, collection: &Collection) -> Result<(), Problem> {
+        match self.needs {
+            Needs::Right(right) => self.must_have(right, part, collection),
+            Needs::Nothing | Needs::Somebody => Ok(()),
+        }
+    }
+
+    /// An error unless SQL lets the caller do this with the collection of the path.
+    fn must_have(&self, right: Right, part: &str, found: &Collection) -> Result<(), Problem> {
+        self.caller.must_have(right, &self.app.database, found.id(), self.part(part))
+    }
+
+    /// An error unless the caller may do this in the collection of the path: by the token, and by SQL.
+    pub(crate) fn must_in(
+        &self,
+        right: Right,
+        part: &str,
+        found: &Collection,
+    ) -> Result<(), Problem> {
+        self.must(right, part)?;
+        self.must_have(right, part, found)
+    }
+
+    /// An error unless the caller may change the table itself, where the collection of the path is one.
+    pub(crate) fn must_own(&self, part: &str, found: &Collection) -> Result<(), Problem> {
+        self.caller.must_own(&self.app.database, found.id(), self.part(part))
     }
 
     /// The collection of the path that a document is put into. Where there is none `make` makes it, once
@@ -189,10 +236,9 @@ impl Call {
             return Err(Stop::Later);
         }
         let found = self.app.database.find_collection_at(self.part(part), csn)?;
-        match found {
-            Some(found) => Ok(found),
-            None => Ok(self.collection(part)?),
-        }
+        let Some(found) = found else { return Ok(self.collection(part)?) };
+        self.granted(part, &found)?;
+        Ok(found)
     }
 
     /// Who and why, for the commit that a request makes.
@@ -220,6 +266,7 @@ impl Call {
         }
         let time = self.time("authored")?;
         Ok(Meta {
+            role: self.caller.role.as_str().into(),
             author: author.unwrap_or_else(|| known.clone()),
             message: given(&["message", "commitMessage"], MESSAGE)?.unwrap_or_default(),
             authored_us: time.map_or_else(|| self.time("commitTimestamp"), |us| Ok(Some(us)))?,
@@ -230,6 +277,28 @@ impl Call {
     /// An error unless the caller has a right in the collection of the path.
     pub(crate) fn must(&self, right: Right, part: &str) -> Result<(), Problem> {
         self.caller.must(right, Some(self.part(part)))
+    }
+
+    /// Which writes the caller may make in the collection of the path: for [`Meta::allowed`], which is
+    /// checked under the lock of the write, where it is known whether the document exists.
+    ///
+    /// # Errors
+    /// 403 where it is known already that the write is not allowed. `exists` says whether the document
+    /// existed a moment ago.
+    pub(crate) fn allowed(
+        &self,
+        part: &str,
+        found: &Collection,
+        exists: bool,
+    ) -> Result<Allowed, Problem> {
+        self.must_in(if exists { Right::Modify } else { Right::Create }, part, found)?;
+        let grants = self.caller.grants(&self.app.database, found.id())?;
+        let grants = grants.unwrap_or(DocumentRights::ALL);
+        let may = |right| self.caller.rights.allow(right, Some(self.part(part)));
+        Ok(Allowed {
+            create: may(Right::Create) && grants.create,
+            modify: may(Right::Modify) && grants.modify,
+        })
     }
 
     /// The document of the path at a moment.
@@ -265,19 +334,24 @@ impl Call {
         if !self.flag("replace")? {
             return Ok(collection.import(key, &mut self.body, meta)?);
         }
-        self.must(Right::Delete, part)?;
+        self.must_in(Right::Delete, part, collection)?;
         let tape = json::Tape::read_with(&mut self.body, &anywhen::limits())?;
         Ok(collection.replace(key, &tape, meta)?)
     }
 
     /// The value of the body.
     pub(crate) fn json(&self) -> Result<json::Tape, Problem> {
-        Ok(json::Tape::parse_with(self.body.bytes(), &anywhen::limits())?)
+        Ok(json::Tape::parse_with(self.body.bytes(), &self.limits())?)
+    }
+
+    /// The limits of bodies that are held in memory.
+    fn limits(&self) -> json::Limits {
+        json::Limits { nodes: self.app.options.limits.body_nodes_max, ..anywhen::limits() }
     }
 
     /// What the body says is to be done: no member of it twice.
     pub(crate) fn told(&self, form: once::Form) -> Result<json::Tape, Problem> {
-        once::read(self.body.bytes(), form)
+        once::read(self.body.bytes(), form, &self.limits())
     }
 
     /// How many things are asked for at most.

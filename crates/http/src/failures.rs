@@ -21,10 +21,30 @@ impl std::fmt::Display for BodyTooLarge {
 
 impl std::error::Error for BodyTooLarge {}
 
+/// Told by patches that copy more than they may, through an edit.
+#[derive(Debug)]
+pub(crate) struct CopiesTooLarge {
+    pub(crate) bytes_max: u64,
+    pub(crate) nodes_max: u64,
+}
+
+impl std::fmt::Display for CopiesTooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let CopiesTooLarge { bytes_max, nodes_max } = self;
+        write!(f, "a request may copy {bytes_max} bytes and {nodes_max} nodes at most")
+    }
+}
+
+impl std::error::Error for CopiesTooLarge {}
+
 impl From<std::io::Error> for Problem {
-    /// Of a body that could not be read.
+    /// Of a body that could not be read, or of a patch.
     fn from(error: std::io::Error) -> Self {
-        match error.get_ref().and_then(|inner| inner.downcast_ref::<BodyTooLarge>()) {
+        let inner = error.get_ref();
+        if let Some(too_large) = inner.and_then(|inner| inner.downcast_ref::<BodyTooLarge>()) {
+            return Problem::too_large(too_large);
+        }
+        match inner.and_then(|inner| inner.downcast_ref::<CopiesTooLarge>()) {
             Some(too_large) => Problem::too_large(too_large),
             None => Problem::bad(format!("the body could not be read: {error}")),
         }
@@ -62,7 +82,7 @@ impl From<DocumentError> for Problem {
         match error {
             Json(error) => error.into(),
             Read(error) => error.into(),
-            Path(_) | BadKey(_) => Problem::bad(error),
+            Path(_) | BadKey(_) | BadMeta(_) => Problem::bad(error),
             NoDocument { .. } | NoRevision { .. } | NoNode(_) | NeverNode { .. } => {
                 Problem::missing(error)
             }
@@ -70,7 +90,12 @@ impl From<DocumentError> for Problem {
             Forgotten { .. } | ForgottenAt { .. } => Problem::new(StatusCode::GONE, error),
             BadEdit(_) => Problem::refused(error),
             Conflict { .. } | Refused(_) => Problem::new(StatusCode::CONFLICT, error),
+            Unstorable { ref source, .. } => {
+                let sqlstate = source.sqlstate();
+                Problem::refused(error).with("sqlstate", sqlstate)
+            }
             Value(_) => Problem::refused(error),
+            Denied { .. } => Problem::new(StatusCode::FORBIDDEN, error),
             Stale { .. } => Problem::new(StatusCode::PRECONDITION_FAILED, error),
             TooLarge(_) => Problem::too_large(error),
             Txn(error) => transaction(error.sqlstate(), &error),
@@ -118,7 +143,8 @@ impl From<anywhen::sql::Error> for Problem {
         let status = match (&code[..2], code) {
             (_, "40001" | "40P01" | "55P03") | ("23", _) => StatusCode::CONFLICT,
             (_, "57014") => StatusCode::GATEWAY_TIMEOUT,
-            ("42", "42501") => StatusCode::FORBIDDEN,
+            // Of a role that may not do it, or may not log in.
+            ("42", "42501") | ("28", _) => StatusCode::FORBIDDEN,
             ("0A", _) => StatusCode::NOT_IMPLEMENTED,
             ("53" | "57", _) | (_, "58030") => StatusCode::SERVICE_UNAVAILABLE,
             ("XX", _) => StatusCode::INTERNAL_SERVER_ERROR,

@@ -5,6 +5,8 @@
 //!   Server::start(Database, Options) ──> Handle
 //!
 //!   server    sockets, TLS, HTTP/1.1 and HTTP/2          knows no routes
+//!     connections  how many there are, and which one is closed when there are too many
+//!     browser      which web pages may call
 //!     router     a table of routes, rights, bodies         knows no documents
 //!       sirix       the routes of SirixDB, at the root
 //!       v1          our own: all that the library does
@@ -19,6 +21,9 @@
 //! * Nothing on a thread of the server waits for a disk or a lock for as long as one can see.
 //! * What a client can make the server hold is bounded: heads, bodies, streams, requests, connections.
 //! * Every operation is in one table, from which router and description are made.
+//! * Idle connections never keep out a client with a request.
+//! * The server cancels the work of a client that has gone.
+//! * The router checks every request for web pages of other origins before it looks for a route.
 //! * An error of a client is never a 5xx; nothing has changed where an error is told.
 
 #![expect(clippy::result_large_err, reason = "a problem is made once and ends the request")]
@@ -27,8 +32,11 @@ mod answer;
 mod app;
 mod auth;
 mod body;
+mod browser;
 mod call;
+mod cancel;
 mod conditional;
+mod connections;
 mod failures;
 mod metrics;
 mod once;

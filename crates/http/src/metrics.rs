@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use anywhen::Stats;
 
+use crate::browser::Refused;
+
 const METHODS: [&str; 7] = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"];
 /// Upper ends of the classes of times, in microseconds.
 const TIMES_US: [u64; 10] =
@@ -23,6 +25,8 @@ pub(crate) struct Metrics {
     pub(crate) followers: AtomicU64,
     pub(crate) inline_total: AtomicU64,
     pub(crate) panics_total: AtomicU64,
+    /// Requests that were refused before they were routed: for their host, for the origin of a page.
+    refused: [AtomicU64; 2],
     /// By method, then by class of status.
     requests: [[AtomicU64; 6]; METHODS.len()],
     times: [AtomicU64; TIMES_US.len() + 1],
@@ -55,8 +59,13 @@ impl Metrics {
         self.time_us.fetch_add(us, Relaxed);
     }
 
-    /// The counters as Prometheus reads them.
-    pub(crate) fn prometheus(&self, stats: &Stats) -> String {
+    /// Counts a request that is not routed.
+    pub(crate) fn refused(&self, why: Refused) {
+        self.refused[usize::from(why == Refused::Origin)].fetch_add(1, Relaxed);
+    }
+
+    /// The counters as Prometheus reads them. Some connections were `evicted` for others.
+    pub(crate) fn prometheus(&self, stats: &Stats, evicted: u64) -> String {
         let mut text = String::new();
         let mut one = |name: &str, kind: &str, help: &str, value: u64| {
             let _ = write!(
@@ -68,6 +77,8 @@ impl Metrics {
         one("http_connections", "gauge", "Connections that are open.", of(&self.connections));
         let help = "Connections that were opened.";
         one("http_connections_total", "counter", help, of(&self.connections_total));
+        let help = "Idle connections that were closed to make room for others.";
+        one("http_connections_evicted_total", "counter", help, evicted);
         let help = "Requests that are being answered.";
         one("http_requests_in_flight", "gauge", help, of(&self.in_flight));
         one("http_followers", "gauge", "Streams of changes that are open.", of(&self.followers));
@@ -114,6 +125,12 @@ impl Metrics {
         let help = "Bytes of documents kept in memory.";
         one("database_cached_document_bytes", "gauge", help, stats.cached_document_bytes);
         one("database_segments", "gauge", "Files of the store.", stats.segments);
+        text.push_str("# HELP anywhen_http_refused_total Requests refused by the browser rules.\n");
+        text.push_str("# TYPE anywhen_http_refused_total counter\n");
+        for (reason, count) in ["host", "origin"].iter().zip(&self.refused) {
+            let count = count.load(Relaxed);
+            let _ = writeln!(text, "anywhen_http_refused_total{{reason=\"{reason}\"}} {count}");
+        }
         self.requests(&mut text);
         text
     }

@@ -35,11 +35,11 @@ struct Once {
 /// Reads such a body.
 ///
 /// # Errors
-/// 400 where it is no JSON, or names a member twice.
-pub(crate) fn read(body: &[u8], form: Form) -> Result<Tape, Problem> {
+/// 400 where it is no JSON, or names a member twice; 422 where it is beyond the limits.
+pub(crate) fn read(body: &[u8], form: Form, limits: &json::Limits) -> Result<Tape, Problem> {
     let (tape, open) = (TapeBuilder::new(), Vec::new());
     let mut once = Once { form, tape, open, is_patch: false, twice: None };
-    let parsed = json::parse_slice(body, &anywhen::limits(), &mut once);
+    let parsed = json::parse_slice(body, limits, &mut once);
     if let Some(name) = once.twice {
         return Err(Problem::bad(format!("{name:?} is given twice")));
     }
@@ -98,7 +98,8 @@ mod tests {
     /// A member that is named twice is found wherever it says what is to be done, and nowhere else.
     #[test]
     fn twice() {
-        let is_taken = |form, text: &str| read(text.as_bytes(), form).is_ok();
+        let limits = anywhen::limits();
+        let is_taken = |form, text: &str| read(text.as_bytes(), form, &limits).is_ok();
         for (form, text, taken) in [
             (Form::Object, r#"{"a":1,"b":2}"#, true),
             (Form::Object, r#"{"a":1,"\u0061":2}"#, false),
@@ -114,7 +115,7 @@ mod tests {
         ] {
             assert_eq!(is_taken(form, text), taken, "{text}");
         }
-        let tape = read(br#"[{"value":{"n":1,"n":2}}]"#, Form::Patch).expect("taken");
+        let tape = read(br#"[{"value":{"n":1,"n":2}}]"#, Form::Patch, &limits).expect("taken");
         assert_eq!(tape.root().to_json(), r#"[{"value":{"n":2}}]"#);
     }
 }

@@ -9,6 +9,10 @@ use crate::answer::JSON;
 use crate::route::{Form, Needs, Parameter, Route, Takes};
 use crate::router::routes;
 
+/// Names on the routes of SirixDB: 1 to 255 characters, not all of them blank, without what could lead out of
+/// a folder.
+const SIRIX_NAME: &str = r"^(?!.*\.\.)(?!\s*$)[^/\\\x00]{1,255}$";
+
 /// The description of a server; where it `is_open` nobody is asked for a token.
 pub(crate) fn document(is_open: bool) -> Value {
     let mut paths = Map::new();
@@ -59,7 +63,11 @@ fn operation(route: &Route, is_open: bool) -> Value {
             "name": name,
             "in": "path",
             "required": true,
-            "schema": {"type": if name == "revision" { "integer" } else { "string" }},
+            "schema": match name {
+                "revision" => json!({"type": "integer", "minimum": 1}),
+                "db" | "r" => json!({"type": "string", "pattern": SIRIX_NAME}),
+                _ => json!({"type": "string"}),
+            },
         })
     });
     let parameters: Vec<Value> = parts.chain(route.parameters().map(parameter)).collect();
@@ -68,7 +76,7 @@ fn operation(route: &Route, is_open: bool) -> Value {
         "tags": [tag(route)],
         "summary": route.about,
         "parameters": parameters,
-        "responses": responses(route),
+        "responses": responses(route, is_open),
     });
     match route.takes {
         Takes::Nothing => {}
@@ -78,18 +86,17 @@ fn operation(route: &Route, is_open: bool) -> Value {
         }
         Takes::Whole { media, example, is_optional } => {
             let example: Value = serde_json::from_str(example).unwrap_or_default();
-            // The example is one of the first type.
-            let content: Map<String, Value> = media
+            let shapes = route.shapes.iter().chain(std::iter::repeat(&"{}"));
+            let mut content: Map<String, Value> = media
                 .iter()
-                .enumerate()
-                .map(|(at, media)| {
-                    let body = match at {
-                        0 => json!({"schema": {}, "example": example}),
-                        _ => json!({"schema": {}}),
-                    };
-                    ((*media).to_owned(), body)
+                .zip(shapes)
+                .map(|(media, shape)| {
+                    let schema: Value = serde_json::from_str(shape).unwrap_or_default();
+                    ((*media).to_owned(), json!({"schema": schema}))
                 })
                 .collect();
+            // The example is one of the first type.
+            content[media[0]]["example"] = example;
             operation["requestBody"] = json!({"required": !is_optional, "content": content});
         }
     }
@@ -111,6 +118,7 @@ fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.form {
         Form::Text => json!({"type": "string"}),
         Form::Number => json!({"type": "integer", "minimum": 0}),
+        Form::Positive => json!({"type": "integer", "minimum": 1}),
         Form::Flag => json!({"type": "boolean"}),
         Form::Time => json!({"type": "string", "format": "date-time"}),
         Form::OneOf(values) => json!({"type": "string", "enum": values}),
@@ -130,7 +138,7 @@ fn parameter(parameter: &Parameter) -> Value {
     told
 }
 
-fn responses(route: &Route) -> Value {
+fn responses(route: &Route, is_open: bool) -> Value {
     let mut responses = Map::new();
     for gives in route.gives {
         let told = responses.entry(gives.status.to_string());
@@ -144,7 +152,7 @@ fn responses(route: &Route) -> Value {
         let content = json!({"application/problem+json": {"schema": schema}});
         json!({"description": about, "content": content})
     };
-    for (status, about) in problems(route) {
+    for (status, about) in problems(route, is_open) {
         responses.insert(status.to_string(), problem(about));
     }
     let default = "What went wrong, and what can be done";
@@ -153,10 +161,10 @@ fn responses(route: &Route) -> Value {
 }
 
 /// The problems that a request of a client may come to.
-fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
+fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static str)> {
     let is_known = route.needs != Needs::Nothing;
     let reads_version = route.gives.iter().any(|gives| gives.status == 304);
-    let is_change = !["GET", "HEAD"].contains(&route.method) || route.path == "/v1/sql";
+    let is_change = route.is_change();
     let has_name = route.parts().next().is_some();
     let has_body = !matches!(route.takes, Takes::Nothing);
     let is_sql = route.path == "/v1/sql";
@@ -168,13 +176,14 @@ fn problems(route: &Route) -> impl Iterator<Item = (u16, &'static str)> {
             401,
             "Nobody is known by this token, or there is none",
         ),
-        (is_known, 403, "Whoever it is, they may not"),
+        (true, 403, "Whoever it is, they may not; or a web page of another origin asks"),
         (true, 404, "There is no such thing"),
         (is_change, 409, "Another was faster, or it contradicts what is there"),
         (has_name || is_sql, 410, "It is not kept any more"),
         (is_change || reads_version, 412, "It is another version than the request expects"),
         (has_body, 413, "The body is too large"),
-        (has_body, 415, "The body is of a type that is not taken"),
+        (is_change, 415, "The body is of a type that is not taken, or of none"),
+        (is_open, 421, "The request is for a host that is not this machine"),
         (has_name || has_body, 422, "It is understood, and cannot be done"),
         (
             is_change && (has_name || is_many),

@@ -21,7 +21,8 @@ pub struct Options {
     pub auth: Auth,
     /// How many threads serve connections; 0 for one for each core.
     pub cores: usize,
-    /// Origins whose pages may call the server from a browser; `*` for any.
+    /// Origins whose pages may call the server from a browser; `*` for any. Requests of other pages are
+    /// refused.
     pub cors: Vec<String>,
     /// True where a document that is there is changed only by who says which version (`If-Match`):
     /// without it the answer is 428.
@@ -88,7 +89,8 @@ pub enum KeySet {
 /// What nobody may exceed.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at the same time; one more waits to be let in.
+    /// Connections at the same time. One more is let in at the cost of the one on which nothing has happened
+    /// for the longest time; where all are asking for something it waits.
     pub connections_max: usize,
     /// Requests at the same time; one more gets 503.
     pub requests_max: usize,
@@ -100,18 +102,22 @@ pub struct Limits {
     pub streams_max: usize,
     /// Bytes of the head of a request.
     pub header_bytes_max: usize,
-    /// Bytes of a body that is held in memory: edits, patches, SQL.
+    /// Bytes of a body that is held in memory: edits, patches, SQL. The patches of a request may copy as many
+    /// beside.
     pub body_bytes_max: u64,
+    /// Nodes of such a body, and nodes that the patches of a request may copy beside.
+    pub body_nodes_max: u64,
     /// Bytes of a document that is put.
     pub document_bytes_max: u64,
     /// How long a statement of SQL may run before it is cancelled and the answer is 504; for ever where
     /// nothing is said.
     pub statement: Option<Duration>,
-    /// From the first byte of a request to the end of its head.
+    /// From the beginning of a connection to the end of the head of its first request, and from the first
+    /// byte of each other to the end of its head.
     pub header: Duration,
     /// How long a client may be silent inside of a body, or not take what it is sent.
     pub idle: Duration,
-    /// How long requests may go on when the server shuts down, before it goes without them.
+    /// How long shutting down may take. Requests that go on after four fifths of it are cancelled.
     pub shutdown: Duration,
     /// Between two signs of life in a stream of changes in which nothing happens.
     pub heartbeat: Duration,
@@ -180,6 +186,7 @@ impl Default for Limits {
             streams_max: 64,
             header_bytes_max: 64 << 10,
             body_bytes_max: 64 << 20,
+            body_nodes_max: 4_000_000,
             document_bytes_max: 1 << 40,
             statement: None,
             header: Duration::from_secs(30),

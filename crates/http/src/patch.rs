@@ -7,14 +7,97 @@
 //!   move /a/0 to /a/2      the target is found in the document without what is moved
 //!   [ x , y , z ]          [ y , z ] and so x goes last
 //! ```
+//!
+//! A step `copy` is the only one whose value is not in the request, and forty of them that copy a document into
+//! itself would make it a million million times as large. All that the patches of a request copy is limited as
+//! a body is ([`Budget`]), and is counted while it is copied.
 
 use anywhen::{DocumentError, Edit, NodeKey, Nodes, Place};
 use json::text::escape;
 use json::{JsonPath, Kind, Node, Step, Tape};
 
+use crate::cancel::CancelToken;
+use crate::failures::CopiesTooLarge;
+use crate::options::Limits;
 use crate::problem::Problem;
 
 type Result<T, E = DocumentError> = std::result::Result<T, E>;
+
+/// What the patches of one request may still copy.
+pub(crate) struct Budget<'a> {
+    limits: &'a Limits,
+    bytes_left: u64,
+    nodes_left: u64,
+    cancelled: &'a CancelToken,
+}
+
+impl<'a> Budget<'a> {
+    pub(crate) fn new(limits: &'a Limits, cancelled: &'a CancelToken) -> Budget<'a> {
+        let (bytes_left, nodes_left) = (limits.body_bytes_max, limits.body_nodes_max);
+        Budget { limits, bytes_left, nodes_left, cancelled }
+    }
+
+    /// An error where nobody waits for the request any more.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.cancelled.check()
+    }
+
+    /// The value of a node as JSON, taken out of what may be copied.
+    fn copy(&mut self, nodes: &impl Nodes, key: NodeKey) -> Result<String> {
+        let mut out = Vec::new();
+        self.write(nodes, key, &mut out)?;
+        self.bytes_left -= out.len() as u64;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    fn write(&mut self, nodes: &impl Nodes, key: NodeKey, out: &mut Vec<u8>) -> Result<()> {
+        self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| self.exceeded())?;
+        let node = nodes.expect(key)?;
+        // Two bytes for what is around a value, or stands for a short one.
+        self.room(out, node.text.len() + 2)?;
+        match node.kind {
+            Kind::Object | Kind::Array => {
+                let is_object = node.kind == Kind::Object;
+                out.push(if is_object { b'{' } else { b'[' });
+                for (at, child) in nodes.children(key)?.enumerate() {
+                    let child = child?;
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    if let Some(name) = nodes.expect(child)?.name {
+                        self.room(out, name.len() + 4)?;
+                        out.push(b'"');
+                        out.extend_from_slice(name);
+                        out.extend_from_slice(b"\":");
+                    }
+                    self.write(nodes, child, out)?;
+                }
+                out.push(if is_object { b'}' } else { b']' });
+            }
+            Kind::String => {
+                out.push(b'"');
+                out.extend_from_slice(node.text);
+                out.push(b'"');
+            }
+            Kind::Number => out.extend_from_slice(node.text),
+            literal => out.extend_from_slice(literal.literal().as_bytes()),
+        }
+        self.room(out, 0)
+    }
+
+    /// An error where so many bytes are not left.
+    fn room(&self, out: &[u8], more: usize) -> Result<()> {
+        match (out.len() + more) as u64 <= self.bytes_left {
+            true => Ok(()),
+            false => Err(self.exceeded()),
+        }
+    }
+
+    fn exceeded(&self) -> DocumentError {
+        let Limits { body_bytes_max: bytes_max, body_nodes_max: nodes_max, .. } = *self.limits;
+        DocumentError::Read(std::io::Error::other(CopiesTooLarge { bytes_max, nodes_max }))
+    }
+}
 
 /// One step of a JSON Patch.
 pub(crate) enum Op {
@@ -86,9 +169,10 @@ fn step(node: Node<'_>) -> Result<Op, Problem> {
 /// Applies a patch, step by step.
 ///
 /// # Errors
-/// Where a path leads nowhere, and where a test fails.
-pub(crate) fn apply(edit: &mut Edit<'_>, steps: &[Op]) -> Result<()> {
+/// Where a path leads nowhere, where a test fails, and where more is copied than may be.
+pub(crate) fn apply(edit: &mut Edit<'_>, steps: &[Op], budget: &mut Budget<'_>) -> Result<()> {
     for step in steps {
+        budget.check()?;
         match step {
             Op::Add(at, value) => add(edit, at, value)?,
             Op::Remove(at) => {
@@ -99,10 +183,10 @@ pub(crate) fn apply(edit: &mut Edit<'_>, steps: &[Op]) -> Result<()> {
                 let key = at.expect(edit.nodes())?;
                 edit.set(key, value)?;
             }
-            Op::Move { from, to } => transfer(edit, from, to)?,
+            Op::Move { from, to } => transfer(edit, from, to, budget)?,
             Op::Copy { from, to } => {
                 let key = from.expect(edit.nodes())?;
-                let value = text_of(edit.nodes(), key)?;
+                let value = budget.copy(edit.nodes(), key)?;
                 add(edit, to, &value)?;
             }
             Op::Test(at, value) => {
@@ -172,7 +256,12 @@ fn add(edit: &mut Edit<'_>, at: &Pointer, value: &str) -> Result<()> {
     Ok(())
 }
 
-fn transfer(edit: &mut Edit<'_>, from: &Pointer, to: &Pointer) -> Result<()> {
+fn transfer(
+    edit: &mut Edit<'_>,
+    from: &Pointer,
+    to: &Pointer,
+    budget: &mut Budget<'_>,
+) -> Result<()> {
     let key = from.expect(edit.nodes())?;
     if from.steps == to.steps {
         return Ok(());
@@ -183,7 +272,7 @@ fn transfer(edit: &mut Edit<'_>, from: &Pointer, to: &Pointer) -> Result<()> {
     match target(edit.nodes(), to, Some(key))? {
         Target::Root => {
             // All else goes; what is moved becomes the document.
-            let value = text_of(edit.nodes(), key)?;
+            let value = budget.copy(edit.nodes(), key)?;
             let root = edit.nodes().root();
             edit.set(root, value)?;
         }
@@ -192,7 +281,7 @@ fn transfer(edit: &mut Edit<'_>, from: &Pointer, to: &Pointer) -> Result<()> {
             match found {
                 // What it takes the place of may hold it.
                 Some(field) if is_below(edit.nodes(), key, field)? => {
-                    let value = text_of(edit.nodes(), key)?;
+                    let value = budget.copy(edit.nodes(), key)?;
                     edit.set(field, value)?;
                 }
                 Some(field) => {
@@ -274,44 +363,6 @@ fn child_at(
     found.ok_or_else(|| DocumentError::NoNode(format!("at position {at}")))
 }
 
-/// The value of a node as JSON.
-fn text_of(nodes: &impl Nodes, key: NodeKey) -> Result<String> {
-    let mut out = Vec::new();
-    write(nodes, key, &mut out)?;
-    Ok(String::from_utf8_lossy(&out).into_owned())
-}
-
-fn write(nodes: &impl Nodes, key: NodeKey, out: &mut Vec<u8>) -> Result<()> {
-    let node = nodes.expect(key)?;
-    match node.kind {
-        Kind::Object | Kind::Array => {
-            let is_object = node.kind == Kind::Object;
-            out.push(if is_object { b'{' } else { b'[' });
-            for (at, child) in nodes.children(key)?.enumerate() {
-                let child = child?;
-                if at > 0 {
-                    out.push(b',');
-                }
-                if let Some(name) = nodes.expect(child)?.name {
-                    out.push(b'"');
-                    out.extend_from_slice(name);
-                    out.extend_from_slice(b"\":");
-                }
-                write(nodes, child, out)?;
-            }
-            out.push(if is_object { b'}' } else { b']' });
-        }
-        Kind::String => {
-            out.push(b'"');
-            out.extend_from_slice(node.text);
-            out.push(b'"');
-        }
-        Kind::Number => out.extend_from_slice(node.text),
-        literal => out.extend_from_slice(literal.literal().as_bytes()),
-    }
-    Ok(())
-}
-
 /// True where a node has a value, as RFC 6902 compares: numbers by value, fields in any order.
 fn equals(nodes: &impl Nodes, key: NodeKey, value: Node<'_>) -> Result<bool> {
     let node = nodes.expect(key)?;
@@ -351,12 +402,17 @@ fn same_number(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Applies a merge patch: fields of objects are merged, `null` removes one, all else is replaced.
-pub(crate) fn merge(edit: &mut Edit<'_>, patch: &Tape) -> Result<()> {
+pub(crate) fn merge(edit: &mut Edit<'_>, patch: &Tape, budget: &Budget<'_>) -> Result<()> {
     let root = edit.nodes().root();
-    merge_into(edit, root, patch.root())
+    merge_into(edit, root, patch.root(), budget)
 }
 
-fn merge_into(edit: &mut Edit<'_>, key: NodeKey, patch: Node<'_>) -> Result<()> {
+fn merge_into(
+    edit: &mut Edit<'_>,
+    key: NodeKey,
+    patch: Node<'_>,
+    budget: &Budget<'_>,
+) -> Result<()> {
     if patch.kind() != Kind::Object {
         return edit.set(key, patch.to_json()).map(drop);
     }
@@ -365,15 +421,16 @@ fn merge_into(edit: &mut Edit<'_>, key: NodeKey, patch: Node<'_>) -> Result<()> 
         _ => edit.set(key, "{}")?,
     };
     for field in patch.children() {
+        budget.check()?;
         let (name, escaped) = (field.field().unwrap_or_default(), field.name().unwrap_or_default());
         let found = edit.nodes().child_named(key, escaped)?;
         match (field.kind(), found) {
             (Kind::Null, Some(found)) => edit.remove(found)?,
             (Kind::Null, None) => {}
-            (_, Some(found)) => merge_into(edit, found, field)?,
+            (_, Some(found)) => merge_into(edit, found, field, budget)?,
             (Kind::Object, None) => {
                 let made = edit.insert(key, Place::Field(&name), "{}")?;
-                merge_into(edit, made, field)?;
+                merge_into(edit, made, field, budget)?;
             }
             (_, None) => drop(edit.insert(key, Place::Field(&name), field.to_json())?),
         }

@@ -9,11 +9,12 @@
 //! | status | is |
 //! |---|---|
 //! | 400 | the request does not parse: JSON, a path, a parameter |
-//! | 401, 403 | nobody known; somebody who may not |
+//! | 401, 403 | nobody known; somebody who may not, or a web page of another origin |
 //! | 404, 405 | nothing there; nothing that could be done so |
 //! | 409, 412, 428 | another was faster; the precondition does not hold; one is wanted |
 //! | 410 | not kept any more |
-//! | 413, 415, 422 | too large; no JSON; JSON that cannot be done |
+//! | 413, 415, 422 | too large; no JSON, or not said to be; JSON that cannot be done |
+//! | 421 | for a host that is not this machine, where callers need no token |
 //! | 500, 501 | a failure of ours; not supported |
 //! | 503 | too much at once, or the database takes no writes: try again later |
 //! | 504 | a statement of SQL took longer than it may |

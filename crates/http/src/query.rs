@@ -35,7 +35,7 @@ pub(crate) fn read(text: &str, route: &Route) -> Result<Parameters, Problem> {
 /// An error where a number or a truth value is none, whether it is looked at afterwards or not.
 fn check(parameter: &Parameter, value: &str) -> Result<(), Problem> {
     let is_good = match parameter.form {
-        Form::Number => value.parse::<u64>().is_ok(),
+        Form::Number | Form::Positive => value.parse::<u64>().is_ok(),
         Form::Flag => value.parse::<bool>().is_ok(),
         Form::Text | Form::Time | Form::OneOf(_) => true,
     };

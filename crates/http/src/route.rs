@@ -54,6 +54,8 @@ pub(crate) enum Takes {
 pub(crate) enum Form {
     Text,
     Number,
+    /// A number that is 1 at least.
+    Positive,
     Flag,
     Time,
     OneOf(&'static [&'static str]),
@@ -91,6 +93,8 @@ pub(crate) struct Route {
     pub(crate) takes: Takes,
     pub(crate) gives: &'static [Gives],
     pub(crate) run: Run,
+    /// The schema of each type of body that it takes, as JSON; where there is none it is anything.
+    pub(crate) shapes: &'static [&'static str],
     parameters: &'static [&'static [Parameter]],
 }
 
@@ -113,6 +117,7 @@ impl Route {
             takes: Takes::Nothing,
             gives: OK,
             run,
+            shapes: &[],
             parameters: &[],
         }
     }
@@ -136,6 +141,12 @@ impl Route {
         self.takes(Takes::Whole { media: &[JSON], example, is_optional: false })
     }
 
+    /// With bodies of this form, in the order of their types.
+    pub(crate) const fn shaped(mut self, shapes: &'static [&'static str]) -> Route {
+        self.shapes = shapes;
+        self
+    }
+
     pub(crate) const fn gives(mut self, gives: &'static [Gives]) -> Route {
         self.gives = gives;
         self
@@ -144,6 +155,11 @@ impl Route {
     pub(crate) const fn with(mut self, parameters: &'static [&'static [Parameter]]) -> Route {
         self.parameters = parameters;
         self
+    }
+
+    /// True where it may change something, or run what does.
+    pub(crate) fn is_change(&self) -> bool {
+        !["GET", "HEAD"].contains(&self.method)
     }
 
     /// The parameters that it knows.

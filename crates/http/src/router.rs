@@ -1,8 +1,8 @@
 //! The router: from a request to its [`Route`], to its handler, to an answer.
 //!
 //! ```text
-//!   head ─> route ─> place ─> caller, rights ─> parameters ─> type of the body ─> body ─> handler
-//!             404     503        401, 403           400              415           413
+//!   head ─> pages ─> route ─> place ─> caller, rights ─> parameters ─> type of the body ─> body ─> handler
+//!          403, 421   404      503        401, 403           400              415           413
 //! ```
 //!
 //! A handler that is short runs on the thread of the connection as long as it finds what it needs in
@@ -10,7 +10,9 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
@@ -34,9 +36,12 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::answer::{Answer, JSON};
 use crate::app::App;
-use crate::auth::{Caller, Rights};
+use crate::auth::Caller;
 use crate::body::Input;
+use crate::browser::{essence, is_of_form};
 use crate::call::Call;
+use crate::cancel::CancelToken;
+use crate::connections::{Connection, InFlight, RequestBody, ResponseBody};
 use crate::metrics::Counted;
 use crate::problem::{Problem, Result, Stop};
 use crate::query::{self, Parameters};
@@ -51,6 +56,7 @@ pub(crate) fn routes() -> impl Iterator<Item = &'static Route> {
 /// spared the layer: it would look at every answer and put its body into one of its own.
 #[derive(Clone)]
 pub(crate) struct Service {
+    app: Arc<App>,
     plain: Router,
     compressing: Router,
 }
@@ -60,14 +66,26 @@ impl Service {
     pub(crate) fn new(app: &Arc<App>) -> Self {
         let plain = router(app);
         let compressing = plain.clone().layer(CompressionLayer::new());
-        Service { plain, compressing }
+        Service { app: Arc::clone(app), plain, compressing }
+    }
+
+    /// The same for a connection.
+    pub(crate) fn of(&self, connection: &Arc<Connection>) -> Connected {
+        Connected { service: self.clone(), connection: Arc::clone(connection) }
     }
 }
 
-impl tower::Service<hyper::Request<Incoming>> for Service {
-    type Response = Response<Body>;
+/// The operations for the requests of one connection.
+#[derive(Clone)]
+pub(crate) struct Connected {
+    service: Service,
+    connection: Arc<Connection>,
+}
+
+impl tower::Service<hyper::Request<Incoming>> for Connected {
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = RouteFuture<Infallible>;
+    type Future = Answering;
 
     fn poll_ready(
         &mut self,
@@ -77,9 +95,56 @@ impl tower::Service<hyper::Request<Incoming>> for Service {
     }
 
     fn call(&mut self, request: hyper::Request<Incoming>) -> Self::Future {
-        match request.headers().contains_key(ACCEPT_ENCODING) {
-            true => self.compressing.call(request),
-            false => self.plain.call(request),
+        let Some(in_flight) = self.connection.asked() else {
+            return Answering { in_flight: None, way: Way::Nowhere };
+        };
+        let Service { app, plain, compressing } = &mut self.service;
+        let admitted = app.browser_rules.admit(&request);
+        let request = request.map(|body| RequestBody::new(body, &self.connection));
+        let way = match admitted {
+            Err(refused) => {
+                app.metrics.refused(refused);
+                let (app, request) = (Arc::clone(app), request.map(Body::new));
+                Way::Refused(Box::pin(refuse(app, refused.problem().answer(), request)))
+            }
+            Ok(()) if request.headers().contains_key(ACCEPT_ENCODING) => {
+                Way::Routed(compressing.call(request))
+            }
+            Ok(()) => Way::Routed(plain.call(request)),
+        };
+        Answering { in_flight: Some(in_flight), way }
+    }
+}
+
+/// The answer to a request, while it is made.
+pub(crate) struct Answering {
+    in_flight: Option<InFlight>,
+    way: Way,
+}
+
+#[expect(clippy::large_enum_variant, reason = "a box would cost every request an allocation")]
+enum Way {
+    Routed(RouteFuture<Infallible>),
+    Refused(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
+    /// The connection ends before anything is done.
+    Nowhere,
+}
+
+impl Future for Answering {
+    type Output = std::result::Result<Response<ResponseBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = match &mut self.way {
+            Way::Routed(future) => Pin::new(future).poll(context),
+            Way::Refused(future) => future.as_mut().poll(context).map(Ok),
+            Way::Nowhere => Poll::Pending,
+        };
+        let Poll::Ready(Ok(answer)) = answer else { return Poll::Pending };
+        match self.in_flight.take() {
+            Some(in_flight) => {
+                Poll::Ready(Ok(answer.map(|body| ResponseBody::new(body, in_flight))))
+            }
+            None => Poll::Pending,
         }
     }
 }
@@ -126,11 +191,14 @@ fn methods(app: &Arc<App>, path: &str) -> MethodRouter {
     })
 }
 
-/// Answers a request that no route takes.
+/// Answers a request that no route takes, or may take.
 async fn refuse(app: Arc<App>, answer: Answer, request: Request) -> Response<Body> {
-    let is_head = request.method() == Method::HEAD;
+    let begun = Instant::now();
+    let method = request.method().clone();
     drain(request.into_body()).await;
-    answer.response(&app, is_head).await
+    let response = answer.response(&app, method == Method::HEAD).await;
+    app.metrics.answered(method.as_str(), response.status().as_u16(), begun.elapsed());
+    response
 }
 
 fn filter(method: &str) -> MethodFilter {
@@ -217,7 +285,8 @@ async fn serve(
     let path = parts.map_err(|()| Problem::bad("the path is not percent-encoded UTF-8"))?;
     let (head, body) = request.into_parts();
     app.guard.learn(&head.headers).await;
-    let looked = look(app, route, &path, &head.headers, head.uri.query().unwrap_or_default());
+    let query = head.uri.query().unwrap_or_default();
+    let looked = look(app, route, &path, &head.headers, query, body.is_end_stream());
     let (caller, query) = match looked {
         Ok(looked) => looked,
         Err(problem) => {
@@ -237,11 +306,13 @@ async fn serve(
     let mut call = Call {
         app: Arc::clone(app),
         caller,
+        needs: route.needs,
         headers: head.headers,
         path,
         query,
         body,
         is_short: true,
+        cancelled: CancelToken::default(),
     };
     match route.run {
         Run::Following(follow) => follow(call).await,
@@ -260,7 +331,12 @@ async fn serve(
 async fn long(app: &Arc<App>, handler: Handler, mut call: Call) -> Result<Answer> {
     call.is_short = false;
     let shared = Arc::clone(app);
-    app.run(move || guarded(&shared, handler, &mut call)).await?
+    let done = app.run_cancellable(move |cancelled| {
+        call.cancelled = cancelled.clone();
+        cancelled.during(|| guarded(&shared, handler, &mut call))
+    });
+    let (answer, guard) = done.await?;
+    answer.map(|answer| Answer { guard: Some(guard), ..answer })
 }
 
 /// Runs a handler; a failure inside of it ends the request and nothing else.
@@ -278,13 +354,20 @@ fn look(
     path: &RawPathParams,
     headers: &HeaderMap,
     query: &str,
+    is_empty: bool,
 ) -> Result<(Caller, Parameters), Problem> {
     let caller = admit(app, route, path, headers)?;
     let query = query::read(query, route)?;
     match route.takes {
+        Takes::Nothing if route.is_change() && is_of_form(headers) => {
+            let text = "this takes no body, and none of the type of a form: leave out Content-Type";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
         Takes::Nothing => {}
-        Takes::Document => media(headers, &[JSON], false)?,
-        Takes::Whole { media: known, is_optional, .. } => media(headers, known, is_optional)?,
+        Takes::Document => media(headers, &[JSON])?,
+        Takes::Whole { is_optional: true, .. }
+            if is_empty && !headers.contains_key(CONTENT_TYPE) => {}
+        Takes::Whole { media: known, .. } => media(headers, known)?,
     }
     Ok((caller, query))
 }
@@ -308,7 +391,7 @@ fn admit(
     headers: &HeaderMap,
 ) -> Result<Caller, Problem> {
     if route.needs == Needs::Nothing {
-        return Ok(Caller { name: String::new(), rights: Rights::default() });
+        return Ok(Caller::unknown());
     }
     let caller = app.guard.admit(headers)?;
     if let Needs::Right(right) = route.needs {
@@ -318,22 +401,17 @@ fn admit(
     Ok(caller)
 }
 
-/// An error unless a body is of a type that is taken, as it is; of JSON where nothing is said.
-fn media(headers: &HeaderMap, known: &[&str], is_optional: bool) -> Result<(), Problem> {
+/// An error unless a body is of a type that is taken, as it is. Its type must be said: a web page can send a
+/// body without one to any server.
+fn media(headers: &HeaderMap, known: &[&str]) -> Result<(), Problem> {
     let encoded = headers.get_all(CONTENT_ENCODING).iter().find(|value| *value != "identity");
     if let Some(encoded) = encoded {
         let what = format!("a body that is encoded as {:?}", encoded.to_str().unwrap_or_default());
         return Err(unsupported(&what, &["a body as it is"]));
     }
-    let given = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
-    let is_json = known.contains(&JSON);
-    let Some(given) = given else {
-        return match is_json || is_optional {
-            true => Ok(()),
-            false => Err(unsupported("a body without a type", known)),
-        };
+    let Some(given) = headers.get(CONTENT_TYPE).map(essence) else {
+        return Err(unsupported("a body without Content-Type", known));
     };
-    let given = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match known.contains(&given.as_str()) {
         true => Ok(()),
         false => Err(unsupported(&format!("a body of type {given:?}"), known)),

@@ -3,7 +3,8 @@
 //! ```text
 //!   listener ─> connection (TLS) ─> HTTP/1.1 or HTTP/2 ─> router
 //!                                       by ALPN, or by the first bytes
-//!   Handle::shutdown: nobody is let in ─> connections end after what they do ─> the runtime ends
+//!   Handle::shutdown: nobody is let in ─> connections end after what they do ─> what goes on is cancelled ─>
+//!                     the runtime ends
 //! ```
 
 use std::io;
@@ -21,10 +22,11 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
+use crate::connections::{ActiveStream, Connection, Connections, Slot};
 use crate::metrics::Counted;
 use crate::options::Options;
 use crate::router::Service;
@@ -87,6 +89,9 @@ fn warn(options: &Options) {
              who they are"
         );
     }
+    if options.cors.iter().any(|origin| origin == "*") {
+        tracing::warn!("web pages of EVERY ORIGIN may call the HTTP server from a browser");
+    }
     if options.tls.is_none() && !is_local {
         tracing::warn!(
             "other machines can connect, and what they say is NOT ENCRYPTED: set up TLS"
@@ -107,7 +112,7 @@ struct Door {
     service: Service,
     http: auto::Builder<TokioExecutor>,
     tls: Option<TlsAcceptor>,
-    places: Arc<Semaphore>,
+    connections: Arc<Connections>,
 }
 
 fn serve(
@@ -134,7 +139,7 @@ fn serve(
         service: Service::new(app),
         http,
         tls: config.map(TlsAcceptor::from),
-        places: Arc::new(Semaphore::new(limits.connections_max)),
+        connections: Arc::clone(&app.connections),
     });
     runtime.spawn(look(Arc::clone(app)));
     let shared = Arc::clone(app);
@@ -146,11 +151,22 @@ fn serve(
                 Err(error) => tracing::error!("cannot listen: {error}"),
             }
         }
-        let mut stopping = app.stopping.subscribe();
-        told(&mut stopping).await;
-        let all = limits.connections_max as u32;
+        told(&mut app.stopping.subscribe()).await;
+        let ends = tokio::time::Instant::now() + limits.shutdown;
         // Connections hold their places until they end.
-        let _ = tokio::time::timeout(limits.shutdown, door.places.acquire_many(all)).await;
+        let ended = tokio::time::timeout(limits.shutdown * 4 / 5, door.connections.are_gone());
+        if ended.await.is_err() {
+            tracing::warn!("requests that go on for too long are cancelled");
+            app.cutting.send_replace(true);
+        }
+        // Threads stop when they see that nobody waits any more; what they have begun is undone then.
+        let gone = async {
+            door.connections.are_gone().await;
+            app.is_idle().await;
+        };
+        if tokio::time::timeout_at(ends, gone).await.is_err() {
+            tracing::warn!("the server ends in the middle of a request");
+        }
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
 }
@@ -168,7 +184,7 @@ async fn look(app: Arc<App>) {
     }
 }
 
-/// Waits until the server is told to stop.
+/// Waits until the server is told to stop, or to cut connections off.
 async fn told(stopping: &mut watch::Receiver<bool>) {
     // An error would mean that nobody can tell any more, which is the end too.
     let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
@@ -177,7 +193,6 @@ async fn told(stopping: &mut watch::Receiver<bool>) {
 async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
     let mut stopping = door.app.stopping.subscribe();
     loop {
-        let Ok(place) = Arc::clone(&door.places).acquire_owned().await else { return };
         let accepted = tokio::select! {
             biased;
             () = told(&mut stopping) => return,
@@ -186,36 +201,59 @@ async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of descriptors, most likely: a moment later there may be some.
+                // Out of descriptors, most likely: one becomes free where somebody leaves.
                 tracing::warn!("a connection could not be accepted: {error}");
+                door.connections.evict();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
+        let slot = tokio::select! {
+            biased;
+            () = told(&mut stopping) => return,
+            slot = door.connections.take() => slot,
+        };
+        let Some(slot) = slot else { return };
         let door = Arc::clone(&door);
         tokio::spawn(async move {
-            let _place = place;
             door.app.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
             let _counted = Counted::new(&door.app.metrics.connections);
-            connection(&door, stream).await;
+            serve_connection(&door, &slot, stream).await;
         });
     }
 }
 
-async fn connection(door: &Door, stream: TcpStream) {
+/// Serves a connection until it ends, or has to.
+async fn serve_connection(door: &Door, slot: &Slot, stream: TcpStream) {
     // Answers are written as a whole; waiting for more would only make them late.
     let _ = stream.set_nodelay(true);
-    let Some(acceptor) = &door.tls else { return converse(door, stream).await };
-    let handshake = tokio::time::timeout(door.app.options.limits.header, acceptor.accept(stream));
-    match handshake.await {
-        Ok(Ok(stream)) => converse(door, stream).await,
-        Ok(Err(error)) => tracing::debug!("a handshake failed: {error}"),
-        Err(_) => tracing::debug!("a handshake took too long"),
+    let connection = &slot.connection;
+    let stream = ActiveStream::new(stream, connection);
+    let header = door.app.options.limits.header;
+    let mut cutting = door.app.cutting.subscribe();
+    tokio::select! {
+        () = greet(door, connection, stream) => {}
+        () = connection.evicted() => tracing::debug!("an idle connection was evicted"),
+        () = connection.silence(header) => tracing::debug!("a connection without a request"),
+        () = told(&mut cutting) => {}
     }
 }
 
-async fn converse(door: &Door, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-    let service = TowerToHyperService::new(door.service.clone());
+/// Encrypts a connection where that is to be done.
+async fn greet(door: &Door, connection: &Arc<Connection>, stream: ActiveStream<TcpStream>) {
+    let Some(acceptor) = &door.tls else { return converse(door, connection, stream).await };
+    match acceptor.accept(stream).await {
+        Ok(stream) => converse(door, connection, stream).await,
+        Err(error) => tracing::debug!("a handshake failed: {error}"),
+    }
+}
+
+async fn converse(
+    door: &Door,
+    connection: &Arc<Connection>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) {
+    let service = TowerToHyperService::new(door.service.of(connection));
     let talk = door.http.serve_connection(TokioIo::new(stream), service);
     let mut talk = std::pin::pin!(talk);
     let mut stopping: watch::Receiver<bool> = door.app.stopping.subscribe();

@@ -61,7 +61,8 @@ fn ready(call: &mut Call) -> Result<Answer> {
 }
 
 fn metrics(call: &mut Call) -> Result<Answer> {
-    let mut text = call.app.metrics.prometheus(&call.app.database.stats());
+    let evicted = call.app.connections.evicted.load(std::sync::atomic::Ordering::Relaxed);
+    let mut text = call.app.metrics.prometheus(&call.app.database.stats(), evicted);
     if let Some(more) = &call.app.options.more_metrics {
         text += &(more.0)();
     }
@@ -79,5 +80,9 @@ fn description(call: &mut Call) -> Result<Answer> {
 
 fn token(call: &mut Call) -> Result<Answer> {
     let caller = call.app.guard.admit(&call.headers)?;
-    Ok(Answer::value(&json!({"name": caller.name, "roles": caller.rights.roles()})))
+    Ok(Answer::value(&json!({
+        "name": caller.name,
+        "roles": caller.rights.roles(),
+        "sql_role": caller.sql_role(&call.app.database)?,
+    })))
 }

@@ -189,4 +189,7 @@ impl Vfs for Nothing {
     fn lock(&self, _: &Path) -> io::Result<Box<dyn DirLock>> {
         Err(io::ErrorKind::Unsupported.into())
     }
+    fn lock_to_read(&self, _: &Path) -> io::Result<Box<dyn DirLock>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

@@ -56,6 +56,16 @@ pub(crate) struct Large {
     pub(crate) scale: u16,
 }
 
+impl Numeric {
+    /// How many bytes of the value lie elsewhere.
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Large(large) => size_of::<Large>() + large.mantissa.bits() as usize / 8,
+            _ => 0,
+        }
+    }
+}
+
 /// A finite value taken apart: `mantissa / 10^scale`.
 #[derive(Clone)]
 pub(crate) enum Finite<'a> {

@@ -1,5 +1,6 @@
 //! Arrays: put together, taken apart, searched.
 
+use interrupt::Pace;
 use types::array::Dimension;
 use types::{Array, ArrayRef, Datum, DatumRef, Error, Record, Repr, Result, SqlState, Type};
 
@@ -256,22 +257,45 @@ fn width_bucket(value: DatumRef<'_>, thresholds: ArrayRef<'_>) -> Result<i32> {
 }
 
 /// True where each element of one is an element of the other; NULLs are in none.
-fn contains(whole: ArrayRef<'_>, part: ArrayRef<'_>) -> bool {
-    part.iter().all(|wanted| !wanted.is_null() && whole.iter().any(|element| element == wanted))
+fn contains(whole: ArrayRef<'_>, part: ArrayRef<'_>) -> Result<bool> {
+    for wanted in part.iter() {
+        if wanted.is_null() || !has(whole, wanted)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-fn overlaps(a: ArrayRef<'_>, b: ArrayRef<'_>) -> bool {
-    a.iter().any(|left| !left.is_null() && b.iter().any(|right| left == right))
+fn overlaps(a: ArrayRef<'_>, b: ArrayRef<'_>) -> Result<bool> {
+    for left in a.iter() {
+        if !left.is_null() && has(b, left)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// True where an element is a value.
+fn has(array: ArrayRef<'_>, value: DatumRef<'_>) -> Result<bool> {
+    let mut pace = Pace::new();
+    interrupt::check()?;
+    for element in array.iter() {
+        pace.step(16)?;
+        if element == value {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn unnest(array: ArrayRef<'_>) -> Rows {
-    Box::new(array.to_vec().into_iter().map(Ok))
+    Box::new(array.to_owned().into_iter().map(Ok))
 }
 
 /// The elements, each with its number from 1.
 fn expand(array: ArrayRef<'_>) -> Rows {
     let (ty, repr) = (array.element_type(), array.element_repr());
-    let rows = array.to_vec().into_iter().zip(1..).map(move |(element, number)| {
+    let rows = array.to_owned().into_iter().zip(1..).map(move |(element, number)| {
         let number = (Type::INT4, Repr::Int4, DatumRef::Int4(number));
         Ok(Datum::from(Record::new([(ty, repr, element.as_ref()), number])))
     });

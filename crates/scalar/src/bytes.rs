@@ -1,10 +1,13 @@
 //! `bytea`: pieces, bits, hashes, and its text encodings.
 
+use interrupt::Pace;
 use md5::{Digest, Md5};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
+use types::bounded::{self, BytesBuilder, TextBuilder};
 use types::{Error, Result, SqlState};
 
 use crate::function::{Function, functions};
+use crate::search::{self, Search};
 
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -15,8 +18,32 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn md5(bytes: &[u8]) -> String {
-    hex(&Md5::digest(bytes))
+/// How many bytes are taken in one go: groups of three, and whole lines of 57.
+const CHUNK_BYTES: usize = 57 * 1024;
+
+/// Bytes as text, chunk by chunk.
+fn in_chunks(bytes: &[u8], form: impl Fn(&[u8]) -> String) -> Result<TextBuilder> {
+    let mut out = TextBuilder::new();
+    for chunk in bytes.chunks(CHUNK_BYTES) {
+        out.push(&form(chunk))?;
+    }
+    Ok(out)
+}
+
+/// What a hash comes to, for bytes that may be many.
+fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut hash = D::new();
+    for chunk in bytes.chunks(CHUNK_BYTES) {
+        if chunk.len() == CHUNK_BYTES {
+            interrupt::check()?;
+        }
+        hash.update(chunk);
+    }
+    Ok(hash.finalize().to_vec())
+}
+
+fn md5(bytes: &[u8]) -> Result<String> {
+    digest::<Md5>(bytes).map(|hash| hex(&hash))
 }
 
 fn invalid(message: impl Into<String>) -> Error {
@@ -78,18 +105,34 @@ fn unknown_encoding(name: &str) -> Error {
     invalid(format!("unrecognized encoding: \"{name}\""))
 }
 
-fn encode(bytes: &[u8], encoding: &str) -> Result<String> {
+fn encode(bytes: &[u8], encoding: &str) -> Result<TextBuilder> {
     match encoding.to_ascii_lowercase().as_str() {
-        "hex" => Ok(hex(bytes)),
-        "base64" => Ok(to_base64(bytes)),
-        "escape" => Ok(bytes
-            .iter()
-            .map(|byte| match byte {
-                b'\\' => "\\\\".to_owned(),
-                0 | 0x80.. => format!("\\{byte:03o}"),
-                byte => char::from(*byte).to_string(),
-            })
-            .collect()),
+        "hex" => {
+            bounded::check_requested(bytes.len().saturating_mul(2))?;
+            in_chunks(bytes, hex)
+        }
+        "base64" => {
+            let mut is_first = true;
+            let mut out = TextBuilder::new();
+            for chunk in bytes.chunks(CHUNK_BYTES) {
+                if !std::mem::take(&mut is_first) {
+                    out.push("\n")?;
+                }
+                out.push(&to_base64(chunk))?;
+            }
+            Ok(out)
+        }
+        "escape" => in_chunks(bytes, |chunk| {
+            let mut out = String::with_capacity(chunk.len());
+            for byte in chunk {
+                match byte {
+                    b'\\' => out.push_str("\\\\"),
+                    0 | 0x80.. => out.push_str(&format!("\\{byte:03o}")),
+                    byte => out.push(char::from(*byte)),
+                }
+            }
+            out
+        }),
         _ => Err(unknown_encoding(encoding)),
     }
 }
@@ -108,8 +151,9 @@ fn from_hex(text: &str) -> Result<Vec<u8>> {
     let digit = |c: char| {
         c.to_digit(16).ok_or_else(|| invalid(format!("invalid hexadecimal digit: \"{c}\"")))
     };
-    let mut out = Vec::with_capacity(text.len() / 2);
+    let (mut out, mut pace) = (Vec::with_capacity(text.len() / 2), Pace::new());
     while let Some(high) = digits.next() {
+        pace.step(8)?;
         let high = digit(high)?;
         let low = digits
             .next()
@@ -147,7 +191,9 @@ fn from_base64(text: &str) -> Result<Vec<u8>> {
     };
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count, mut padding) = (0_u32, 0, 0);
+    let mut pace = Pace::new();
     for c in text.chars().filter(|c| !matches!(c, ' ' | '\n' | '\t' | '\r')) {
+        pace.step(32)?;
         let value = match BASE64.iter().position(|letter| char::from(*letter) == c) {
             Some(value) if padding == 0 => value as u32,
             Some(_) => return Err(end()),
@@ -176,8 +222,9 @@ fn from_base64(text: &str) -> Result<Vec<u8>> {
 
 fn from_escapes(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.as_bytes();
+    let (mut bytes, mut pace) = (text.as_bytes(), Pace::new());
     loop {
+        pace.step(4)?;
         bytes = match bytes {
             [] => return Ok(out),
             [b'\\', b'\\', rest @ ..] => {
@@ -225,30 +272,31 @@ fn overlay(bytes: &[u8], new: &[u8], start: i32, length: i32) -> Result<Vec<u8>>
         return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
     }
     let after = substring(bytes, start.saturating_add(length), None)?;
-    Ok([before, new, after].concat())
+    join([before, new, after])
 }
 
-fn position(bytes: &[u8], part: &[u8]) -> i32 {
-    if part.is_empty() {
-        return 1;
-    }
-    bytes.windows(part.len()).position(|window| window == part).map_or(0, |at| at as i32 + 1)
+/// Bytes one behind the other.
+fn join<const N: usize>(parts: [&[u8]; N]) -> Result<Vec<u8>> {
+    let bytes = parts.iter().map(|part| part.len()).sum();
+    bounded::check(bytes)?;
+    let mut out = BytesBuilder::with_capacity(bytes);
+    parts.iter().try_for_each(|part| out.push(part))?;
+    Ok(out.finish())
 }
 
-fn trim<'a>(mut bytes: &'a [u8], set: &[u8], front: bool, back: bool) -> &'a [u8] {
-    while front
-        && let Some((first, rest)) = bytes.split_first()
-        && set.contains(first)
-    {
-        bytes = rest;
-    }
-    while back
-        && let Some((last, rest)) = bytes.split_last()
-        && set.contains(last)
-    {
-        bytes = rest;
-    }
-    bytes
+fn position(bytes: &[u8], part: &[u8]) -> Result<i32> {
+    let found = Search::new(part).find(bytes, 0)?;
+    Ok(found.map_or(0, |at| at as i32 + 1))
+}
+
+fn trim<'a>(bytes: &'a [u8], set: &[u8], front: bool, back: bool) -> &'a [u8] {
+    let mut is_in = [false; 256];
+    set.iter().for_each(|byte| is_in[usize::from(*byte)] = true);
+    let stays = |byte: &u8| !is_in[usize::from(*byte)];
+    let start = if front { bytes.iter().position(stays).unwrap_or(bytes.len()) } else { 0 };
+    let rest = &bytes[start..];
+    let end = if back { rest.iter().rposition(stays).map_or(0, |at| at + 1) } else { rest.len() };
+    &rest[..end]
 }
 
 /// The byte of that number, counted from 0.
@@ -354,7 +402,7 @@ pub(crate) const TABLE: &[Function] = functions! {
     1810 bit_length(BYTEA) -> INT4 = (a: &[u8]) a.len() as i32 * 8;
     6163 bit_count(BYTEA) -> INT8 = (a: &[u8])
         a.iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>();
-    2011 byteacat(BYTEA, BYTEA) -> BYTEA = (a: &[u8], b: &[u8]) [a, b].concat();
+    2011 byteacat(BYTEA, BYTEA) -> BYTEA = (a: &[u8], b: &[u8]) join([a, b]);
     2085 substr(BYTEA, INT4, INT4) -> BYTEA = (a: &[u8], at: i32, n: i32)
         substring(a, at, Some(n)).map(<[u8]>::to_vec);
     2086 substr(BYTEA, INT4) -> BYTEA = (a: &[u8], at: i32)
@@ -386,14 +434,14 @@ pub(crate) const TABLE: &[Function] = functions! {
     1597 pg_encoding_to_char(INT4) -> NAME [stable] = (number: i32)
         usize::try_from(number).ok().and_then(|at| ENCODINGS.get(at)).copied().unwrap_or("");
     1713 length(BYTEA, NAME) -> INT4 [stable] = (a: &[u8], name: &str)
-        convert_from(a, name)?.chars().count() as i32;
+        search::count(&convert_from(a, name)?)? as i32;
     1813 convert(BYTEA, NAME, NAME) -> BYTEA [stable] = (a: &[u8], from: &str, to: &str)
         convert_to(&convert_from(a, from)?, to);
     1717 convert_to(TEXT, NAME) -> BYTEA [stable] = (a: &str, name: &str) convert_to(a, name);
     2311 md5(TEXT) -> TEXT = (a: &str) md5(a.as_bytes());
     2321 md5(BYTEA) -> TEXT = (a: &[u8]) md5(a);
-    3419 sha224(BYTEA) -> BYTEA = (a: &[u8]) Sha224::digest(a).to_vec();
-    3420 sha256(BYTEA) -> BYTEA = (a: &[u8]) Sha256::digest(a).to_vec();
-    3421 sha384(BYTEA) -> BYTEA = (a: &[u8]) Sha384::digest(a).to_vec();
-    3422 sha512(BYTEA) -> BYTEA = (a: &[u8]) Sha512::digest(a).to_vec();
+    3419 sha224(BYTEA) -> BYTEA = (a: &[u8]) digest::<Sha224>(a);
+    3420 sha256(BYTEA) -> BYTEA = (a: &[u8]) digest::<Sha256>(a);
+    3421 sha384(BYTEA) -> BYTEA = (a: &[u8]) digest::<Sha384>(a);
+    3422 sha512(BYTEA) -> BYTEA = (a: &[u8]) digest::<Sha512>(a);
 };

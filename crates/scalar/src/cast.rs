@@ -15,7 +15,8 @@ use std::iter;
 use std::sync::LazyLock;
 
 use types::{
-    Array, Datum, DatumRef, Error, Modifier, Oid, Record, Repr, Result, Shape, SqlState, Type,
+    Array, Coercion, Datum, DatumRef, Error, Modifier, Oid, Record, Repr, Result, Shape, SqlState,
+    Type,
 };
 
 use crate::context::Context;
@@ -32,6 +33,16 @@ pub enum Circumstance {
     Assignment,
     /// By `CAST` or `::`.
     Explicit,
+}
+
+impl Circumstance {
+    /// Whether a value that is too long for its modifier is cut.
+    pub fn coercion(self) -> Coercion {
+        match self {
+            Circumstance::Implicit | Circumstance::Assignment => Coercion::Assignment,
+            Circumstance::Explicit => Coercion::Explicit,
+        }
+    }
 }
 
 /// How a value of one type becomes one of another.
@@ -79,12 +90,30 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
     (facts.category(source) == 'S' && when >= Circumstance::Explicit).then_some(How::InOut)
 }
 
-/// Makes a cast, without a modifier of the target type.
+/// Makes a cast, without a modifier of the target type. A value of a domain meets the constraints of
+/// the domain.
 ///
 /// # Errors
 /// What the function or the target's text form reports; 42846 for a record that has other fields
-/// than the composite type.
+/// than the composite type; 23502 and 23514 where the target is a domain that refuses the value.
 pub fn apply(
+    how: &How,
+    value: DatumRef<'_>,
+    source: Type,
+    target: Type,
+    when: Circumstance,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    if !context.types.types.is_domain(target) {
+        return to_base(how, value, source, target, when, context);
+    }
+    let (base, _) = context.types.types.base_of(target);
+    let value = to_base(how, value, source, base, when, context)?;
+    context.types.as_domain(target, value, when.coercion())
+}
+
+/// Makes a cast to a type that is no domain.
+fn to_base(
     how: &How,
     value: DatumRef<'_>,
     source: Type,
@@ -163,6 +192,7 @@ fn fields(
         let how = find(facts, source, column.ty, when)
             .ok_or_else(|| refuse("A column has a type that cannot be cast."))?;
         let value = apply(&how, value, source, column.ty, when, context)?;
+        let value = column.modifier.apply(value, column.ty, when.coercion())?;
         values.push((column.ty, context.types.types.repr_of(column.ty)?, value));
     }
     let values = values.iter().map(|(ty, repr, value)| (*ty, *repr, value.as_ref()));
@@ -271,6 +301,7 @@ casts! {
     INT8 -> REGCONFIG Implicit Function(1287);
     INT8 -> REGNAMESPACE Implicit Function(1287);
     INT8 -> REGROLE Implicit Function(1287);
+    INT8 -> REGCOLLATION Implicit Function(1287);
     INT2 -> INT8 Implicit Function(754);
     INT2 -> INT4 Implicit Function(313);
     INT2 -> REGPROC Implicit Function(313);
@@ -286,6 +317,7 @@ casts! {
     INT2 -> REGCONFIG Implicit Function(313);
     INT2 -> REGNAMESPACE Implicit Function(313);
     INT2 -> REGROLE Implicit Function(313);
+    INT2 -> REGCOLLATION Implicit Function(313);
     INT4 -> BOOL Explicit Function(2557);
     INT4 -> CHAR Explicit Function(78);
     INT4 -> INT8 Implicit Function(481);
@@ -303,6 +335,7 @@ casts! {
     INT4 -> REGCONFIG Implicit Binary;
     INT4 -> REGNAMESPACE Implicit Binary;
     INT4 -> REGROLE Implicit Binary;
+    INT4 -> REGCOLLATION Implicit Binary;
     REGPROC -> INT8 Assignment Function(1288);
     REGPROC -> INT4 Assignment Binary;
     REGPROC -> OID Implicit Binary;
@@ -323,6 +356,7 @@ casts! {
     OID -> REGCONFIG Implicit Binary;
     OID -> REGNAMESPACE Implicit Binary;
     OID -> REGROLE Implicit Binary;
+    OID -> REGCOLLATION Implicit Binary;
     JSON -> JSONB Assignment InOut;
     FLOAT4 -> INT8 Assignment Function(653);
     FLOAT4 -> INT2 Assignment Function(238);
@@ -401,6 +435,9 @@ casts! {
     REGNAMESPACE -> INT8 Assignment Function(1288);
     REGNAMESPACE -> INT4 Assignment Binary;
     REGNAMESPACE -> OID Implicit Binary;
+    REGCOLLATION -> INT8 Assignment Function(1288);
+    REGCOLLATION -> INT4 Assignment Binary;
+    REGCOLLATION -> OID Implicit Binary;
     REGROLE -> INT8 Assignment Function(1288);
     REGROLE -> INT4 Assignment Binary;
     REGROLE -> OID Implicit Binary;

@@ -13,6 +13,7 @@
 //! args]` gets them as they are. A function is strict (NULL for any NULL argument, without being
 //! called) unless it is `nullable`, and immutable unless it is `stable` or `volatile`.
 
+use types::bounded::{self, BytesBuilder, TextBuilder};
 use types::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use types::{
     Array, ArrayRef, Datum, DatumRef, Error, Oid, Record, RecordRef, Result, SqlState, Type,
@@ -146,7 +147,7 @@ impl Function {
             return Ok(Datum::Null);
         }
         match self.eval {
-            Eval::Scalar(eval) => eval(call, args),
+            Eval::Scalar(eval) => bounded::value(eval(call, args)?),
             _ => Err(internal(format!("{} gives no single value", self.name))),
         }
     }
@@ -277,6 +278,18 @@ outputs! {
 impl Output for Datum {
     fn put(self) -> Result<Datum> {
         Ok(self)
+    }
+}
+
+impl Output for TextBuilder {
+    fn put(self) -> Result<Datum> {
+        Ok(Datum::text(self.finish()))
+    }
+}
+
+impl Output for BytesBuilder {
+    fn put(self) -> Result<Datum> {
+        Ok(Datum::bytea(self.finish()))
     }
 }
 

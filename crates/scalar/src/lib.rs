@@ -44,6 +44,7 @@ mod regex;
 pub mod registry;
 pub mod resolve;
 mod rows;
+mod search;
 mod series;
 mod server;
 mod session;

@@ -6,6 +6,7 @@
 //!             ^ └─> d?           an earlier % need never be looked at again
 //! ```
 
+use interrupt::Pace;
 use types::{Error, Result, SqlState};
 
 use crate::function::{Function, functions};
@@ -34,7 +35,9 @@ fn matches<L: Letter, I: Iterator<Item = L> + Clone>(text: I, pattern: I) -> Res
     let (mut text, mut pattern) = (text, pattern);
     // Where to go on after the last % took one character more.
     let mut retry: Option<(I, I)> = None;
+    let mut pace = Pace::new();
     loop {
+        pace.step(4)?;
         let (text_before, mut ahead) = (text.clone(), pattern.clone());
         let wanted = match ahead.next() {
             Some(letter) if letter == L::ANY_TEXT => {

@@ -1,9 +1,13 @@
 //! Quoting, and texts put together from values of any type: `concat`, `format`, `quote_ident`.
 
+use std::borrow::Cow;
+
+use types::bounded::{self, TextBuilder};
 use types::{Datum, DatumRef, Error, Modifier, Result, SqlState, Type};
 
 use crate::array;
 use crate::function::{Call, Function, functions};
+use crate::search::{self, pieces};
 
 /// The text form of a value of a type; `None` for NULL.
 pub(crate) fn text_of(call: &Call<'_>, value: DatumRef<'_>, ty: Type) -> Option<String> {
@@ -31,6 +35,50 @@ pub fn literal(text: &str) -> String {
     let escape = if text.contains('\\') { "E" } else { "" };
     format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
+
+/// As [`identifier`], of a text that may be long.
+fn bounded_identifier(name: &str) -> Result<TextBuilder> {
+    let mut out = TextBuilder::new();
+    if name.len() <= QUOTED_AT_ONCE_BYTES {
+        out.push(&identifier(name))?;
+        return Ok(out);
+    }
+    // No keyword is that long, and a name with a quote in it is in quotes.
+    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_');
+    let mark = if is_plain { "" } else { "\"" };
+    out.push(mark)?;
+    pieces(name).try_for_each(|piece| out.push(&piece.replace('"', "\"\"")))?;
+    out.push(mark)?;
+    Ok(out)
+}
+
+/// As [`literal`], of a text that may be long.
+fn bounded_literal(text: &str) -> Result<TextBuilder> {
+    let mut out = TextBuilder::new();
+    if text.len() <= QUOTED_AT_ONCE_BYTES {
+        out.push(&literal(text))?;
+        return Ok(out);
+    }
+    out.push(if text.contains('\\') { "E'" } else { "'" })?;
+    pieces(text)
+        .try_for_each(|piece| out.push(&piece.replace('\\', "\\\\").replace('\'', "''")))?;
+    out.push("'")?;
+    Ok(out)
+}
+
+/// A text as a literal, and NULL as the word.
+fn nullable_literal(text: Option<&str>) -> Result<TextBuilder> {
+    if let Some(text) = text {
+        return bounded_literal(text);
+    }
+    let mut out = TextBuilder::new();
+    out.push("NULL")?;
+    Ok(out)
+}
+
+/// Up to how many bytes are quoted in one go.
+const QUOTED_AT_ONCE_BYTES: usize = 1 << 16;
 
 /// Keywords that are no identifiers without quotes, everywhere or in some places.
 const KEYWORDS: &str = "\
@@ -79,15 +127,39 @@ fn concatenate(
     args: &[DatumRef<'_>],
     fixed: usize,
     separator: &str,
-) -> Result<Option<String>> {
+) -> Result<Option<TextBuilder>> {
     let Some(values) = variadic(call, args, fixed)? else { return Ok(None) };
-    let texts: Vec<_> =
-        values.into_iter().filter_map(|(value, ty)| text_of(call, value, ty)).collect();
-    Ok(Some(texts.join(separator)))
+    let texts = values.into_iter().filter_map(|(value, ty)| match value {
+        // A text is not copied to be copied again.
+        DatumRef::Text(text) if ty == Type::TEXT => Some(Cow::Borrowed(text)),
+        value => text_of(call, value, ty).map(Cow::Owned),
+    });
+    glue(texts, separator).map(Some)
+}
+
+/// Two texts, one behind the other.
+fn pair(a: &str, b: &str) -> Result<TextBuilder> {
+    bounded::check(a.len() + b.len())?;
+    let mut out = TextBuilder::with_capacity(a.len() + b.len());
+    out.push(a)?;
+    out.push(b)?;
+    Ok(out)
+}
+
+/// Texts with a separator between them.
+fn glue<'a>(texts: impl Iterator<Item = Cow<'a, str>>, separator: &str) -> Result<TextBuilder> {
+    let (mut out, mut is_first) = (TextBuilder::new(), true);
+    for text in texts {
+        if !std::mem::take(&mut is_first) {
+            out.push(separator)?;
+        }
+        out.push(&text)?;
+    }
+    Ok(out)
 }
 
 /// `format(template, ...)`: `%s` a text, `%I` an identifier, `%L` a literal.
-fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>> {
+fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<TextBuilder>> {
     let DatumRef::Text(template) = args[0] else { return Ok(None) };
     let values = variadic(call, args, 1)?.unwrap_or_default();
     let refuse = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
@@ -95,18 +167,18 @@ fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>>
         refuse("unterminated format() type specifier".to_owned())
             .with_hint("For a single \"%\" use \"%%\".")
     };
-    let mut out = String::with_capacity(template.len());
+    let mut out = TextBuilder::with_capacity(template.len());
     let mut chars = template.chars().peekable();
     let mut next = 0;
     let too_few = || refuse("too few arguments for format()".to_owned());
     while let Some(c) = chars.next() {
         if c != '%' {
-            out.push(c);
+            out.push_char(c)?;
             continue;
         }
         if chars.peek() == Some(&'%') {
             chars.next();
-            out.push('%');
+            out.push("%")?;
             continue;
         }
         let number = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| -> Result<Option<i64>> {
@@ -188,18 +260,18 @@ fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>>
                     "null values cannot be formatted as an SQL identifier",
                 ));
             }
-            ('I', Some(text)) => identifier(&text),
+            ('I', Some(text)) => bounded_identifier(&text)?.finish(),
             ('L', None) => "NULL".to_owned(),
-            ('L', Some(text)) => literal(&text),
+            ('L', Some(text)) => bounded_literal(&text)?.finish(),
             (_, text) => text.unwrap_or_default(),
         };
-        let fill = (width.unwrap_or(0) as usize).saturating_sub(text.chars().count());
+        let fill = (width.unwrap_or(0) as usize).saturating_sub(search::count(&text)?);
         if !left {
-            out.extend(std::iter::repeat_n(' ', fill));
+            out.push_repeated(" ", fill)?;
         }
-        out.push_str(&text);
+        out.push(&text)?;
         if left {
-            out.extend(std::iter::repeat_n(' ', fill));
+            out.push_repeated(" ", fill)?;
         }
     }
     Ok(Some(out))
@@ -211,13 +283,13 @@ fn join(
     array: types::ArrayRef<'_>,
     separator: &str,
     null: Option<&str>,
-) -> String {
+) -> Result<TextBuilder> {
     let element = array.element_type();
-    let texts: Vec<_> = array
-        .iter()
-        .filter_map(|value| text_of(call, value, element).or_else(|| null.map(str::to_owned)))
-        .collect();
-    texts.join(separator)
+    let texts = array.iter().filter_map(|value| {
+        let text = text_of(call, value, element).map(Cow::Owned);
+        text.or_else(|| null.map(Cow::Borrowed))
+    });
+    glue(texts, separator)
 }
 
 /// How many of the arguments are NULL, or are not.
@@ -297,22 +369,28 @@ pub(crate) const TABLE: &[Function] = functions! {
         format_text(call, args);
     3540 format(TEXT) -> TEXT [stable, nullable] = [call, args] format_text(call, args);
     2003 textanycat(TEXT, ANYNONARRAY) -> TEXT [stable] = (call; a: &str, b: DatumRef<'_>)
-        format!("{a}{}", cast_text(call, b, 1));
+        pair(a, &cast_text(call, b, 1));
     2004 anytextcat(ANYNONARRAY, TEXT) -> TEXT [stable] = (call; a: DatumRef<'_>, b: &str)
-        format!("{}{b}", cast_text(call, a, 0));
+        pair(&cast_text(call, a, 0), b);
     384 array_to_string(ANYARRAY, TEXT, TEXT) -> TEXT [stable, nullable] =
         (call; a: Option<types::ArrayRef<'_>>, separator: Option<&str>, null: Option<&str>)
-        a.zip(separator).map(|(a, separator)| join(call, a, separator, null));
+        match a.zip(separator) {
+            Some((a, separator)) => Some(join(call, a, separator, null)?),
+            None => None,
+        };
     395 array_to_string(ANYARRAY, TEXT) -> TEXT [stable] =
         (call; a: types::ArrayRef<'_>, separator: &str) join(call, a, separator, None);
-    1282 quote_ident(TEXT) -> TEXT = (a: &str) identifier(a);
-    1283 quote_literal(TEXT) -> TEXT = (a: &str) literal(a);
+    1282 quote_ident(TEXT) -> TEXT = (a: &str) bounded_identifier(a);
+    1283 quote_literal(TEXT) -> TEXT = (a: &str) bounded_literal(a);
     1285 quote_literal(ANYELEMENT) -> TEXT [stable] = (call; a: DatumRef<'_>)
-        literal(&cast_text(call, a, 0));
-    1289 quote_nullable(TEXT) -> TEXT [nullable] = (a: Option<&str>)
-        a.map_or("NULL".to_owned(), literal);
+        bounded_literal(&cast_text(call, a, 0));
+    1289 quote_nullable(TEXT) -> TEXT [nullable] = (a: Option<&str>) nullable_literal(a);
     1290 quote_nullable(ANYELEMENT) -> TEXT [stable, nullable] = (call; a: DatumRef<'_>)
-        if a.is_null() { "NULL".to_owned() } else { literal(&cast_text(call, a, 0)) };
+        if a.is_null() {
+            nullable_literal(None)
+        } else {
+            nullable_literal(Some(&cast_text(call, a, 0)))
+        };
     1268 parse_ident(TEXT, BOOL) -> TEXT_ARRAY [defaults = &[crate::function::Default::Bool(true)]] =
         (a: &str, strict: bool) parse_identifier(a, strict);
     438 num_nulls(ANY) -> INT4 [nullable, variadic] = [call, args] count_nulls(call, args, true);

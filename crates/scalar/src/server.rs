@@ -162,6 +162,7 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     5060 pg_current_xact_id_if_assigned() -> XID8 [stable];
     2168 pg_database_size(NAME) -> INT8 [volatile];
     2324 pg_database_size(OID) -> INT8 [volatile];
+    3809 pg_export_snapshot() -> TEXT [volatile];
     2081 pg_function_is_visible(OID) -> BOOL [stable];
     1387 pg_get_constraintdef(OID) -> TEXT [stable];
     2508 pg_get_constraintdef(OID, BOOL) -> TEXT [stable];
@@ -236,6 +237,7 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     3403 pg_statistics_obj_is_visible(OID) -> BOOL [stable];
     2079 pg_table_is_visible(OID) -> BOOL [stable];
     2997 pg_table_size(REGCLASS) -> INT8 [volatile];
+    3778 pg_tablespace_location(OID) -> TEXT [stable];
     2096 pg_terminate_backend(INT4, INT8) -> BOOL [volatile, defaults = &[Default::Int(0)]];
     2599 pg_timezone_abbrevs() -> RECORD [set, stable];
     2856 pg_timezone_names() -> RECORD [set, stable];

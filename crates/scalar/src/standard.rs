@@ -22,6 +22,7 @@ use types::{Datum, DatumRef, Error, Modifier, Result, SqlState, Type};
 
 use crate::context::Context;
 use crate::json::convert::Form;
+use crate::json::make::{text_array, text_object};
 use crate::json::path::Calendar;
 use crate::json::populate;
 
@@ -107,7 +108,7 @@ impl Construct {
                         fields.push((name, form(at + 1)));
                     }
                 }
-                object(&fields, ret, context)
+                object(fields, ret, context)
             }
             Construct::Array { absent } => {
                 let kept = args.iter().filter(|(value, _)| !(*absent && value.is_null()));
@@ -156,14 +157,10 @@ fn duplicate(named: &str) -> Error {
     )
 }
 
-fn object(fields: &[(String, Form<'_>)], ret: Type, context: &Context<'_>) -> Result<Datum> {
+fn object(fields: Vec<(String, Form<'_>)>, ret: Type, context: &Context<'_>) -> Result<Datum> {
     if ret != Type::JSONB {
-        let fields: Vec<_> = fields
-            .iter()
-            .map(|(name, value)| (name, value.to_json(false, &context.types)))
-            .collect();
-        let fields = fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        return Ok(written::build_object(fields).into());
+        let fields = fields.into_iter().map(Ok);
+        return Ok(Datum::text(text_object(fields, &context.types)?.finish()));
     }
     let values = fields
         .iter()
@@ -184,8 +181,7 @@ fn array<'a>(
     context: &Context<'_>,
 ) -> Result<Datum> {
     if ret != Type::JSONB {
-        let texts: Vec<_> = values.map(|value| value.to_json(false, &context.types)).collect();
-        return Ok(written::build_array(texts.iter().map(String::as_str)).into());
+        return Ok(Datum::text(text_array(values, &context.types)?.finish()));
     }
     let values = values.map(|value| value.to_jsonb(&context.types)).collect::<Result<Vec<_>>>()?;
     Ok(json::jsonb::build_array(values.iter().map(Jsonb::root))?.into())

@@ -2,40 +2,25 @@
 //!
 //! Positions and lengths count characters, from 1. Case follows Unicode.
 
-use types::{Array, Error, Oid, Result, SqlState};
+use std::collections::{HashMap, HashSet};
+
+use interrupt::Pace;
+use types::array::ELEMENTS_MAX;
+use types::bounded::{self, TextBuilder};
+use types::{Array, Datum, Error, Oid, Result, SqlState};
 
 use crate::array;
 use crate::function::{Function, functions, sets};
 use crate::rows::Rows;
-
-/// The most bytes that a text can have.
-const BYTES_MAX: usize = 0x3FFF_FFFF;
-
-fn too_large() -> Error {
-    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
-}
+use crate::search::{self, Search, byte_of};
 
 fn negative_length() -> Error {
     Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed")
 }
 
 /// The number of characters.
-fn length(text: &str) -> i32 {
-    // A byte that continues a character does not begin one.
-    bytecount(text.as_bytes())
-}
-
-fn bytecount(bytes: &[u8]) -> i32 {
-    bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count() as i32
-}
-
-/// The byte where the character of that number, counted from 0, begins; the end where there are
-/// not so many.
-fn byte_of(text: &str, at: usize) -> usize {
-    if text.is_ascii() {
-        return at.min(text.len());
-    }
-    text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte)
+fn length(text: &str) -> Result<i32> {
+    search::count(text).map(|count| count as i32)
 }
 
 /// `length` characters from a position on, which may lie before the text.
@@ -47,9 +32,9 @@ pub(crate) fn substring(text: &str, start: i32, length: Option<i32>) -> Result<&
         None => None,
     };
     let first = start.max(0) as usize;
-    let text = &text[byte_of(text, first)..];
+    let text = &text[byte_of(text, first)?..];
     match end {
-        Some(end) => Ok(&text[..byte_of(text, end.saturating_sub(first))]),
+        Some(end) => Ok(&text[..byte_of(text, end.saturating_sub(first))?]),
         None => Ok(text),
     }
 }
@@ -62,88 +47,192 @@ fn overlay(text: &str, new: &str, start: i32, length: i32) -> Result<String> {
     let rest =
         start.checked_add(length).ok_or_else(<i32 as crate::integer::Integer>::out_of_range)?;
     let (before, after) = (substring(text, 1, Some(start - 1))?, substring(text, rest, None)?);
-    Ok(format!("{before}{new}{after}"))
+    join([before, new, after])
+}
+
+/// Texts one behind the other.
+fn join<const N: usize>(texts: [&str; N]) -> Result<String> {
+    let bytes = texts.iter().map(|text| text.len()).sum();
+    bounded::check(bytes)?;
+    let mut out = TextBuilder::with_capacity(bytes);
+    texts.iter().try_for_each(|text| out.push(text))?;
+    Ok(out.finish())
 }
 
 /// The position of one text in another, from 1; 0 where it is not in it.
-pub(crate) fn position(text: &str, part: &str) -> i32 {
-    text.find(part).map_or(0, |byte| length(&text[..byte]) + 1)
+pub(crate) fn position(text: &str, part: &str) -> Result<i32> {
+    match Search::new(part.as_bytes()).find(text.as_bytes(), 0)? {
+        Some(byte) => Ok(length(&text[..byte])? + 1),
+        None => Ok(0),
+    }
 }
 
 /// The first characters; all but the last ones for a negative number.
-fn left(text: &str, count: i32) -> &str {
-    let count = if count < 0 { (length(text) + count).max(0) } else { count };
-    &text[..byte_of(text, count as usize)]
+fn left(text: &str, count: i32) -> Result<&str> {
+    let count = if count < 0 { (length(text)? + count).max(0) } else { count };
+    Ok(&text[..byte_of(text, count as usize)?])
 }
 
 /// The last characters; all but the first ones for a negative number.
-fn right(text: &str, count: i32) -> &str {
-    let skip = if count < 0 { count.saturating_neg() } else { (length(text) - count).max(0) };
-    &text[byte_of(text, skip as usize)..]
+fn right(text: &str, count: i32) -> Result<&str> {
+    let skip = if count < 0 { count.saturating_neg() } else { (length(text)? - count).max(0) };
+    Ok(&text[byte_of(text, skip as usize)?..])
 }
 
 /// A text cut or filled to a length: the text, and what it is filled with.
-fn pad<'a>(text: &'a str, to: i32, fill: &str) -> Result<(&'a str, String)> {
+fn pad<'a>(text: &'a str, to: i32, fill: &str) -> Result<(&'a str, TextBuilder)> {
     let to = to.max(0) as usize;
-    if to.saturating_mul(4) > BYTES_MAX && to > BYTES_MAX {
-        return Err(too_large());
-    }
-    let have = length(text) as usize;
+    // There has to be room for that many of the longest characters.
+    bounded::check_requested(to.saturating_mul(CHARACTER_BYTES_MAX))?;
+    let have = search::count(text)?;
+    let mut filling = TextBuilder::new();
     if have >= to || fill.is_empty() {
-        return Ok((&text[..byte_of(text, to)], String::new()));
+        return Ok((&text[..byte_of(text, to)?], filling));
     }
-    Ok((text, fill.chars().cycle().take(to - have).collect()))
+    let (lacks, width) = (to - have, search::count(fill)?);
+    filling.push_repeated(fill, lacks / width)?;
+    filling.push(&fill[..byte_of(fill, lacks % width)?])?;
+    Ok((text, filling))
 }
 
-fn lpad(text: &str, to: i32, fill: &str) -> Result<String> {
-    pad(text, to, fill).map(|(text, fill)| fill + text)
+/// The most bytes that a character has.
+const CHARACTER_BYTES_MAX: usize = 4;
+
+fn lpad(text: &str, to: i32, fill: &str) -> Result<TextBuilder> {
+    let (text, mut filling) = pad(text, to, fill)?;
+    filling.push(text)?;
+    Ok(filling)
 }
 
-fn rpad(text: &str, to: i32, fill: &str) -> Result<String> {
-    pad(text, to, fill).map(|(text, fill)| format!("{text}{fill}"))
+fn rpad(text: &str, to: i32, fill: &str) -> Result<TextBuilder> {
+    let (text, filling) = pad(text, to, fill)?;
+    let mut out = TextBuilder::with_capacity(text.len() + filling.get().len());
+    out.push(text)?;
+    out.push(filling.get())?;
+    Ok(out)
 }
 
-fn repeat(text: &str, count: i32) -> Result<String> {
+fn repeat(text: &str, count: i32) -> Result<TextBuilder> {
     let count = count.max(0) as usize;
-    if text.len().saturating_mul(count) > BYTES_MAX {
-        return Err(too_large());
+    let bytes = text.len().saturating_mul(count);
+    bounded::check_requested(bytes)?;
+    let mut out = TextBuilder::with_capacity(bytes);
+    out.push_repeated(text, count)?;
+    Ok(out)
+}
+
+/// Characters to be found one after the other.
+enum Set<'a> {
+    Few(&'a str),
+    Many(HashSet<char>),
+}
+
+impl<'a> Set<'a> {
+    fn new(set: &'a str) -> Self {
+        match set.len() {
+            0..=MAP_BYTES_MIN => Set::Few(set),
+            _ => Set::Many(set.chars().collect()),
+        }
     }
-    Ok(text.repeat(count))
+
+    fn has(&self, c: char) -> bool {
+        match self {
+            Set::Few(set) => set.contains(c),
+            Set::Many(set) => set.contains(&c),
+        }
+    }
 }
 
-/// True for the characters of a set, to trim them.
-fn of(set: &str) -> impl Fn(char) -> bool + '_ {
-    move |c| set.contains(c)
+/// From how many bytes on characters are found by their hash.
+const MAP_BYTES_MIN: usize = 32;
+
+/// How many bytes the characters of a set take that come first.
+fn run(set: &str, chars: impl Iterator<Item = char>) -> Result<usize> {
+    let (set, mut pace, mut bytes) = (Set::new(set), Pace::new(), 0);
+    for c in chars {
+        if !set.has(c) {
+            break;
+        }
+        // A look-up takes as long as some bytes.
+        pace.step(16)?;
+        bytes += c.len_utf8();
+    }
+    Ok(bytes)
 }
 
-fn replace(text: &str, from: &str, to: &str) -> String {
-    if from.is_empty() { text.to_owned() } else { text.replace(from, to) }
+/// A text without the characters of a set that it begins with.
+fn trim_start<'a>(text: &'a str, set: &str) -> Result<&'a str> {
+    Ok(&text[run(set, text.chars())?..])
+}
+
+/// A text without the characters of a set that it ends with.
+fn trim_end<'a>(text: &'a str, set: &str) -> Result<&'a str> {
+    Ok(&text[..text.len() - run(set, text.chars().rev())?])
+}
+
+fn replace(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
+    let mut out = TextBuilder::with_capacity(text.len());
+    if from.is_empty() {
+        out.push(text)?;
+        return Ok(out);
+    }
+    let mut is_first = true;
+    Search::new(from.as_bytes()).split(text, |piece| {
+        if !std::mem::take(&mut is_first) {
+            out.push(to)?;
+        }
+        out.push(piece)
+    })?;
+    Ok(out)
 }
 
 /// Each character of `from` becomes the one in the same place of `to`, or disappears.
-fn translate(text: &str, from: &str, to: &str) -> String {
-    let to: Vec<char> = to.chars().collect();
-    text.chars()
-        .filter_map(|c| match from.chars().position(|known| known == c) {
-            Some(at) => to.get(at).copied(),
-            None => Some(c),
-        })
-        .collect()
+fn translate(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
+    let mut places: HashMap<char, Option<char>> = HashMap::new();
+    let mut others = to.chars();
+    for c in from.chars() {
+        let other = others.next();
+        // The first of equal characters counts.
+        places.entry(c).or_insert(other);
+    }
+    let mut out = TextBuilder::with_capacity(text.len());
+    for c in text.chars() {
+        match places.get(&c) {
+            Some(Some(other)) => out.push_char(*other)?,
+            Some(None) => {}
+            None => out.push_char(c)?,
+        }
+    }
+    Ok(out)
+}
+
+/// A text with its words, which [`search::words`] cuts, in another case.
+fn in_case(text: &str, change: fn(&str) -> String) -> Result<TextBuilder> {
+    let mut out = TextBuilder::with_capacity(text.len());
+    search::words(text).try_for_each(|words| out.push(&change(words)))?;
+    Ok(out)
+}
+
+/// The characters from the last to the first.
+fn reverse(text: &str) -> Result<TextBuilder> {
+    let mut out = TextBuilder::with_capacity(text.len());
+    text.chars().rev().try_for_each(|c| out.push_char(c))?;
+    Ok(out)
 }
 
 /// Every word with a capital letter in front, the rest small.
-fn capitalize(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+fn capitalize(text: &str) -> Result<TextBuilder> {
+    let mut out = TextBuilder::with_capacity(text.len());
     let mut within = false;
     for c in text.chars() {
         if within {
-            out.extend(c.to_lowercase());
+            c.to_lowercase().try_for_each(|c| out.push_char(c))?;
         } else {
-            out.extend(c.to_uppercase());
+            c.to_uppercase().try_for_each(|c| out.push_char(c))?;
         }
         within = c.is_alphanumeric();
     }
-    out
+    Ok(out)
 }
 
 /// The piece of that number between delimiters, counted from the end where it is negative.
@@ -155,26 +244,58 @@ fn split_part<'a>(text: &'a str, delimiter: &str, number: i32) -> Result<&'a str
         ));
     }
     let at = number.unsigned_abs() as usize - 1;
-    let piece = if delimiter.is_empty() {
-        (at == 0).then_some(text)
-    } else if number > 0 {
-        text.split(delimiter).nth(at)
-    } else {
-        text.rsplit(delimiter).nth(at)
-    };
-    Ok(piece.unwrap_or(""))
+    if delimiter.is_empty() {
+        return Ok(if at == 0 { text } else { "" });
+    }
+    if number < 0 {
+        // Pieces counted from the end are cut from the end.
+        let mut pieces = text.rsplit(delimiter);
+        for _ in 0..at {
+            interrupt::check()?;
+            if pieces.next().is_none() {
+                return Ok("");
+            }
+        }
+        return Ok(pieces.next().unwrap_or(""));
+    }
+    let (search, mut from) = (Search::new(delimiter.as_bytes()), 0);
+    for _ in 0..at {
+        match search.find(text.as_bytes(), from)? {
+            Some(found) => from = found + delimiter.len(),
+            None => return Ok(""),
+        }
+    }
+    let end = search.find(text.as_bytes(), from)?;
+    Ok(&text[from..end.unwrap_or(text.len())])
 }
 
 /// The pieces between delimiters: each character for none, and none for an empty text. Pieces that
 /// read as `null` are NULL.
-fn split<'a>(text: &'a str, delimiter: Option<&str>, null: Option<&str>) -> Vec<Option<&'a str>> {
-    let pieces: Vec<&str> = match delimiter {
-        _ if text.is_empty() => Vec::new(),
-        None => text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]).collect(),
-        Some("") => vec![text],
-        Some(delimiter) => text.split(delimiter).collect(),
-    };
-    pieces.into_iter().map(|piece| Some(piece).filter(|piece| Some(*piece) != null)).collect()
+fn split<'a>(
+    text: &'a str,
+    delimiter: Option<&str>,
+    null: Option<&str>,
+    mut f: impl FnMut(Option<&'a str>) -> Result<()>,
+) -> Result<()> {
+    let mut give = |piece| f(Some(piece).filter(|piece| Some(*piece) != null));
+    match delimiter {
+        _ if text.is_empty() => Ok(()),
+        None => {
+            let mut pace = Pace::new();
+            text.char_indices().try_for_each(|(at, c)| {
+                pace.step(16)?;
+                give(&text[at..at + c.len_utf8()])
+            })
+        }
+        Some("") => give(text),
+        Some(delimiter) => {
+            let mut pace = Pace::new();
+            Search::new(delimiter.as_bytes()).split(text, |piece| {
+                pace.step(16)?;
+                give(piece)
+            })
+        }
+    }
 }
 
 fn to_array(
@@ -182,17 +303,68 @@ fn to_array(
     delimiter: Option<&str>,
     null: Option<&str>,
 ) -> Result<Option<Array>> {
-    text.map(|text| array::texts(split(text, delimiter, null))).transpose()
+    let Some(text) = text else { return Ok(None) };
+    let mut pieces = Vec::new();
+    split(text, delimiter, null, |piece| {
+        if pieces.len() == ELEMENTS_MAX {
+            return Err(types::array::too_many());
+        }
+        pieces.push(piece);
+        Ok(())
+    })?;
+    array::texts(pieces).map(Some)
+}
+
+/// The pieces of a text, cut as they are asked for.
+struct Pieces {
+    text: String,
+    delimiter: Option<String>,
+    null: Option<String>,
+    /// Where the next piece begins; none after the last.
+    from: Option<usize>,
+}
+
+impl Iterator for Pieces {
+    type Item = Result<Datum>;
+
+    fn next(&mut self) -> Option<Result<Datum>> {
+        let from = self.from?;
+        let rest = &self.text[from..];
+        let (end, next) = match self.delimiter.as_deref() {
+            _ if self.text.is_empty() => {
+                self.from = None;
+                return None;
+            }
+            None => {
+                let end = from + rest.chars().next().map_or(0, char::len_utf8);
+                (end, Some(end).filter(|end| *end < self.text.len()))
+            }
+            Some("") => (self.text.len(), None),
+            Some(delimiter) => {
+                match Search::new(delimiter.as_bytes()).find(self.text.as_bytes(), from) {
+                    Ok(Some(at)) => (at, Some(at + delimiter.len())),
+                    Ok(None) => (self.text.len(), None),
+                    Err(error) => {
+                        self.from = None;
+                        return Some(Err(error));
+                    }
+                }
+            }
+        };
+        self.from = next;
+        let piece = &self.text[from..end];
+        let is_null = Some(piece) == self.null.as_deref();
+        Some(Ok(if is_null { Datum::Null } else { Datum::text(piece) }))
+    }
 }
 
 fn to_rows(text: Option<&str>, delimiter: Option<&str>, null: Option<&str>) -> Rows {
-    let pieces: Vec<_> = text
-        .map(|text| split(text, delimiter, null))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|piece| Ok(piece.map_or(types::Datum::Null, types::Datum::text)))
-        .collect();
-    Box::new(pieces.into_iter())
+    Box::new(Pieces {
+        text: text.unwrap_or_default().to_owned(),
+        delimiter: delimiter.map(str::to_owned),
+        null: null.map(str::to_owned),
+        from: Some(0),
+    })
 }
 
 /// The character with that code point.
@@ -216,7 +388,7 @@ fn character(code: i32) -> Result<String> {
 /// Cuts a text to a `varchar(n)` or `char(n)`. Without being asked only blanks may be cut off.
 fn fit(text: &str, modifier: i32, explicit: bool, name: &str) -> Result<String> {
     let Ok(limit) = usize::try_from(modifier - 4) else { return Ok(text.to_owned()) };
-    let (kept, cut) = text.split_at(byte_of(text, limit));
+    let (kept, cut) = text.split_at(byte_of(text, limit)?);
     if !explicit && cut.bytes().any(|byte| byte != b' ') {
         return Err(Error::new(
             SqlState::STRING_DATA_RIGHT_TRUNCATION,
@@ -307,10 +479,10 @@ pub(crate) const TABLE: &[Function] = functions! {
     1374 octet_length(TEXT) -> INT4 = (a: &str) a.len() as i32;
     1375 octet_length(BPCHAR) -> INT4 = (a: &str) a.len() as i32;
     1811 bit_length(TEXT) -> INT4 = (a: &str) a.len() as i32 * 8;
-    870 lower(TEXT) -> TEXT = (a: &str) a.to_lowercase();
-    871 upper(TEXT) -> TEXT = (a: &str) a.to_uppercase();
+    870 lower(TEXT) -> TEXT = (a: &str) in_case(a, str::to_lowercase);
+    871 upper(TEXT) -> TEXT = (a: &str) in_case(a, str::to_uppercase);
     872 initcap(TEXT) -> TEXT = (a: &str) capitalize(a);
-    3062 reverse(TEXT) -> TEXT = (a: &str) a.chars().rev().collect::<String>();
+    3062 reverse(TEXT) -> TEXT = (a: &str) reverse(a);
 
     877 substr(TEXT, INT4, INT4) -> TEXT = (a: &str, at: i32, n: i32) substring(a, at, Some(n));
     883 substr(TEXT, INT4) -> TEXT = (a: &str, at: i32) substring(a, at, None);
@@ -324,14 +496,15 @@ pub(crate) const TABLE: &[Function] = functions! {
     1404 overlay(TEXT, TEXT, INT4, INT4) -> TEXT = (a: &str, new: &str, at: i32, n: i32)
         overlay(a, new, at, n);
     1405 overlay(TEXT, TEXT, INT4) -> TEXT = (a: &str, new: &str, at: i32)
-        overlay(a, new, at, length(new));
+        overlay(a, new, at, length(new)?);
 
-    884 btrim(TEXT, TEXT) -> TEXT = (a: &str, set: &str) a.trim_matches(of(set));
-    885 btrim(TEXT) -> TEXT = (a: &str) a.trim_matches(' ');
-    875 ltrim(TEXT, TEXT) -> TEXT = (a: &str, set: &str) a.trim_start_matches(of(set));
-    881 ltrim(TEXT) -> TEXT = (a: &str) a.trim_start_matches(' ');
-    876 rtrim(TEXT, TEXT) -> TEXT = (a: &str, set: &str) a.trim_end_matches(of(set));
-    882 rtrim(TEXT) -> TEXT = (a: &str) a.trim_end_matches(' ');
+    884 btrim(TEXT, TEXT) -> TEXT = (a: &str, set: &str)
+        trim_end(trim_start(a, set)?, set);
+    885 btrim(TEXT) -> TEXT = (a: &str) trim_end(trim_start(a, " ")?, " ");
+    875 ltrim(TEXT, TEXT) -> TEXT = (a: &str, set: &str) trim_start(a, set);
+    881 ltrim(TEXT) -> TEXT = (a: &str) trim_start(a, " ");
+    876 rtrim(TEXT, TEXT) -> TEXT = (a: &str, set: &str) trim_end(a, set);
+    882 rtrim(TEXT) -> TEXT = (a: &str) trim_end(a, " ");
     873 lpad(TEXT, INT4, TEXT) -> TEXT = (a: &str, to: i32, fill: &str) lpad(a, to, fill);
     879 lpad(TEXT, INT4) -> TEXT = (a: &str, to: i32) lpad(a, to, " ");
     874 rpad(TEXT, INT4, TEXT) -> TEXT = (a: &str, to: i32, fill: &str) rpad(a, to, fill);
@@ -350,7 +523,7 @@ pub(crate) const TABLE: &[Function] = functions! {
     1620 ascii(TEXT) -> INT4 = (a: &str) a.chars().next().map_or(0, |c| c as i32);
     1621 chr(INT4) -> TEXT = (code: i32) character(code);
     6198 unistr(TEXT) -> TEXT = (a: &str) unescape(a);
-    1258 textcat(TEXT, TEXT) -> TEXT = (a: &str, b: &str) [a, b].concat();
+    1258 textcat(TEXT, TEXT) -> TEXT = (a: &str, b: &str) join([a, b]);
 
     401 text(BPCHAR) -> TEXT = (a: &str) a;
     406 text(NAME) -> TEXT = (a: &str) a;

@@ -1,6 +1,8 @@
 //! The same calls, the same answers as PostgreSQL: each line of `postgres.tsv` is a function or an
 //! operator, its arguments as text, and what a server of version 17 said.
 
+mod patterns;
+
 use std::fmt::Write;
 
 use scalar::aggregate::Kind;

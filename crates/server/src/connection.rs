@@ -9,8 +9,10 @@
 //!                  └ NOTIFY, the end (57P01)         └─ blocked: a row's queue, a thread that may wait
 //! ```
 //!
-//! Answers are sent when nothing more waits to be answered, before anything is waited for, and when
-//! there are many.
+//! Answers are sent when the client has said `Sync` or `Flush` and no more messages wait, when a
+//! message must not be kept back (an error, a notice, the beginning of a COPY), and when there are
+//! many. So a client that sends one message of the extended protocol at a time gets no answer before
+//! it asks for one, as with PostgreSQL.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -46,6 +48,10 @@ const QUEUE: Duration = Duration::from_millis(20);
 /// Bytes of the secret for cancelling, with protocol 3.0 and since 3.2.
 const SECRET_BYTES: usize = 4;
 const LONG_SECRET_BYTES: usize = 32;
+
+/// Answers that the client has not asked for yet are sent when there are so many bytes: PostgreSQL's
+/// buffer for them has as many.
+const OUT_BYTES_HELD: usize = 8 << 10;
 
 /// A buffer for answers that has grown larger is given back.
 const OUT_BYTES_KEPT: usize = 2 * OUT_BYTES_MAX;
@@ -93,6 +99,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
             Peer::Unix => peer.to_string(),
         }),
         secret_bytes: if long { LONG_SECRET_BYTES } else { SECRET_BYTES },
+        ..StartUp::default()
     };
     let database = start.database.clone();
     let mut session = match core.shared.instance.connect(start) {
@@ -145,7 +152,10 @@ impl Connection<'_> {
             if !self.answer().await? {
                 return self.send().await;
             }
-            self.send().await?;
+            match self.talk().out.len() >= OUT_BYTES_HELD {
+                true => self.send().await?,
+                false => self.send_due().await?,
+            }
             let (event, waited) = self.wait().await?;
             match event {
                 Event::Bytes(0) => return Ok(()),
@@ -183,10 +193,11 @@ impl Connection<'_> {
 
     /// Why the session must end, where somebody has told it to.
     fn end(&mut self) -> Option<Error> {
-        let must_end = self.core.shared.is_stopping() || self.talk().session().is_terminated();
-        must_end.then(|| {
+        let terminated = self.talk().session().terminated();
+        terminated.or_else(|| {
             let message = "terminating connection due to administrator command";
-            Error::new(SqlState::ADMIN_SHUTDOWN, message)
+            let is_stopping = self.core.shared.is_stopping();
+            is_stopping.then(|| Error::new(SqlState::ADMIN_SHUTDOWN, message))
         })
     }
 
@@ -214,9 +225,7 @@ impl Connection<'_> {
             }
             turn += 1;
             if turn % TURN == 0 {
-                if self.talk().must_send {
-                    self.send().await?;
-                }
+                self.send_due().await?;
                 tokio::task::yield_now().await;
             }
         }
@@ -233,17 +242,13 @@ impl Connection<'_> {
                     self.talk().guarded(|talk| talk.go_on(false))
                 }
                 Step::Commit(ordered) => {
-                    if self.talk().must_send {
-                        self.send().await?;
-                    }
+                    self.send_due().await?;
                     self.note_block();
                     let outcome = self.core.desk.wait(*ordered).await;
                     self.talk().guarded(|talk| talk.committed(outcome))
                 }
                 Step::Block => {
-                    if self.talk().must_send {
-                        self.send().await?;
-                    }
+                    self.send_due().await?;
                     match self.queue_up().await {
                         true => self.talk().guarded(Conversation::go_on_here),
                         false => self.move_off().await,
@@ -287,16 +292,23 @@ impl Connection<'_> {
 
     /// Sends what has been said.
     async fn send(&mut self) -> io::Result<()> {
+        let talk = self.talk();
+        talk.due = talk.out.len();
+        self.send_due().await
+    }
+
+    /// Sends what must not be kept back.
+    async fn send_due(&mut self) -> io::Result<()> {
         let talk = self.conversation.as_mut().expect("it is here between steps");
-        talk.must_send = false;
-        if talk.out.is_empty() {
+        let due = std::mem::take(&mut talk.due);
+        if due == 0 {
             return Ok(());
         }
-        add(&self.core.counters.bytes_sent_total, talk.out.len() as u64);
+        add(&self.core.counters.bytes_sent_total, due as u64);
         add(&self.core.counters.sends_total, 1);
-        self.channel.send(&talk.out).await?;
-        talk.out.clear();
-        if talk.out.capacity() > OUT_BYTES_KEPT {
+        self.channel.send(&talk.out[..due]).await?;
+        talk.out.drain(..due);
+        if talk.out.is_empty() && talk.out.capacity() > OUT_BYTES_KEPT {
             talk.out = Vec::new();
         }
         Ok(())
@@ -374,6 +386,9 @@ impl Connection<'_> {
 
     /// How long the client may be silent.
     fn patience(&mut self) -> Option<Duration> {
+        if !self.talk().is_idle() {
+            return None;
+        }
         let setting = match self.talk().is_in_transaction() {
             true => "idle_in_transaction_session_timeout",
             false => "idle_session_timeout",

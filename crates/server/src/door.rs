@@ -9,17 +9,21 @@
 //! Cores run statements to their end, so whatever must get through while all cores are busy happens
 //! here: a request to cancel first of all, and the watch over statements that run too long. And here
 //! are those whom nobody knows yet: their time, their number and the size of what they may send are
-//! limited, and nothing is made for them but a buffer.
+//! limited, and nothing is made for them but a buffer. Where there are too many of them, the one that has
+//! been here for the longest time leaves: clients that say nothing keep nobody out.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use session::Error;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use types::SqlState;
 
@@ -35,7 +39,7 @@ use crate::wire::startup::{self, First, Start};
 use crate::wire::{Frame, Inbox, Reader, frontend, violation};
 
 /// How many may be at the door beside those who have a session, so that a request to cancel gets
-/// through when all sessions are taken.
+/// through when all sessions are taken. One more is let in at the cost of the one that came first.
 const GUESTS: usize = 100;
 
 /// How often statements are looked at that may not run any longer.
@@ -61,12 +65,16 @@ pub(crate) struct Arrival {
 pub(crate) struct Seat(Arc<AtomicUsize>);
 
 impl Seat {
+    /// Takes a place, and tells whether that is one more than there are.
+    fn take_one(taken: &Arc<AtomicUsize>, places: usize) -> (Self, bool) {
+        let before = taken.fetch_add(1, Ordering::Relaxed);
+        (Self(Arc::clone(taken)), before >= places)
+    }
+
     /// Takes a place; none where all are taken.
     fn take(taken: &Arc<AtomicUsize>, places: usize) -> Option<Self> {
-        let before = taken.fetch_add(1, Ordering::Relaxed);
-        // Made in either case: it gives back what was taken.
-        let seat = Self(Arc::clone(taken));
-        (before < places).then_some(seat)
+        let (seat, is_one_more) = Self::take_one(taken, places);
+        (!is_one_more).then_some(seat)
     }
 }
 
@@ -90,8 +98,33 @@ pub(crate) struct Door {
     sockets: Arc<AtomicUsize>,
     /// How many sessions are open, or about to be.
     sessions: Arc<AtomicUsize>,
+    guests: Mutex<Guests>,
     /// What questions to roles that do not exist are made of.
     secret: String,
+}
+
+/// Those at the door, in the order in which they came.
+#[derive(Default)]
+struct Guests {
+    next: u64,
+    here: BTreeMap<u64, Arc<Notify>>,
+}
+
+impl Guests {
+    /// Somebody comes; the number, and what says that they have to leave.
+    fn come(&mut self) -> (u64, Arc<Notify>) {
+        self.next += 1;
+        let leave = Arc::new(Notify::new());
+        self.here.insert(self.next, Arc::clone(&leave));
+        (self.next, leave)
+    }
+
+    /// Has the one that came first leave, if anybody is here.
+    fn send_away(&mut self) {
+        if let Some((_, first)) = self.here.pop_first() {
+            first.notify_one();
+        }
+    }
 }
 
 /// Why somebody was not let in.
@@ -121,8 +154,8 @@ fn authorization(message: String) -> Error {
 impl Door {
     pub(crate) fn new(shared: Arc<Shared>, entrances: Vec<Entrance>) -> Arc<Self> {
         let secret = scram::nonce();
-        let (sockets, sessions) = Default::default();
-        Arc::new(Self { shared, entrances, sockets, sessions, secret })
+        let (sockets, sessions, guests) = Default::default();
+        Arc::new(Self { shared, entrances, sockets, sessions, guests, secret })
     }
 
     /// Lets in whoever comes over TCP, for ever.
@@ -134,7 +167,7 @@ impl Door {
                     let peer = Peer::Tcp(address.ip().to_canonical(), address.port());
                     self.greet(Channel::tcp(socket), peer);
                 }
-                Err(error) => pause(&error).await,
+                Err(error) => self.pause(&error).await,
             }
         }
     }
@@ -144,9 +177,16 @@ impl Door {
         loop {
             match listener.accept().await {
                 Ok((socket, _)) => self.greet(Channel::unix(socket), Peer::Unix),
-                Err(error) => pause(&error).await,
+                Err(error) => self.pause(&error).await,
             }
         }
+    }
+
+    /// Lets nobody in for a while. Mostly there are no descriptors: the guest that came first gives its own.
+    async fn pause(&self, error: &io::Error) {
+        tracing::error!("cannot accept a connection: {error}");
+        self.guests.lock().send_away();
+        tokio::time::sleep(PAUSE).await;
     }
 
     /// Looks at statements that may not run any longer, for ever.
@@ -159,27 +199,30 @@ impl Door {
 
     fn greet(self: &Arc<Self>, mut channel: Channel, peer: Peer) {
         let limits = &self.shared.options.limits;
-        let seat = Seat::take(&self.sockets, limits.connections_max + GUESTS);
+        let (seat, is_full) = Seat::take_one(&self.sockets, limits.connections_max + GUESTS);
+        let (number, leave) = {
+            let mut guests = self.guests.lock();
+            if is_full {
+                guests.send_away();
+            }
+            guests.come()
+        };
         let mut guest =
             Guest { door: Arc::clone(self), inbox: Inbox::new(limits.message_bytes_max), peer };
         let patience = limits.authentication;
         tokio::spawn(async move {
-            let met = match seat {
-                None => Err(guest.full().into()),
-                Some(seat) => {
-                    match tokio::time::timeout(patience, guest.meet(&mut channel)).await {
-                        Ok(Ok(Some(admitted))) => return guest.hand_over(channel, admitted, seat),
-                        Ok(met) => met.map(|_| ()),
-                        Err(_) => Err(Error::new(
-                            SqlState::QUERY_CANCELED,
-                            "canceling authentication due to timeout",
-                        )
-                        .into()),
-                    }
-                }
+            let met = tokio::select! {
+                met = tokio::time::timeout(patience, guest.meet(&mut channel)) => met,
+                () = leave.notified() => Ok(Err(full().into())),
             };
+            guest.door.guests.lock().here.remove(&number);
+            let met = met.unwrap_or_else(|_| {
+                let message = "canceling authentication due to timeout";
+                Err(Error::new(SqlState::QUERY_CANCELED, message).into())
+            });
             match met {
-                Ok(()) => {}
+                Ok(Some(admitted)) => return guest.hand_over(channel, admitted, seat),
+                Ok(None) => {}
                 Err(Refusal::Told(error)) => {
                     add(&guest.door.shared.counters.connections_refused_total, 1);
                     tracing::info!(peer = %guest.peer, "{error}");
@@ -196,9 +239,8 @@ impl Door {
     }
 }
 
-async fn pause(error: &io::Error) {
-    tracing::error!("cannot accept a connection: {error}");
-    tokio::time::sleep(PAUSE).await;
+fn full() -> Error {
+    Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
 }
 
 impl Shared {
@@ -229,10 +271,6 @@ struct Admitted {
 }
 
 impl Guest {
-    fn full(&self) -> Error {
-        Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal()
-    }
-
     /// Finds out who is there and lets them in; none for who wanted no session.
     async fn meet(&mut self, channel: &mut Channel) -> Result<Option<Admitted>, Refusal> {
         let Some(start) = self.start(channel).await? else {
@@ -244,14 +282,15 @@ impl Guest {
             return Err(Error::new(SqlState::CANNOT_CONNECT_NOW, message).into());
         }
         let connections_max = shared.options.limits.connections_max;
-        let Some(session) = Seat::take(&self.door.sessions, connections_max) else {
-            return Err(self.full().into());
-        };
         let mut out = Vec::new();
         if start.negotiates {
             backend::negotiate(&mut out, start.minor, &start.extensions);
         }
         self.prove(channel, &start, &mut out).await?;
+        // Only now: who can prove nothing shall not hold the place of somebody who can.
+        let Some(session) = Seat::take(&self.door.sessions, connections_max) else {
+            return Err(full().into());
+        };
         backend::authentication(&mut out, Authentication::Ok);
         Ok(Some(Admitted { start, out, session }))
     }

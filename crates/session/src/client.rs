@@ -13,10 +13,11 @@ use types::{Oid, SqlState, Style};
 use crate::advisory::Locks;
 use crate::define::temporary::OnCommit;
 use crate::error::{Error, Result, Severity};
-use crate::instance::{Instance, Login, Slot, now};
+use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::names::Names;
 use crate::notify::Note;
 use crate::settings::{Extent, Settings, Who};
+use crate::snapshots::ExportName;
 use crate::transaction::Modes;
 
 /// The lasting state of a session. One thread uses it at a time.
@@ -26,6 +27,8 @@ pub(crate) struct Client {
     pub database: Arc<str>,
     /// Who logged in.
     pub login: Arc<str>,
+    /// The role that its commits record: who logged in. Empty where it is the program that has the database open.
+    pub role: Arc<str>,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
     /// What `LISTEN` and `NOTIFY` do when the transaction commits.
@@ -34,9 +37,15 @@ pub(crate) struct Client {
     pub sequences: RefCell<SessionSequences>,
     /// The temporary tables that the end of a transaction does something to.
     pub on_commit: RefCell<Vec<(Oid, OnCommit)>>,
+    /// Where its transactions note which relations they read and change.
+    pub reader: Arc<txn::Reader>,
     /// The advisory locks that it has.
     pub locks: RefCell<Locks>,
+    /// The snapshots that the transaction has exported.
+    pub exported: RefCell<Vec<ExportName>>,
     pub database_oid: Oid,
+    /// How many checks of domains are being computed, each for the one before.
+    pub checks_depth: Cell<u32>,
     /// True where nothing may block.
     pub inline: Cell<bool>,
     /// The newest commit that the statement sees.
@@ -47,20 +56,30 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub fn new(instance: Arc<Instance>, slot: Arc<Slot>, login: &Login, database: &str) -> Self {
+    pub fn new(
+        instance: Arc<Instance>,
+        slot: Arc<Slot>,
+        login: &Login,
+        database: &str,
+        start: &StartUp,
+    ) -> Self {
         Client {
             random: Generator::new(Arc::clone(&instance)),
+            reader: instance.engine.reader(),
             instance,
             slot,
             database: database.into(),
             login: login.user.as_str().into(),
+            role: if start.embedded { "".into() } else { login.user.as_str().into() },
             settings: RefCell::new(Settings::new(login.superuser)),
             notices: RefCell::default(),
             notes: RefCell::default(),
             sequences: RefCell::default(),
             on_commit: RefCell::default(),
             locks: RefCell::default(),
+            exported: RefCell::default(),
             database_oid: login.database,
+            checks_depth: Cell::new(0),
             inline: Cell::new(false),
             seen: Cell::new(Csn::ZERO),
             transaction: Cell::new(0),
@@ -73,6 +92,11 @@ impl Client {
     /// As [`Settings::set`], `22023` for a role that is not there, `42501` for one that it may not
     /// become.
     pub fn set(&self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+        // What a transaction is like, it is like until it ends.
+        let extent = match crate::settings::is_of_transaction(name) {
+            true => Extent::Local,
+            false => extent,
+        };
         let is_role = name.eq_ignore_ascii_case("role");
         if !is_role && !name.eq_ignore_ascii_case("session_authorization") {
             let now = now(&self.instance.env);
@@ -100,11 +124,12 @@ impl Client {
             let message = format!("permission denied to set {what} \"{user}\"");
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
+        // It is told after the setting that it follows from.
+        settings.set_superuser(catalog.is_superuser(wanted), extent);
         settings.set(name, text, extent)?;
         if !is_role {
             settings.set("role", None, extent)?;
         }
-        settings.set_superuser(catalog.is_superuser(wanted), extent);
         Ok(())
     }
 
@@ -223,6 +248,7 @@ impl<'a> Surroundings<'a> {
             style: &self.style,
             now: self.started,
             types: &*self.names,
+            domains: self,
             objects: &*self.names,
         }
     }

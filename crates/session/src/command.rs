@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sql::parse::ast::{self, Command, Discard, SetValue};
+use txn::Isolation;
 use types::time::{Interval, IntervalFields};
 use types::{Datum, IntervalStyle, Modifier, Oid, SqlState, Type};
 
@@ -31,6 +32,8 @@ impl Session {
     pub(crate) fn command_columns(&self, command: &Command) -> Result<Option<Arc<[Column]>>> {
         Ok(match command {
             Command::Show(Some(name)) => {
+                let settings = self.client.settings.borrow();
+                settings.show(name).ok_or_else(|| settings::unknown(name))?;
                 let name = settings::known::find(name)
                     .map_or(name.as_str(), |place| settings::known::all()[place].name);
                 Some(Arc::new([text_column(name)]))
@@ -38,7 +41,11 @@ impl Session {
             Command::Fetch { cursor, moves: false, .. } => {
                 let known = self.cursors.get(&cursor.text).map(|cursor| &cursor.portal);
                 let known = known.or_else(|| self.portals.get(&cursor.text));
-                known.ok_or_else(|| no_cursor(&cursor.text))?.columns.clone()
+                // What is not there is told when it is run.
+                known.and_then(|portal| portal.columns.clone())
+            }
+            Command::Execute { name, .. } => {
+                self.statements.get(&name.text).and_then(|prepared| prepared.columns.clone())
             }
             Command::Show(None) => {
                 Some(Arc::new(["name", "setting", "description"].map(text_column)))
@@ -49,27 +56,37 @@ impl Session {
 
     /// Does a command.
     pub(crate) fn command(&mut self, command: &Command, portal: &Portal) -> Result<Work> {
+        let is_of_transaction = matches!(
+            command,
+            Command::Begin { .. } | Command::Commit { .. } | Command::Rollback { .. }
+        );
+        if !portal.alone && !is_of_transaction {
+            // What it does belongs to the statements before and after it.
+            self.open();
+        }
         match command {
             Command::Begin { tag, modes } => self.begin_command(tag, modes),
             Command::Commit { chain } => self.end_command(true, *chain),
             Command::Rollback { chain } => self.end_command(false, *chain),
-            Command::Savepoint(name) => self.savepoint(&name.text, portal.alone),
-            Command::Release(name) => self.release(&name.text, portal.alone),
-            Command::RollbackTo(name) => self.rollback_to(&name.text, portal.alone),
+            Command::Savepoint(name) => self.savepoint(&name.text),
+            Command::Release(name) => self.release(&name.text),
+            Command::RollbackTo(name) => self.rollback_to(&name.text),
             Command::TwoPhase(words) => Err(Error::not_supported(words)),
-            Command::SetTransaction(modes) => self.set_transaction(modes, portal.alone),
+            Command::SetTransaction(modes) => self.set_transaction(modes, portal.is_one_of_many),
+            Command::SetSnapshot(name) => self.set_snapshot(name, portal.is_one_of_many),
             Command::SetCharacteristics(modes) => self.set_characteristics(modes),
             Command::Set { local, name, values } => {
-                self.set_command(*local, name, values, portal.alone)
+                self.set_command(*local, name, values, portal.is_one_of_many)
             }
             Command::Reset(name) => self.reset_command(name.as_deref()),
             Command::Show(name) => self.show_command(name.as_deref()),
-            Command::Discard(what) => self.discard(*what),
+            Command::Discard(what) => self.discard(*what, portal),
             Command::Deallocate(name) => self.deallocate(name.as_ref()),
             Command::Close(name) => self.close_command(name.as_ref()),
             Command::Other(words) => Err(Error::not_supported(words)),
             Command::Prepare { name, types, text, .. } => {
-                self.prepare_command(&name.text, types, text, &portal.parsed.source)
+                let prepared = self.prepare_command(&name.text, types, text, &portal.parsed.source);
+                prepared.map_err(|error| error.inside(text, &portal.parsed))
             }
             Command::Declare { name, scroll, hold, query, .. } => {
                 self.declare(&name.text, *scroll, *hold, query, portal)
@@ -88,12 +105,12 @@ impl Session {
                 self.note(note, "NOTIFY")
             }
             Command::SetConstraints { names, deferred } => {
-                self.set_constraints(names, *deferred, portal.alone)
+                self.set_constraints(names, *deferred, portal.is_one_of_many)
             }
             Command::Lock { tables, mode, nowait } => {
-                self.lock_tables(tables, mode, *nowait, portal.alone)
+                self.lock_tables(tables, mode, *nowait, portal.is_one_of_many)
             }
-            Command::Maintain { tag, tables } => self.maintain(tag, tables, portal.alone),
+            Command::Maintain { tag, tables } => self.maintain(tag, tables, portal),
             Command::Copy(copy) => self.copy(copy, portal),
             Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
             Command::Call { .. } => Err(Error::not_supported("CALL here")),
@@ -167,12 +184,9 @@ impl Session {
         Ok(done(tag))
     }
 
-    /// The error or nothing for commands that need a transaction block.
-    fn need_block(&self, what: &str, alone: bool) -> Result<()> {
-        match &self.transaction {
-            Some(open) if open.block == Block::Explicit || !alone => Ok(()),
-            _ => Err(no_transaction(what)),
-        }
+    /// The error or nothing for commands that need a transaction block that somebody has begun.
+    fn need_block(&self, what: &str) -> Result<()> {
+        if self.is_block() { Ok(()) } else { Err(no_transaction(what)) }
     }
 
     /// The present place of the transaction.
@@ -180,14 +194,15 @@ impl Session {
         let settings = self.client.settings.get_mut().mark();
         let notes = self.client.notes.get_mut().len();
         let locks = self.client.lock_mark();
+        let portals = self.portal_mark();
         let open = self.open();
         let writes = open.inner.as_ref().expect("a transaction that goes on is open").savepoint();
         let draft = open.draft.as_ref().map(table::Draft::savepoint);
-        Mark { writes, settings, notes, locks, draft, checks: open.checks.save() }
+        Mark { writes, settings, notes, locks, draft, checks: open.checks.save(), portals }
     }
 
-    fn savepoint(&mut self, name: &str, alone: bool) -> Result<Work> {
-        self.need_block("SAVEPOINT", alone)?;
+    fn savepoint(&mut self, name: &str) -> Result<Work> {
+        self.need_block("SAVEPOINT")?;
         let mark = self.mark();
         let open = self.open();
         let modes = open.modes;
@@ -203,15 +218,15 @@ impl Session {
         })
     }
 
-    fn release(&mut self, name: &str, alone: bool) -> Result<Work> {
-        self.need_block("RELEASE SAVEPOINT", alone)?;
+    fn release(&mut self, name: &str) -> Result<Work> {
+        self.need_block("RELEASE SAVEPOINT")?;
         let place = self.savepoint_place(name)?;
         self.open().savepoints.truncate(place);
         Ok(done("RELEASE"))
     }
 
-    fn rollback_to(&mut self, name: &str, alone: bool) -> Result<Work> {
-        self.need_block("ROLLBACK TO SAVEPOINT", alone)?;
+    fn rollback_to(&mut self, name: &str) -> Result<Work> {
+        self.need_block("ROLLBACK TO SAVEPOINT")?;
         let place = self.savepoint_place(name)?;
         let open = self.open();
         open.savepoints.truncate(place + 1);
@@ -222,15 +237,12 @@ impl Session {
         self.client.settings.get_mut().undo_to(mark.settings);
         self.client.notes.get_mut().truncate(mark.notes);
         self.client.unlock_transaction(mark.locks);
+        self.forget_portals(mark.portals);
         Ok(done("ROLLBACK"))
     }
 
-    fn set_transaction(&mut self, said: &ast::Modes, alone: bool) -> Result<Work> {
-        let in_block = match &self.transaction {
-            Some(open) => open.block == Block::Explicit || !alone,
-            None => false,
-        };
-        if !in_block {
+    fn set_transaction(&mut self, said: &ast::Modes, is_one_of_many: bool) -> Result<Work> {
+        if !self.is_block() && !is_one_of_many {
             self.client.notice(
                 Severity::Warning,
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -239,6 +251,36 @@ impl Session {
             return Ok(done("SET"));
         }
         self.apply_modes(said)?;
+        Ok(done("SET"))
+    }
+
+    /// `SET TRANSACTION SNAPSHOT`
+    fn set_snapshot(&mut self, name: &str, is_one_of_many: bool) -> Result<Work> {
+        if !self.is_block() && !is_one_of_many {
+            self.client.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET TRANSACTION can only be used in transaction blocks",
+            );
+        }
+        let open = self.open();
+        let modes = open.modes;
+        if open.looked || !open.savepoints.is_empty() {
+            let message = "SET TRANSACTION SNAPSHOT must be called before any query";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
+        if modes.isolation == Isolation::ReadCommitted {
+            let message = "a snapshot-importing transaction must have isolation level \
+                           SERIALIZABLE or REPEATABLE READ";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let export = self.client.instance.exported.find(name)?;
+        export.check(self.client.database_oid, modes.isolation, modes.read_only)?;
+        // What only reads what a serializable transaction saw needs no more than its snapshot.
+        let mut inner = self.begin_inner(Isolation::RepeatableRead);
+        inner.see_at(export.csn)?;
+        let open = self.open();
+        (open.inner, open.looked) = (Some(inner), true);
         Ok(done("SET"))
     }
 
@@ -288,6 +330,8 @@ impl Session {
     }
 
     fn set_characteristics(&mut self, said: &ast::Modes) -> Result<Work> {
+        // The transaction that is open stays as it is.
+        self.tell_modes();
         let settings = self.client.settings.get_mut();
         let switch = |on: bool| if on { "on" } else { "off" };
         if let Some(isolation) = said.isolation {
@@ -319,13 +363,9 @@ impl Session {
         local: bool,
         name: &str,
         values: &[SetValue],
-        alone: bool,
+        is_one_of_many: bool,
     ) -> Result<Work> {
-        let in_block = match &self.transaction {
-            Some(open) => open.block == Block::Explicit || !alone,
-            None => !alone,
-        };
-        if local && !in_block {
+        if local && !self.is_block() && !is_one_of_many {
             self.client.notice(
                 Severity::Warning,
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -333,6 +373,9 @@ impl Session {
             );
         }
         let text = setting_text(name, values)?;
+        if text.is_none() {
+            may_reset(name)?;
+        }
         let extent = if local { Extent::Local } else { Extent::Session };
         self.set_setting(name, text.as_deref(), extent)?;
         self.keep_settings();
@@ -347,10 +390,13 @@ impl Session {
         extent: Extent,
     ) -> Result<()> {
         let lower = name.to_ascii_lowercase();
-        if let Some(mode) = lower.strip_prefix("transaction_")
-            && self.transaction.is_some()
-            && ["isolation", "read_only", "deferrable"].contains(&mode)
-        {
+        if lower.strip_prefix("default_").is_some_and(settings::is_of_transaction) {
+            // The transaction that is open stays as it is.
+            self.tell_modes();
+        }
+        if settings::is_of_transaction(&lower) {
+            self.open();
+            self.tell_modes();
             self.client.settings.get_mut().set(name, text, Extent::Local)?;
             let settings = self.client.settings.get_mut();
             let said = ast::Modes {
@@ -376,11 +422,15 @@ impl Session {
 
     fn reset_command(&mut self, name: Option<&str>) -> Result<Work> {
         match name {
-            None => self.client.settings.get_mut().reset_all(),
+            None => {
+                self.tell_modes();
+                self.client.settings.get_mut().reset_all();
+            }
             Some(name) => {
                 if self.client.settings.get_mut().show(name).is_none() {
                     return Err(settings::unknown(name));
                 }
+                may_reset(name)?;
                 self.set_setting(name, None, Extent::Session)?;
             }
         }
@@ -412,7 +462,7 @@ impl Session {
 
     // --- throwing away ---------------------------------------------------------------------------
 
-    fn discard(&mut self, what: Discard) -> Result<Work> {
+    fn discard(&mut self, what: Discard, portal: &Portal) -> Result<Work> {
         let tag = match what {
             Discard::Plans => "DISCARD PLANS",
             Discard::Sequences => {
@@ -424,12 +474,9 @@ impl Session {
                 "DISCARD TEMP"
             }
             Discard::All => {
-                if self.transaction.as_ref().is_some_and(|open| open.block == Block::Explicit) {
-                    return Err(Error::new(
-                        SqlState::ACTIVE_SQL_TRANSACTION,
-                        "DISCARD ALL cannot run inside a transaction block",
-                    ));
-                }
+                self.must_be_alone("DISCARD ALL", portal)?;
+                self.client.set("session_authorization", None, Extent::Session)?;
+                self.client.settings.get_mut().reset_all();
                 self.portals.clear();
                 self.cursors.clear();
                 self.statements.clear();
@@ -437,8 +484,6 @@ impl Session {
                 self.client.unlock_session();
                 self.discard_temporary()?;
                 self.client.sequences.get_mut().clear();
-                self.client.set("session_authorization", None, Extent::Session)?;
-                self.client.settings.get_mut().reset_all();
                 self.keep_settings();
                 "DISCARD ALL"
             }
@@ -472,6 +517,15 @@ impl Session {
             Some(name) => Err(no_cursor(&name.text)),
         }
     }
+}
+
+/// Fails for the settings that have no value to go back to.
+fn may_reset(name: &str) -> Result<()> {
+    if settings::is_of_transaction(name) || name.eq_ignore_ascii_case("seed") {
+        let message = format!("parameter \"{name}\" cannot be reset");
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    Ok(())
 }
 
 /// The error for a cursor that there is not.

@@ -21,9 +21,9 @@ use crate::command::no_cursor;
 use crate::error::{Error, Result};
 use crate::instance::now;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::portals::{cannot_run, no_portal};
 use crate::query::INLINE_ROWS_MAX;
-use crate::session::{Session, done, no_portal};
-use crate::transaction::Block;
+use crate::session::{Session, done};
 
 /// A cursor.
 pub(crate) struct Cursor {
@@ -78,11 +78,7 @@ impl Session {
         query: &Query,
         portal: &Portal,
     ) -> Result<Work> {
-        let in_block = match &self.transaction {
-            Some(open) => open.block == Block::Explicit || !portal.alone,
-            None => !portal.alone,
-        };
-        if !hold && !in_block {
+        if !hold && !self.is_block() && !portal.is_one_of_many {
             return Err(Error::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "DECLARE CURSOR can only be used in transaction blocks",
@@ -104,6 +100,8 @@ impl Session {
         let params = Arc::clone(&portal.params);
         let mut portal = self.plan_portal(parsed, Arc::new(planned))?;
         portal.params = params;
+        portal.number = self.next_portal();
+        self.lock_planned(&mut portal)?;
         let cursor = Cursor::new(portal, scroll, hold, now(&self.client.instance.env));
         self.cursors.insert(name.to_owned(), cursor);
         Ok(done("DECLARE CURSOR"))
@@ -138,6 +136,9 @@ impl Session {
                 cursor.portal.rows = 0;
                 cursor.rows.clear();
             }
+            if done.as_ref().is_err_and(|error| error.state() != SqlState::LOCK_NOT_AVAILABLE) {
+                cursor.portal.has_failed = true;
+            }
             cursor.at_end = matches!(done?, Done::Complete(_));
         }
         Ok(())
@@ -146,7 +147,7 @@ impl Session {
     pub(crate) fn fetch(&mut self, name: &str, direction: Direction, moves: bool) -> Result<Work> {
         let mut cursor = match self.portals.remove(name) {
             // What the protocol has bound is a cursor like any other.
-            Some(portal) if matches!(portal.work, Work::Plan(_)) => {
+            Some(portal) if matches!(portal.work, Work::Plan(_)) && !portal.has_failed => {
                 Cursor::new(portal, Some(false), false, now(&self.client.instance.env))
             }
             Some(portal) => {
@@ -155,6 +156,10 @@ impl Session {
             }
             None => self.cursors.remove(name).ok_or_else(|| no_cursor(name))?,
         };
+        if cursor.portal.has_failed {
+            self.cursors.insert(name.to_owned(), cursor);
+            return Err(cannot_run(name));
+        }
         let found = self.fetch_from(&mut cursor, direction);
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;
@@ -173,6 +178,10 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<Done> {
         let mut cursor = self.cursors.remove(name).ok_or_else(|| no_portal(name))?;
+        if cursor.portal.has_failed {
+            self.cursors.insert(name.to_owned(), cursor);
+            return Err(cannot_run(name));
+        }
         let count = if rows_max == 0 { u64::MAX } else { rows_max };
         let found =
             self.fetch_from(&mut cursor, Direction::Forward(count.min(i64::MAX as u64) as i64));

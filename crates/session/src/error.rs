@@ -10,6 +10,8 @@ use std::fmt;
 
 use types::SqlState;
 
+use crate::statement::Parsed;
+
 /// The result of what a session is asked to do.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -57,6 +59,8 @@ pub struct Error {
     pub position: Option<u32>,
     /// The code, the texts and the objects.
     pub cause: types::Error,
+    /// The routine of PostgreSQL that reports it, where drivers act on its name.
+    pub routine: Option<&'static str>,
 }
 
 impl Error {
@@ -67,12 +71,20 @@ impl Error {
 
     /// A notice, warning or other message that is no error.
     pub fn notice(severity: Severity, state: SqlState, message: impl Into<String>) -> Self {
-        Self { severity, position: None, cause: types::Error::new(state, message) }
+        Self { severity, ..types::Error::new(state, message).into() }
     }
 
     /// The error for what is not there yet: `0A000`.
     pub fn not_supported(what: impl fmt::Display) -> Self {
         Self::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+    }
+
+    /// The error for a plan whose rows would have other columns than the client was told of: `0A000`.
+    /// Drivers prepare the statement again where they see this routine.
+    pub fn plan_changed() -> Self {
+        let message = "cached plan must not change result type";
+        let error = Self::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+        Self { routine: Some("RevalidateCachedQuery"), ..error }
     }
 
     /// The same error as one that ends the session.
@@ -96,6 +108,15 @@ impl Error {
         self
     }
 
+    /// The error of a part of a statement, with its place in the whole text.
+    pub(crate) fn inside(mut self, part: &str, whole: &Parsed) -> Self {
+        if let (Some(position), Some(at)) = (self.position, whole.text().find(part)) {
+            let before = &whole.source[..whole.range.start + at];
+            self.position = Some(position + before.chars().count() as u32);
+        }
+        self
+    }
+
     /// The code.
     pub fn state(&self) -> SqlState {
         self.cause.state()
@@ -109,13 +130,13 @@ impl Error {
     /// The error of reading or binding `text`.
     pub fn in_text(error: sql::Error, text: &str) -> Self {
         let position = error.at.position(text);
-        Self { severity: Severity::Error, position, cause: error.cause }
+        Self { position, ..error.cause.into() }
     }
 }
 
 impl From<types::Error> for Error {
     fn from(cause: types::Error) -> Self {
-        Self { severity: Severity::Error, position: None, cause }
+        Self { severity: Severity::Error, position: None, cause, routine: None }
     }
 }
 

@@ -1,9 +1,9 @@
-//! [`Host`]: what expressions ask of the server while a statement runs.
+//! What expressions ask of the server while a statement runs: [`Host`], and the constraints of domains.
 
 use scalar::Function;
 use scalar::function::Call;
 use sql::eval::Frame;
-use types::{Datum, DatumRef, Error, Object, Oid, Result, Shape, SqlState, Type, TypeSource};
+use types::{Datum, DatumRef, Domains, Error, Object, Oid, Result, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
 use crate::functions;
@@ -18,36 +18,6 @@ impl sql::eval::Host for Host<'_> {
         functions::sequence::next(self.surroundings, sequence)
     }
 
-    fn check_domain(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
-        let names = &self.surroundings.names;
-        let known = names.domain(domain, self.surroundings.types())?;
-        let name = TypeSource::name(&**names, domain).unwrap_or_default();
-        let about = |error: Error| match names.catalog.type_entry(domain) {
-            Some(entry) => error
-                .about(Object::Schema, names.schema_name(entry.schema()))
-                .about(Object::Type, &**entry.name()),
-            None => error,
-        };
-        if known.not_null && value.is_null() {
-            let message = format!("domain {name} does not allow null values");
-            return Err(about(Error::new(SqlState::NOT_NULL_VIOLATION, message)));
-        }
-        if matches!(names.shape(known.base), Some(Shape::Domain(..))) {
-            self.check_domain(known.base, value)?;
-        }
-        let context = self.surroundings.context();
-        let frame = Frame { context: &context, params: &[], host: self };
-        for (constraint, check) in &known.checks {
-            if matches!(check.run(&[value][..], frame)?, Datum::Bool(false)) {
-                let message =
-                    format!("value for domain {name} violates check constraint \"{constraint}\"");
-                let error = about(Error::new(SqlState::CHECK_VIOLATION, message));
-                return Err(error.about(Object::Constraint, constraint.as_str()));
-            }
-        }
-        Ok(())
-    }
-
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
         functions::call(self.surroundings, function, call, args)
     }
@@ -59,5 +29,56 @@ impl sql::eval::Host for Host<'_> {
         args: &[DatumRef<'_>],
     ) -> Result<scalar::Rows> {
         functions::rows(self.surroundings, function, args)
+    }
+}
+
+/// How deep checks of domains may use domains in turn: one that uses its own would go on for ever.
+const CHECKS_DEPTH_MAX: u32 = 64;
+
+impl Domains for Surroundings<'_> {
+    fn check(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
+        let depth = self.client.checks_depth.get();
+        if depth >= CHECKS_DEPTH_MAX {
+            let message = "stack depth limit exceeded";
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
+        self.client.checks_depth.set(depth + 1);
+        let checked = self.check_value(domain, value);
+        self.client.checks_depth.set(depth);
+        checked
+    }
+}
+
+impl Surroundings<'_> {
+    fn check_value(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
+        let names = &self.names;
+        let known = names.domain(domain, self.types())?;
+        let name = || TypeSource::name(&**names, domain).unwrap_or_default();
+        let refused = |state, message: String| {
+            let error = Error::new(state, message);
+            match names.catalog.type_entry(domain) {
+                Some(entry) => error
+                    .about(Object::Schema, names.schema_name(entry.schema()))
+                    .about(Object::Type, &**entry.name()),
+                None => error,
+            }
+        };
+        if known.not_null && value.is_null() {
+            let message = format!("domain {} does not allow null values", name());
+            return Err(refused(SqlState::NOT_NULL_VIOLATION, message));
+        }
+        let context = self.context();
+        let frame = Frame { context: &context, params: &[], host: &Host { surroundings: self } };
+        for (constraint, check) in &known.checks {
+            if matches!(check.run(&[value][..], frame)?, Datum::Bool(false)) {
+                let message = format!(
+                    "value for domain {} violates check constraint \"{constraint}\"",
+                    name()
+                );
+                let error = refused(SqlState::CHECK_VIOLATION, message);
+                return Err(error.about(Object::Constraint, constraint.as_str()));
+            }
+        }
+        Ok(())
     }
 }

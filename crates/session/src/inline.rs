@@ -41,6 +41,8 @@ impl Session {
                 _ => false,
             },
             (Work::Command, _) => true,
+            // What it has sent cannot be taken back.
+            (Work::CopyOut(_), _) => return Ok(Done::Blocked),
             _ => false,
         };
         if let Work::Plan(running) = &mut portal.work {

@@ -32,6 +32,7 @@ use crate::message::Notification;
 use crate::notify::Hub;
 use crate::plans::Plans;
 use crate::session::Session;
+use crate::snapshots::Exported;
 
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
@@ -93,6 +94,9 @@ pub struct StartUp {
     pub settings: Vec<(String, String)>,
     /// Where the client is, for those who look.
     pub peer: Option<String>,
+    /// True for the program that has the database open itself: nobody has logged in, and what it commits records
+    /// no role.
+    pub embedded: bool,
     /// How long the secret of [`Session::secret`] is to be, in bytes: 4 for protocol 3.0.
     pub secret_bytes: usize,
 }
@@ -132,6 +136,17 @@ pub(crate) enum Stop {
     Timeout = 2,
     /// The session is to end.
     Terminated = 3,
+    /// Its transaction took longer than `transaction_timeout`: the session is to end.
+    TransactionTimeout = 4,
+}
+
+/// What a session has only so much time for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Deadline {
+    /// The statement that it runs.
+    Statement,
+    /// Its transaction.
+    Transaction,
 }
 
 /// What others can reach of a session.
@@ -148,6 +163,8 @@ pub(crate) struct Slot {
     why: AtomicU8,
     /// When the running statement has run for too long, by the monotonic clock; 0 for never.
     deadline_us: AtomicU64,
+    /// The same of the transaction.
+    transaction_deadline_us: AtomicU64,
     pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     /// The number of its newest transaction in the engine, which may have ended.
     pub transaction: AtomicU64,
@@ -181,11 +198,11 @@ impl Slot {
     /// Takes back what was told, before a new statement begins; a session that is to end stays told.
     pub fn begin(&self) {
         let terminated = Stop::Terminated as u8;
-        let is_over = |why| (why != terminated).then_some(0);
+        let is_over = |why| (why < terminated).then_some(0);
         if self.why.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_over).is_ok() {
             self.stop.store(false, Ordering::SeqCst);
             // Whoever has ended the session in between may have told it before that.
-            if self.why.load(Ordering::SeqCst) == terminated {
+            if self.why.load(Ordering::SeqCst) >= terminated {
                 self.stop.store(true, Ordering::SeqCst);
             }
         }
@@ -197,6 +214,10 @@ impl Slot {
             return None;
         }
         Some(match self.why.load(Ordering::Relaxed) {
+            4 => {
+                let message = "terminating connection due to transaction timeout";
+                Error::new(SqlState::TRANSACTION_TIMEOUT, message).fatal()
+            }
             3 => {
                 let message = "terminating connection due to administrator command";
                 Error::new(SqlState::ADMIN_SHUTDOWN, message).fatal()
@@ -227,11 +248,13 @@ pub struct Instance {
     /// Who listens to which channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Advisory,
+    /// Snapshots that transactions have exported.
+    pub(crate) exported: Arc<Exported>,
     /// The newest commit when the database was opened: what numbers of transactions begin with.
     opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
-    /// How many running statements have a deadline.
+    /// How many deadlines there are.
     deadlines: AtomicUsize,
 }
 
@@ -303,6 +326,7 @@ impl Instance {
             plans: Plans::default(),
             hub: Hub::default(),
             advisory: Advisory::default(),
+            exported: Arc::default(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
             collections: options.collections,
@@ -521,6 +545,7 @@ impl Instance {
             stop: Arc::default(),
             why: AtomicU8::new(0),
             deadline_us: AtomicU64::new(0),
+            transaction_deadline_us: AtomicU64::new(0),
             wake: Mutex::new(None),
             transaction: AtomicU64::new(0),
             activity: Mutex::default(),
@@ -561,7 +586,8 @@ impl Instance {
 
     /// Forgets a session that has ended.
     pub(crate) fn leave(&self, slot: &Slot) {
-        self.set_deadline(slot, 0);
+        self.set_deadline(slot, Deadline::Statement, 0);
+        self.set_deadline(slot, Deadline::Transaction, 0);
         self.hub.forget(slot.process);
         self.roster.write().remove(&slot.process);
     }
@@ -609,8 +635,9 @@ impl Instance {
         }
     }
 
-    /// Stops the statements that have run for longer than their `statement_timeout`. To be called
-    /// every few milliseconds: it costs nothing while no statement has a deadline.
+    /// Stops the statements that have run for longer than their `statement_timeout`, and ends the
+    /// sessions whose transactions have lasted for longer than their `transaction_timeout`. To be
+    /// called every few milliseconds: it costs nothing while there is no deadline.
     pub fn watch(&self) {
         if self.deadlines.load(Ordering::Relaxed) == 0 {
             return;
@@ -621,12 +648,24 @@ impl Instance {
             if deadline != 0 && deadline <= now {
                 slot.stop(Stop::Timeout);
             }
+            let deadline = slot.transaction_deadline_us.load(Ordering::Relaxed);
+            if deadline != 0 && deadline <= now {
+                slot.stop(Stop::TransactionTimeout);
+            }
         }
     }
 
-    /// Sets when the statement that a session runs has run for too long; 0 for never.
-    pub(crate) fn set_deadline(&self, slot: &Slot, deadline_us: u64) {
-        let before = slot.deadline_us.swap(deadline_us, Ordering::Relaxed);
+    /// Sets when a session has taken too long for something; 0 for never.
+    pub(crate) fn set_deadline(&self, slot: &Slot, of: Deadline, deadline_us: u64) {
+        let deadline = match of {
+            Deadline::Statement => &slot.deadline_us,
+            Deadline::Transaction => &slot.transaction_deadline_us,
+        };
+        // Only the session itself sets it.
+        if deadline.load(Ordering::Relaxed) == deadline_us {
+            return;
+        }
+        let before = deadline.swap(deadline_us, Ordering::Relaxed);
         match (before, deadline_us) {
             (0, 0) => {}
             (0, _) => drop(self.deadlines.fetch_add(1, Ordering::Relaxed)),
@@ -661,6 +700,13 @@ impl Instance {
 /// A time of the engine as SQL counts it.
 pub(crate) fn time_of(us: u64) -> TimestampTz {
     TimestampTz(us as i64 - EPOCH_2000_US)
+}
+
+/// A time of SQL as the engine counts it; `None` before 1970, and for the infinities.
+pub(crate) fn us_of(time: TimestampTz) -> Option<u64> {
+    let is_finite = time != TimestampTz(i64::MIN) && time != TimestampTz(i64::MAX);
+    let us = is_finite.then(|| time.0.checked_add(EPOCH_2000_US)).flatten()?;
+    us.try_into().ok()
 }
 
 /// The present, as SQL counts it.

@@ -87,14 +87,13 @@ pub struct Seen {
     pub moment: Option<TimestampTz>,
 }
 
-/// What values of a domain must meet.
+/// What values of a domain must meet: its own constraints, and those of the domains below it.
 pub struct Domain {
     /// True where NULL is refused.
     pub not_null: bool,
-    /// The names of its checks, and programs over the one column `value`.
-    pub checks: Vec<(String, Program)>,
-    /// The type below, which may be a domain itself.
-    pub base: Type,
+    /// The names of the checks, those of the domains below it first, and programs over the one
+    /// column `value`.
+    pub checks: Vec<(String, Arc<Program>)>,
 }
 
 impl Names {
@@ -287,7 +286,14 @@ impl Names {
             return true;
         }
         let Some(entry) = self.catalog.type_entry(ty) else { return false };
-        self.path.contains(&entry.schema()) && self.type_oid(None, entry.name()) == Some(ty)
+        // A built-in type of the same name is found first, as far as its schema stands.
+        let own = self.path.iter().position(|schema| *schema == entry.schema());
+        let system = self.path.iter().position(|schema| *schema == system::PG_CATALOG);
+        let is_hidden = types::builtin::all().iter().any(|facts| facts.name == &**entry.name());
+        if is_hidden && system < own {
+            return false;
+        }
+        own.is_some() && self.type_oid(None, entry.name()) == Some(ty)
     }
 
     /// The type of users with this name.
@@ -325,7 +331,11 @@ impl Names {
             ty: column.ty,
             modifier: column.modifier,
             not_null: column.not_null,
-            default: self.default_of(column),
+            default: match (&kind, &column.default) {
+                // Of a type of its columns a view has no default.
+                (RelationKind::View(_), None) => ColumnDefault::None,
+                _ => self.default_of(column),
+            },
         });
         let unique = self.catalog.table(relation.oid).into_iter().flat_map(|table| &table.indexes);
         Relation {
@@ -416,36 +426,49 @@ impl Names {
             let message = format!("type with OID {} is no domain", ty.oid());
             return Err(types::Error::new(types::SqlState::INTERNAL_ERROR, message));
         };
-        let over = Relation {
-            oid: Oid::NONE,
-            schema: String::new(),
-            name: String::new(),
-            kind: RelationKind::Table,
-            row_type: Type::RECORD,
-            columns: vec![RelationColumn {
-                attnum: 1,
-                name: "value".to_owned(),
-                ty: domain.base,
-                modifier: domain.modifier,
-                not_null: false,
-                default: ColumnDefault::None,
-            }],
-            unique: Vec::new(),
-            owner: Oid::NONE,
-            versioned: false,
-            check: CheckOption::None,
-        };
-        let mut checks = Vec::new();
+        let over = of_value((domain.base, domain.modifier));
+        let (mut not_null, mut checks) = (domain.not_null, Vec::new());
+        if matches!(TypeSource::shape(self, domain.base), Some(Shape::Domain(..))) {
+            let below = self.domain(domain.base, context)?;
+            not_null |= below.not_null;
+            checks.extend_from_slice(&below.checks);
+        }
         for constraint in self.catalog.constraints_of(ConstraintOn::Domain(ty)) {
             if let ConstraintKind::Check { expr, .. } = &constraint.kind {
+                // Values of the domain that the check itself names are not checked by it.
+                let context = types::Context { domains: &types::Builtins, ..context };
                 let bound = sql::bind::expression(&expr.text, Some(&over), self, context)
                     .map_err(|error| error.cause)?;
-                checks.push((constraint.name.to_string(), Program::compile(&bound, self)?));
+                let program = Arc::new(Program::compile(&bound, self)?);
+                checks.push((constraint.name.to_string(), program));
             }
         }
-        let made = Arc::new(Domain { not_null: domain.not_null, checks, base: domain.base });
+        let made = Arc::new(Domain { not_null, checks });
         self.domains.lock().insert(ty, Arc::clone(&made));
         Ok(made)
+    }
+}
+
+/// What the checks of a domain are over: one column, `value`, of the type below.
+pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
+    Relation {
+        oid: Oid::NONE,
+        schema: String::new(),
+        name: String::new(),
+        kind: RelationKind::Table,
+        row_type: Type::RECORD,
+        columns: vec![RelationColumn {
+            attnum: 1,
+            name: "value".to_owned(),
+            ty,
+            modifier,
+            not_null: false,
+            default: ColumnDefault::None,
+        }],
+        unique: Vec::new(),
+        owner: Oid::NONE,
+        versioned: false,
+        check: CheckOption::None,
     }
 }
 

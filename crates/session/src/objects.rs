@@ -4,15 +4,21 @@
 //!   'public.t'::regclass   ──oid──>  16390        16390::regclass  ──name──>  t
 //! ```
 
-use scalar::registry;
+use scalar::{operators, registry};
 use types::{Error, Objects, Oid, Result, SqlState, Type, TypeSource, builtin};
 
 use crate::names::Names;
 use crate::system::forms;
 
 /// Collations that there are: OID and name.
-pub const COLLATIONS: [(u32, &str); 4] =
-    [(100, "default"), (950, "C"), (951, "POSIX"), (811, "pg_c_utf8")];
+pub const COLLATIONS: [(u32, &str); 6] = [
+    (100, "default"),
+    (950, "C"),
+    (951, "POSIX"),
+    (962, "ucs_basic"),
+    (811, "pg_c_utf8"),
+    (12_351, "C.utf8"),
+];
 
 /// The parts of a name that may be quoted and qualified, folded as SQL folds them.
 ///
@@ -55,6 +61,52 @@ pub fn parts(text: &str) -> Result<Vec<String>> {
     }
 }
 
+/// A text in two at the first such character that is not within quotes.
+fn split_unquoted(text: &str, at: char) -> Option<(&str, &str)> {
+    let (mut is_quoted, mut depth) = (false, 0);
+    for (place, c) in text.char_indices() {
+        if c == '"' {
+            is_quoted = !is_quoted;
+        } else if !is_quoted && depth == 0 && c == at {
+            return Some((&text[..place], &text[place + c.len_utf8()..]));
+        } else if !is_quoted {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+        }
+    }
+    None
+}
+
+/// The schema, where one is named, and the symbol of an operator.
+fn operator_parts(text: &str) -> Result<(Option<String>, String)> {
+    let text = text.trim();
+    let is_symbol = |c: char| "+-*/<>=~!@#%^&|`?".contains(c);
+    let (schema, symbol) = match text.rsplit_once('.') {
+        Some((schema, symbol)) => (Some(schema), symbol),
+        None => (None, text),
+    };
+    let schema = match schema {
+        Some(schema) => match <[String; 1]>::try_from(parts(schema)?) {
+            Ok([schema]) => Some(schema),
+            Err(_) => return Err(too_many_dots("qualified", text)),
+        },
+        None => None,
+    };
+    if symbol.is_empty() || !symbol.chars().all(is_symbol) {
+        return Err(no_operator(text));
+    }
+    Ok((schema, symbol.to_owned()))
+}
+
+fn no_operator(text: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}"))
+}
+
+fn too_many_dots(what: &str, text: &str) -> Error {
+    let kind = if what == "relation" { "relation" } else { "qualified" };
+    let message = format!("improper {kind} name (too many dotted names): {text}");
+    Error::new(SqlState::SYNTAX_ERROR, message)
+}
+
 fn missing(state: SqlState, what: &str, name: &str) -> Error {
     Error::new(state, format!("{what} \"{name}\" does not exist"))
 }
@@ -71,31 +123,140 @@ impl Names {
         }
         let found = match parts.as_slice() {
             [name] => self.relation_oid(None, name),
-            [schema, name] => {
-                if self.schema_oid(schema).is_none() {
-                    return Err(missing(SqlState::INVALID_SCHEMA_NAME, "schema", schema));
-                }
-                self.relation_oid(Some(schema), name)
+            [schema, name] => self.relation_oid(Some(schema), name),
+            [..] if parts.len() > 3 => return Err(too_many_dots("relation", text)),
+            _ => {
+                let message = format!("cross-database references are not implemented: \"{text}\"");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
-            _ => None,
         };
         found.ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &parts.join(".")))
     }
 
-    fn regtype(&self, text: &str) -> Result<Oid> {
-        let parsed = sql::parse::type_name(text).map_err(|error| {
-            let message = format!("invalid type name \"{text}\"");
-            match error.cause.state() {
-                SqlState::SYNTAX_ERROR => Error::new(SqlState::SYNTAX_ERROR, message),
-                _ => error.cause,
+    /// The name of a function or an operator without its schema; none where it is said to be in a
+    /// schema that has no such things.
+    fn system_name<'p>(&self, parts: &'p [String], text: &str) -> Result<Option<&'p str>> {
+        Ok(match parts {
+            [name] => Some(name),
+            [schema, name] => (schema == "pg_catalog").then_some(name),
+            [database, schema, name] if sql::bind::Names::is_database(self, database) => {
+                (schema == "pg_catalog").then_some(name)
             }
+            [_, _, _] => {
+                let message = format!("cross-database references are not implemented: {text}");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            _ => return Err(too_many_dots("qualified", text)),
+        })
+    }
+
+    /// The name of a function or an operator and the types of its arguments: `abs(integer)`. `NONE`
+    /// stands for no argument where that `may_lack`.
+    fn signature<'t>(&self, text: &'t str, may_lack: bool) -> Result<(&'t str, Vec<Type>)> {
+        let malformed = |message| Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message);
+        let (name, rest) =
+            split_unquoted(text, '(').ok_or_else(|| malformed("expected a left parenthesis"))?;
+        let args = rest
+            .trim_end()
+            .strip_suffix(')')
+            .ok_or_else(|| malformed("expected a right parenthesis"))?;
+        let mut types = Vec::new();
+        let mut rest = (!args.trim().is_empty()).then_some(args);
+        while let Some(args) = rest {
+            let (arg, more) =
+                split_unquoted(args, ',').map_or((args, None), |(arg, more)| (arg, Some(more)));
+            let arg = arg.trim();
+            types.push(match may_lack && arg.eq_ignore_ascii_case("none") {
+                true => Type::NONE,
+                false => Type(self.regtype(arg)?),
+            });
+            rest = more;
+        }
+        Ok((name, types))
+    }
+
+    fn regoper(&self, text: &str) -> Result<Oid> {
+        let (schema, symbol) = operator_parts(text)?;
+        let found = match schema.as_deref() {
+            None | Some("pg_catalog") => operators::named(&symbol),
+            Some(_) => &[],
+        };
+        match found {
+            [] => Err(no_operator(text)),
+            [only] => Ok(only.oid),
+            _ => {
+                let message = format!("more than one operator named {text}");
+                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message))
+            }
+        }
+    }
+
+    fn regoperator(&self, text: &str) -> Result<Oid> {
+        let (name, types) = self.signature(text, true)?;
+        let (left, right) = match types[..] {
+            [left, right] => (left, right),
+            [_] => {
+                let hint = "Use NONE to denote the missing argument of a unary operator.";
+                let error = Error::new(SqlState::UNDEFINED_PARAMETER, "missing argument");
+                return Err(error.with_hint(hint));
+            }
+            [] => return Err(no_operator(text)),
+            _ => {
+                let error = Error::new(SqlState::TOO_MANY_ARGUMENTS, "too many arguments");
+                return Err(error.with_hint("Provide two argument types for operator."));
+            }
+        };
+        let (schema, symbol) = operator_parts(name)?;
+        let is_here = matches!(schema.as_deref(), None | Some("pg_catalog"));
+        let found = operators::find(&symbol, left, right).filter(|_| is_here);
+        found.map(|operator| operator.oid).ok_or_else(|| no_operator(text))
+    }
+
+    /// The modifier of a type as it is written: `varchar(10)` has 14.
+    ///
+    /// # Errors
+    /// As for `regtype`.
+    pub fn regtypemod(&self, text: &str, context: types::Context<'_>) -> Result<types::Modifier> {
+        self.regtype(text)?;
+        let parsed = sql::parse::type_name(text).map_err(|error| error.cause)?;
+        let (_, modifier) =
+            sql::bind::type_name(&parsed, self, context).map_err(|error| error.cause)?;
+        Ok(modifier)
+    }
+
+    fn regtype(&self, text: &str) -> Result<Oid> {
+        let invalid = || format!("invalid type name \"{text}\"");
+        if text.trim().is_empty() {
+            return Err(Error::new(SqlState::INVALID_NAME, invalid()));
+        }
+        let parsed = sql::parse::type_name(text).map_err(|error| match error.cause.state() {
+            SqlState::SYNTAX_ERROR => error.cause.with_context(invalid()),
+            _ => error.cause,
         })?;
         let unknown = || missing(SqlState::UNDEFINED_OBJECT, "type", text);
         let (schema, name) = match parsed.name.parts.as_slice() {
             [name] => (None, name.text.as_str()),
             [schema, name] => (Some(schema.text.as_str()), name.text.as_str()),
-            _ => return Err(unknown()),
+            [database, schema, name] if sql::bind::Names::is_database(self, &database.text) => {
+                (Some(schema.text.as_str()), name.text.as_str())
+            }
+            parts => {
+                let name = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>();
+                return Err(match parts.len() {
+                    3 => Error::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        format!(
+                            "cross-database references are not implemented: {}",
+                            name.join(".")
+                        ),
+                    ),
+                    _ => too_many_dots("qualified", &name.join(".")),
+                });
+            }
         };
+        if let Some(schema) = schema.filter(|schema| self.schema_oid(schema).is_none()) {
+            return Err(missing(SqlState::INVALID_SCHEMA_NAME, "schema", schema));
+        }
         let builtin = match schema {
             None | Some("pg_catalog") => builtin::by_name(name).map(|facts| facts.ty),
             Some(_) => None,
@@ -115,9 +276,10 @@ impl Names {
 
     fn regproc(&self, text: &str) -> Result<Oid> {
         let parts = parts(text)?;
-        let name = parts.last().map_or("", String::as_str);
-        match registry::functions(name) {
-            [] => forms::oid_of(name)
+        let name = self.system_name(&parts, text)?;
+        match name.map_or(&[][..], registry::functions) {
+            [] => name
+                .and_then(forms::oid_of)
                 .ok_or_else(|| missing(SqlState::UNDEFINED_FUNCTION, "function", text)),
             [only] => Ok(only.oid),
             _ => Err(Error::new(
@@ -128,21 +290,12 @@ impl Names {
     }
 
     fn regprocedure(&self, text: &str) -> Result<Oid> {
-        let unknown = || missing(SqlState::UNDEFINED_FUNCTION, "function", text);
-        let (name, args) =
-            text.strip_suffix(')').and_then(|text| text.split_once('(')).ok_or_else(|| {
-                Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis")
-            })?;
-        let args: Vec<Type> = match args.trim() {
-            "" => Vec::new(),
-            args => args
-                .split(',')
-                .map(|arg| self.regtype(arg.trim()).map(Type))
-                .collect::<Result<_>>()?,
-        };
+        let (name, args) = self.signature(text, false)?;
         let parts = parts(name)?;
-        let name = parts.last().map_or("", String::as_str);
-        let found = registry::functions(name).iter().find(|function| *function.args == args);
+        let name = self.system_name(&parts, name)?;
+        let mut functions = name.map_or(&[][..], registry::functions).iter();
+        let found = functions.find(|function| *function.args == args);
+        let unknown = || missing(SqlState::UNDEFINED_FUNCTION, "function", text);
         found.map(|function| function.oid).ok_or_else(unknown)
     }
 
@@ -168,6 +321,8 @@ impl Objects for Names {
             Type::REGTYPE => self.regtype(name),
             Type::REGPROC => self.regproc(name),
             Type::REGPROCEDURE => self.regprocedure(name),
+            Type::REGOPER => self.regoper(name),
+            Type::REGOPERATOR => self.regoperator(name),
             Type::REGNAMESPACE => {
                 let name = single()?;
                 let unknown = || missing(SqlState::INVALID_SCHEMA_NAME, "schema", &name);
@@ -180,8 +335,8 @@ impl Objects for Names {
             }
             Type::REGCOLLATION => {
                 let parts = parts(name)?;
-                let last = parts.last().map_or("", String::as_str);
-                let found = COLLATIONS.iter().find(|(_, known)| known.eq_ignore_ascii_case(last));
+                let last = self.system_name(&parts, name)?;
+                let found = COLLATIONS.iter().find(|(_, known)| Some(*known) == last);
                 found.map(|(oid, _)| Oid(*oid)).ok_or_else(|| {
                     let message =
                         format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
@@ -209,6 +364,22 @@ impl Objects for Names {
                 name.or_else(|| forms::name_of(oid)).map(quoted)
             }
             Type::REGPROCEDURE => self.procedure_name(oid),
+            Type::REGOPER => {
+                operators::by_oid(oid).map(|operator| match operators::named(operator.name).len() {
+                    1 => operator.name.to_owned(),
+                    _ => format!("pg_catalog.{}", operator.name),
+                })
+            }
+            Type::REGOPERATOR => {
+                let types: &dyn TypeSource = self;
+                let name = |ty: Type| match ty {
+                    Type::NONE => "NONE".to_owned(),
+                    ty => types.name_of(ty),
+                };
+                let operator = operators::by_oid(oid)?;
+                let (left, right) = (name(operator.left), name(operator.right));
+                Some(format!("{}({left},{right})", operator.name))
+            }
             Type::REGNAMESPACE => self.catalog.schema(oid).map(|schema| quoted(&schema.name)),
             Type::REGROLE => self.catalog.role(oid).map(|role| quoted(&role.name)),
             Type::REGCOLLATION => {

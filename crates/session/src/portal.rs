@@ -10,8 +10,10 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sql::parse::ast::{Command, Statement};
 use types::{Context, Datum, Modifier, Oid, Type};
 
+use crate::error::Error;
 use crate::query::Running;
 use crate::statement::Parsed;
 
@@ -55,6 +57,13 @@ pub struct Portal {
     pub(crate) work: Work,
     /// True where it is all of a message: its end is the end of its transaction.
     pub(crate) alone: bool,
+    /// True where it is one of several statements of a message of the simple protocol: they are a
+    /// transaction block that nobody has named.
+    pub(crate) is_one_of_many: bool,
+    /// Which of the portals and cursors of the session it is, in the order in which they were made.
+    pub(crate) number: u64,
+    /// True where the transaction that it belongs to has failed, or a part of it in which it was run.
+    pub(crate) has_failed: bool,
     /// True where it gives no rows and is done: it does not run again.
     pub(crate) is_over: bool,
     /// How many rows it has given.
@@ -92,6 +101,9 @@ impl Portal {
             types: Vec::new(),
             work,
             alone: false,
+            is_one_of_many: false,
+            number: 0,
+            has_failed: false,
             is_over: false,
             rows: 0,
             observed: None,
@@ -101,6 +113,20 @@ impl Portal {
     /// The columns of its rows; `None` where it gives none.
     pub fn columns(&self) -> Option<&[Column]> {
         self.columns.as_deref()
+    }
+
+    /// True where its columns are to be told with its first row, as PostgreSQL does it with commands:
+    /// one that fails has told none.
+    pub fn is_command(&self) -> bool {
+        matches!(self.work, Work::Command)
+    }
+
+    /// True for what leaves no portal behind once it is done.
+    pub(crate) fn ends_transaction(&self) -> bool {
+        let Some(Statement::Command(command)) = self.parsed.statement.as_deref() else {
+            return self.alone;
+        };
+        self.alone || matches!(**command, Command::Commit { .. } | Command::Rollback { .. })
     }
 
     /// How the values are to be written: one for each column.
@@ -188,6 +214,12 @@ pub trait Output {
         columns: &[Column],
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>>;
+
+    /// Takes notices that were given before the next row. Those that are left there are told after the
+    /// statement.
+    fn notices(&mut self, notices: &mut Vec<Error>) {
+        let _ = notices;
+    }
 
     /// Takes a piece of what `COPY ... TO STDOUT` gives, which is one message of the protocol. Who wants rows
     /// alone needs not say so: nothing is copied to them.

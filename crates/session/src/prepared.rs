@@ -13,7 +13,6 @@ use crate::portal::{Portal, Work};
 use crate::rights::Rights;
 use crate::session::{Session, done};
 use crate::statement::{Parsed, Prepared};
-use crate::transaction::Block;
 
 impl Session {
     pub(crate) fn prepare_command(
@@ -58,7 +57,8 @@ impl Session {
         args: &[SqlExpr],
     ) -> Result<Portal> {
         let prepared = self.prepared(name)?.clone();
-        if args.len() != prepared.params.len() {
+        // One that takes none takes no notice of any, as in PostgreSQL.
+        if args.len() != prepared.params.len() && !prepared.params.is_empty() {
             let message = format!("wrong number of parameters for prepared statement \"{name}\"");
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).detail(format!(
                 "Expected {} parameters but got {}.",
@@ -125,9 +125,9 @@ impl Session {
         &mut self,
         names: &[Path],
         deferred: bool,
-        alone: bool,
+        is_one_of_many: bool,
     ) -> Result<Work> {
-        if alone && !self.is_block() {
+        if !is_one_of_many && !self.is_block() {
             self.client.notice(
                 Severity::Warning,
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -183,13 +183,9 @@ impl Session {
         tables: &[Path],
         mode: &str,
         nowait: bool,
-        alone: bool,
+        is_one_of_many: bool,
     ) -> Result<Work> {
-        let in_block = match &self.transaction {
-            Some(open) => open.block == Block::Explicit || !alone,
-            None => !alone,
-        };
-        if !in_block {
+        if !self.is_block() && !is_one_of_many {
             return Err(Error::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "LOCK TABLE can only be used in transaction blocks",
@@ -254,11 +250,10 @@ impl Session {
         &mut self,
         tag: &'static str,
         tables: &[Path],
-        alone: bool,
+        portal: &Portal,
     ) -> Result<Work> {
-        let in_block = self.is_block() || !alone;
-        if in_block && tag == "VACUUM" {
-            return Err(crate::define::in_block(tag));
+        if tag == "VACUUM" {
+            self.must_be_alone(tag, portal)?;
         }
         if tag == "REINDEX" {
             return Ok(done(tag));
@@ -275,8 +270,13 @@ impl Session {
             // Tables of the system are computed: there is nothing to be kept in shape.
             let may = match self.names.user_relation(schema, name) {
                 Some(relation) => {
-                    let object = Address::relation(relation.oid);
-                    Rights::of(&self.names).has(object, Privileges::MAINTAIN)
+                    let oid = relation.oid;
+                    let may =
+                        Rights::of(&self.names).has(Address::relation(oid), Privileges::MAINTAIN);
+                    if may && tag != "CHECKPOINT" {
+                        self.lock_maintained(oid)?;
+                    }
+                    may
                 }
                 None if self.names.relation_oid(schema, name).is_some() => self.names.is_superuser,
                 None => return Err(no_table(path)),

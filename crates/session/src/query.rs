@@ -42,10 +42,14 @@ pub(crate) struct Planned {
     pub columns: Option<Arc<[Column]>>,
     /// The command of its tag.
     pub tag: &'static str,
-    /// True where it changes rows.
+    /// True for a statement that changes rows itself: its tag counts them.
+    is_change: bool,
+    /// True where it changes rows, also in a table of `WITH`.
     pub writes: bool,
     /// True where it locks rows that it reads.
     pub locks: bool,
+    /// The relations of users that it reads and neither changes nor locks rows of.
+    pub reads: Box<[Oid]>,
     /// True where it calls functions that the session computes: some of them wait.
     pub calls_server: bool,
     /// What it takes rights to do.
@@ -252,6 +256,10 @@ impl Session {
         let mut row = Vec::new();
         let mut given = 0;
         while run.next(&mut ctx, &mut row)? {
+            let notices = &mut *self.client.notices.borrow_mut();
+            if !notices.is_empty() {
+                out.notices(notices);
+            }
             portal.rows += 1;
             given += 1;
             let flow = out.row(&row, columns, &types)?;
@@ -271,10 +279,10 @@ impl Session {
         if planned.writes {
             open.checks.end_statement(txn, &mut at_end)?;
         }
-        let rows = if planned.writes { run.rows_changed() } else { portal.rows };
+        let rows = if planned.is_change { run.rows_changed() } else { portal.rows };
         let tag = Tag::rows(planned.tag, rows);
         portal.observed = is_probed.then(|| run.observed());
-        let again = if planned.writes { tag.clone() } else { Tag::rows(planned.tag, 0) };
+        let again = if planned.is_change { tag.clone() } else { Tag::rows(planned.tag, 0) };
         portal.work = Work::Done(again);
         Ok(Done::Complete(tag))
     }
@@ -362,7 +370,7 @@ impl Session {
 }
 
 /// The error for a portal whose transaction has failed.
-fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
 }
 
@@ -417,27 +425,46 @@ pub(crate) fn plan(
     surroundings: &Surroundings<'_>,
 ) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);
-    let (tag, writes) = tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
+    let (tag, is_change) =
+        tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
     let names: &Names = &surroundings.names;
     let bound =
         sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
-    let columns = (!writes || !bound.plan.columns.is_empty())
+    let columns = (!is_change || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
+    let writes = is_change || !prepared.changed().is_empty();
+    let reads = reads_of(&bound.uses, &prepared);
     Ok(Planned {
         prepared,
         params: bound.params,
         columns,
         tag,
+        is_change,
         writes,
         locks,
+        reads,
         calls_server,
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),
     })
+}
+
+/// The relations of users that a statement uses, but for those whose rows it changes or locks.
+fn reads_of(uses: &Uses, prepared: &exec::Prepared) -> Box<[Oid]> {
+    let mut reads = Vec::new();
+    for used in uses.relations.iter().map(|used| used.relation) {
+        let is_known = [prepared.changed(), prepared.locked(), &reads[..]]
+            .iter()
+            .any(|known| known.contains(&used));
+        if !used.is_builtin() && !is_known {
+            reads.push(used);
+        }
+    }
+    reads.into()
 }
 
 /// A column as clients are told of it.

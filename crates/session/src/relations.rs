@@ -1,67 +1,261 @@
 //! Locks of relations: whoever changes rows keeps definitions away, and the other way round.
 //!
 //! ```text
-//!   INSERT, UPDATE, DELETE, MERGE, COPY    ROW EXCLUSIVE      each other's: no conflict
+//!   SELECT                                 READ                   ACCESS SHARE, but DEFINE passes it by
 //!   SELECT ... FOR UPDATE                  ROW SHARE
-//!   CREATE INDEX                           SHARE              waits for open changes, and they for it
-//!   ALTER, DROP, TRUNCATE                  ACCESS EXCLUSIVE
+//!   INSERT, UPDATE, DELETE, MERGE, COPY    ROW EXCLUSIVE          each other's: no conflict
+//!   VALIDATE CONSTRAINT, COMMENT, ANALYZE  SHARE UPDATE EXCLUSIVE writes go on
+//!   CREATE INDEX                           SHARE                  waits for open changes, and they for it
+//!   ADD FOREIGN KEY                        SHARE ROW EXCLUSIVE    of both tables
+//!   ALTER, DROP, TRUNCATE                  DEFINE                 ACCESS EXCLUSIVE, but readers go on
 //! ```
 //!
 //! A change of rows that foreign keys follow (`ON DELETE CASCADE` and the like) is one of the referring
-//! tables too. Whoever only reads takes none: rows and definitions are those of one snapshot. A lock that was
-//! waited for may find another definition than the statement was planned with; it is planned anew then,
-//! or fails where its snapshot is older than the definition.
+//! tables too, and rows that refer to others lock the table of those in ROW SHARE.
+//!
+//! Rows and definitions that a query reads are those of one snapshot, so no definition waits for a
+//! reader and no reader for a definition. `LOCK TABLE ... IN ACCESS EXCLUSIVE MODE` does: a program asks
+//! for it to be alone.
+//!
+//! A lock that was waited for may find another definition than the statement was planned with; the
+//! statement is planned anew then, or fails where its snapshot is older than the definition.
 
 use std::sync::Arc;
 
-use sql::parse::ast::{Define, ObjectKind, Path};
-use table::catalog::Action;
-use txn::{RelationLock, Wait};
+use sql::parse::ast::{
+    Alter, ColumnConstraintKind, ColumnDefinition, Define, ObjectKind, Path, TableConstraintKind,
+    TableElement,
+};
+use table::catalog::{Action, ConstraintOn, Relation};
+use txn::{Isolation, RelationLock, TxnError, Wait};
 use types::{Oid, SqlState};
 
+use crate::define::domain::tables_looked_at;
 use crate::error::{Error, Result};
+use crate::functions::pause;
 use crate::portal::{Portal, Work};
+use crate::query::gone;
 use crate::session::Session;
+
+/// How often `DROP INDEX CONCURRENTLY` looks whether the table is still used, in microseconds.
+const LOOK_EVERY_US: u64 = 5_000;
+
+/// Relations and the modes to lock them in.
+type Wanted = Vec<(Oid, RelationLock)>;
 
 impl Session {
     fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
-        let inner = self.open().inner.as_mut().expect("a transaction that goes on is open");
-        Ok(inner.lock_relation(relation.0, mode, Wait::Allowed)?)
+        let wait = self.lock_wait();
+        let inner = self.open().inner.as_mut().ok_or_else(gone)?;
+        Ok(inner.lock_relation(relation.0, mode, wait)?)
+    }
+
+    /// Whether locks of relations are waited for: where nothing may block a statement that would have
+    /// to fails with `55P03`, and is run again where it may.
+    fn lock_wait(&self) -> Wait {
+        if self.inline { Wait::Never } else { Wait::Allowed }
     }
 
     /// Locks the relations that a definition is about, and looks again at what there is then.
     pub(crate) fn lock_defined(&mut self, define: &Define) -> Result<()> {
-        let is_kept = |kind: &ObjectKind| matches!(kind, ObjectKind::Table | ObjectKind::Index);
-        let (paths, mode): (Vec<&Path>, RelationLock) = match define {
-            Define::Index(create) => (vec![&create.table], RelationLock::Share),
-            Define::Alter { kind, name, .. }
-            | Define::Rename { kind, name, .. }
-            | Define::SetSchema { kind, name, .. }
-                if is_kept(kind) =>
-            {
-                (vec![name], RelationLock::AccessExclusive)
-            }
-            Define::Drop { kind, names, .. } if is_kept(kind) => {
-                (names.iter().collect(), RelationLock::AccessExclusive)
-            }
-            Define::Truncate { tables, .. } => {
-                (tables.iter().collect(), RelationLock::AccessExclusive)
-            }
-            _ => return Ok(()),
-        };
-        for path in paths {
-            let (schema, name) = self.names.split(path)?;
-            // What is not there is told by whoever looks for it next.
-            let Some(relation) = self.names.user_relation(schema, name) else { continue };
-            let table = relation.index().map_or(relation.oid, |index| index.table);
-            self.lock(table, mode)?;
+        let wanted = self.wanted_by(define)?;
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if let Define::Drop { concurrently: true, .. } = define {
+            wanted.iter().try_for_each(|(table, _)| self.wait_for_users(*table))?;
+        }
+        for (relation, mode) in wanted {
+            self.lock(relation, mode)?;
         }
         self.look()
+    }
+
+    /// What a definition locks. What is not there is told by whoever looks for it next.
+    fn wanted_by(&self, define: &Define) -> Result<Wanted> {
+        let mut wanted = Wanted::new();
+        match define {
+            Define::Index(create) => {
+                wanted.extend(self.table_of(&create.table)?.map(|it| (it, RelationLock::Share)));
+            }
+            Define::Table(create) => {
+                for element in &create.elements {
+                    match element {
+                        TableElement::Column(column) => self.referred_by(column, &mut wanted)?,
+                        TableElement::Constraint(constraint) => {
+                            if let TableConstraintKind::ForeignKey { references, .. } =
+                                &constraint.kind
+                            {
+                                self.refer_to(&references.table, &mut wanted)?;
+                            }
+                        }
+                        TableElement::Like { .. } => {}
+                    }
+                }
+            }
+            Define::Alter { name, actions, .. } => {
+                self.wanted_by_alter(name, actions, &mut wanted)?
+            }
+            Define::Drop { kind: ObjectKind::Table | ObjectKind::Index, names, .. } => {
+                for name in names {
+                    let table = self.table_of(name)?;
+                    wanted.extend(table.map(|table| (table, RelationLock::Define)));
+                }
+            }
+            Define::Truncate { tables, cascade, .. } => {
+                let mut all = Vec::new();
+                for name in tables {
+                    all.extend(self.table_of(name)?);
+                }
+                if *cascade {
+                    self.add_referring(&mut all);
+                }
+                wanted.extend(all.into_iter().map(|table| (table, RelationLock::Define)));
+            }
+            Define::AlterDomain { name, change } => {
+                let tables = tables_looked_at(&self.names, name, change);
+                wanted.extend(tables.into_iter().map(|table| (table, RelationLock::Share)));
+            }
+            Define::Comment { kind, name, .. } => {
+                let relation = match (kind, name.parts.split_last()) {
+                    (ObjectKind::Table | ObjectKind::Index | ObjectKind::View, _) => {
+                        self.relation_of(name)?.map(|relation| relation.oid)
+                    }
+                    (ObjectKind::Column, Some((_, table))) if !table.is_empty() => {
+                        let table = Path { parts: table.to_vec() };
+                        self.relation_of(&table)?.map(|relation| relation.oid)
+                    }
+                    _ => None,
+                };
+                wanted.extend(relation.map(|it| (it, RelationLock::ShareUpdateExclusive)));
+            }
+            _ => {}
+        }
+        Ok(wanted)
+    }
+
+    /// What `ALTER TABLE` and its kin lock: as much as the strongest of the actions needs.
+    fn wanted_by_alter(&self, name: &Path, actions: &[Alter], wanted: &mut Wanted) -> Result<()> {
+        let Some(relation) = self.relation_of(name)? else { return Ok(()) };
+        let mut mode = RelationLock::ShareUpdateExclusive;
+        let mut others = Wanted::new();
+        for action in actions {
+            let needed = match action {
+                Alter::Ignored | Alter::SetOptions(_) | Alter::ResetOptions(_) => {
+                    RelationLock::ShareUpdateExclusive
+                }
+                // The name of an index is in no statement that reads or changes rows.
+                Alter::Rename(_) if relation.index().is_some() => {
+                    RelationLock::ShareUpdateExclusive
+                }
+                Alter::Validate(constraint) => {
+                    let on = ConstraintOn::Table(relation.oid);
+                    let all = self.names.catalog.constraints_of(on);
+                    let found = all.iter().find(|known| *known.name == *constraint.text);
+                    let key = found.and_then(|constraint| constraint.foreign_key());
+                    others.extend(key.map(|key| (key.references, RelationLock::RowShare)));
+                    RelationLock::ShareUpdateExclusive
+                }
+                Alter::AddConstraint(constraint) => match &constraint.kind {
+                    TableConstraintKind::ForeignKey { references, .. } => {
+                        self.refer_to(&references.table, &mut others)?;
+                        RelationLock::ShareRowExclusive
+                    }
+                    _ => RelationLock::Define,
+                },
+                Alter::AddColumn { column, .. } => {
+                    self.referred_by(column, &mut others)?;
+                    RelationLock::Define
+                }
+                _ => RelationLock::Define,
+            };
+            mode = mode.max(needed);
+        }
+        let is_renamed_index = relation.index().is_some() && mode != RelationLock::Define;
+        let table = match relation.index() {
+            Some(index) if !is_renamed_index => index.table,
+            _ => relation.oid,
+        };
+        wanted.push((table, mode));
+        wanted.extend(others);
+        Ok(())
+    }
+
+    /// Adds the tables that a column refers to.
+    fn referred_by(&self, column: &ColumnDefinition, wanted: &mut Wanted) -> Result<()> {
+        column.constraints.iter().try_for_each(|constraint| match &constraint.kind {
+            ColumnConstraintKind::References(references) => {
+                self.refer_to(&references.table, wanted)
+            }
+            _ => Ok(()),
+        })
+    }
+
+    /// Adds the table that a new foreign key refers to.
+    fn refer_to(&self, name: &Path, wanted: &mut Wanted) -> Result<()> {
+        let table = self.table_of(name)?;
+        wanted.extend(table.map(|table| (table, RelationLock::ShareRowExclusive)));
+        Ok(())
+    }
+
+    fn relation_of(&self, name: &Path) -> Result<Option<Arc<Relation>>> {
+        let (schema, name) = self.names.split(name)?;
+        Ok(self.names.user_relation(schema, name).cloned())
+    }
+
+    /// The table of this name, or the one that the index of this name is of.
+    fn table_of(&self, name: &Path) -> Result<Option<Oid>> {
+        let relation = self.relation_of(name)?;
+        Ok(relation.map(|it| it.index().map_or(it.oid, |index| index.table)))
+    }
+
+    /// Waits until no other transaction uses a table, without keeping any from beginning to.
+    fn wait_for_users(&mut self, table: Oid) -> Result<()> {
+        let clock = Arc::clone(&self.client.instance.env.clock);
+        let timeout_ms = self.client.settings.get_mut().integer("lock_timeout").unsigned_abs();
+        let end_us = match timeout_ms {
+            0 => u64::MAX,
+            ms => clock.monotonic_us() + ms * 1_000,
+        };
+        loop {
+            let inner = self.open().inner.as_mut().ok_or_else(gone)?;
+            let mark = inner.savepoint();
+            match inner.lock_relation(table.0, RelationLock::AccessExclusive, Wait::Never) {
+                Ok(()) => {
+                    inner.rollback_to(mark);
+                    return Ok(());
+                }
+                Err(TxnError::LockNotAvailable) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if clock.monotonic_us() >= end_us {
+                return Err(TxnError::LockTimeout.into());
+            }
+            pause(&self.client, LOOK_EVERY_US)?;
+        }
     }
 
     /// Locks a table whose rows are about to be changed.
     pub(crate) fn lock_changed(&mut self, relation: Oid) -> Result<()> {
         self.lock(relation, RelationLock::RowExclusive)
+    }
+
+    /// Locks a table that is kept in shape: one statement at a time does that, and changes of rows go on.
+    pub(crate) fn lock_maintained(&mut self, relation: Oid) -> Result<()> {
+        self.lock(relation, RelationLock::ShareUpdateExclusive)
+    }
+
+    /// Adds the tables that refer to those given, and those that refer to them, and so on.
+    fn add_referring(&self, tables: &mut Vec<Oid>) {
+        let mut at = 0;
+        while let Some(table) = tables.get(at).and_then(|oid| self.names.catalog.table(*oid)) {
+            at += 1;
+            for other in table.referenced_by.iter().filter_map(|constraint| constraint.table()) {
+                if !tables.contains(&other) {
+                    tables.push(other);
+                }
+            }
+        }
     }
 
     /// Tables that are changed, and after them those whose rows foreign keys change in turn.
@@ -80,8 +274,32 @@ impl Session {
         all
     }
 
-    /// Locks the tables that a plan changes or locks rows of, and plans anew what was planned with other
-    /// definitions of them.
+    /// Locks the tables that the rows of a table refer to, before some of them are changed.
+    pub(crate) fn lock_referenced(&mut self, changed: Oid) -> Result<()> {
+        let names = Arc::clone(&self.names);
+        let Some(table) = names.catalog.table(changed) else { return Ok(()) };
+        for constraint in &table.constraints {
+            if let Some(key) = constraint.foreign_key() {
+                self.lock(key.references, RelationLock::RowShare)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks the relations that a query reads; true where others were, or are, about to keep readers
+    /// out.
+    fn lock_read(&mut self, relations: &[Oid]) -> Result<bool> {
+        let wait = self.lock_wait();
+        let inner = self.open().inner.as_mut().ok_or_else(gone)?;
+        let mut has_waited = false;
+        for relation in relations {
+            has_waited |= inner.read_relation(relation.0, wait)?;
+        }
+        Ok(has_waited)
+    }
+
+    /// Locks the relations that a plan reads, changes or locks rows of, and plans anew what was planned
+    /// with other definitions of them.
     pub(crate) fn lock_planned(&mut self, portal: &mut Portal) -> Result<()> {
         let Work::Plan(running) = &mut portal.work else { return Ok(()) };
         if running.has_locks {
@@ -89,6 +307,10 @@ impl Session {
         }
         running.has_locks = true;
         let planned = Arc::clone(&running.planned);
+        let has_waited = match planned.reads.is_empty() {
+            true => false,
+            false => self.lock_read(&planned.reads)?,
+        };
         let (changed, locked) = (planned.prepared.changed(), planned.prepared.locked());
         let changed = self.with_followers(changed);
         for relation in locked {
@@ -96,6 +318,15 @@ impl Session {
         }
         for relation in &changed {
             self.lock(*relation, RelationLock::RowExclusive)?;
+            // A row that goes needs none that it refers to.
+            if planned.tag != "DELETE" {
+                self.lock_referenced(*relation)?;
+            }
+        }
+        let snapshot = self.names.catalog.version();
+        if has_waited && self.open().modes.isolation == Isolation::ReadCommitted {
+            // Whoever was waited for may have changed rows as well.
+            self.look()?;
         }
         let newest = self.client.instance.catalogs.newest();
         let same = |relation: &Oid| {
@@ -103,21 +334,22 @@ impl Session {
             then == newest.table(*relation).map(Arc::as_ptr)
         };
         let is_newest = Arc::ptr_eq(&newest, &self.names.catalog) || self.has_own_catalog();
-        if is_newest || changed.iter().chain(locked).all(same) {
+        let is_same = is_newest || changed.iter().chain(locked).all(same);
+        if is_same && self.names.catalog.version() == snapshot {
             return Ok(());
         }
-        let snapshot = self.names.catalog.version();
-        self.look()?;
-        if self.names.catalog.version() == snapshot {
-            return Err(Error::new(
-                SqlState::SERIALIZATION_FAILURE,
-                "could not serialize access due to a concurrent change of a definition",
-            ));
+        if !is_same {
+            self.look()?;
+            if self.names.catalog.version() == snapshot {
+                return Err(Error::new(
+                    SqlState::SERIALIZATION_FAILURE,
+                    "could not serialize access due to a concurrent change of a definition",
+                ));
+            }
         }
         let fresh = self.planned(&portal.parsed, &planned.params)?;
         if fresh.columns != planned.columns {
-            let message = "cached plan must not change result type";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            return Err(Error::plan_changed());
         }
         fresh.require_rights(&self.names)?;
         if let Work::Plan(running) = &mut portal.work {

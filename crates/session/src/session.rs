@@ -11,21 +11,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sql::eval::Host as _;
 use sql::parse::ast::{Command, Statement};
-use types::{Datum, Oid, Shape, SqlState, Style, Type, TypeSource};
+use types::{Datum, Oid, SqlState, Style, Type};
 
 use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
-use crate::host::Host;
-use crate::instance::{Instance, Login, Slot, StartUp, now};
+use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
 use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
+use crate::portals::in_failed_transaction;
 use crate::query;
 use crate::settings::{Extent, Who};
-use crate::statement::{Described, Params, Parsed, Prepared, given};
+use crate::statement::{Params, Parsed, Prepared, given};
 use crate::transaction::{Block, Open, Status};
 
 /// One client.
@@ -47,6 +46,10 @@ pub struct Session {
     pub(crate) inline: bool,
     /// A commit that has its place and is to be waited for.
     pub(crate) ordered: Option<txn::Ordered>,
+    /// True where a statement of the extended protocol has been run since the last `Sync`.
+    pub(crate) is_pipelined: bool,
+    /// How many portals and cursors have been made.
+    pub(crate) made: u64,
 }
 
 impl Session {
@@ -57,7 +60,7 @@ impl Session {
         start: StartUp,
     ) -> Result<Session> {
         let database = if start.database.is_empty() { &start.user } else { &start.database };
-        let client = Client::new(instance, slot, &login, database);
+        let client = Client::new(instance, slot, &login, database, &start);
         let names = Arc::new(Names::none(Arc::clone(&client.instance.handles)));
         let mut session = Session {
             client,
@@ -72,6 +75,8 @@ impl Session {
             style: Arc::default(),
             inline: false,
             ordered: None,
+            is_pipelined: false,
+            made: 0,
         };
         session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
         let given = session.client.instance.settings.clone();
@@ -140,6 +145,7 @@ impl Session {
             style: &self.style,
             now: now(&self.client.instance.env),
             types: &*self.names,
+            domains: &types::Builtins,
             objects: &*self.names,
         }
     }
@@ -154,10 +160,10 @@ impl Session {
         self.client.settings.borrow().integer(name)
     }
 
-    /// True where the session was told to end.
-    pub fn is_terminated(&self) -> bool {
+    /// Why the session was told to end, if it was.
+    pub fn terminated(&self) -> Option<Error> {
         let stopped = self.client.slot.stopped();
-        stopped.is_some_and(|error| error.severity == Severity::Fatal)
+        stopped.filter(|error| error.severity == Severity::Fatal)
     }
 
     // --- the simple protocol ---------------------------------------------------------------------
@@ -178,7 +184,9 @@ impl Session {
     pub fn start(&mut self, parsed: Parsed, alone: bool) -> Result<Portal> {
         self.begin_statement(&parsed)?;
         let mut portal = self.interruptible(|session| session.plan(parsed, &[]))?;
+        require_no_parameters(&portal)?;
         portal.alone = alone;
+        portal.is_one_of_many = !alone;
         Ok(portal)
     }
 
@@ -196,12 +204,6 @@ impl Session {
     /// # Errors
     /// `42P05` where there is one of that name, and those of reading and binding.
     pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            return Err(Error::new(
-                SqlState::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{name}\" already exists"),
-            ));
-        }
         let mut parsed = Parsed::shared(text, &self.client.instance.plans)?;
         if parsed.len() > 1 {
             return Err(Error::new(
@@ -211,6 +213,13 @@ impl Session {
         }
         let parsed = parsed.pop().unwrap_or_else(|| Parsed::empty(text));
         let prepared = self.interruptible(|session| session.prepare(parsed, given(types)))?;
+        // What is wrong with the text is told before what is wrong with the name.
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return Err(Error::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
         self.statements.insert(name.to_owned(), prepared);
         Ok(())
     }
@@ -228,6 +237,7 @@ impl Session {
         result_formats: &[Format],
     ) -> Result<()> {
         let prepared = self.prepared(statement)?.clone();
+        self.begin_statement(&prepared.parsed)?;
         let is_taken = self.portals.contains_key(portal) || self.cursors.contains_key(portal);
         if !portal.is_empty() && is_taken {
             return Err(Error::new(
@@ -235,11 +245,11 @@ impl Session {
                 format!("cursor \"{portal}\" already exists"),
             ));
         }
-        self.begin_statement(&prepared.parsed)?;
         let mut made = self.interruptible(|session| {
             let values = session.read_params(portal, statement, &prepared, params)?;
             session.plan_prepared(&prepared, values)
         })?;
+        made.number = self.next_portal();
         made.formats = formats(result_formats, made.formats.len())?;
         self.portals.insert(portal.to_owned(), made);
         Ok(())
@@ -282,7 +292,6 @@ impl Session {
         }
         let surroundings = self.surroundings();
         let context = surroundings.types();
-        let host = Host { surroundings: &surroundings };
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
             let format = match params.formats {
@@ -290,88 +299,23 @@ impl Session {
                 [all] => *all,
                 each => each[at],
             };
-            let value = match bytes {
-                None => Datum::Null,
-                Some(bytes) => param(bytes, format, *ty, &context).map_err(|error| {
-                    let portal = match portal {
-                        "" => "unnamed portal".to_owned(),
-                        name => format!("portal \"{name}\""),
-                    };
-                    // What was sent as text stands there, if its length is above 0 that a setting
-                    // of the server allows.
-                    let value = if format == Format::Text { " = '...'" } else { "" };
-                    let place = format!("{portal} parameter ${}{value}", at + 1);
-                    Error::from(error.with_context(place))
-                })?,
-            };
-            if matches!(self.names.shape(*ty), Some(Shape::Domain(..))) {
-                host.check_domain(*ty, value.as_ref())?;
-            }
+            let value = param(*bytes, format, *ty, &context).map_err(|error| {
+                let portal = match portal {
+                    "" => "unnamed portal".to_owned(),
+                    name => format!("portal \"{name}\""),
+                };
+                // What was sent as text stands there, if its length is above 0 that a setting
+                // of the server allows.
+                let value = if format == Format::Text { " = '...'" } else { "" };
+                let place = format!("{portal} parameter ${}{value}", at + 1);
+                Error::from(error.with_context(place))
+            })?;
             values.push(value);
         }
         Ok(values.into())
     }
 
-    /// What a prepared statement takes and gives.
-    ///
-    /// # Errors
-    /// `26000` where there is no such statement.
-    pub fn describe_statement(&self, name: &str) -> Result<Described<'_>> {
-        let prepared = self.prepared(name)?;
-        Ok(Described { params: &prepared.params, columns: prepared.columns.as_deref() })
-    }
-
-    /// The portal of this name, which may be that of a cursor.
-    ///
-    /// # Errors
-    /// `34000` where there is none.
-    pub fn portal(&mut self, name: &str) -> Result<&mut Portal> {
-        let cursor = self.cursors.get_mut(name).map(|cursor| &mut cursor.portal);
-        self.portals.get_mut(name).or(cursor).ok_or_else(|| no_portal(name))
-    }
-
-    /// Forgets a prepared statement, where there is one.
-    pub fn close_statement(&mut self, name: &str) {
-        self.statements.remove(name);
-    }
-
-    /// Ends a portal or a cursor, where there is one.
-    pub fn close_portal(&mut self, name: &str) {
-        self.portals.remove(name);
-        self.cursors.remove(name);
-    }
-
     // --- both ------------------------------------------------------------------------------------
-
-    /// Runs the portal of this name: see [`Session::execute`].
-    ///
-    /// # Errors
-    /// `34000` where there is none, and those of the statement.
-    pub fn execute_named(
-        &mut self,
-        name: &str,
-        rows_max: u64,
-        out: &mut dyn Output,
-    ) -> Result<Done> {
-        let Some(mut portal) = self.portals.remove(name) else {
-            return match self.inline && self.reads_on(name) {
-                true => Ok(Done::Blocked),
-                false => self.execute_cursor(name, rows_max, out),
-            };
-        };
-        if portal.is_over {
-            let message = format!("portal \"{name}\" cannot be run");
-            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-        }
-        portal.alone |= self.may_stand_alone(&portal.parsed);
-        let done = self.execute(&mut portal, rows_max, out);
-        portal.is_over = matches!(done, Ok(Done::Complete(_))) && portal.columns.is_none();
-        // The statement may have ended the transaction, or put another portal there.
-        if done.is_ok() && !self.portals.contains_key(name) {
-            self.portals.insert(name.to_owned(), portal);
-        }
-        done
-    }
 
     /// Runs a portal until it is done, or has given `rows_max` rows (0: all), or the output has
     /// enough for now.
@@ -384,6 +328,18 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
+        self.execute_here(portal, rows_max, out).map_err(|error| self.why_stopped(error))
+    }
+
+    fn execute_here(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        self.unfold(portal)?;
+        let has_plan = matches!(portal.work, Work::Plan(_));
+        let notices = self.client.notices.get_mut().len();
         let done = self.interruptible(|session| match session.inline {
             true => session.run_inline(portal, rows_max, out),
             false => {
@@ -393,15 +349,23 @@ impl Session {
                 session.run(portal, rows_max, out)
             }
         })?;
+        if done == Done::Blocked {
+            // They will be given again.
+            self.client.notices.get_mut().truncate(notices);
+        }
         if matches!(done, Done::Complete(_)) {
-            self.settle(portal.alone).map_err(|error| self.why_stopped(error))?;
+            // It may have told itself to stop, or been told too late to notice: what it did is undone.
+            if has_plan && let Some(stopped) = self.client.slot.stopped() {
+                return Err(stopped);
+            }
+            self.settle(portal.alone)?;
         }
         Ok(done)
     }
 
     /// What follows a statement that is done.
     pub(crate) fn settle(&mut self, alone: bool) -> Result<()> {
-        self.client.instance.set_deadline(&self.client.slot, 0);
+        self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
         if alone {
             self.end()?;
         }
@@ -441,6 +405,7 @@ impl Session {
     /// # Errors
     /// Where it cannot be committed: it is rolled back then.
     pub fn end(&mut self) -> Result<()> {
+        self.is_pipelined = false;
         match &self.transaction {
             Some(open) if open.block == Block::Implicit => {
                 let done = self.commit();
@@ -459,9 +424,15 @@ impl Session {
 
     /// To be called after an error was reported: the transaction is rolled back, or has failed.
     pub fn fail(&mut self) {
-        self.client.instance.set_deadline(&self.client.slot, 0);
+        self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
+        self.is_pipelined = false;
         self.abort();
         self.refresh();
+    }
+
+    /// Notices that wait to be sent.
+    pub fn take_notices(&mut self) -> Vec<Error> {
+        std::mem::take(self.client.notices.get_mut())
     }
 
     /// Messages that wait to be sent.
@@ -516,10 +487,7 @@ impl Session {
         }
         let Some(statement) = &parsed.statement else { return Ok(()) };
         if self.status() == Status::Failed && !ends_failure(statement) {
-            return Err(Error::new(
-                SqlState::IN_FAILED_SQL_TRANSACTION,
-                "current transaction is aborted, commands ignored until end of transaction block",
-            ));
+            return Err(in_failed_transaction());
         }
         let patience_ms = self.client.settings.get_mut().integer("lock_timeout");
         self.set_patience((patience_ms > 0).then(|| patience_ms.unsigned_abs() * 1_000));
@@ -527,7 +495,8 @@ impl Session {
         if timeout_ms > 0 {
             let now_us = self.client.instance.env.clock.monotonic_us();
             let deadline_us = now_us + timeout_ms.unsigned_abs() * 1_000;
-            self.client.instance.set_deadline(&self.client.slot, deadline_us);
+            let statement = Deadline::Statement;
+            self.client.instance.set_deadline(&self.client.slot, statement, deadline_us);
         }
         let mut activity = self.client.slot.activity.lock();
         activity.query = parsed.shared_text();
@@ -663,8 +632,18 @@ impl Session {
     }
 
     fn plan_prepared(&mut self, prepared: &Prepared, params: Arc<[Datum]>) -> Result<Portal> {
-        let mut portal = self.plan(prepared.parsed.clone(), &prepared.params)?;
-        prepared.same_result(portal.columns())?;
+        let is_execute = matches!(
+            prepared.parsed.statement.as_deref(),
+            Some(Statement::Command(command)) if matches!(**command, Command::Execute { .. })
+        );
+        let mut portal = match is_execute {
+            // What it names is looked for when it is run.
+            true => self.plan_command(prepared.parsed.clone())?,
+            false => self.plan(prepared.parsed.clone(), &prepared.params)?,
+        };
+        if matches!(portal.work, Work::Plan(_)) {
+            prepared.same_result(portal.columns())?;
+        }
         portal.types.clone_from(&prepared.params);
         portal.params = params;
         Ok(portal)
@@ -763,7 +742,8 @@ impl Session {
                 while let Some(row) = rows.pop_front() {
                     let flow = out.row(&row, columns, &surroundings.types())?;
                     given += 1;
-                    if rows_max != 0 && given == rows_max && !rows.is_empty() {
+                    // Whether there are more is not looked at, as it is not for a plan.
+                    if rows_max != 0 && given == rows_max {
                         return Ok(Done::Suspended);
                     }
                     if flow.is_break() && !rows.is_empty() {
@@ -794,14 +774,30 @@ impl Drop for Session {
 }
 
 /// True for statements that a failed transaction takes: those that end it, or what failed.
-fn ends_failure(statement: &Statement) -> bool {
+pub(crate) fn ends_failure(statement: &Statement) -> bool {
     let Statement::Command(command) = statement else { return false };
     matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
 }
 
-pub(crate) fn no_portal(name: &str) -> Error {
-    let message = format!("portal \"{name}\" does not exist");
-    Error::new(SqlState::INVALID_CURSOR_NAME, message)
+/// Fails where a statement that nobody gives values to has parameters.
+///
+/// # Errors
+/// `42P02`, at the first of them.
+fn require_no_parameters(portal: &Portal) -> Result<()> {
+    let Work::Plan(running) = &portal.work else { return Ok(()) };
+    if running.planned.params.len() <= portal.params.len() {
+        return Ok(());
+    }
+    let (source, start) = (&*portal.parsed.source, portal.parsed.range.start);
+    let digits = |at: usize| source[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+    let found = portal.text().match_indices('$').map(|(at, _)| start + at);
+    let found = found.map(|at| (at, digits(at))).find(|(_, digits)| *digits > 0);
+    let (name, position) = match found {
+        Some((at, digits)) => (&source[at..=at + digits], source[..at].chars().count() as u32 + 1),
+        None => ("$1", 1),
+    };
+    let error = Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"));
+    Err(Error { position: Some(position), ..error })
 }
 
 /// One format for each of so many columns.
@@ -822,15 +818,17 @@ fn formats(given: &[Format], columns: usize) -> Result<Vec<Format>> {
 
 /// The value of a parameter.
 fn param(
-    bytes: &[u8],
+    bytes: Option<&[u8]>,
     format: Format,
     ty: Type,
     context: &types::Context<'_>,
 ) -> types::Result<Datum> {
+    let modifier = types::Modifier::NONE;
     match format {
-        Format::Binary => types::binary::read(bytes, ty, types::Modifier::NONE, context),
+        Format::Binary => types::binary::read_nullable(bytes, ty, modifier, context),
         Format::Text => {
-            types::text::parse(types::text::utf8(bytes)?, ty, types::Modifier::NONE, context)
+            let text = bytes.map(types::text::utf8).transpose()?;
+            types::text::parse_nullable(text, ty, modifier, context)
         }
     }
 }

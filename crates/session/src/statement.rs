@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sql::parse::ast::Statement;
 use sql::parse::template::{Constant, template};
 use types::time::TimestampTz;
-use types::{Oid, SqlState, Type};
+use types::{Oid, Type};
 
 use crate::error::{Error, Result};
 use crate::plans::{Known, Plans};
@@ -142,11 +142,7 @@ impl Prepared {
             }
             (then, now) => then.is_some() == now.is_some(),
         };
-        if is_same {
-            return Ok(());
-        }
-        let message = "cached plan must not change result type";
-        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        if is_same { Ok(()) } else { Err(Error::plan_changed()) }
     }
 }
 

@@ -15,17 +15,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sql::parse::ast::{Command, Define, Statement};
+use sql::parse::ast::{Command, Define, Discard, Statement};
 use txn::{Isolation, Savepoint, Transaction};
-use types::SqlState;
 use types::time::TimestampTz;
+use types::{SqlState, Style};
 
 use crate::client::Surroundings;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
-use crate::instance::now;
+use crate::instance::{Deadline, now, us_of};
 use crate::notify;
 use crate::session::Session;
+use crate::settings::special;
 use crate::statement::Parsed;
 
 /// Where a session is, as `ReadyForQuery` tells it.
@@ -82,6 +83,8 @@ pub(crate) struct Mark {
     /// The catalog as it was, where it had been changed.
     pub draft: Option<table::catalog::DraftSavepoint>,
     pub checks: table::foreign::SavedChecks,
+    /// The number of the next portal.
+    pub portals: u64,
 }
 
 /// A savepoint of a user.
@@ -148,22 +151,30 @@ impl Open {
 }
 
 impl Session {
-    /// True for what must be a transaction of its own and can be: no statement has been run in the one
-    /// that is open.
+    /// True for what must be a transaction of its own and can be: no statement has been run since the
+    /// last `Sync`.
     pub(crate) fn may_stand_alone(&self, parsed: &Parsed) -> bool {
         let must = match parsed.statement.as_deref() {
             Some(Statement::Define(define)) => {
-                matches!(**define, Define::Database { .. } | Define::DropDatabase { .. })
+                let is_concurrent = match &**define {
+                    Define::Index(create) => create.concurrently,
+                    Define::Drop { concurrently, .. } => *concurrently,
+                    _ => false,
+                };
+                is_concurrent
+                    || matches!(**define, Define::Database { .. } | Define::DropDatabase { .. })
             }
-            Some(Statement::Command(command)) => {
-                matches!(**command, Command::Maintain { tag: "VACUUM", .. })
-            }
+            Some(Statement::Command(command)) => matches!(
+                **command,
+                Command::Maintain { tag: "VACUUM", .. } | Command::Discard(Discard::All)
+            ),
             _ => false,
         };
-        must && self.transaction.as_ref().is_none_or(|open| {
-            let is_unused = open.inner.as_ref().is_some_and(Transaction::is_read_only);
-            open.block != Block::Explicit && !open.looked && open.draft.is_none() && is_unused
-        })
+        must && !self.is_pipelined
+            && self.transaction.as_ref().is_none_or(|open| {
+                let is_unused = open.inner.as_ref().is_some_and(Transaction::is_read_only);
+                open.block != Block::Explicit && !open.looked && open.draft.is_none() && is_unused
+            })
     }
 
     /// Joins the queue for the row that a statement which was not to wait ([`Done::Blocked`](crate::Done))
@@ -179,11 +190,13 @@ impl Session {
         inner.is_some_and(|inner| inner.queue_up(call))
     }
 
-    /// The error of a statement that was told to stop: a lock that was waited for knows that the wait was
-    /// called off, and not why.
-    pub(crate) fn why_stopped(&self, error: Error) -> Error {
+    /// The error of a statement that was told to stop: what it was doing knows that it was called off,
+    /// and not why, nor that the session is to end.
+    pub fn why_stopped(&self, error: Error) -> Error {
         match error.state() {
-            SqlState::QUERY_CANCELED => self.client.slot.stopped().unwrap_or(error),
+            SqlState::QUERY_CANCELED | SqlState::ADMIN_SHUTDOWN | SqlState::TRANSACTION_TIMEOUT => {
+                self.client.slot.stopped().unwrap_or(error)
+            }
             _ => error,
         }
     }
@@ -213,6 +226,16 @@ impl Session {
             Arc::clone(&instance.handles),
             Arc::clone(&self.names.catalog),
         );
+        let timeout_ms = self.client.settings.get_mut().integer("transaction_timeout");
+        if timeout_ms > 0 {
+            let now_us = self.client.instance.env.clock.monotonic_us();
+            let deadline_us = now_us + timeout_ms.unsigned_abs() * 1_000;
+            self.client.instance.set_deadline(
+                &self.client.slot,
+                Deadline::Transaction,
+                deadline_us,
+            );
+        }
         self.transaction = Some(Open {
             inner: Some(inner),
             block,
@@ -231,6 +254,7 @@ impl Session {
         let mut inner = self.client.instance.engine.begin(isolation);
         self.client.slot.transaction.store(inner.id().0, Ordering::Release);
         inner.set_interrupt(Some(Arc::clone(&self.client.slot.stop)));
+        inner.set_reader(Arc::clone(&self.client.reader));
         let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
         if timeout_ms > 0 {
             inner.set_lock_timeout(Some(timeout_ms.unsigned_abs() * 1_000));
@@ -254,9 +278,11 @@ impl Session {
     /// Commits the open transaction.
     pub(crate) fn commit(&mut self) -> Result<()> {
         let done = self.commit_all();
+        self.end_deadline();
         if done.is_ok() {
             self.client.unlock_transaction(0);
         }
+        self.client.exported.get_mut().clear();
         done
     }
 
@@ -324,13 +350,26 @@ impl Session {
             author => author.to_owned(),
         };
         let message = settings.text("commit.message").to_owned();
-        txn::CommitMeta { author, message, ..txn::CommitMeta::default() }
+        let role = Arc::clone(&self.client.role);
+        let authored_us = match settings.text("commit.authored_at") {
+            "" => None,
+            // What is kept was checked when it was set.
+            text => special::time(text, &Style::default(), TimestampTz(0)).ok().and_then(us_of),
+        };
+        txn::CommitMeta { author, message, role, authored_us, durability: None }
+    }
+
+    /// The time of the transaction is up no more.
+    fn end_deadline(&self) {
+        self.client.instance.set_deadline(&self.client.slot, Deadline::Transaction, 0);
     }
 
     /// Takes back all that the open transaction has done.
     pub(crate) fn rollback(&mut self) {
         self.transaction = None;
+        self.end_deadline();
         self.client.unlock_transaction(0);
+        self.client.exported.get_mut().clear();
         self.portals.clear();
         self.cursors.retain(|_, cursor| cursor.is_held);
         self.client.notes.get_mut().clear();
@@ -343,10 +382,12 @@ impl Session {
             Some(open) if open.block == Block::Explicit => {
                 open.failed = true;
                 let mut settings_mark = 0;
+                let mut first = 0;
                 match open.savepoints.last() {
                     Some(savepoint) => {
                         let mark = savepoint.mark.clone();
                         settings_mark = mark.settings;
+                        first = mark.portals;
                         self.client.unlock_transaction(mark.locks);
                         open.go_back(&mark);
                     }
@@ -357,7 +398,7 @@ impl Session {
                         self.client.unlock_transaction(0);
                     }
                 }
-                self.portals.clear();
+                self.fail_portals(first);
                 self.client.settings.get_mut().undo_to(settings_mark);
             }
             _ => self.rollback(),

@@ -231,7 +231,8 @@ pub fn action(action: &Action, name: &str) -> String {
                 line += &format!(" generated [{}]", set_list(generated));
             }
             if let Some(conflict) = conflict {
-                line += &format!(" on conflict {:?}", conflict.arbiters);
+                let arbiters: Vec<_> = conflict.arbiters.iter().map(|known| known.index).collect();
+                line += &format!(" on conflict {arbiters:?}");
                 match &conflict.update {
                     None => line += " nothing",
                     Some(update) => {
@@ -503,7 +504,7 @@ impl Display for Expr {
                     f.write_str(")")
                 }
             },
-            ExprKind::Grouping(list) => write!(f, "grouping({})", List(list, ", ")),
+            ExprKind::Grouping { args, .. } => write!(f, "grouping({})", List(args, ", ")),
             ExprKind::Keyword(word) => f.write_str(word),
             ExprKind::NextValue(sequence) => write!(f, "nextval({sequence})"),
             ExprKind::MergeAction => f.write_str("merge_action()"),

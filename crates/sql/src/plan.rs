@@ -295,7 +295,7 @@ pub struct AggregateCall {
     pub name: &'static str,
     /// The arguments that are taken from each row.
     pub args: Vec<Expr>,
-    /// The arguments of an ordered-set aggregate that are taken once.
+    /// The arguments of an ordered-set aggregate that are taken once, over the keys of the group.
     pub direct: Vec<Expr>,
     /// True where repetitions are left out.
     pub distinct: bool,
@@ -464,9 +464,18 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Conflict {
     /// The unique indexes that decide; empty for all.
-    pub arbiters: Vec<Oid>,
+    pub arbiters: Vec<Arbiter>,
     /// `DO UPDATE`; none for `DO NOTHING`.
     pub update: Option<ConflictUpdate>,
+}
+
+/// A unique index that decides what a conflict is.
+#[derive(Clone, Debug)]
+pub struct Arbiter {
+    /// The index.
+    pub index: Oid,
+    /// It decides only where all of these are true, which see no row.
+    pub provisos: Vec<Expr>,
 }
 
 /// `ON CONFLICT DO UPDATE`: the expressions see the row that is there, then the one that was to be
@@ -661,7 +670,12 @@ pub enum ExprKind {
     /// A construct of SQL/JSON: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
     Json(Json),
     /// `GROUPING`; the binder turns it into a column of a [`Node::Aggregate`].
-    Grouping(Vec<Expr>),
+    Grouping {
+        /// What is grouped by, or not.
+        args: Vec<Expr>,
+        /// The scope whose groups it is about, by the binder's number.
+        scope: u32,
+    },
     /// `CURRENT_DATE` and its kin, by the word in lower case.
     Keyword(&'static str),
     /// The next value of the sequence behind an identity column.

@@ -200,6 +200,18 @@ impl Tables {
         }
     }
 
+    /// The relation whose documents lie in a table, or lay there until it gave them up; [`Oid::NONE`] where
+    /// that is not known. `None` for a table that has no documents of SQL.
+    pub fn relation_of_documents(&self, table: TableId) -> Option<Oid> {
+        let known = || self.known.read().get(&table).map_or(Oid::NONE, |stored| stored.relation);
+        Tables::has_documents(table).then(known)
+    }
+
+    /// True for the number of a table that has documents of SQL.
+    pub fn has_documents(table: TableId) -> bool {
+        (DOCUMENTS..CATALOG).contains(&table)
+    }
+
     /// What an engine needs to know tables by their numbers: SQL's from here, all others from
     /// `others`.
     pub fn resolver(&self, others: TableResolver) -> TableResolver {

@@ -150,26 +150,58 @@ impl CommitIndex {
     pub(crate) fn times(
         &self,
         store: &Store,
-        mut csns: &[Csn],
+        csns: &[Csn],
         out: &mut Vec<u64>,
     ) -> Result<(), TxnError> {
         out.reserve(csns.len());
+        self.each(store, csns, |page, csn| {
+            out.push(match page {
+                Some(page) => page.time_us(csn)?,
+                None => 0,
+            });
+            Some(())
+        })
+    }
+
+    /// The time of each of `csns`, all visible, and when it was made where it came from.
+    pub(crate) fn moments(
+        &self,
+        store: &Store,
+        csns: &[Csn],
+    ) -> Result<Vec<(u64, Option<u64>)>, TxnError> {
+        let mut out = Vec::with_capacity(csns.len());
+        self.each(store, csns, |page, csn| {
+            out.push(match page {
+                Some(page) => (page.time_us(csn)?, page.authored_us(csn)),
+                None => (0, None),
+            });
+            Some(())
+        })?;
+        Ok(out)
+    }
+
+    /// Calls `f` with each of `csns`, all visible, and the page that should tell of it; of commit 0, which is
+    /// on no page, with none. It fails where `f` gives nothing: the page ends early.
+    fn each(
+        &self,
+        store: &Store,
+        mut csns: &[Csn],
+        mut f: impl FnMut(Option<&Page>, Csn) -> Option<()>,
+    ) -> Result<(), TxnError> {
         while let Some(&csn) = csns.first() {
             let (low, high) = (first_csn(page_of(csn)).0, first_csn(page_of(csn) + 1).0);
             let run =
                 csns.iter().position(|csn| csn.0 < low || csn.0 >= high).unwrap_or(csns.len());
             if run == 0 {
-                out.push(0); // commit 0 is on no page
+                f(None, csn).ok_or_else(|| damaged(csn, "commit page ends early"))?;
                 csns = &csns[1..];
                 continue;
             }
             let (here, rest) = csns.split_at(run);
             self.with_page(store, csn, |page| {
-                for csn in here {
-                    let time = page.times.get((csn.0 - low) as usize);
-                    out.push(*time.ok_or_else(|| damaged(*csn, "commit page ends early"))?);
-                }
-                Ok::<_, TxnError>(())
+                here.iter().try_for_each(|csn| {
+                    f(Some(page), *csn).ok_or_else(|| damaged(*csn, "commit page ends early"))
+                })
             })??;
             csns = rest;
         }
@@ -332,7 +364,7 @@ mod tests {
             let mut page = OpenPage::new(Page::new(number));
             for commit in 0..10 {
                 let message = format!("{commit} {message}");
-                page.push(commit, &Note { author: "ada", message: &message, authored_us: None });
+                page.push(commit, &Note { author: "ada", message: &message, ..Note::default() });
             }
             cache.insert(page.page);
             assert!(cache.bytes <= CACHED_BYTES_MAX, "page {number}: {} bytes", cache.bytes);

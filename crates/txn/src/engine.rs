@@ -42,7 +42,7 @@ use vfs::{Clock, DirLock, Env};
 use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
-use crate::locks::{LockManager, RowHasher, TxnId, WaitWatch};
+use crate::locks::{LockManager, Reader, RelationClaim, RowHasher, TxnId, WaitWatch};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
 use crate::readset::{ReadSet, Verdict, Window};
@@ -95,6 +95,8 @@ pub struct CommitMeta {
     pub author: String,
     /// Why, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
     pub message: String,
+    /// Who has proved who they are, up to [`crate::ROLE_BYTES_MAX`]; empty where nobody has to.
+    pub role: Arc<str>,
     /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
     /// What to wait for, where not what the engine was opened with.
@@ -277,6 +279,21 @@ impl Engine {
         self.locks.waits_for(transaction)
     }
 
+    /// A list in which the transactions of one session note which relations they read and change
+    /// ([`Transaction::set_reader`]).
+    pub fn reader(&self) -> Arc<Reader> {
+        self.locks.reader()
+    }
+
+    /// Who has locked these relations now, and who waits to.
+    pub fn relation_claims(&self, relations: impl IntoIterator<Item = u32>) -> Vec<RelationClaim> {
+        let mut claims = Vec::new();
+        for relation in relations {
+            self.locks.claims(relation, self.hasher.hash_relation(relation), &mut claims);
+        }
+        claims
+    }
+
     /// The newest visible commit; 0 before the first.
     pub fn visible(&self) -> Csn {
         Csn(self.tracker.visible())
@@ -333,6 +350,15 @@ impl Engine {
             return Err(TxnError::NoSuchCommit { csn, newest });
         }
         self.commits.times(&self.store, csns, out)
+    }
+
+    /// The time of each of `csns` in microseconds (0 of commit 0), and when it was made where it came from.
+    pub fn moments(&self, csns: &[Csn]) -> Result<Vec<(u64, Option<u64>)>, TxnError> {
+        let newest = self.visible();
+        if let Some(csn) = csns.iter().copied().find(|csn| *csn > newest) {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        self.commits.moments(&self.store, csns)
     }
 
     /// Who made each of `csns`, when and why: many commits for little, without a copy of any text.
@@ -612,6 +638,7 @@ fn encode(prepared: &Prepared<'_>) -> Result<Vec<u8>, TxnError> {
     let Prepared { writes, note, loaded, .. } = prepared;
     limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;
     limit("message", note.message.len(), record::MESSAGE_BYTES_MAX)?;
+    limit("role", note.role.len(), record::ROLE_BYTES_MAX)?;
     let mut bytes =
         Vec::with_capacity(64 + note.author.len() + note.message.len() + record::size_hint(writes));
     let loaded = loaded.as_ref().map(Loaded::to_bytes);

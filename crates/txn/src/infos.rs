@@ -31,6 +31,9 @@ pub struct CommitInfo<Text = String> {
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
+    /// Who had proved who they are when they made it; empty where nobody had to. The author is who they
+    /// said they were.
+    pub role: Text,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
 }
@@ -38,8 +41,8 @@ pub struct CommitInfo<Text = String> {
 impl<'a> CommitInfo<&'a str> {
     #[inline]
     pub(crate) fn new(csn: Csn, (time_us, note): (u64, Note<'a>)) -> Self {
-        let Note { author, message, authored_us } = note;
-        CommitInfo { csn, time_us, author, message, authored_us }
+        let Note { author, message, role, authored_us } = note;
+        CommitInfo { csn, time_us, author, message, role, authored_us }
     }
 
     /// The same, with texts of its own.
@@ -49,6 +52,7 @@ impl<'a> CommitInfo<&'a str> {
             time_us: self.time_us,
             author: self.author.to_owned(),
             message: self.message.to_owned(),
+            role: self.role.to_owned(),
             authored_us: self.authored_us,
         }
     }

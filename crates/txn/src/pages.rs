@@ -11,6 +11,7 @@
 //!        | authors    : one for all, or an index each                 |  indexes into the strings
 //!        | messages   : one for all, or an index each                 |
 //!        | authored   : (which, difference to the commit time) ...    |  imports only
+//!        | roles      : one for all, or an index each                 |  where anybody had to prove
 //!        | strings    : each once                                     |
 //!        +------------------------------------------------------------+
 //! ```
@@ -32,7 +33,7 @@ use foldhash::fast::FixedState;
 use store::{Csn, MergeError, Op, Table, TableId, Write};
 
 use crate::bytes::{Malformed, Reader, put_slice, put_varint};
-use crate::record::Note;
+use crate::record::{Note, read_role};
 
 /// The table that holds the commits.
 pub const COMMITS_TABLE: TableId = TableId(1);
@@ -43,7 +44,14 @@ const FORMAT: u8 = 1;
 const FLAG_ONE_AUTHOR: u8 = 1;
 const FLAG_ONE_MESSAGE: u8 = 2;
 const FLAG_AUTHORED: u8 = 4;
+const FLAG_ROLES: u8 = 8;
+const FLAG_ONE_ROLE: u8 = 16;
 const ENTRY_AUTHORED: u8 = 1;
+const ENTRY_ROLE_IS_AUTHOR: u8 = 2;
+const ENTRY_ROLE: u8 = 4;
+
+/// In the place of a role: it is the author. The role that is string *k* is *k* + 1.
+const ROLE_IS_AUTHOR: u32 = 1;
 
 /// The number of the page that tells of `csn`.
 pub(crate) fn page_of(csn: Csn) -> u64 {
@@ -69,11 +77,13 @@ pub(crate) struct Page {
     messages: Vec<u32>,
     /// (position, authored time) of the commits that carry one, ascending.
     authored: Vec<(u32, u64)>,
+    /// 0 for none, [`ROLE_IS_AUTHOR`], or a string; nothing at all where no commit has one.
+    roles: Vec<u32>,
     strings: Strings,
 }
 
 /// The strings of a page, numbered from 1, one after the other in one piece of memory: whoever copies
-/// or drops a page copies or drops six pieces, however many strings it has.
+/// or drops a page copies or drops seven pieces, however many strings it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Strings {
     text: String,
@@ -84,7 +94,7 @@ impl Strings {
     /// Adds a string and returns its number.
     fn push(&mut self, string: &str) -> u32 {
         self.text.push_str(string);
-        self.ends.push(u32::try_from(self.text.len()).expect("2,048 strings of 64 KB at most"));
+        self.ends.push(u32::try_from(self.text.len()).expect("3,072 strings of 64 KB at most"));
         self.ends.len() as u32
     }
 
@@ -109,6 +119,7 @@ impl Page {
             authors: Vec::new(),
             messages: Vec::new(),
             authored: Vec::new(),
+            roles: Vec::new(),
             strings: Strings::default(),
         }
     }
@@ -126,7 +137,10 @@ impl Page {
     /// Bytes held, for accounting.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Page>()
-            + (self.authors.len() + self.messages.len() + self.strings.ends.len())
+            + (self.authors.len()
+                + self.messages.len()
+                + self.roles.len()
+                + self.strings.ends.len())
                 * size_of::<u32>()
             + self.times.len() * size_of::<u64>()
             + self.authored.len() * size_of::<(u32, u64)>()
@@ -150,13 +164,30 @@ impl Page {
         self.position(csn).map(|position| self.times[position])
     }
 
-    /// Time, author, message and authored time of `csn`; `None` where it is not on this page.
+    /// When `csn` was made where it came from; `None` where nobody said, and where it is not on this page.
+    pub(crate) fn authored_us(&self, csn: Csn) -> Option<u64> {
+        if self.authored.is_empty() {
+            return None;
+        }
+        let position = self.position(csn)? as u32;
+        let at = self.authored.binary_search_by_key(&position, |entry| entry.0).ok()?;
+        Some(self.authored[at].1)
+    }
+
+    /// Time, author, message, role and authored time of `csn`; `None` where it is not on this page.
     #[inline]
     pub(crate) fn entry(&self, csn: Csn) -> Option<(u64, Note<'_>)> {
         let position = self.position(csn)?;
         let authored = self.authored.binary_search_by_key(&(position as u32), |entry| entry.0);
+        let author = self.strings.get(self.authors[position]);
+        let role = match self.roles.get(position) {
+            None | Some(0) => "",
+            Some(&ROLE_IS_AUTHOR) => author,
+            Some(role) => self.strings.get(role - ROLE_IS_AUTHOR),
+        };
         let note = Note {
-            author: self.strings.get(self.authors[position]),
+            author,
+            role,
             message: self.strings.get(self.messages[position]),
             authored_us: authored.ok().map(|at| self.authored[at].1),
         };
@@ -171,6 +202,11 @@ impl Page {
         flags |= if one(&self.authors) { FLAG_ONE_AUTHOR } else { 0 };
         flags |= if one(&self.messages) { FLAG_ONE_MESSAGE } else { 0 };
         flags |= if self.authored.is_empty() { 0 } else { FLAG_AUTHORED };
+        flags |= match self.roles.is_empty() {
+            true => 0,
+            false if one(&self.roles) => FLAG_ROLES | FLAG_ONE_ROLE,
+            false => FLAG_ROLES,
+        };
         out.extend_from_slice(&[FORMAT, flags]);
         out.extend_from_slice(&(self.times.len() as u16).to_le_bytes());
         out.extend_from_slice(&self.times[0].to_le_bytes());
@@ -191,6 +227,10 @@ impl Page {
                 );
             }
         }
+        if !self.roles.is_empty() {
+            let stored = if flags & FLAG_ONE_ROLE != 0 { &self.roles[..1] } else { &self.roles };
+            stored.iter().for_each(|id| put_varint(out, u64::from(*id)));
+        }
         put_varint(out, self.strings.ends.len() as u64);
         self.strings.iter().for_each(|string| put_slice(out, string.as_bytes()));
     }
@@ -205,7 +245,8 @@ impl Page {
             });
         }
         let flags = reader.u8()?;
-        if flags & !(FLAG_ONE_AUTHOR | FLAG_ONE_MESSAGE | FLAG_AUTHORED) != 0 {
+        let known = FLAG_ONE_AUTHOR | FLAG_ONE_MESSAGE | FLAG_AUTHORED | FLAG_ROLES | FLAG_ONE_ROLE;
+        if flags & !known != 0 || flags & (FLAG_ROLES | FLAG_ONE_ROLE) == FLAG_ONE_ROLE {
             return Err(Malformed { what: "flags that this version does not know", at: 1 });
         }
         let count = usize::from(reader.u16()?);
@@ -219,6 +260,9 @@ impl Page {
         page.messages = decode_ids(&mut reader, count, flags & FLAG_ONE_MESSAGE != 0)?;
         if flags & FLAG_AUTHORED != 0 {
             page.decode_authored(&mut reader, count)?;
+        }
+        if flags & FLAG_ROLES != 0 {
+            page.roles = decode_ids(&mut reader, count, flags & FLAG_ONE_ROLE != 0)?;
         }
         page.decode_strings(&mut reader)?;
         Ok(page)
@@ -256,13 +300,16 @@ impl Page {
 
     fn decode_strings(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
         let count = reader.varint()?;
-        if count > 2 * PAGE_COMMITS {
+        if count > 3 * PAGE_COMMITS {
             return Err(reader.bad("more strings than commits can have"));
         }
         for _ in 0..count {
             self.strings.push(reader.text()?);
         }
-        if self.authors.iter().chain(&self.messages).any(|id| u64::from(*id) > count) {
+        let role = |id: &u32| u64::from(*id) > count + u64::from(ROLE_IS_AUTHOR);
+        if self.authors.iter().chain(&self.messages).any(|id| u64::from(*id) > count)
+            || self.roles.iter().any(role)
+        {
             return Err(reader.bad("string that the page does not have"));
         }
         if !reader.is_done() {
@@ -311,7 +358,22 @@ impl OpenPage {
         );
         let author = self.intern(note.author, self.page.authors.last().copied());
         let message = self.intern(note.message, self.page.messages.last().copied());
+        let role = match note.role {
+            "" => 0,
+            role if role == note.author => ROLE_IS_AUTHOR,
+            role => {
+                let last = self.page.roles.last().filter(|last| **last > ROLE_IS_AUTHOR);
+                let last = last.map(|last| last - ROLE_IS_AUTHOR);
+                self.intern(role, last) + ROLE_IS_AUTHOR
+            }
+        };
         let page = Arc::make_mut(&mut self.page);
+        if role != 0 && page.roles.is_empty() {
+            page.roles.resize(page.times.len(), 0);
+        }
+        if role != 0 || !page.roles.is_empty() {
+            page.roles.push(role);
+        }
         if let Some(authored_us) = note.authored_us {
             page.authored.push((page.times.len() as u32, authored_us));
         }
@@ -338,26 +400,33 @@ impl OpenPage {
 
 /// Entry of one commit, as a delta of its page.
 fn encode_entry(out: &mut Vec<u8>, time_us: u64, note: &Note<'_>) {
-    out.push(if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 });
+    let role = note.role_flag(ENTRY_ROLE_IS_AUTHOR, ENTRY_ROLE);
+    out.push(role | if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 });
     out.extend_from_slice(&time_us.to_le_bytes());
     if let Some(authored_us) = note.authored_us {
         out.extend_from_slice(&authored_us.to_le_bytes());
     }
     put_slice(out, note.author.as_bytes());
     put_slice(out, note.message.as_bytes());
+    if role == ENTRY_ROLE {
+        put_slice(out, note.role.as_bytes());
+    }
 }
 
 fn decode_entry(bytes: &[u8]) -> Result<(u64, Note<'_>), Malformed> {
     let mut reader = Reader::new(bytes);
     let flags = reader.u8()?;
-    if flags & !ENTRY_AUTHORED != 0 {
+    let two_roles = ENTRY_ROLE_IS_AUTHOR | ENTRY_ROLE;
+    if flags & !(ENTRY_AUTHORED | two_roles) != 0 || flags & two_roles == two_roles {
         return Err(Malformed { what: "flags that this version does not know", at: 0 });
     }
     let time_us = reader.u64()?;
     let authored_us = if flags & ENTRY_AUTHORED != 0 { Some(reader.u64()?) } else { None };
-    let note = Note { author: reader.text()?, message: reader.text()?, authored_us };
+    let (author, message) = (reader.text()?, reader.text()?);
+    let role = read_role(&mut reader, author, flags, ENTRY_ROLE_IS_AUTHOR, ENTRY_ROLE)?;
+    let note = Note { author, message, role, authored_us };
     if !reader.is_done() {
-        return Err(reader.bad("bytes after the message"));
+        return Err(reader.bad("bytes after the last text"));
     }
     Ok((time_us, note))
 }

@@ -3,17 +3,29 @@
 
 use super::*;
 
-fn note(at: u64) -> (String, String, Option<u64>) {
+/// The texts of a commit, and when it was authored: each role is none, the author's, another, or one that is an
+/// author elsewhere.
+struct Texts(String, String, &'static str, Option<u64>);
+
+impl Texts {
+    fn note(&self) -> Note<'_> {
+        let Texts(author, message, role, authored_us) = self;
+        Note { author, message, role, authored_us: *authored_us }
+    }
+}
+
+fn texts(at: u64) -> Texts {
     let author = ["", "ada", "grace"][(at % 3) as usize].to_owned();
     let message = if at.is_multiple_of(5) { format!("change {at}") } else { String::new() };
-    (author, message, at.is_multiple_of(7).then(|| 1_000 + at.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    let role = if at < 50 { "" } else { ["", "ada", "grace", "app"][(at % 4) as usize] };
+    let authored = at.is_multiple_of(7).then(|| 1_000 + at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    Texts(author, message, role, authored)
 }
 
 fn filled(number: u64, count: u64) -> OpenPage {
     let mut open = OpenPage::new(Page::new(number));
     for at in 0..count {
-        let (author, message, authored_us) = note(at);
-        open.push(50 + at * at, &Note { author: &author, message: &message, authored_us });
+        open.push(50 + at * at, &texts(at).note());
     }
     open
 }
@@ -29,9 +41,7 @@ fn a_page_comes_back_as_it_went_in() {
         assert_eq!(page, *open.page);
         assert_eq!(page.end(), Csn(1 + count));
         for at in 0..count {
-            let (author, message, authored_us) = note(at);
-            let expected = (50 + at * at, Note { author: &author, message: &message, authored_us });
-            assert_eq!(page.entry(Csn(1 + at)), Some(expected));
+            assert_eq!(page.entry(Csn(1 + at)), Some((50 + at * at, texts(at).note())));
         }
         assert_eq!((page.entry(Csn(0)), page.entry(page.end())), (None, None));
     }
@@ -47,9 +57,7 @@ fn merging_in_any_division_gives_one_image() {
     };
     let entries: Vec<(Csn, Vec<u8>)> = (0..1024)
         .map(|at| {
-            let (author, message, authored_us) = note(at);
-            let note = Note { author: &author, message: &message, authored_us };
-            let write = page_write(Csn(3 * 1024 + at), 50 + at * at, &note);
+            let write = page_write(Csn(3 * 1024 + at), 50 + at * at, &texts(at).note());
             let (Op::Put(bytes) | Op::Delta(bytes)) = write.op else {
                 panic!("a page is never deleted")
             };
@@ -68,16 +76,56 @@ fn merging_in_any_division_gives_one_image() {
     assert_eq!(entries[0].1, whole(1), "the first entry of a page is its image");
 }
 
-/// A page whose commits are alike in author and message costs about a byte for each.
+/// A page whose commits are alike in author and message costs about a byte for each; that somebody has proved
+/// to be the author, a byte for all of them, whoever they are.
 #[test]
 fn plain_commits_are_small() {
-    let mut open = OpenPage::new(Page::new(1));
-    for at in 0..1024 {
-        open.push(1_700_000_000_000_000 + at * 90, &Note { author: "ada", ..Note::default() });
+    let bytes = |authors: &[&'static str], is_proved: bool| {
+        let mut open = OpenPage::new(Page::new(1));
+        for at in 0..1024 {
+            let author = authors[at as usize % authors.len()];
+            let role = if is_proved { author } else { "" };
+            let note = Note { author, role, ..Note::default() };
+            open.push(1_700_000_000_000_000 + at * 90, &note);
+        }
+        let mut image = Vec::new();
+        open.page.encode(&mut image);
+        image.len()
+    };
+    assert!(bytes(&["ada"], false) < 1_100, "{} bytes", bytes(&["ada"], false));
+    for authors in [&["ada"][..], &["ada", "grace", "carol"]] {
+        assert_eq!(bytes(authors, true), bytes(authors, false) + 1);
     }
-    let mut image = Vec::new();
-    open.page.encode(&mut image);
-    assert!(image.len() < 1_100, "{} bytes", image.len());
+}
+
+/// Pages and entries of releases that knew no roles are read, byte for byte as those releases wrote them.
+#[test]
+fn pages_from_before_roles_are_read() {
+    let mut image = vec![1, 2 | 4, 2, 0];
+    image.extend_from_slice(&1_000_u64.to_le_bytes());
+    image.extend_from_slice(&[7, 1, 0, 2]); // 7 us later; by "ada", by nobody; one message
+    image.extend_from_slice(&[1, 1, 9]); // the second was authored 5 us before
+    image.extend_from_slice(b"\x02\x03ada\x03why");
+    let mut entry = vec![1];
+    entry.extend_from_slice(&1_010_u64.to_le_bytes());
+    entry.extend_from_slice(&5_u64.to_le_bytes());
+    entry.extend_from_slice(b"\x05grace\x03now");
+    let open = assemble(1, &image, [(Csn(1026), &entry[..])].into_iter()).expect("it is read");
+    let note = |author, message, authored_us| Note { author, message, role: "", authored_us };
+    for (csn, expected) in [
+        (1024, (1_000, note("ada", "why", None))),
+        (1025, (1_007, note("", "why", Some(1_002)))),
+        (1026, (1_010, note("grace", "now", Some(5)))),
+    ] {
+        assert_eq!(open.page.entry(Csn(csn)), Some(expected));
+    }
+    // Without roles nothing is written that those releases do not know.
+    let mut again = Vec::new();
+    assemble(1, &image, std::iter::empty()).expect("it is read").page.encode(&mut again);
+    assert_eq!(again, image);
+    let mut written = Vec::new();
+    encode_entry(&mut written, 1_010, &note("grace", "now", Some(5)));
+    assert_eq!(written, entry);
 }
 
 /// Entries out of order, a damaged image and a foreign key are errors, never panics.
@@ -96,7 +144,7 @@ fn damage_is_refused() {
         }
     }
     let mut entry = Vec::new();
-    encode_entry(&mut entry, 1 << 40, &Note::default());
+    encode_entry(&mut entry, 1 << 40, &Note { role: "ada", ..Note::default() });
     let merge = |key: &[u8], csn| {
         let deltas: &mut dyn Iterator<Item = (Csn, &[u8])> =
             &mut [(Csn(csn), entry.as_slice())].into_iter();

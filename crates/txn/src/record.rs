@@ -3,7 +3,7 @@
 //! ```text
 //!   0      1       2          4            8        16         24
 //!   +------+-------+----------+------------+--------+----------+----------------+----------------+
-//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | [bulk load,]   |
+//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | [role, load,]  |
 //!   | 1    | u8    | u16 = 0  | u32        |  u64   | u64      | author, message| writes         |
 //!   +------+-------+----------+------------+--------+----------+----------------+----------------+
 //!     '------------------ patched under the commit mutex: csn and time ------'
@@ -27,6 +27,8 @@ use crate::bytes::{Malformed, Reader, put_slice, put_varint};
 const KIND_COMMIT: u8 = 1;
 const FLAG_AUTHORED: u8 = 1;
 const FLAG_LOADED: u8 = 2;
+const FLAG_ROLE_IS_AUTHOR: u8 = 4;
+const FLAG_ROLE: u8 = 8;
 const HEADER_BYTES: usize = 24;
 const AT_COUNT: usize = 4;
 const AT_CSN: usize = 8;
@@ -41,6 +43,8 @@ const OP_ERASE: u8 = 4;
 pub const RECORD_BYTES_MAX: usize = (1 << 30) - 4096;
 /// Longest author, in bytes.
 pub const AUTHOR_BYTES_MAX: usize = 4 << 10;
+/// Longest role, in bytes.
+pub const ROLE_BYTES_MAX: usize = 4 << 10;
 /// Longest message, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
@@ -49,7 +53,21 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct Note<'a> {
     pub author: &'a str,
     pub message: &'a str,
+    /// Who had proved who they are; empty where nobody had to.
+    pub role: &'a str,
     pub authored_us: Option<u64>,
+}
+
+impl Note<'_> {
+    /// Which of two flags a stored note has: that the role is the author, or that it follows. None of them
+    /// where there is no role.
+    pub(crate) fn role_flag(&self, is_author: u8, follows: u8) -> u8 {
+        match self.role {
+            "" => 0,
+            role if role == self.author => is_author,
+            _ => follows,
+        }
+    }
 }
 
 /// One commit as the log tells it.
@@ -74,6 +92,11 @@ pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>, loaded: Option<&[u8]>) {
     }
     put_slice(out, note.author.as_bytes());
     put_slice(out, note.message.as_bytes());
+    let role = note.role_flag(FLAG_ROLE_IS_AUTHOR, FLAG_ROLE);
+    out[1] |= role;
+    if role == FLAG_ROLE {
+        put_slice(out, note.role.as_bytes());
+    }
     if let Some(loaded) = loaded {
         out[1] |= FLAG_LOADED;
         put_slice(out, loaded);
@@ -135,7 +158,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
         return Err(Malformed { what: "kind of record that this version does not know", at: 0 });
     }
     let flags = reader.u8()?;
-    if flags & !(FLAG_AUTHORED | FLAG_LOADED) != 0 || reader.u16()? != 0 {
+    let known = FLAG_AUTHORED | FLAG_LOADED | FLAG_ROLE_IS_AUTHOR | FLAG_ROLE;
+    let two_roles = FLAG_ROLE_IS_AUTHOR | FLAG_ROLE;
+    if flags & !known != 0 || flags & two_roles == two_roles || reader.u16()? != 0 {
         return Err(Malformed { what: "flags that this version does not know", at: 1 });
     }
     let count = reader.u32()? as usize;
@@ -144,7 +169,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
         return Err(Malformed { what: "commit number that no commit has", at: AT_CSN });
     }
     let authored_us = if flags & FLAG_AUTHORED != 0 { Some(reader.u64()?) } else { None };
-    let note = Note { author: reader.text()?, message: reader.text()?, authored_us };
+    let (author, message) = (reader.text()?, reader.text()?);
+    let role = read_role(&mut reader, author, flags, FLAG_ROLE_IS_AUTHOR, FLAG_ROLE)?;
+    let note = Note { author, message, role, authored_us };
     let loaded = if flags & FLAG_LOADED != 0 { Some(reader.slice()?) } else { None };
     // The smallest write is three bytes; the count alone must not make us allocate.
     if count > reader.remaining() / 3 {
@@ -158,6 +185,20 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
         return Err(reader.bad("bytes after the last write"));
     }
     Ok(Record { csn, time_us, note, loaded, writes })
+}
+
+/// The role of a stored note, by the two flags of [`Note::role_flag`].
+pub(crate) fn read_role<'a>(
+    reader: &mut Reader<'a>,
+    author: &'a str,
+    flags: u8,
+    is_author: u8,
+    follows: u8,
+) -> Result<&'a str, Malformed> {
+    if flags & follows != 0 {
+        return reader.text();
+    }
+    Ok(if flags & is_author != 0 { author } else { "" })
 }
 
 fn decode_write(reader: &mut Reader<'_>) -> Result<Write, Malformed> {
@@ -182,7 +223,10 @@ fn decode_write(reader: &mut Reader<'_>) -> Result<Write, Malformed> {
 mod tests {
     use super::*;
 
-    fn sample() -> (Vec<u8>, Vec<Write>) {
+    const NOTE: Note<'_> =
+        Note { author: "Ada", message: "why: \u{1f980}", role: "ada", authored_us: Some(5) };
+
+    fn sample(note: &Note<'_>) -> (Vec<u8>, Vec<Write>) {
         let write = |table, key: &[u8], op| Write { table: TableId(table), key: key.to_vec(), op };
         let writes = vec![
             write(7, b"a", Op::Put(vec![1; 300])),
@@ -191,9 +235,8 @@ mod tests {
             write(2, b"e", Op::Erase { from: Csn(300), to: None }),
             write(2, b"e", Op::Erase { from: Csn(0), to: Some(Csn(1 << 40)) }),
         ];
-        let note = Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) };
         let mut bytes = vec![9; 50];
-        begin(&mut bytes, &note, Some(b"files"));
+        begin(&mut bytes, note, Some(b"files"));
         writes.iter().for_each(|write| push(&mut bytes, write));
         finish(&mut bytes, writes.len() as u32);
         number(&mut bytes, Csn(77), 1_700_000_000_000_000);
@@ -203,21 +246,47 @@ mod tests {
     /// What was encoded is what is decoded.
     #[test]
     fn a_record_comes_back_as_it_went_in() {
-        let (bytes, writes) = sample();
-        let record = decode(&bytes).unwrap();
-        assert_eq!((record.csn, record.time_us), (Csn(77), 1_700_000_000_000_000));
-        assert_eq!(
-            record.note,
-            Note { author: "Ada", message: "why: \u{1f980}", authored_us: Some(5) }
-        );
-        assert_eq!(record.loaded, Some(&b"files"[..]));
-        assert_eq!(record.writes, writes);
+        for (role, role_bytes) in [("ada", 4), ("", 0), ("Ada", 0)] {
+            let note = Note { role, ..NOTE };
+            let (bytes, writes) = sample(&note);
+            let record = decode(&bytes).unwrap();
+            assert_eq!((record.csn, record.time_us), (Csn(77), 1_700_000_000_000_000));
+            assert_eq!(record.note, note);
+            assert_eq!(record.loaded, Some(&b"files"[..]));
+            assert_eq!(record.writes, writes);
+            let without = sample(&Note { role: "", ..NOTE }).0;
+            assert_eq!(
+                bytes.len() - without.len(),
+                role_bytes,
+                "the role {role:?} costs that much"
+            );
+        }
+    }
+
+    /// A record of a release that knew no roles is that of a commit without one, byte for byte.
+    #[test]
+    fn records_from_before_roles_are_read() {
+        let mut old = vec![1, 1, 0, 0, 1, 0, 0, 0];
+        old.extend_from_slice(&77_u64.to_le_bytes());
+        old.extend_from_slice(&1_700_000_000_000_000_u64.to_le_bytes());
+        old.extend_from_slice(&5_u64.to_le_bytes());
+        old.extend_from_slice(b"\x03Ada\x03why");
+        old.extend_from_slice(&[3, 7, 1, b'a']);
+        let record = decode(&old).unwrap();
+        let note = Note { author: "Ada", message: "why", role: "", authored_us: Some(5) };
+        assert_eq!((record.note, record.writes.len()), (note, 1));
+        let mut new = Vec::new();
+        begin(&mut new, &note, None);
+        push(&mut new, &record.writes[0]);
+        finish(&mut new, 1);
+        number(&mut new, record.csn, record.time_us);
+        assert_eq!(new, old);
     }
 
     /// A record that was cut anywhere is refused, and no flipped bit makes decoding panic.
     #[test]
     fn damaged_records_are_refused_or_read_but_never_panic() {
-        let (bytes, _) = sample();
+        let (bytes, _) = sample(&NOTE);
         for len in 0..bytes.len() {
             assert!(decode(&bytes[..len]).is_err(), "cut to {len} bytes");
         }

@@ -42,7 +42,8 @@ use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
 use crate::loads::Loads;
 use crate::locks::{
-    Acquired, Held, LockFailure, Modes, Patience, Queued, RelationLock, RowLock, TxnId,
+    Acquired, Held, LockFailure, Modes, Noting, Patience, Queued, Reader, RelationLock, RowLock,
+    TxnId,
 };
 use crate::ordered::Ordered;
 use crate::publish::Hook;
@@ -95,6 +96,7 @@ pub struct Savepoint {
     hooks: usize,
     rows: usize,
     relations: usize,
+    noted: usize,
 }
 
 /// A transaction. Dropping it rolls it back.
@@ -111,6 +113,9 @@ pub struct Transaction {
     queued: Option<Queued>,
     /// Locks of relations, few, each with the relation's number.
     relations: Vec<(u32, Held)>,
+    /// Where it notes weak locks of relations, and how many it has noted there.
+    reader: Option<Arc<Reader>>,
+    noted: usize,
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
@@ -131,6 +136,8 @@ impl Transaction {
             missed: None,
             queued: None,
             relations: Vec::new(),
+            reader: None,
+            noted: 0,
             reads: Mutex::default(),
             hooks: Vec::new(),
             loads: Loads::new(Arc::clone(&engine)),
@@ -178,6 +185,16 @@ impl Transaction {
         }
     }
 
+    /// Has the transaction, which has read and written nothing yet, see the database as of `csn`.
+    ///
+    /// # Errors
+    /// [`TxnError::NoSuchCommit`] where that is not visible.
+    pub fn see_at(&mut self, csn: Csn) -> Result<(), TxnError> {
+        assert!(self.is_read_only(), "what was written under a snapshot keeps it");
+        self.snapshot = Snapshot::past(Arc::clone(&self.engine), csn)?;
+        Ok(())
+    }
+
     /// How long to wait for locks from now on, in microseconds; `None` for as long as it takes.
     pub fn set_lock_timeout(&mut self, us: Option<u64>) {
         self.lock_timeout_us = us;
@@ -187,6 +204,12 @@ impl Transaction {
     /// [`Engine::interrupt`] with the transaction's [`Transaction::id`].
     pub fn set_interrupt(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.interrupt = flag;
+    }
+
+    /// Where it is to note weak locks of relations: the list of its session.
+    pub fn set_reader(&mut self, reader: Arc<Reader>) {
+        assert_eq!(self.noted, 0, "what was noted stays in its list");
+        self.reader = Some(reader);
     }
 
     /// Its identity among those that run on the engine.
@@ -348,17 +371,57 @@ impl Transaction {
         mode: RelationLock,
         wait: Wait,
     ) -> Result<(), TxnError> {
+        self.take_relation(relation, mode, wait).map(drop)
+    }
+
+    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True where that went
+    /// through the table of locks: what was committed while it was waited for is not in the snapshot.
+    /// Fails as [`Transaction::lock_relation`] does.
+    pub fn read_relation(&mut self, relation: u32, wait: Wait) -> Result<bool, TxnError> {
+        self.take_relation(relation, RelationLock::Read, wait)
+    }
+
+    /// Locks a relation; true where that went through the table of locks.
+    fn take_relation(
+        &mut self,
+        relation: u32,
+        mode: RelationLock,
+        wait: Wait,
+    ) -> Result<bool, TxnError> {
         let modes = Modes::from(mode);
-        let own = self.relations.iter().filter(|(other, _)| *other == relation);
-        if own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes)).cover(modes) {
-            return Ok(());
+        if !self.relations.is_empty() && self.locks_relation(relation).cover(modes) {
+            return Ok(false);
         }
         let row = self.engine.hasher.hash_relation(relation);
-        let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
-        if self.granted(answer)? == Acquired::Now {
-            self.relations.push((relation, Held { row, modes }));
+        if let Some(reader) = &self.reader
+            && modes.is_weak()
+        {
+            match self.engine.locks.note(reader, self.id, row, modes) {
+                Noting::Already => return Ok(false),
+                Noting::Now => {
+                    self.noted += 1;
+                    return Ok(false);
+                }
+                Noting::Refused => {}
+            }
         }
-        Ok(())
+        if modes.is_strong() {
+            self.engine.locks.strengthen(row);
+        }
+        let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
+        let given = self.granted(answer);
+        match given {
+            Ok(Acquired::Now) => self.relations.push((relation, Held { row, modes })),
+            _ if modes.is_strong() => self.engine.locks.weaken(row),
+            _ => {}
+        }
+        given.map(|_| true)
+    }
+
+    /// The modes in which it has locked a relation.
+    fn locks_relation(&self, relation: u32) -> Modes {
+        let own = self.relations.iter().filter(|(other, _)| *other == relation);
+        own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes))
     }
 
     /// Takes a place in the queue of the row that was not to be had in time ([`TxnError::LockTimeout`]), for
@@ -564,6 +627,7 @@ impl Transaction {
             hooks: self.hooks.len(),
             rows: self.held.len(),
             relations: self.relations.len(),
+            noted: self.noted,
         }
     }
 
@@ -573,17 +637,26 @@ impl Transaction {
         self.writes.truncate(savepoint.operations);
         self.loads.truncate(savepoint.loads, savepoint.operations);
         self.hooks.truncate(savepoint.hooks);
-        self.unlock(savepoint.rows, savepoint.relations);
+        self.unlock(savepoint.rows, savepoint.relations, savepoint.noted);
     }
 
     /// Lets go of all locks but the first so many.
-    fn unlock(&mut self, rows: usize, relations: usize) {
+    fn unlock(&mut self, rows: usize, relations: usize, noted: usize) {
         self.engine.locks.unlock(self.id, &self.held[rows.min(self.held.len())..]);
         self.held.truncate(rows);
         while self.relations.len() > relations
             && let Some((_, held)) = self.relations.pop()
         {
             self.engine.locks.unlock(self.id, &[held]);
+            if held.modes.is_strong() {
+                self.engine.locks.weaken(held.row);
+            }
+        }
+        if self.noted > noted
+            && let Some(reader) = &self.reader
+        {
+            self.engine.locks.forget(reader, self.id, noted);
+            self.noted = noted;
         }
     }
 
@@ -612,11 +685,11 @@ impl Transaction {
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
             return Ok(Ordered::done(self, commit));
         }
-        let CommitMeta { author, message, authored_us, durability } = meta;
+        let CommitMeta { author, message, role, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
         let prepared = Prepared {
             writes: std::mem::take(&mut self.writes).into_writes(),
-            note: Note { author: &author, message: &message, authored_us },
+            note: Note { author: &author, message: &message, role: &role, authored_us },
             loaded: self.loads.take(),
             durability,
             hooks,
@@ -632,7 +705,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.leave_queue();
-        self.unlock(0, 0);
+        self.unlock(0, 0, 0);
     }
 }
 

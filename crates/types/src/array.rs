@@ -13,6 +13,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use interrupt::Pace;
+
+use crate::bounded::VALUE_BYTES_MAX;
 use crate::packed::{self, DEPTH_MAX, Sequence, damaged};
 use crate::{Datum, DatumRef, Error, Oid, Repr, Result, SqlState, Type};
 
@@ -81,10 +84,7 @@ pub fn count(dimensions: &[Dimension]) -> Result<usize> {
         let length = usize::try_from(dimension.length).unwrap_or(0);
         count = count.saturating_mul(length);
         if count > ELEMENTS_MAX {
-            return Err(Error::new(
-                SqlState::PROGRAM_LIMIT_EXCEEDED,
-                format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})"),
-            ));
+            return Err(too_many());
         }
         if dimension.lower.checked_add(dimension.length).is_none() {
             return Err(Error::new(
@@ -94,6 +94,44 @@ pub fn count(dimensions: &[Dimension]) -> Result<usize> {
         }
     }
     Ok(count)
+}
+
+/// The error of an array with more than [`ELEMENTS_MAX`] elements.
+pub fn too_many() -> Error {
+    Error::new(
+        SqlState::PROGRAM_LIMIT_EXCEEDED,
+        format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})"),
+    )
+}
+
+/// Elements up to the limit of a value's bytes, and as long as the statement may go on.
+struct Measured<I> {
+    elements: I,
+    bytes: usize,
+    pace: Pace,
+    end: Result<()>,
+}
+
+impl<'a, I: Iterator<Item = DatumRef<'a>>> Iterator for Measured<I> {
+    type Item = DatumRef<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<DatumRef<'a>> {
+        let element = self.elements.next()?;
+        let bytes = element.heap_bytes();
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > VALUE_BYTES_MAX {
+            let message = format!("array size exceeds the maximum allowed ({VALUE_BYTES_MAX})");
+            self.end = Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+            return None;
+        }
+        // An element of fixed width costs about as much as so many bytes.
+        if let Err(interrupted) = self.pace.step(bytes + 8) {
+            self.end = Err(interrupted.into());
+            return None;
+        }
+        Some(element)
+    }
 }
 
 impl Array {
@@ -122,7 +160,9 @@ impl Array {
         let elements = elements.into_iter().inspect(|element| {
             assert!(element.repr().is_none_or(|of| of == repr), "{element:?} in {repr:?}");
         });
-        let seen = packed::put_sequence(&mut bytes, count, elements);
+        let mut elements = Measured { elements, bytes: 0, pace: Pace::new(), end: Ok(()) };
+        let seen = packed::put_sequence(&mut bytes, count, &mut elements);
+        elements.end?;
         if seen != count {
             return Err(Error::new(
                 SqlState::ARRAY_SUBSCRIPT_ERROR,
@@ -309,6 +349,38 @@ impl<'a> ArrayRef<'a> {
     /// The elements as values of their own.
     pub fn to_vec(self) -> Vec<Datum> {
         self.iter().map(DatumRef::to_owned).collect()
+    }
+}
+
+impl IntoIterator for Array {
+    type Item = Datum;
+    type IntoIter = OwnedElements;
+
+    fn into_iter(self) -> OwnedElements {
+        OwnedElements { array: self, at: 0, taken_bytes: 0 }
+    }
+}
+
+/// The elements of an array that is kept for them, each made as it is asked for.
+pub struct OwnedElements {
+    array: Array,
+    at: usize,
+    /// How many bytes the values before took.
+    taken_bytes: usize,
+}
+
+impl Iterator for OwnedElements {
+    type Item = Datum;
+
+    fn next(&mut self) -> Option<Datum> {
+        let mut elements = self.array.as_ref().iter();
+        let before = elements.values.len() - self.taken_bytes;
+        elements.values = &elements.values[self.taken_bytes..];
+        elements.at = self.at;
+        let element = elements.next()?.to_owned();
+        self.at += 1;
+        self.taken_bytes += before - elements.values.len();
+        Some(element)
     }
 }
 

@@ -196,6 +196,22 @@ pub fn read(bytes: &[u8], ty: Type, modifier: Modifier, context: &Context<'_>) -
     read_nested(bytes, ty, modifier, context, 0)
 }
 
+/// As [`read`], where no bytes stand for NULL.
+///
+/// # Errors
+/// As [`read`]; 23502 where the type is a domain that refuses NULL.
+pub fn read_nullable(
+    bytes: Option<&[u8]>,
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    match bytes {
+        Some(bytes) => read(bytes, ty, modifier, context),
+        None => context.null_of(ty),
+    }
+}
+
 /// As [`read`], for a value that lies `depth` deep in records.
 fn read_nested(
     bytes: &[u8],
@@ -222,8 +238,10 @@ fn read_nested(
                 )
             })?)
         }
-        Shape::Domain(base, modifier) => {
-            return read_nested(bytes, base, modifier, context, depth + 1);
+        Shape::Domain(..) => {
+            let (base, modifier) = context.types.base_of(ty);
+            let value = read_nested(bytes, base, modifier, context, depth + 1)?;
+            return context.as_domain(ty, value, Coercion::Assignment);
         }
         Shape::Composite(fields) => {
             Datum::Record(take_record(&mut rest, Some(&fields), context, depth)?)
@@ -398,7 +416,7 @@ fn take_counted(
     depth: u32,
 ) -> Result<Datum> {
     match take_i32(bytes)? {
-        NULL_LENGTH => Ok(Datum::Null),
+        NULL_LENGTH => context.null_of(ty),
         length => {
             let length = usize::try_from(length)
                 .map_err(|_| malformed("insufficient data left in message"))?;

@@ -78,6 +78,9 @@ pub trait Pieces: Default {
     /// A part of it.
     type Piece: ?Sized;
 
+    /// Nothing, with room for so many bytes.
+    fn with_capacity(bytes: usize) -> Self;
+
     /// How many bytes there are.
     fn bytes(&self) -> usize;
 
@@ -99,6 +102,10 @@ pub trait Pieces: Default {
 
 impl Pieces for String {
     type Piece = str;
+
+    fn with_capacity(bytes: usize) -> String {
+        String::with_capacity(bytes)
+    }
 
     fn bytes(&self) -> usize {
         self.len()
@@ -128,6 +135,10 @@ impl Pieces for String {
 
 impl Pieces for Vec<u8> {
     type Piece = [u8];
+
+    fn with_capacity(bytes: usize) -> Vec<u8> {
+        Vec::with_capacity(bytes)
+    }
 
     fn bytes(&self) -> usize {
         self.len()
@@ -173,6 +184,11 @@ impl<T: Pieces> Builder<T> {
     /// Nothing so far.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing so far, with room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { value: T::with_capacity(bytes.min(VALUE_BYTES_MAX)), pace: Pace::new() }
     }
 
     /// What there is so far.

@@ -151,6 +151,29 @@ macro_rules! follow_order {
     };
 }
 
+impl DatumRef<'_> {
+    /// True where two values are equal and written alike: `1.0` and `1.00` are equal only.
+    pub fn is_identical(self, other: DatumRef<'_>) -> bool {
+        use DatumRef::{Array, Float4, Float8, Interval, Jsonb, Numeric, Record, TimeTz};
+        if self != other {
+            return false;
+        }
+        match (self, other) {
+            (Float4(a), Float4(b)) => a.to_bits() == b.to_bits(),
+            (Float8(a), Float8(b)) => a.to_bits() == b.to_bits(),
+            (Numeric(_) | Interval(_) | TimeTz(_) | Jsonb(_) | Array(_) | Record(_), _) => {
+                let bytes = |value| {
+                    let mut bytes = Vec::new();
+                    crate::row::write(0, [value], &mut bytes);
+                    bytes
+                };
+                bytes(self) == bytes(other)
+            }
+            _ => true,
+        }
+    }
+}
+
 /// What is owned is compared as what is looked at.
 macro_rules! as_reference {
     ($($type:ty),*) => {

@@ -4,16 +4,21 @@
 //!   Context ── style      DateStyle, TimeZone ...           the session
 //!           ── now        'now', 'today', age(x)            the transaction
 //!           ── types      labels of an enum, columns of a composite type, the base of a domain
+//!           ── domains    the constraints of domains
 //!           ── objects    'pg_class'::regclass and back
 //! ```
 //!
 //! The catalog implements [`TypeSource`] and [`Objects`]; [`Builtins`] is the catalog of a database
-//! in which nobody has made anything.
+//! in which nobody has made anything. A session implements [`Domains`], because checks are
+//! expressions: [`Context::as_domain`] is the one place where a value becomes a value of a domain.
 
 use std::sync::Arc;
 
 use crate::time::TimestampTz;
-use crate::{EnumOrder, Error, Facts, Modifier, Oid, Repr, Result, SqlState, Style, Type, builtin};
+use crate::{
+    Coercion, Datum, DatumRef, EnumOrder, Error, Facts, Modifier, Oid, Repr, Result, SqlState,
+    Style, Type, builtin,
+};
 
 /// The surroundings of a conversion.
 #[derive(Clone, Copy)]
@@ -24,6 +29,8 @@ pub struct Context<'a> {
     pub now: TimestampTz,
     /// The types that users made.
     pub types: &'a dyn TypeSource,
+    /// The constraints of domains. [`Builtins`] checks none: it is for values that are only written.
+    pub domains: &'a dyn Domains,
     /// The names of objects.
     pub objects: &'a dyn Objects,
 }
@@ -53,6 +60,16 @@ pub trait Objects {
     fn name(&self, class: Type, oid: Oid) -> Option<String>;
 }
 
+/// The constraints of domains.
+pub trait Domains {
+    /// Checks a value of the base type against the constraints of a domain and of all domains below
+    /// it.
+    ///
+    /// # Errors
+    /// 23502 and 23514 where a constraint refuses the value; whatever a check reports.
+    fn check(&self, domain: Type, value: DatumRef<'_>) -> Result<()>;
+}
+
 /// How values of a type are made.
 #[derive(Clone, Debug)]
 pub enum Shape {
@@ -62,7 +79,7 @@ pub enum Shape {
     Array(Type),
     /// One of a list of labels.
     Enum(Arc<EnumLabels>),
-    /// A value of the base type, with a modifier; its constraints are checked elsewhere.
+    /// A value of the base type, with a modifier; [`Domains`] checks its constraints.
     Domain(Type, Modifier),
     /// A row with these columns.
     Composite(Arc<[Field]>),
@@ -109,7 +126,32 @@ impl EnumLabels {
 impl<'a> Context<'a> {
     /// A context without the types and objects of users, for which `now` is 2000-01-01 00:00 UTC.
     pub fn new(style: &'a Style) -> Self {
-        Self { style, now: TimestampTz(0), types: &Builtins, objects: &Builtins }
+        let builtins = &Builtins;
+        Self { style, now: TimestampTz(0), types: builtins, domains: builtins, objects: builtins }
+    }
+
+    /// A value of the base type as a value of a domain: fitted to the modifier of the domain, and
+    /// checked. NULL too, which some domains refuse.
+    ///
+    /// # Errors
+    /// 23502 and 23514 where a constraint refuses the value, 22001 and its like where it does not
+    /// fit.
+    pub fn as_domain(&self, domain: Type, value: Datum, how: Coercion) -> Result<Datum> {
+        let (base, modifier) = self.types.base_of(domain);
+        let value = modifier.apply(value, base, how)?;
+        self.domains.check(domain, value.as_ref())?;
+        Ok(value)
+    }
+
+    /// NULL as a value of a type.
+    ///
+    /// # Errors
+    /// 23502 and 23514 where the type is a domain that refuses it.
+    pub fn null_of(&self, ty: Type) -> Result<Datum> {
+        if self.types.is_domain(ty) {
+            self.domains.check(ty, DatumRef::Null)?;
+        }
+        Ok(Datum::Null)
     }
 }
 
@@ -148,6 +190,23 @@ impl dyn TypeSource + '_ {
         })
     }
 
+    /// True for a domain.
+    pub fn is_domain(&self, ty: Type) -> bool {
+        !ty.is_builtin() && matches!(self.shape(ty), Some(Shape::Domain(..)))
+    }
+
+    /// The type that a domain is made of, through all layers, and its modifier; any other type
+    /// itself, without one.
+    pub fn base_of(&self, ty: Type) -> (Type, Modifier) {
+        let mut found = (ty, Modifier::NONE);
+        while !found.0.is_builtin()
+            && let Some(Shape::Domain(base, modifier)) = self.shape(found.0)
+        {
+            found = (base, modifier);
+        }
+        found
+    }
+
     /// The name of any type in SQL, without a modifier; `???` for an OID that is no type.
     pub fn name_of(&self, ty: Type) -> String {
         match builtin::facts(ty) {
@@ -172,6 +231,12 @@ impl TypeSource for Builtins {
 
     fn array_of(&self, _: Type) -> Option<Type> {
         None
+    }
+}
+
+impl Domains for Builtins {
+    fn check(&self, _: Type, _: DatumRef<'_>) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -262,6 +262,14 @@ impl<'a> NumericRef<'a> {
         Numeric::from_stored(bytes).is_ok().then_some(Self(NumericPlace::Stored(bytes)))
     }
 
+    /// How many bytes the number has beside those that every value has.
+    fn heap_bytes(self) -> usize {
+        match self.0 {
+            NumericPlace::Value(value) => value.heap_bytes(),
+            NumericPlace::Stored(bytes) => bytes.len(),
+        }
+    }
+
     /// The number. Nothing is allocated for up to 38 digits.
     pub fn get(self) -> Numeric {
         match self.0 {
@@ -303,6 +311,11 @@ impl Datum {
         matches!(self, Datum::Null)
     }
 
+    /// How many bytes of the value lie elsewhere, about.
+    pub fn heap_bytes(&self) -> usize {
+        self.as_ref().heap_bytes()
+    }
+
     /// How the value is held; `None` for NULL.
     pub fn repr(&self) -> Option<Repr> {
         self.as_ref().repr()
@@ -341,6 +354,20 @@ impl<'a> DatumRef<'a> {
     /// True for NULL.
     pub fn is_null(self) -> bool {
         matches!(self, DatumRef::Null)
+    }
+
+    /// How many bytes of the value lie elsewhere, about.
+    #[inline]
+    pub fn heap_bytes(self) -> usize {
+        match self {
+            DatumRef::Text(text) => text.len(),
+            DatumRef::Bytea(bytes) => bytes.len(),
+            DatumRef::Array(array) => array.as_bytes().len(),
+            DatumRef::Record(record) => record.as_bytes().len(),
+            DatumRef::Jsonb(value) => value.bytes().len(),
+            DatumRef::Numeric(number) => number.heap_bytes(),
+            _ => 0,
+        }
     }
 
     /// How the value is held; `None` for NULL.

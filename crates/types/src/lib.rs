@@ -38,7 +38,7 @@ pub mod time;
 
 pub use array::{Array, ArrayRef, Dimension};
 pub use builtin::Facts;
-pub use context::{Builtins, Context, EnumLabels, Field, Objects, Shape, TypeSource};
+pub use context::{Builtins, Context, Domains, EnumLabels, Field, Objects, Shape, TypeSource};
 pub use datum::{Datum, DatumRef, EnumOrder, NumericRef, Repr};
 pub use error::{Error, Object, Result};
 pub use json::jsonb::{Jsonb, JsonbRef};

@@ -7,6 +7,7 @@
 //!      ┌─────┴──────┐
 //!    OsVfs        SimVfs      the real disk, and one that can lose power, tear, reorder and fail
 //! ```
+//! An [`Overlay`] over either only reads it: what is written stays in memory.
 //!
 //! Nothing below the server touches `std::fs`, `SystemTime` or `Instant`; it asks an [`Env`]. That
 //! is what lets one test run a workload once and then reopen it after a power loss at every single
@@ -52,9 +53,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 mod os;
+mod overlay;
 mod sim;
 
 pub use os::{OsClock, OsRandom, OsVfs};
+pub use overlay::Overlay;
 pub use sim::{
     CrashPolicy, FaultKind, FaultPlan, Mutation, OpClasses, OpKind, OpRecord, SimClock, SimRandom,
     SimVfs, Which, seed, seeds,
@@ -116,6 +119,11 @@ pub enum OpenMode {
 /// A held lock on a directory; dropping it gives the directory free.
 pub trait DirLock: Send + Sync + 'static {}
 
+/// Of a directory that cannot be locked.
+pub(crate) struct Unlocked;
+
+impl DirLock for Unlocked {}
+
 /// A file system.
 pub trait Vfs: Send + Sync + 'static {
     /// Opens the file at `path`.
@@ -137,6 +145,10 @@ pub trait Vfs: Send + Sync + 'static {
     /// `WouldBlock` where another holder lives. The error's text names the holder's process id
     /// where it is known.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
+    /// Keeps those out who would take the lock file at `path`, and makes and changes nothing: others may
+    /// hold it to read at the same time. Fails with `WouldBlock` as [`Vfs::lock`] does. Where there is no
+    /// such file, or it cannot be locked, nobody is kept out.
+    fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
 }
 
 /// Wall-clock and monotonic time.

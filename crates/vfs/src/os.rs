@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::{Clock, DirLock, File, OpenMode, Random, Vfs};
+use crate::{Clock, DirLock, File, OpenMode, Random, Unlocked, Vfs};
 
 /// The operating system's file system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,23 +122,50 @@ impl Vfs for OsVfs {
             .truncate(false)
             .open(path)?;
         if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            if errno != rustix::io::Errno::WOULDBLOCK {
-                return Err(errno.into());
-            }
-            let mut holder = String::new();
-            // Bounded: the file may be anything at all, where the path is not ours.
-            let _ = Read::take(&file, 20).read_to_string(&mut holder);
-            let holder = match holder.trim() {
-                "" => String::from("another process"),
-                pid => format!("process {pid}"),
-            };
-            let text = format!("{} is held by {holder}", path.display());
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, text));
+            return Err(refused(errno, &file, path));
         }
         file.set_len(0)?;
         file.write_all(format!("{}\n", std::process::id()).as_bytes())?;
         Ok(Box::new(OsLock { _file: file }))
     }
+
+    fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn DirLock>> {
+        let file = match fs::File::open(path) {
+            Ok(file) => file,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+                ) =>
+            {
+                return Ok(Box::new(Unlocked));
+            }
+            Err(error) => return Err(error),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(refused(rustix::io::Errno::WOULDBLOCK, &file, path))
+            }
+            // Some file systems that are mounted to be read have no locks.
+            Err(_) => Ok(Box::new(Unlocked)),
+            Ok(()) => Ok(Box::new(OsLock { _file: file })),
+        }
+    }
+}
+
+/// Why a lock was not given, and who has it.
+fn refused(errno: rustix::io::Errno, file: &fs::File, path: &Path) -> io::Error {
+    if errno != rustix::io::Errno::WOULDBLOCK {
+        return errno.into();
+    }
+    let mut holder = String::new();
+    // Bounded: the file may be anything at all, where the path is not ours.
+    let _ = Read::take(file, 20).read_to_string(&mut holder);
+    let holder = match holder.trim() {
+        "" => String::from("another process"),
+        pid => format!("process {pid}"),
+    };
+    io::Error::new(io::ErrorKind::WouldBlock, format!("{} is held by {holder}", path.display()))
 }
 
 /// Closing the file lets the lock go.

@@ -409,6 +409,16 @@ impl Vfs for SimVfs {
         disk.locks.insert(path.to_path_buf());
         Ok(Box::new(SimLock { disk: self.disk.clone(), path: path.to_path_buf() }))
     }
+
+    fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn DirLock>> {
+        match self.disk.lock().locks.contains(path) {
+            true => {
+                let text = format!("{} is held by process {}", path.display(), std::process::id());
+                Err(io::Error::new(io::ErrorKind::WouldBlock, text))
+            }
+            false => Ok(Box::new(crate::Unlocked)),
+        }
+    }
 }
 
 struct SimLock {

@@ -6,6 +6,7 @@
     Java             Maven, pom.xml pins the driver                      target/clients/pgjdbc
     Go               go.mod and go.sum pin the driver                    target/clients/pgx
     Rust             a project of its own, Cargo.lock pins it            target/clients/rust
+    chromium, curl   Debian's packages
 
 Each function gives the command that runs a client, or raises `Missing`, which says what is not
 there and why. What was fetched once is used again until its list of versions changes.
@@ -36,6 +37,14 @@ def with_psql(program):
 def with_pgbench(program):
     """A program that drives pgbench, which Debian packs with the server and not on the PATH."""
     return [sys.executable, program, *pgbench()]
+
+
+def with_chromium(program):
+    """A program of the standard library alone that drives Chromium and curl."""
+    for needed in ("chromium", "curl"):
+        if not shutil.which(needed) and not (apt(needed) and shutil.which(needed)):
+            raise Missing(f"no {needed} here, and apt cannot install it")
+    return [sys.executable, program]
 
 
 @cache

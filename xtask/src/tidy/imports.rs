@@ -4,7 +4,7 @@
 //!   command ──> http ──> anywhen
 //!      └──────> anywhen, server
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
-//!      └───────────┴──> json ──> numeric
+//!      └───────────┴──> json ──> numeric, posix
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
 //!                            └────> table ──> txn, scalar
 //! ```
@@ -19,9 +19,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("vfs", &[]),
     ("interrupt", &[]),
     ("numeric", &["interrupt"]),
-    ("json", &["interrupt", "numeric"]),
+    ("posix", &[]),
+    ("json", &["interrupt", "numeric", "posix"]),
     ("types", &["interrupt", "json", "numeric"]),
-    ("scalar", &["interrupt", "json", "numeric", "types"]),
+    ("scalar", &["interrupt", "json", "numeric", "posix", "types"]),
     ("sql", &["interrupt", "json", "numeric", "types", "scalar", "table"]),
     ("log", &["vfs"]),
     ("store", &["vfs"]),
@@ -54,7 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session", "server",
         ],
     ),
-    ("http", &["anywhen", "json"]),
+    ("http", &["anywhen", "interrupt", "json"]),
     ("command", &["anywhen", "http", "json", "server", "store", "txn"]),
 ];
 

@@ -94,7 +94,7 @@ fn request(method: &str, target: &str, body: &str) -> Vec<u8> {
         0 => String::new(),
         length => format!("content-type: application/json\r\ncontent-length: {length}\r\n"),
     };
-    format!("{method} {target} HTTP/1.1\r\nhost: bench\r\n{length}\r\n{body}").into_bytes()
+    format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\n{length}\r\n{body}").into_bytes()
 }
 
 /// The number of a document's newest revision.

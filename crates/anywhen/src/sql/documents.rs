@@ -2,13 +2,51 @@
 
 use std::sync::Arc;
 
-use session::FindCollection;
+use session::{DocumentRights, FindCollection, KnownRole};
+use store::TableId;
 use types::SqlState;
 
 use crate::changes::Ended;
 use crate::{Collection, Csn, Database, Result, Retention};
 
+/// True for the number of a collection that is a table `USING document`, or was one: [`Collection::id`].
+pub fn is_table(documents: TableId) -> bool {
+    table::Tables::has_documents(documents)
+}
+
 impl Database {
+    /// The role of SQL with a name; `None` where none has it.
+    ///
+    /// # Errors
+    /// Where the catalog of SQL cannot be read.
+    pub fn sql_role(&self, name: &str) -> Result<Option<KnownRole>> {
+        match self.has_no_sql()? {
+            // It comes with the catalog, which is made for those who use SQL alone.
+            true => {
+                Ok((name == super::USER)
+                    .then_some(KnownRole { may_login: true, is_superuser: true }))
+            }
+            false => Ok(self.instance()?.role(name)),
+        }
+    }
+
+    /// What a role of SQL may do with the documents of a table `USING document`, which is named by
+    /// [`Collection::id`]; what everybody may, where no role is given or none has its name. `None` where the
+    /// collection is no table of SQL: then nothing is granted there, and nothing refused.
+    ///
+    /// # Errors
+    /// Where the catalog of SQL cannot be read.
+    pub fn document_rights(
+        &self,
+        documents: TableId,
+        role: Option<&str>,
+    ) -> Result<Option<DocumentRights>> {
+        match is_table(documents) {
+            true => Ok(self.instance()?.document_rights(documents, role)),
+            false => Ok(None),
+        }
+    }
+
     /// What finds collections for SQL; it keeps no database open.
     pub(super) fn finder(&self) -> FindCollection {
         let shared = Arc::downgrade(&self.shared);

@@ -36,8 +36,9 @@ use types::{Context, SqlState};
 pub use answer::Answer;
 #[cfg(feature = "arrow")]
 pub use arrow::{Batches, Columns};
+pub use documents::is_table;
 pub use scalar::Dates;
-pub use session::{Column, Error, Tag};
+pub use session::{Column, DocumentRights, Error, KnownRole, Tag};
 pub use types::{Datum, Oid, Type};
 
 use crate::Database;
@@ -97,8 +98,32 @@ impl Database {
     /// # Errors
     /// As [`Database::instance`]; `3D000` where there is no such database.
     pub fn connect_to(&self, database: &str) -> Result<Connection> {
-        let start =
-            StartUp { user: USER.to_owned(), database: database.to_owned(), ..StartUp::default() };
+        let start = StartUp {
+            user: USER.to_owned(),
+            database: database.to_owned(),
+            embedded: true,
+            ..StartUp::default()
+        };
+        self.begin_session(start)
+    }
+
+    /// A connection for somebody who has proved who they are, with the rights of a role that may log in: for
+    /// servers of other protocols.
+    ///
+    /// # Errors
+    /// As [`Database::connect_to`]; `28000` where there is no such role or it may not log in, `42501` where it may
+    /// not connect to the database, `53300` where it has too many connections.
+    pub fn connect_as(&self, who: &LogIn<'_>) -> Result<Connection> {
+        let LogIn { role, database, author } = *who;
+        self.begin_session(StartUp {
+            user: role.to_owned(),
+            database: database.to_owned(),
+            settings: vec![("commit.author".to_owned(), author.to_owned())],
+            ..StartUp::default()
+        })
+    }
+
+    fn begin_session(&self, start: StartUp) -> Result<Connection> {
         let instance = self.instance()?;
         Ok(Connection { session: instance.connect(start)?, instance, prepared: 0 })
     }
@@ -110,6 +135,17 @@ impl Database {
     pub fn sql(&self, text: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
         self.connect()?.query(text, parameters)
     }
+}
+
+/// Whom a connection is for: [`Database::connect_as`].
+#[derive(Clone, Copy, Debug)]
+pub struct LogIn<'a> {
+    /// The role.
+    pub role: &'a str,
+    /// The database.
+    pub database: &'a str,
+    /// The author of what it commits, unless `commit.author` says otherwise; empty for the role.
+    pub author: &'a str,
 }
 
 /// A connection: a session with its transaction and settings. What is open when it is dropped is rolled

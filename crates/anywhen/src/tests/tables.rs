@@ -181,15 +181,25 @@ fn rows_that_need_more_are_changed_by_sql() {
     assert!(matches!(numbered.put("seven", "[]"), Err(DocumentError::BadKey(_))));
 }
 
-/// What is no value of type `jsonb` is refused on every way into a table: SQL could read neither it nor,
-/// in a scan, its neighbours.
+/// What is no value of type `jsonb` is refused on every way into a table, and into a collection, which once
+/// took it: SQL could read neither it nor, in a scan, its neighbours.
 #[test]
-fn documents_of_tables_are_values() {
+fn documents_are_values() {
     let database = prepared();
-    let articles = database.collection("articles").unwrap();
+    for name in ["articles", "plain"] {
+        values_alone_are_taken(&database, name);
+    }
+    let there = [r#"a|{"n": 1, "s": "back\\u0000slash"}|-"#];
+    assert_eq!(rows(&database, "SELECT * FROM articles"), there);
+    let there = [r#"{"n": 1, "s": "back\\u0000slash"}"#];
+    assert_eq!(rows(&database, "SELECT doc FROM documents('plain')"), there);
+}
+
+fn values_alone_are_taken(database: &Database, name: &str) {
+    let articles = database.collection(name).unwrap();
     articles.put("a", r#"{"n":1, "s":"back\\u0000slash"}"#).unwrap();
     let refused = |error: DocumentError| {
-        assert!(matches!(error, DocumentError::Value(_)), "{error}");
+        assert!(matches!(error, DocumentError::Unstorable { .. }), "{error}");
     };
     for bad in [r#""\u0000""#, r#"{"\u0000":1}"#, "[1e200000]", r#"["x\\\u0000"]"#] {
         refused(articles.put("b", bad).unwrap_err());
@@ -197,18 +207,26 @@ fn documents_of_tables_are_values() {
         refused(articles.edit("a", |edit| edit.insert("$", Place::Field("x"), bad)).unwrap_err());
         refused(articles.edit("a", |edit| edit.replace("$.n", bad)).unwrap_err());
         let mut txn = database.begin().unwrap();
-        let late = txn.collection("articles").unwrap().put("b", bad).unwrap_err();
-        assert!(matches!(late, Error::Document(DocumentError::Value(_))), "{late}");
+        let late = txn.collection(name).unwrap().put("b", bad).unwrap_err();
+        assert!(matches!(late, Error::Document(DocumentError::Unstorable { .. })), "{late}");
         drop(txn);
         // So long that it is read as a stream.
         let long = format!("[\"{}\", {bad}]", "x".repeat(17 << 20));
         refused(articles.import("b", &mut long.as_bytes(), &Meta::default()).unwrap_err());
     }
     refused(articles.edit("a", |edit| edit.rename("$.n", "\0")).unwrap_err());
-    let there = [r#"a|{"n": 1, "s": "back\\u0000slash"}|-"#];
-    assert_eq!(rows(&database, "SELECT * FROM articles"), there);
-    // A collection alone holds them.
-    database.collection("plain").unwrap().put("a", r#""\u0000""#).unwrap();
+    refused(articles.edit("a", |edit| edit.insert("$", Place::Field("\0"), "1")).unwrap_err());
+    let named = articles.put("b", r#"{"a":[0,{"b":1e131072}]}"#).unwrap_err().to_string();
+    assert!(named.contains("$.a[1].b"), "{named}");
+    // Nor do keys, authors and messages hold what no text of SQL can.
+    assert!(matches!(articles.put("a\0", "1"), Err(DocumentError::BadKey(_))));
+    for meta in [Meta::new("a\0", ""), Meta::new("", "\0")] {
+        assert!(matches!(articles.put_with("b", "1", &meta), Err(DocumentError::BadMeta(_))));
+        let mut txn = database.begin().unwrap();
+        txn.collection(name).unwrap().put("b", "1").unwrap();
+        txn.commit_with(&meta).unwrap_err();
+    }
+    assert!(articles.get("b").unwrap().is_none());
 }
 
 /// A table ends as a collection does: for those who hold it, it was dropped.

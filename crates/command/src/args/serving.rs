@@ -99,7 +99,7 @@ pub(crate) struct HttpArgs {
     /// Whom JSON web tokens must be meant for
     #[arg(long, env = "ANYWHEN_HTTP_JWT_AUDIENCE", value_name = "NAME")]
     pub http_jwt_audience: Option<String>,
-    /// An origin whose pages may call the HTTP server, or *; may be given again
+    /// An origin whose web pages may call the HTTP server, or * for all; others are refused; may be given again
     #[arg(long, env = "ANYWHEN_HTTP_CORS", value_name = "ORIGIN", value_delimiter = ',')]
     pub http_cors: Vec<String>,
     /// Change documents that are there only with If-Match
@@ -129,6 +129,9 @@ pub(crate) enum TokenCommand {
         /// What it allows: view, create, modify, delete, or COLLECTION-view and so on
         #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
         roles: Vec<String>,
+        /// The role of SQL that it stands for [default: the one with its name, if that is no superuser]
+        #[arg(long, value_name = "ROLE")]
+        sql_role: Option<String>,
         /// In how many days it ends to be one
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=36_500))]
         days: Option<u64>,

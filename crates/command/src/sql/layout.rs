@@ -13,6 +13,7 @@ use anywhen::sql::{Oid, Type};
 use super::source::Answer;
 use crate::args::SqlFormat;
 use crate::failure::Outcome;
+use crate::visible::on_terminal;
 use crate::{json_out, screen};
 
 /// How answers are laid out.
@@ -58,6 +59,15 @@ impl Layout {
             SqlFormat::Json => screen::text(&json(answer)),
             SqlFormat::Csv => screen::lines(&csv(answer)),
             SqlFormat::Table => {
+                // Escaped before it is measured, so that columns stay where they are.
+                let escaped;
+                let answer = match on_terminal() {
+                    true => {
+                        escaped = answer.visible();
+                        &escaped
+                    }
+                    false => answer,
+                };
                 let cells = Cells::of(answer, &self.null);
                 let width = match self.expanded {
                     Expanded::On => 0,

@@ -181,7 +181,7 @@ impl Shell {
         let reads = text.to_ascii_lowercase().contains("from stdin");
         let done = match reads {
             true => self.source.copy_in(text, &mut BufReader::new(std::io::stdin())),
-            false => self.source.copy_out(text, &mut std::io::stdout()),
+            false => self.source.copy_out(text, &mut screen::out()),
         };
         self.notices();
         let rows = done.map_err(|error| in_text(&error, text, line))?;

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use anywhen::sql::{Connection, Error, Oid, Rows, ToSql};
 
 use super::wire::Client;
+use crate::visible::visible;
 
 /// Something that runs statements.
 pub(super) enum Source {
@@ -26,6 +27,20 @@ pub(super) struct Answer {
     pub(super) rows: Vec<Vec<Option<String>>>,
     /// `INSERT 0 1`; empty where nothing was run.
     pub(super) tag: String,
+}
+
+impl Answer {
+    /// The same answer, with nothing in it that a terminal would obey.
+    pub(super) fn visible(&self) -> Answer {
+        let show = |text: &String| visible(text).into_owned();
+        let head = |head: &Head| Head { name: show(&head.name), ty: head.ty };
+        let row = |row: &Vec<Option<String>>| row.iter().map(|t| t.as_ref().map(show)).collect();
+        Answer {
+            heads: self.heads.iter().map(head).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            tag: show(&self.tag),
+        }
+    }
 }
 
 /// Why a statement was refused; a notice has the same parts.

@@ -2,7 +2,11 @@
 //! is not there or not possible, 2 for wrong usage, 3 for damage.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::SystemTime;
 
 use crate::{World, checkout};
 use json::Tape;
@@ -239,6 +243,69 @@ fn a_folder_in_use_is_refused() {
     drop(stdin);
     assert!(shell.wait().unwrap().success());
     world.run(&["get", "a/b"]);
+}
+
+/// `anywhen verify` said that it changes nothing. It opened the folder as any command does: it replayed what a
+/// killed process had left in the log, wrote files from it, and removed what was not needed any more. So it
+/// failed where the folder could only be read.
+#[test]
+fn verify_changes_nothing_and_needs_a_folder_to_read_only() {
+    let world = World::new();
+    let mut shell = world.command(&["shell"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = shell.stdin.take().unwrap();
+    for n in 0..40 {
+        writeln!(stdin, "put a/{} '[{n}]'", n % 7).unwrap();
+    }
+    // The last line is answered once all are done.
+    while !world.path("anywhen-data/LOCK").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+
+    let folder = world.path("anywhen-data");
+    let before = states(&folder);
+    let set_writable = |is_writable: bool| {
+        for path in before.keys() {
+            let mut permissions = std::fs::metadata(path).unwrap().permissions();
+            permissions.set_mode(match (path.is_dir(), is_writable) {
+                (true, true) => 0o755,
+                (true, false) => 0o555,
+                (false, true) => 0o644,
+                (false, false) => 0o444,
+            });
+            std::fs::set_permissions(path, permissions).unwrap();
+        }
+    };
+    set_writable(false);
+    let report = world.json(&["verify"]);
+    assert!(report.root().get("documents").unwrap().as_u64().unwrap() > 0);
+    assert!(states(&folder) == before, "verify changed the folder");
+    set_writable(true);
+    world.run(&["verify"]);
+    assert!(states(&folder) == before, "verify changed the folder");
+
+    // Without its lock file the folder was said to be no database.
+    std::fs::remove_file(folder.join("LOCK")).unwrap();
+    world.run(&["verify"]);
+    assert!(!folder.join("LOCK").exists());
+    assert_eq!(world.run(&["ls", "a"]).lines().count(), 7);
+}
+
+/// All files and folders, with what they hold and when they were changed.
+fn states(folder: &Path) -> BTreeMap<PathBuf, (Option<Vec<u8>>, SystemTime)> {
+    let mut states = BTreeMap::new();
+    let mut paths = vec![folder.to_owned()];
+    while let Some(path) = paths.pop() {
+        let known = std::fs::metadata(&path).unwrap();
+        if known.is_dir() {
+            paths.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        let content = known.is_file().then(|| std::fs::read(&path).unwrap());
+        states.insert(path, (content, known.modified().unwrap()));
+    }
+    states
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Client {
     fn ask(&mut self, head: &str, media: &str, body: &str) -> Result<(u16, String), Gone> {
         let length = body.len();
         let text = format!(
-            "{head} HTTP/1.1\r\nhost: here\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{head} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         self.0.get_mut().write_all(text.as_bytes()).map_err(|_| Gone)?;
         let mut line = String::new();

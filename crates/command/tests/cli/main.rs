@@ -17,6 +17,7 @@ mod kill;
 mod serial;
 mod serve_killed;
 mod sql;
+mod terminals;
 mod tour;
 #[path = "../../../server/tests/server/wire.rs"]
 #[allow(dead_code, reason = "the tests of the server say more")]

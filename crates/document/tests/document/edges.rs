@@ -93,7 +93,7 @@ fn a_large_array() {
 #[test]
 fn names() {
     let names =
-        ["", "\"", "\\", "\n\t", "\u{0}", "日本", "a.b", "a[0]", "$", "~1/", "é", "e\u{301}", "😀"];
+        ["", "\"", "\\", "\n\t", "\u{1}", "日本", "a.b", "a[0]", "$", "~1/", "é", "e\u{301}", "😀"];
     let value: Value =
         Value::Object(names.iter().map(|n| ((*n).to_owned(), json!(n.len()))).collect());
     let world = put(&value);
@@ -106,6 +106,8 @@ fn names() {
     assert!(text(&world).contains(r#""quote \" slash \\":2"#));
     let clash = world.docs.edit("d", |e| e.rename("$.\"日本\"", ""));
     assert!(matches!(clash, Err(DocumentError::BadEdit(_))));
+    let nul = world.docs.edit("d", |e| e.rename("$.\"日本\"", "\0"));
+    assert!(matches!(nul, Err(DocumentError::Unstorable { .. })), "no name of a jsonb");
     let long = "n".repeat(65_001);
     assert!(world.docs.edit("d", |e| e.rename("$.\"日本\"", &long)).is_err());
     assert!(world.docs.edit("d", |e| e.insert("$", Place::Field(&long), "1")).is_err());

@@ -1,7 +1,7 @@
 //! Documents that begin anew: what was before is nowhere, at no moment, however long it was.
 
 use crate::world::World;
-use document::{CollectionOptions, DocumentError, Meta, Revision};
+use document::{Allowed, CollectionOptions, DocumentError, Meta, Revision};
 use json::Tape;
 use store::Csn;
 use vfs::{OpenMode, Vfs};
@@ -125,5 +125,41 @@ fn a_removed_document_has_a_newest_revision() {
         let done = world.docs.put_with(&key, "2", &meta);
         assert_eq!(done.is_ok(), is_it, "at revision {revision}");
         assert_eq!(world.docs.newest(&key).expect("reads").0, if is_it { 3 } else { 2 });
+    }
+}
+
+/// Whether a write creates a document or changes one is known under the lock of the write alone: who may do one
+/// of the two is refused the other there, whichever way the document is written, and nothing is changed.
+#[test]
+fn a_writer_may_only_create_or_only_modify() {
+    let long = format!("[{}]", vec!["123456789"; 2 << 20].join(","));
+    for way in ["put", "replace", "import", "long import", "revert"] {
+        let world = World::new(1, false);
+        world.docs.put("there", "1").expect("puts");
+        world.docs.put("gone", "1").expect("puts");
+        world.docs.remove("gone").expect("removes");
+        let write = |key: &str, allowed: Allowed| {
+            let meta = Meta { allowed, ..Meta::default() };
+            match way {
+                "put" => world.docs.put_with(key, "2", &meta),
+                "replace" => world.docs.replace(key, &tape("2"), &meta),
+                "import" => world.docs.import(key, "2".as_bytes(), &meta),
+                "long import" => world.docs.import(key, long.as_bytes(), &meta),
+                _ => world.docs.revert(key, Revision(1), &meta),
+            }
+        };
+        let creator = Allowed { create: true, modify: false };
+        let modifier = Allowed { create: false, modify: true };
+        for (key, other) in [("there", creator), ("gone", modifier)] {
+            let newest = world.docs.newest(key).expect("reads");
+            let is_there = key == "there";
+            match write(key, other) {
+                Err(DocumentError::Denied { exists, .. }) => assert_eq!(exists, is_there, "{way}"),
+                done => panic!("{way} {key}: {done:?}"),
+            }
+            assert_eq!(world.docs.newest(key).expect("reads"), newest, "{way}: nothing is changed");
+        }
+        assert!(!write("there", modifier).expect("it may").created, "{way}");
+        assert!(write("gone", creator).expect("it may").created, "{way}");
     }
 }

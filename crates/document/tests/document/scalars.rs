@@ -17,7 +17,7 @@ fn change(dice: &mut Dice, world: &World, value: &mut Value, scalars: &[Path]) -
         for _ in 0..count {
             let path = dice.pick(scalars);
             let new = match (dice.below(20), get(value, path)) {
-                (0, _) => Value::from("\0"),
+                (0, _) => Value::from("\u{1}"),
                 (1, _) => Value::from("long ".repeat(60)),
                 // Of the same length, mostly.
                 (2..=9, Value::Number(_)) => Value::from(100 + dice.below(800)),

@@ -18,7 +18,7 @@ use types::TypeSource;
 use super::expr::Shown;
 use crate::op::probe::Seen;
 use crate::plan::{Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, each_part};
-use crate::rewrite::estimate;
+use crate::rewrite::{estimate, substitute};
 use crate::tables::Schema;
 
 /// An operator as it is shown.
@@ -311,11 +311,11 @@ impl Teller<'_> {
                     _ => Name::computed(text.clone()),
                 };
                 let mut found: Vec<Name> = aggregate.keys.iter().zip(&keys).map(key).collect();
-                found.extend(
-                    aggregate.calls.iter().map(|call| {
-                        Name::computed(self.show(&names, |shown| shown.aggregate(call)))
-                    }),
-                );
+                found.extend(aggregate.calls.iter().map(|call| {
+                    let mut call = call.clone();
+                    call.direct.iter_mut().for_each(|arg| substitute(arg, &aggregate.keys));
+                    Name::computed(self.show(&names, |shown| shown.aggregate(&call)))
+                }));
                 found.extend(aggregate.masks.iter().map(|mask| {
                     let of: Vec<&str> = mask.iter().map(|key| &*keys[*key]).collect();
                     Name::computed(format!("GROUPING({})", of.join(", ")))
@@ -719,7 +719,8 @@ impl Teller<'_> {
                 let found = keys.iter().find(|key| key.index == Some(*oid)).or_else(own);
                 found.map(|key| key.name.clone())
             };
-            let arbiters: Vec<String> = conflict.arbiters.iter().filter_map(name).collect();
+            let arbiters: Vec<String> =
+                conflict.arbiters.iter().filter_map(|known| name(&known.index)).collect();
             if !arbiters.is_empty() {
                 entry.properties.push(("Conflict Arbiter Indexes", Value::List(arbiters)));
             }

@@ -17,7 +17,7 @@ use types::{Datum, DatumRef, KeyOrder, Result, Type, key};
 use super::hash::KeyTable;
 use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
-use crate::ctx::{Env, Held, Shared, value_bytes};
+use crate::ctx::{Env, Held, Shared};
 use crate::spill::{LEVEL_MAX, Partitions, Tape};
 
 /// A call of an aggregate, ready to be computed.
@@ -43,12 +43,12 @@ pub(crate) enum State {
 }
 
 impl AggregateCall {
-    /// The state before any row; `row` is the first one, which direct arguments see.
-    pub(crate) fn start(&self, env: &Env<'_>, row: &Row) -> Result<State> {
+    /// The state before any row of a group with these keys, which direct arguments see.
+    pub(crate) fn start(&self, env: &Env<'_>, keys: &Row) -> Result<State> {
         if self.order.is_empty() && !self.distinct && self.kernel.kind == Kind::Normal {
             return Ok(State::Running((self.kernel.start)(&self.types)));
         }
-        let direct = self.direct.iter().map(|program| env.value(program, row));
+        let direct = self.direct.iter().map(|program| env.value(program, keys));
         Ok(State::Waiting(Box::default(), direct.collect::<Result<_>>()?))
     }
 
@@ -118,20 +118,35 @@ impl AggregateCall {
         args: &[DatumRef<'_>],
         held: &mut Held,
     ) -> Result<()> {
-        if self.keeps {
-            held.add(env, args.iter().map(|arg| value_bytes(*arg)).sum())?;
+        if !self.keeps {
+            return accumulator.add(&self.call(env), args);
         }
-        accumulator.add(&self.call(env), args)
+        let before = accumulator.held_bytes();
+        accumulator.add(&self.call(env), args)?;
+        held.add(env, accumulator.held_bytes().saturating_sub(before))
+    }
+
+    /// The result of an accumulator, which lies in memory beside what the accumulator holds.
+    pub(crate) fn result(&self, env: &Env<'_>, accumulator: &dyn Accumulator) -> Result<Datum> {
+        let call = self.call(env);
+        if !self.keeps {
+            return accumulator.finish(&call);
+        }
+        let mut held = Held::default();
+        let done = held
+            .add(env, accumulator.held_bytes())
+            .and_then(|()| types::bounded::value(accumulator.finish(&call)?));
+        held.clear(env.shared);
+        done
     }
 
     /// The result.
     pub(crate) fn finish(&self, env: &Env<'_>, state: State) -> Result<Datum> {
         let (mut sorter, direct) = match state {
-            State::Running(accumulator) => return accumulator.finish(&self.call(env)),
+            State::Running(accumulator) => return self.result(env, accumulator.as_ref()),
             State::Waiting(sorter, direct) => (sorter, direct),
         };
         sorter.finish(env)?;
-        let call = self.call(env);
         // An ordered-set aggregate knows all of its arguments, the direct ones first.
         let types: Vec<Type> = self.direct_types.iter().chain(&self.types).copied().collect();
         let mut accumulator = (self.kernel.start)(&types);
@@ -140,10 +155,11 @@ impl AggregateCall {
         if self.kernel.kind == Kind::Hypothetical {
             self.place(env, &mut sorter, &direct, accumulator.as_mut())?;
             sorter.clear(env.shared);
-            return accumulator.finish(&call);
+            return self.result(env, accumulator.as_ref());
         }
         let (mut args, mut last, mut held) = (Row::new(), None, Held::default());
         while sorter.next(&mut args, None)? {
+            env.go_on()?;
             if self.distinct && last.as_ref() == Some(&args) {
                 continue;
             }
@@ -152,8 +168,9 @@ impl AggregateCall {
             last = self.distinct.then(|| std::mem::take(&mut args));
         }
         sorter.clear(env.shared);
+        let done = self.result(env, accumulator.as_ref());
         held.clear(env.shared);
-        accumulator.finish(&call)
+        done
     }
 
     /// Tells a hypothetical aggregate how each row stands to the one of the direct arguments.
@@ -174,6 +191,7 @@ impl AggregateCall {
         let (wanted, mut before) = (write(direct), None);
         let mut args = Row::new();
         while sorter.next(&mut args, None)? {
+            env.go_on()?;
             let place = write(&args);
             let order = match place.cmp(&wanted) {
                 std::cmp::Ordering::Less => -1,
@@ -207,8 +225,6 @@ pub(crate) struct Aggregate {
     keys: Vec<Program>,
     calls: Vec<AggregateCall>,
     masks: Vec<Vec<usize>>,
-    /// How many columns the input has.
-    width: usize,
     sets: Vec<Set>,
     filled: bool,
     /// The set and the group that come out next.
@@ -228,7 +244,6 @@ impl Aggregate {
         sets: &[Vec<usize>],
         calls: Vec<AggregateCall>,
         masks: Vec<Vec<usize>>,
-        width: usize,
     ) -> Self {
         let sets = sets
             .iter()
@@ -245,7 +260,6 @@ impl Aggregate {
             keys,
             calls,
             masks,
-            width,
             sets,
             filled: false,
             at: (0, 0),
@@ -271,8 +285,8 @@ impl Aggregate {
         // A set without keys has one group, rows or not.
         for set in &mut self.sets {
             if set.groups.len() == 0 && !set.has.contains(&true) {
-                set.groups.insert(&vec![Datum::Null; self.keys.len()]);
-                let nulls = vec![Datum::Null; self.width];
+                let nulls = vec![Datum::Null; self.keys.len()];
+                set.groups.insert(&nulls);
                 set.states.push(start_all(&self.calls, env, &nulls)?);
             }
         }
@@ -325,7 +339,7 @@ impl Aggregate {
                         }
                         held.add_row(env, key)?;
                         held.add(env, calls.len() * STATE_BYTES)?;
-                        set.states.push(start_all(calls, env, row)?);
+                        set.states.push(start_all(calls, env, key)?);
                         set.groups.insert_hashed(hash, key)
                     }
                 }
@@ -386,8 +400,8 @@ fn each_call<'a>(
     sets.iter_mut().filter_map(|set| set.states.first_mut()).flat_map(|all| calls.iter().zip(all))
 }
 
-fn start_all(calls: &[AggregateCall], env: &Env<'_>, row: &Row) -> Result<Vec<State>> {
-    calls.iter().map(|call| call.start(env, row)).collect()
+fn start_all(calls: &[AggregateCall], env: &Env<'_>, keys: &Row) -> Result<Vec<State>> {
+    calls.iter().map(|call| call.start(env, keys)).collect()
 }
 
 impl Operator for Aggregate {

@@ -10,6 +10,8 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod basic;
+pub(crate) mod constant;
+pub(crate) mod depends;
 pub(crate) mod distinct;
 pub(crate) mod frame;
 pub(crate) mod functions;

@@ -39,7 +39,10 @@ pub(crate) type Assignments = Vec<(usize, Program)>;
 
 /// `ON CONFLICT`
 pub(crate) struct Conflict {
+    /// The unique indexes that decide; empty for all.
     pub(crate) arbiters: Vec<Oid>,
+    /// Those that decide where all of these are true.
+    pub(crate) provided: Vec<(Oid, Vec<Program>)>,
     pub(crate) update: Option<(Assignments, Option<Program>)>,
 }
 
@@ -98,6 +101,9 @@ impl Modify {
     fn run(&mut self, env: &Env<'_>) -> Result<Vec<Row>> {
         if self.may_load {
             return self.fill(env);
+        }
+        if let Action::Insert(Some(conflict)) = &mut self.action {
+            conflict.decide(env)?;
         }
         let mut given = Vec::new();
         let mut row = Row::new();
@@ -209,6 +215,30 @@ impl Modify {
                 returning.iter().map(|expr| env.value(expr, pair)).collect::<Result<_>>()?;
             self.held.add_row(env, &row)?;
             given.push(row);
+        }
+        Ok(())
+    }
+}
+
+impl Conflict {
+    /// Finds out which of the indexes that depend on values decide this time.
+    fn decide(&mut self, env: &Env<'_>) -> Result<()> {
+        if self.provided.is_empty() {
+            return Ok(());
+        }
+        self.arbiters.retain(|index| self.provided.iter().all(|(provided, _)| provided != index));
+        for (index, provisos) in &self.provided {
+            let mut holds = true;
+            for proviso in provisos {
+                holds = holds && env.test(proviso, EvalRow::NONE)?;
+            }
+            self.arbiters.extend(holds.then_some(*index));
+        }
+        if self.arbiters.is_empty() {
+            return Err(Error::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            ));
         }
         Ok(())
     }

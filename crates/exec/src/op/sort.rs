@@ -62,6 +62,33 @@ struct Entry {
     row: u32,
 }
 
+/// How many rows are put in order in one go.
+const SORTED_AT_ONCE: usize = 1 << 17;
+
+/// Entries of which each `width` are in order, with each two times as many in order.
+fn merged(
+    env: &Env<'_>,
+    entries: &[Entry],
+    width: usize,
+    compare: impl Fn(&Entry, &Entry) -> Ordering,
+) -> Result<Vec<Entry>> {
+    let mut out = Vec::with_capacity(entries.len());
+    for pair in entries.chunks(2 * width) {
+        let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+        while let ([a, ..], [b, ..]) = (left, right) {
+            if out.len() % SORTED_AT_ONCE == 0 {
+                env.go_on()?;
+            }
+            let side = if compare(b, a).is_lt() { &mut right } else { &mut left };
+            out.push(side[0]);
+            *side = &side[1..];
+        }
+        out.extend_from_slice(left);
+        out.extend_from_slice(right);
+    }
+    Ok(out)
+}
+
 /// How many runs are merged at once.
 const RUNS_MAX: usize = 64;
 
@@ -112,15 +139,26 @@ impl Sorter {
     }
 
     /// Puts the rows in memory in order; rows with equal keys stay as they came.
-    fn sort(&mut self) {
+    fn sort(&mut self, env: &Env<'_>) -> Result<()> {
         let keys = &self.keys;
-        self.entries.sort_unstable_by(|a, b| Self::compare(keys, a, b));
+        let compare = |a: &Entry, b: &Entry| Self::compare(keys, a, b);
+        // So many are in order before anybody could have cancelled.
+        for part in self.entries.chunks_mut(SORTED_AT_ONCE) {
+            env.go_on()?;
+            part.sort_unstable_by(compare);
+        }
+        let mut width = SORTED_AT_ONCE;
+        while width < self.entries.len() {
+            self.entries = merged(env, &self.entries, width, compare)?;
+            width *= 2;
+        }
+        Ok(())
     }
 
     /// Writes the rows in memory as a run.
     fn write_run(&mut self, env: &Env<'_>) -> Result<()> {
         let Some(spill) = &env.ctx.spill else { return Ok(()) };
-        self.sort();
+        self.sort(env)?;
         let writer = self.writer.get_or_insert_with(|| Writer::new(spill.folder));
         for entry in &self.entries {
             env.tick()?;
@@ -181,7 +219,7 @@ impl Sorter {
     /// To be called when all rows are there.
     pub(crate) fn finish(&mut self, env: &Env<'_>) -> Result<()> {
         if self.runs.is_empty() {
-            self.sort();
+            self.sort(env)?;
             return Ok(());
         }
         if !self.entries.is_empty() {

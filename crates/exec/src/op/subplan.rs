@@ -3,15 +3,16 @@
 //! ```text
 //!   args ──> slots ──> were they the same the last time? the result then
 //!                  ──> else: rewind, run as far as it decides, keep the result
-//!   x IN (...)     the rows once in a hash table, as long as the slots that they depend on stay
+//!   x IN (...)     the rows once in a hash table, as long as what they depend on stays
 //! ```
 //!
-//! A subquery that reads no slots is so computed once in an execution, as PostgreSQL does with its
+//! A subquery that reads no slots and no table of `WITH` around it is so computed once in an execution, as PostgreSQL does with its
 //! initial plans.
 
 use sql::eval::{Program, Row as EvalRow};
 use types::{Array, Datum, Error, Record, Repr, Result, SqlState, Type};
 
+use super::depends::{Depends, Known};
 use super::hash::{KeyTable, canonical};
 use super::{Input, Row};
 use crate::ctx::{Env, Held, Shared};
@@ -41,12 +42,12 @@ pub(crate) struct Subplan {
     root: Input,
     link: Link,
     args: Vec<u32>,
-    /// The slots that the result depends on; `None` where it may differ in spite of them.
-    reads: Option<Vec<u32>>,
-    /// The slots that its rows depend on.
-    rows_read: Option<Vec<u32>>,
-    last: Option<(Row, Datum)>,
-    hashed: Option<(Row, Hashed)>,
+    /// What the result depends on; `None` where it may differ in spite of that.
+    depends: Option<Depends>,
+    /// What its rows depend on.
+    rows_depend: Option<Depends>,
+    last: Option<(Known, Datum)>,
+    hashed: Option<(Known, Hashed)>,
     row: Row,
 }
 
@@ -55,10 +56,10 @@ impl Subplan {
         root: Input,
         link: Link,
         args: Vec<u32>,
-        reads: Option<Vec<u32>>,
-        rows_read: Option<Vec<u32>>,
+        depends: Option<Depends>,
+        rows_depend: Option<Depends>,
     ) -> Self {
-        Self { root, link, args, reads, rows_read, last: None, hashed: None, row: Row::new() }
+        Self { root, link, args, depends, rows_depend, last: None, hashed: None, row: Row::new() }
     }
 
     /// Forgets all results.
@@ -79,22 +80,19 @@ impl Subplan {
         for (slot, value) in self.args.iter().zip(args) {
             env.shared.set_slot(*slot, value?);
         }
-        let same = |slots: &[u32], values: &[Datum]| {
-            let now = env.shared.slots.borrow();
-            slots.iter().zip(values).all(|(slot, value)| is_same(&now[*slot as usize], value))
-        };
-        if let (Some(slots), Some((values, result))) = (&self.reads, &self.last)
-            && same(slots, values)
+        let shared = env.shared;
+        if let (Some(depends), Some((known, result))) = (&self.depends, &self.last)
+            && depends.still(shared, known)
         {
             return Ok(result.clone());
         }
         let hashes = matches!(&self.link, Link::Test(Test { keys: Some(_), .. }));
-        let result = match &self.rows_read {
-            Some(slots) if hashes => {
-                let known = self.hashed.as_ref().is_some_and(|(values, _)| same(slots, values));
-                if !known {
-                    let values = values_of(slots, env);
-                    self.hash(env, values)?;
+        let result = match &self.rows_depend {
+            Some(depends) if hashes => {
+                let holds = |(known, _): &(Known, Hashed)| depends.still(shared, known);
+                if !self.hashed.as_ref().is_some_and(holds) {
+                    let known = depends.now(shared);
+                    self.hash(env, known)?;
                 }
                 self.look_up(env)?
             }
@@ -105,8 +103,8 @@ impl Subplan {
                 result
             }
         };
-        if let Some(slots) = &self.reads {
-            self.last = Some((values_of(slots, env), result.clone()));
+        if let Some(depends) = &self.depends {
+            self.last = Some((depends.now(shared), result.clone()));
         }
         Ok(result)
     }
@@ -168,7 +166,7 @@ impl Subplan {
     }
 
     /// Puts the rows into a hash table.
-    fn hash(&mut self, env: &Env<'_>, values: Row) -> Result<()> {
+    fn hash(&mut self, env: &Env<'_>, known: Known) -> Result<()> {
         if let Some((_, mut old)) = self.hashed.take() {
             old.held.clear(env.shared);
         }
@@ -189,7 +187,7 @@ impl Subplan {
             }
         }
         self.root.rewind(env.shared);
-        self.hashed = Some((values, hashed));
+        self.hashed = Some((known, hashed));
         Ok(())
     }
 
@@ -233,24 +231,6 @@ impl Hashed {
         }
         if self.with_nulls.iter().any(|row| may_equal(row)) { None } else { Some(false) }
     }
-}
-
-/// True where two values are the same to the last digit, not only equal.
-fn is_same(a: &Datum, b: &Datum) -> bool {
-    match (a, b) {
-        (Datum::Text(a), Datum::Text(b)) => a == b,
-        (Datum::Bytea(a), Datum::Bytea(b)) => a == b,
-        // Values that are equal may look different: they count as the same only where that cannot be.
-        _ => {
-            let exact = |datum: &Datum| datum.repr().is_none_or(types::key::is_reversible);
-            exact(a) && exact(b) && a.repr() == b.repr() && a == b
-        }
-    }
-}
-
-fn values_of(slots: &[u32], env: &Env<'_>) -> Row {
-    let now = env.shared.slots.borrow();
-    slots.iter().map(|slot| now[*slot as usize].clone()).collect()
 }
 
 fn too_many() -> Error {

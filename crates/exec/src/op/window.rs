@@ -257,7 +257,7 @@ fn aggregate(
                 }
             }
         }
-        let value = accumulator.finish(&aggregate.call(env))?;
+        let value = aggregate.result(env, accumulator.as_ref())?;
         held.add(env, value_bytes(value.as_ref()))?;
         values.push(value);
         taken = ranges;

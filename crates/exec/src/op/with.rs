@@ -1,4 +1,4 @@
-//! Tables of `WITH`: computed as far as they are read, and kept.
+//! Tables of `WITH`: computed as far as they are read, and kept as long as what they depend on stays.
 //!
 //! ```text
 //!   With ── puts its tables into the shared state    CteScan ── reads them there, each at its own
@@ -9,6 +9,7 @@
 
 use types::Result;
 
+use super::depends::{Depends, Known};
 use super::hash::KeyTable;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
@@ -71,6 +72,7 @@ impl Recursive {
             work.clear(env.shared);
             *work = std::mem::take(&mut self.found);
             drop(work);
+            env.shared.work_table_changes(self.table);
             self.step.rewind(env.shared);
         }
     }
@@ -107,15 +109,32 @@ pub(crate) struct CteState {
     source: Option<Source>,
     rows: RowStore,
     done: bool,
+    depends: Depends,
+    /// What the rows were computed with; none where none were.
+    known: Option<Known>,
 }
 
 impl CteState {
-    /// What the table is made of.
-    pub(crate) fn set(&mut self, source: Source) {
+    /// What the table is made of, and what that depends on.
+    pub(crate) fn set(&mut self, source: Source, depends: Depends) {
         self.source = Some(source);
+        self.depends = depends;
+    }
+
+    /// Forgets the rows where they depend on something that has changed.
+    fn begin(&mut self, table: u32, shared: &Shared) {
+        if self.known.as_ref().is_some_and(|known| self.depends.still(shared, known)) {
+            return;
+        }
+        if self.known.is_some() {
+            self.rewind(shared);
+        }
+        self.known = Some(self.depends.now(shared));
+        shared.table_changes(table);
     }
 
     pub(crate) fn rewind(&mut self, shared: &Shared) {
+        self.known = None;
         self.rows.clear(shared);
         self.done = false;
         self.source.iter_mut().for_each(|source| source.rewind(shared));
@@ -175,6 +194,7 @@ impl Operator for With {
         if !self.started {
             self.started = true;
             for (table, run) in &self.tables {
+                env.shared.ctes[*table as usize].borrow_mut().begin(*table, env.shared);
                 let (mut at, mut place) = (0, Place::default());
                 while *run == Run::Whole && read(env, *table, at, &mut place, out)? {
                     at += 1;
@@ -186,9 +206,6 @@ impl Operator for With {
 
     fn rewind(&mut self, shared: &Shared) {
         self.started = false;
-        for (table, _) in &self.tables {
-            shared.ctes[*table as usize].borrow_mut().rewind(shared);
-        }
         self.input.rewind(shared);
     }
 }

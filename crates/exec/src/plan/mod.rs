@@ -11,10 +11,14 @@
 //! them: [`lower`](crate::lower) has put [`ExprKind::Slot`](sql::plan::ExprKind::Slot) and
 //! [`ExprKind::Subplan`](sql::plan::ExprKind::Subplan) in their place.
 
+mod constants;
+mod reads;
 mod trace;
 mod walk;
 
-pub use walk::{Sees, each_part, is_volatile, slots_of};
+pub use constants::Constant;
+pub use reads::{Reads, slots_of};
+pub use walk::{Sees, each_part, is_volatile};
 
 use sql::plan::{
     Action, AggregateCall, Column, Expr, Moment, RowLock, Sample, SetOp, SortKey, WindowCall,
@@ -38,6 +42,8 @@ pub struct Plan {
     pub tables: u32,
     /// The columns of the rows.
     pub columns: Vec<Column>,
+    /// What is computed when the plan starts, whatever rows there are.
+    pub constants: Vec<Constant<Expr>>,
 }
 
 /// An operator and the types of the columns of its rows.

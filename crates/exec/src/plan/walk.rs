@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use scalar::{Eval, Volatility, registry};
+use scalar::{Eval, registry};
 use sql::bind::walk;
-use sql::plan::{AggregateCall, Call, Expr, ExprKind, Moment, SortKey};
-use types::Oid;
+pub use sql::bind::walk::is_volatile;
+use sql::plan::{AggregateCall, Expr, ExprKind, Moment, SortKey};
+use types::{Oid, Type};
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
 
@@ -16,6 +17,8 @@ pub enum Sees {
     Nothing,
     /// That of the input; for a join, those of both sides; for a scan, that of the table.
     Input,
+    /// The keys of a group.
+    Keys,
     /// That of the left side of a join.
     Left,
     /// That of the right side of a join.
@@ -29,6 +32,7 @@ impl From<walk::Sees> for Sees {
         match sees {
             walk::Sees::Nothing => Sees::Nothing,
             walk::Sees::Input => Sees::Input,
+            walk::Sees::Keys => Sees::Keys,
             walk::Sees::Returning | walk::Sees::Row | walk::Sees::Conflict => Sees::Changed,
         }
     }
@@ -83,7 +87,7 @@ impl Node {
                 aggregate.keys.iter_mut().for_each(|expr| f(expr, Sees::Input));
                 for call in &mut aggregate.calls {
                     call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                    call.direct.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    call.direct.iter_mut().for_each(|expr| f(expr, Sees::Keys));
                     keys(&mut call.order, f);
                     call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
                 }
@@ -181,38 +185,14 @@ fn calls_server(expr: &Expr) -> bool {
     found
 }
 
-/// True where computing an expression twice, never or in another place could be noticed.
-pub fn is_volatile(expr: &Expr) -> bool {
-    let mut found = false;
-    let of_call = |call: &Call| {
-        registry::function(call.function)
-            .is_none_or(|function| function.volatility == Volatility::Volatile)
-    };
-    each_part(&mut expr.clone(), &mut |part| {
-        found |= match &part.kind {
-            ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::AnyAll { call, .. } => {
-                of_call(call)
-            }
-            ExprKind::NextValue(_) | ExprKind::MergeAction | ExprKind::CurrentOf(_) => true,
-            _ => false,
-        };
-        !found
-    });
-    found
-}
-
-/// The slots that an expression reads, those that its subplans read included.
-pub fn slots_of(expr: &Expr, plan: &Plan, found: &mut BTreeSet<u32>) {
-    each_part(&mut expr.clone(), &mut |part| {
-        match &part.kind {
-            ExprKind::Slot(slot) => {
-                found.insert(*slot);
-            }
-            ExprKind::Subplan { number, .. } => found.extend(plan.slots_read(*number)),
-            _ => {}
-        }
-        true
-    });
+/// True where an aggregate keeps values of any length.
+fn keeps(call: &AggregateCall) -> bool {
+    let types: Vec<Type> =
+        call.direct.iter().chain(&call.args).map(|argument| argument.ty).collect();
+    match registry::function(call.function).map(|function| function.eval) {
+        Some(Eval::Aggregate(kernel)) => (kernel.start)(&types).keeps(),
+        _ => true,
+    }
 }
 
 impl Plan {
@@ -248,8 +228,10 @@ impl Plan {
             holds |= match &node.kind {
                 Kind::Join(join) => join.lateral.is_none(),
                 Kind::Aggregate(aggregate) => {
-                    let sorts = |call: &AggregateCall| call.distinct || !call.order.is_empty();
-                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(sorts)
+                    let holds = |call: &AggregateCall| {
+                        call.distinct || !call.order.is_empty() || keeps(call)
+                    };
+                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(holds)
                 }
                 Kind::Window { .. }
                 | Kind::Distinct(_)
@@ -280,6 +262,24 @@ impl Plan {
         (changed, if self.locks_rows() { read } else { BTreeSet::new() })
     }
 
+    /// True where an operator or one below it calls what [`is_volatile`] says of, in subplans as well.
+    pub fn is_node_volatile(&self, node: &Node) -> bool {
+        let mut found = false;
+        node.clone().all_exprs(&mut |expr| found = found || self.is_expr_volatile(expr));
+        found
+    }
+
+    fn is_expr_volatile(&self, expr: &Expr) -> bool {
+        let mut found = is_volatile(expr);
+        each_part(&mut expr.clone(), &mut |part| {
+            if let ExprKind::Subplan { number, .. } = part.kind {
+                found = found || self.is_node_volatile(&self.subplans[number as usize].node);
+            }
+            !found
+        });
+        found
+    }
+
     /// True where an expression uses a subplan.
     pub fn uses_subplan(&self, number: u32) -> bool {
         let mut used = false;
@@ -296,36 +296,5 @@ impl Plan {
             subplan.link.exprs(&mut look);
         }
         used
-    }
-
-    /// The slots that a subplan reads and does not fill itself, its arguments left out.
-    pub fn slots_read(&self, number: u32) -> BTreeSet<u32> {
-        let mut subplan = self.subplans[number as usize].clone();
-        let (mut read, mut filled) = (BTreeSet::new(), BTreeSet::new());
-        filled.extend(&subplan.args);
-        if let Link::Any(test) | Link::All(test) = &subplan.link {
-            filled.extend(test.left.iter().map(|(_, slot)| *slot));
-        }
-        subplan.link.exprs(&mut |expr| slots_of(expr, self, &mut read));
-        self.slots_of_node(&mut subplan.node, &mut read, &mut filled);
-        &read - &filled
-    }
-
-    /// The slots that the operators read, and those that they fill.
-    pub fn slots_of_node(
-        &self,
-        node: &mut Node,
-        read: &mut BTreeSet<u32>,
-        filled: &mut BTreeSet<u32>,
-    ) {
-        node.each(&mut |node| {
-            if let Kind::Join(join) = &node.kind {
-                filled.extend(join.lateral.iter().flatten().map(|(_, slot)| *slot));
-            }
-            if let Kind::Modify(modify) = &node.kind {
-                filled.extend(modify.merged);
-            }
-        });
-        node.all_exprs(&mut |expr| slots_of(expr, self, read));
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn move_columns(expr: &mut Expr, place: &dyn Fn(usize) -> usize) {
 }
 
 /// Puts expressions in the place of columns.
-pub(super) fn substitute(expr: &mut Expr, exprs: &[Expr]) {
+pub(crate) fn substitute(expr: &mut Expr, exprs: &[Expr]) {
     each_part(expr, &mut |part| {
         if let ExprKind::Column { index, .. } = part.kind {
             *part = exprs[index as usize].clone();

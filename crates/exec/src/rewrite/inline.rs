@@ -1,7 +1,8 @@
 //! A table of `WITH` that is read once goes where it is read, so that conditions can move into it.
 //!
 //! Not where the statement says `MATERIALIZED`, not where it changes rows or could be noticed to be
-//! computed otherwise, and not where it is read again and again: in a subquery or a recursive step.
+//! computed otherwise, and not where it is read more often than it is made: from outside of a subquery,
+//! of a lateral side or of a recursive step.
 
 use std::collections::HashMap;
 
@@ -9,11 +10,10 @@ use crate::plan::{Body, Kind, Node, Plan, Table, is_volatile};
 
 /// Puts tables that are read once in their places.
 pub(super) fn inline(plan: &mut Plan) {
-    let mut reads: HashMap<u32, Reads> = HashMap::new();
-    count(&mut plan.root, false, &mut reads);
-    for subplan in &mut plan.subplans {
-        count(&mut subplan.node, true, &mut reads);
-    }
+    let mut found = Found::default();
+    found.look(&mut plan.root, 0);
+    plan.subplans.iter_mut().for_each(|subplan| found.look_elsewhere(&mut subplan.node));
+    let reads = found.reads;
     let mut bodies = HashMap::new();
     take(&mut plan.root, &reads, &mut bodies);
     for subplan in &mut plan.subplans {
@@ -25,36 +25,62 @@ pub(super) fn inline(plan: &mut Plan) {
     }
 }
 
+/// Where a table is made, and where it is read.
 #[derive(Default)]
 struct Reads {
-    count: usize,
-    is_repeated: bool,
+    made: usize,
+    places: Vec<usize>,
 }
 
-fn count(node: &mut Node, repeated: bool, reads: &mut HashMap<u32, Reads>) {
-    match &mut node.kind {
-        Kind::CteScan { table, .. } => {
-            let reads = reads.entry(*table).or_default();
-            reads.count += 1;
-            reads.is_repeated |= repeated;
-        }
-        Kind::With { tables, input } => {
-            for table in tables {
-                match &mut table.body {
-                    Body::Plan(node) => count(node, repeated, reads),
-                    Body::Recursive { start, step, .. } => {
-                        count(start, repeated, reads);
-                        count(step, true, reads);
+impl Reads {
+    /// True where it is read once at most for each time that it is made.
+    fn is_once(&self) -> bool {
+        self.places.iter().all(|place| *place == self.made) && self.places.len() <= 1
+    }
+}
+
+/// The tables, and the places in the plan: parts of it that are computed equally often.
+#[derive(Default)]
+struct Found {
+    reads: HashMap<u32, Reads>,
+    places: usize,
+}
+
+impl Found {
+    /// Looks at an operator, and those below it, that stand at a place.
+    fn look(&mut self, node: &mut Node, place: usize) {
+        match &mut node.kind {
+            Kind::CteScan { table, .. } => {
+                self.reads.entry(*table).or_default().places.push(place);
+            }
+            Kind::With { tables, input } => {
+                for table in tables {
+                    self.reads.entry(table.number).or_default().made = place;
+                    match &mut table.body {
+                        Body::Plan(node) => self.look(node, place),
+                        Body::Recursive { start, step, .. } => {
+                            self.look(start, place);
+                            self.look_elsewhere(step);
+                        }
                     }
                 }
+                self.look(input, place);
             }
-            count(input, repeated, reads);
+            Kind::Join(join) => {
+                self.look(&mut join.left, place);
+                match join.lateral {
+                    Some(_) => self.look_elsewhere(&mut join.right),
+                    None => self.look(&mut join.right, place),
+                }
+            }
+            _ => node.inputs(&mut |input| self.look(input, place)),
         }
-        Kind::Join(join) => {
-            count(&mut join.left, repeated, reads);
-            count(&mut join.right, repeated || join.lateral.is_some(), reads);
-        }
-        _ => node.inputs(&mut |input| count(input, repeated, reads)),
+    }
+
+    /// Looks at an operator that is computed again and again for what is around it.
+    fn look_elsewhere(&mut self, node: &mut Node) {
+        self.places += 1;
+        self.look(node, self.places);
     }
 }
 
@@ -79,9 +105,13 @@ fn take(node: &mut Node, reads: &HashMap<u32, Reads>, bodies: &mut HashMap<u32, 
 }
 
 fn moves(table: &mut Table, reads: &HashMap<u32, Reads>) -> bool {
+    let reads = reads.get(&table.number);
+    if reads.is_none_or(|reads| reads.places.is_empty()) {
+        // What nobody reads need not be there, unless it changes rows.
+        return !changes(table);
+    }
     let Body::Plan(body) = &mut table.body else { return false };
-    let once = reads.get(&table.number).is_none_or(|reads| reads.count <= 1 && !reads.is_repeated);
-    if !once || table.materialized == Some(true) {
+    if !reads.is_none_or(Reads::is_once) || table.materialized == Some(true) {
         return false;
     }
     let mut plain = true;
@@ -90,6 +120,20 @@ fn moves(table: &mut Table, reads: &HashMap<u32, Reads>) -> bool {
         node.exprs(&mut |expr, _| plain &= !is_volatile(expr));
     });
     plain
+}
+
+/// True where a table changes rows.
+fn changes(table: &mut Table) -> bool {
+    let mut changes = false;
+    let mut look = |node: &mut Node| changes |= matches!(node.kind, Kind::Modify(_));
+    match &mut table.body {
+        Body::Plan(node) => node.each(&mut look),
+        Body::Recursive { start, step, .. } => {
+            start.each(&mut look);
+            step.each(&mut look);
+        }
+    }
+    changes
 }
 
 fn put(node: &mut Node, bodies: &mut HashMap<u32, Node>) {

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   inline    a table of WITH that is read once goes where it is read
+//!   prune     columns that nobody needs are not computed and not read
+//!             (what constants there are is looked at here, see `plan::Constant`)
 //!   push      conditions move down, through joins, to the scans
 //!   semi      EXISTS (...) becomes a join
 //!   late      subqueries among the columns of a join's side are computed after the join
-//!   prune     columns that nobody needs are not computed and not read
+//!   prune     once more
 //!   collapse  projections on top of each other become one
 //!   access    conditions on keys become ranges of keys
 //!   join      equalities become keys of hash tables, or of an index of the right side
@@ -31,6 +33,7 @@ mod push;
 mod semi;
 mod texts;
 
+pub(crate) use expr::substitute;
 pub(crate) use join::rows as estimate;
 use types::TypeSource;
 
@@ -40,6 +43,8 @@ use crate::tables::Schema;
 /// Applies all rules.
 pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     inline::inline(plan);
+    each_root(plan, &mut |_, node| prune::prune(node));
+    plan.find_constants();
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut semi::semi_joins);
     each_root(plan, &mut |_, node| push::push(node));

@@ -116,6 +116,10 @@ impl Values<'_> {
             };
             let mut default = None;
             match &column.default {
+                // A domain may refuse NULL.
+                ColumnDefault::None if self.types().types.is_domain(column.ty) => {
+                    default = Some(value("NULL", None)?);
+                }
                 ColumnDefault::None => {}
                 ColumnDefault::Expr(text) => default = Some(value(text, None)?),
                 ColumnDefault::Identity { sequence, .. } => {

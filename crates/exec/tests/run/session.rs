@@ -14,7 +14,7 @@ use table::foreign::Checks;
 use table::sequence::SessionSequences;
 use txn::{CommitMeta, Isolation, Transaction};
 use types::time::TimestampTz;
-use types::{Context, Datum, DatumRef, Error, Oid, Result, SqlState, Style, Type};
+use types::{Context, Datum, DatumRef, Error, Oid, Result, SqlState, Style};
 
 use crate::world::{View, World, no_sequence};
 
@@ -67,10 +67,6 @@ impl Host for Still<'_> {
         SessionSequences::default()
             .next(&self.world.sequences, relation)
             .map_err(|error| Error::new(error.sqlstate(), error.to_string()))
-    }
-
-    fn check_domain(&self, _: Type, _: DatumRef<'_>) -> Result<()> {
-        Ok(())
     }
 
     fn call(&self, function: &scalar::Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {

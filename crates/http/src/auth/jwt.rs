@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   base64url(header) . base64url(claims) . base64url(signature)
-//!        alg, kid          exp, nbf, iss, aud, sub, roles
+//!        alg, kid          exp, nbf, iss, aud, sub, roles, sql_role
 //! ```
 //!
 //! The algorithm follows from the key, never from the token alone, and `none` is no algorithm. Roles are
 //! taken from `roles`, from `realm_access.roles`, where Keycloak puts them, and from `scope`; what is no
-//! role of ours is passed over.
+//! role of ours is passed over. The role of SQL is what `sql_role` names, else what `sub` does; never
+//! `preferred_username`, which many issuers let people choose.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use serde_json::Value;
 
 use super::keys::{Key, Named, from_file};
 use super::remote::Remote;
-use super::{Caller, Rights, Watched, bearer};
+use super::{Caller, Rights, RoleFrom, Watched, bearer};
 use crate::options::{Jwt, KeySet};
 use crate::problem::Problem;
 
@@ -156,8 +157,15 @@ impl Signed {
             // Roles of other systems are none of ours.
             let _ = rights.add(role);
         }
-        let name = claims["preferred_username"].as_str().or(claims["sub"].as_str());
-        Ok(Caller { name: name.unwrap_or_default().to_owned(), rights })
+        let text = |name: &str| claims[name].as_str().filter(|text| !text.is_empty());
+        let subject = text("sub");
+        let name = text("preferred_username").or(subject).ok_or("the token names nobody")?;
+        let (role, role_from) = match (text("sql_role"), subject) {
+            (Some(role), _) => (role, RoleFrom::Token),
+            (None, Some(subject)) => (subject, RoleFrom::Name),
+            (None, None) => (name, RoleFrom::Nothing),
+        };
+        Ok(Caller { name: name.to_owned(), role: role.to_owned(), role_from, rights })
     }
 }
 

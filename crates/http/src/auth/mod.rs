@@ -6,9 +6,16 @@
 //!                                               │          keys     in a file
 //!                                               │          remote   or at an address
 //!                                               v
-//!                                           Caller     a name, and rights: view, create, modify, delete,
-//!                                                      in all collections or in one
+//!                                           Caller     a name; a role of SQL
+//!                                               │
+//!                             rights: view, create, modify, delete, in all collections or in one
+//!                             AND, in a table of SQL, the privileges of the role
 //! ```
+//!
+//! A token stands for a role of SQL: the one that it names, else the one with its own name, unless that is a
+//! superuser. What it may do is limited twice: by its rights everywhere, and in tables of SQL by the privileges of
+//! the role, which are those that SQL checks. Collections that are no tables know no privileges. A token without
+//! such a role has what everybody has in tables (`GRANT ... TO PUBLIC`), and runs no SQL.
 //!
 //! Where neither is set up everybody may do everything; the server then listens on this machine alone.
 
@@ -21,8 +28,10 @@ mod tokens;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::http::HeaderMap;
+use anywhen::sql::{DocumentRights, KnownRole};
+use anywhen::{Database, TableId};
 use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, StatusCode};
 
 pub(crate) use rights::Right;
 pub use rights::{BadRole, Rights};
@@ -36,12 +45,162 @@ use tokens::Known;
 /// Who made a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// Empty where nobody was asked.
+    /// The author of what they write. Empty where nobody was asked.
     pub(crate) name: String,
+    /// The role that they stand for, whether SQL has one of that name or not. Empty where nobody was asked.
+    pub(crate) role: String,
+    pub(crate) role_from: RoleFrom,
     pub(crate) rights: Rights,
 }
 
+/// How a caller comes to a role of SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoleFrom {
+    /// Nobody was asked who they are: they need none.
+    Nobody,
+    /// The token names it.
+    Token,
+    /// It is the name of the token, or of its subject.
+    Name,
+    /// Only a name that people may have chosen themselves: there is none.
+    Nothing,
+}
+
 impl Caller {
+    /// Everybody, where nobody is asked who they are.
+    fn everybody() -> Caller {
+        let (name, role) = (String::new(), String::new());
+        Caller { name, role, role_from: RoleFrom::Nobody, rights: Rights::all() }
+    }
+
+    /// Somebody unknown, who may do nothing.
+    pub(crate) fn unknown() -> Caller {
+        let (name, role) = (String::new(), String::new());
+        Caller { name, role, role_from: RoleFrom::Nothing, rights: Rights::default() }
+    }
+
+    /// Somebody with a token of ours, which may name a role.
+    fn with_token(name: &str, role: Option<&str>, rights: Rights) -> Caller {
+        let role_from = if role.is_some() { RoleFrom::Token } else { RoleFrom::Name };
+        let role = role.unwrap_or(name).to_owned();
+        Caller { name: name.to_owned(), role, role_from, rights }
+    }
+
+    /// True where nobody was asked who they are.
+    pub(crate) fn is_nobody(&self) -> bool {
+        self.role_from == RoleFrom::Nobody
+    }
+
+    /// The role of SQL that the caller stands for; `None` where there is none that may log in. The role of a
+    /// superuser must be named: that a token was called so by chance must not open everything.
+    pub(crate) fn sql_role(&self, database: &Database) -> anywhen::Result<Option<&str>> {
+        let is_it = |role: &KnownRole| match self.role_from {
+            RoleFrom::Token => role.may_login,
+            RoleFrom::Name => role.may_login && !role.is_superuser,
+            RoleFrom::Nobody | RoleFrom::Nothing => false,
+        };
+        let known = database.sql_role(&self.role)?;
+        Ok(known.filter(is_it).map(|_| self.role.as_str()))
+    }
+
+    /// What SQL lets the caller do with the documents of a collection; `None` where SQL has no say: the collection
+    /// is no table, or nobody was asked who they are.
+    pub(crate) fn grants(
+        &self,
+        database: &Database,
+        documents: TableId,
+    ) -> anywhen::Result<Option<DocumentRights>> {
+        if self.is_nobody() || !anywhen::sql::is_table(documents) {
+            return Ok(None);
+        }
+        database.document_rights(documents, self.sql_role(database)?)
+    }
+
+    /// True where the caller may read a collection, with its number and name.
+    pub(crate) fn may_view(
+        &self,
+        database: &Database,
+        documents: TableId,
+        name: &str,
+    ) -> anywhen::Result<bool> {
+        if !self.rights.allow(Right::View, Some(name)) {
+            return Ok(false);
+        }
+        Ok(self.grants(database, documents)?.is_none_or(|grants| grants.view))
+    }
+
+    /// An error unless SQL lets the caller do this with the documents of a collection.
+    pub(crate) fn must_have(
+        &self,
+        right: Right,
+        database: &Database,
+        documents: TableId,
+        name: &str,
+    ) -> Result<(), Problem> {
+        let Some(grants) = self.grants(database, documents)? else { return Ok(()) };
+        let (is_granted, privilege) = match right {
+            Right::View => (grants.view, "SELECT"),
+            Right::Create => (grants.create, "INSERT"),
+            Right::Modify => (grants.modify, "UPDATE"),
+            Right::Delete => (grants.delete, "DELETE"),
+        };
+        match is_granted {
+            true => Ok(()),
+            false => Err(self.not_granted(database, &format!("{privilege} on table {name:?}"))?),
+        }
+    }
+
+    /// An error unless SQL lets the caller change the table itself whose documents a collection has.
+    pub(crate) fn must_own(
+        &self,
+        database: &Database,
+        documents: TableId,
+        name: &str,
+    ) -> Result<(), Problem> {
+        match self.grants(database, documents)? {
+            Some(grants) if !grants.own => {
+                Err(self.not_granted(database, &format!("ownership of table {name:?}"))?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn not_granted(&self, database: &Database, what: &str) -> Result<Problem, Problem> {
+        let denied = |text| Problem::new(StatusCode::FORBIDDEN, text);
+        Ok(match self.sql_role(database)? {
+            Some(role) => denied(format!("the role {role:?} does not have {what}")),
+            None => {
+                denied(format!("{:?} does not have {what}", self.name)).with("hint", self.hint())
+            }
+        })
+    }
+
+    /// The role of SQL that the caller stands for.
+    ///
+    /// # Errors
+    /// 403 where there is none that may log in.
+    pub(crate) fn must_stand_for(&self, database: &Database) -> Result<&str, Problem> {
+        let name = &self.name;
+        self.sql_role(database)?.ok_or_else(|| {
+            let text = format!("{name:?} stands for no role of SQL that may log in");
+            Problem::new(StatusCode::FORBIDDEN, text).with("hint", self.hint())
+        })
+    }
+
+    /// How the caller comes to a role of SQL.
+    fn hint(&self) -> String {
+        let role = &self.role;
+        match self.role_from {
+            RoleFrom::Token => {
+                format!("The token names the role {role:?}: CREATE ROLE ... LOGIN makes it.")
+            }
+            _ => format!(
+                "Name a role: anywhen token create --sql-role ROLE, or the claim sql_role. A token that names \
+                 none stands for the role {role:?}, if there is one that may log in and is no superuser."
+            ),
+        }
+    }
+
     /// An error unless the caller has a right in a collection, or in all where none is named.
     pub(crate) fn must(&self, right: Right, collection: Option<&str>) -> Result<(), Problem> {
         if self.rights.allow(right, collection) {
@@ -52,10 +211,7 @@ impl Caller {
             None => " in all collections".to_owned(),
         };
         let name = &self.name;
-        Err(Problem::new(
-            axum::http::StatusCode::FORBIDDEN,
-            format!("{name:?} has no right to {right}{place}"),
-        ))
+        Err(Problem::new(StatusCode::FORBIDDEN, format!("{name:?} has no right to {right}{place}")))
     }
 }
 
@@ -106,7 +262,7 @@ impl Guard {
     /// Who sends these headers.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         if self.tokens.is_none() && self.signed.is_none() {
-            return Ok(Caller { name: String::new(), rights: Rights::all() });
+            return Ok(Caller::everybody());
         }
         if !headers.contains_key(AUTHORIZATION) {
             return Err(Problem::unauthorized("a bearer token is wanted"));

@@ -1,8 +1,8 @@
 //! Opaque tokens: made once, shown once, kept as hashes in a file beside the database.
 //!
 //! ```text
-//!   http-tokens    # id  made  expires  sha-256  roles  name
-//!                  9f2c41d0  1795262400000000  0  5b1e...  view,orders-modify  reporting
+//!   http-tokens    # id  made  expires  sha-256  roles  name  [role of SQL]
+//!                  9f2c41d0  1795262400000000  0  5b1e...  view,orders-modify  ada  reporting
 //! ```
 //!
 //! A token is `aw_` and 32 random bytes, so that its hash needs no salt and no slowness. The file is no
@@ -23,7 +23,7 @@ use super::{Caller, Rights, Watched};
 
 /// What every token begins with.
 pub(super) const MARK: &str = "aw_";
-const HEAD: &str = "# tokens of Anywhen: id, made, expires, sha-256, roles, name\n";
+const HEAD: &str = "# tokens of Anywhen: id, made, expires, sha-256, roles, name, role of SQL\n";
 
 /// A token, as far as it is known once it was shown.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct Token {
     pub name: String,
     /// What they may do.
     pub rights: Rights,
+    /// The role of SQL that the token names.
+    pub sql_role: Option<String>,
     /// When it was made, in microseconds since 1970 UTC.
     pub made_us: u64,
     /// When it ends to be one, in microseconds since 1970 UTC.
@@ -61,17 +63,32 @@ impl TokenFile {
         read(&self.path)
     }
 
-    /// Makes a token; returns it with the text that is shown this once.
+    /// Makes a token that names no role of SQL; returns it with the text that is shown this once.
     ///
     /// # Errors
-    /// Where the name has control characters or is empty, and where the file cannot be written.
+    /// As [`TokenFile::create_for_role`].
     pub fn create(
         &self,
         name: &str,
         rights: Rights,
         expires_us: Option<u64>,
     ) -> io::Result<(Token, String)> {
-        if name.is_empty() || name.chars().any(char::is_control) {
+        self.create_for_role(name, rights, expires_us, None)
+    }
+
+    /// Makes a token that may name a role of SQL; returns it with the text that is shown this once.
+    ///
+    /// # Errors
+    /// Where a name has control characters or is empty, and where the file cannot be written.
+    pub fn create_for_role(
+        &self,
+        name: &str,
+        rights: Rights,
+        expires_us: Option<u64>,
+        sql_role: Option<&str>,
+    ) -> io::Result<(Token, String)> {
+        let is_bad = |name: &str| name.is_empty() || name.chars().any(char::is_control);
+        if is_bad(name) || sql_role.is_some_and(is_bad) {
             let text = "a token is made for somebody with a name, without control characters";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
@@ -85,6 +102,7 @@ impl TokenFile {
             id: hex(&id),
             name: name.to_owned(),
             rights,
+            sql_role: sql_role.map(str::to_owned),
             made_us: super::now_us(),
             expires_us,
             hash: hash(&text),
@@ -114,9 +132,14 @@ impl TokenFile {
     fn write(&self, tokens: &[Token]) -> io::Result<()> {
         let mut text = String::from(HEAD);
         for token in tokens {
-            let Token { id, name, rights, made_us, expires_us, hash } = token;
+            let Token { id, name, rights, sql_role, made_us, expires_us, hash } = token;
             let (roles, expires) = (rights.roles().join(","), expires_us.unwrap_or(0));
-            text += &format!("{id}\t{made_us}\t{expires}\t{}\t{roles}\t{name}\n", hex(hash));
+            text += &format!("{id}\t{made_us}\t{expires}\t{}\t{roles}\t{name}", hex(hash));
+            // The seventh field came later: lines without it are those of every release.
+            if let Some(role) = sql_role {
+                text += &format!("\t{role}");
+            }
+            text.push('\n');
         }
         let new = self.path.with_extension("new");
         let mut options = fs::OpenOptions::new();
@@ -168,6 +191,7 @@ fn token_of(line: &str) -> Option<Token> {
         id: id.to_owned(),
         name: name.to_owned(),
         rights,
+        sql_role: fields.next().map(str::to_owned),
         made_us: made.parse().ok()?,
         expires_us: Some(expires.parse().ok()?).filter(|us| *us > 0),
         hash: hash.try_into().ok()?,
@@ -190,6 +214,7 @@ impl Known {
         let known = self.0.get();
         let token = known.get(&hash(text))?;
         let holds = token.expires_us.is_none_or(|end| now_us < end);
-        holds.then(|| Caller { name: token.name.clone(), rights: token.rights.clone() })
+        let role = token.sql_role.as_deref();
+        holds.then(|| Caller::with_token(&token.name, role, token.rights.clone()))
     }
 }

@@ -4,7 +4,6 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::auth::Right;
 use crate::call::Call;
 use crate::problem::{Problem, Result};
 
@@ -15,13 +14,13 @@ pub(super) fn list(call: &mut Call) -> Result<Answer> {
     let with_resources = call.flag("withResources")?;
     let mut databases = Vec::new();
     for name in call.app.database.collections()? {
-        if !call.caller.rights.allow(Right::View, Some(&name)) {
+        // One that was dropped a moment ago is left out.
+        let Some(collection) = call.app.database.find_collection(&name) else { continue };
+        if !call.caller.may_view(&call.app.database, collection.id(), &name)? {
             continue;
         }
         let mut database = json!({"name": name, "type": "json"});
         if with_resources {
-            // One that was dropped a moment ago has none.
-            let Some(collection) = call.app.database.find_collection(&name) else { continue };
             database["resources"] = resources(&collection)?;
         }
         databases.push(database);
@@ -52,6 +51,9 @@ pub(super) fn get(call: &mut Call) -> Result<Answer> {
 /// `DELETE /{db}`
 pub(super) fn remove(call: &mut Call) -> Result<Answer> {
     let name = name(call, "db")?;
+    if let Some(found) = call.app.database.find_collection(name) {
+        call.must_own("db", &found)?;
+    }
     if !call.app.database.drop_collection(name)? {
         return Err(Problem::missing(format!("there is no collection {name:?}")).into());
     }

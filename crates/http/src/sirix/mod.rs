@@ -60,12 +60,12 @@ const QUERY: &[Parameter] = &[
     may("endResultSeqIndex", Form::Number, "The last of its results"),
 ];
 const MOMENT: &[Parameter] = &[
-    may("revision", Form::Number, "At this revision"),
+    may("revision", Form::Positive, "At this revision"),
     may("revision-timestamp", Form::Time, "At the newest revision of that time"),
 ];
 const RANGE: &[Parameter] = &[
-    may("start-revision", Form::Number, "All revisions from this one"),
-    may("end-revision", Form::Number, "All revisions up to this one"),
+    may("start-revision", Form::Positive, "All revisions from this one"),
+    may("end-revision", Form::Positive, "All revisions up to this one"),
     may("start-revision-timestamp", Form::Time, "All revisions from that time"),
     may("end-revision-timestamp", Form::Time, "All revisions up to that time"),
 ];
@@ -86,12 +86,12 @@ const INSERT: &[Parameter] = &[
 const NODE: &[Parameter] = &[may("nodeId", Form::Number, "Only this node, with all below it")];
 const HISTORY: &[Parameter] = &[
     may("revisions", Form::Number, "The newest so many"),
-    may("startRevision", Form::Number, "From this revision"),
-    may("endRevision", Form::Number, "Up to this revision"),
+    may("startRevision", Form::Positive, "From this revision"),
+    may("endRevision", Form::Positive, "Up to this revision"),
 ];
 const DIFF: &[Parameter] = &[
-    may("first-revision", Form::Number, "The older revision; the one before the newest"),
-    may("second-revision", Form::Number, "The newer revision; the newest"),
+    may("first-revision", Form::Positive, "The older revision; the one before the newest"),
+    may("second-revision", Form::Positive, "The newer revision; the newest"),
     may("startNodeKey", Form::Number, "Only changes of this node and below it"),
     may("maxDepth", Form::Number, "Only changes of nodes no deeper than this below the start"),
     may(

@@ -28,7 +28,7 @@ pub(super) fn history(call: &mut Call) -> Result<Answer> {
     };
     let rows = history.iter().map(|row| {
         // Milliseconds, as those clients read them.
-        let time = anywhen::time::rfc3339(row.time_us);
+        let time = anywhen::time::rfc3339(row.authored_us.unwrap_or(row.time_us));
         let mut shown = json!({
             "revision": row.revision.0,
             "revisionTimestamp": format!("{}Z", &time[..time.len() - 4]),

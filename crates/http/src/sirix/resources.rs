@@ -1,6 +1,6 @@
 //! Resources: documents as a whole, in part, over a range of revisions; and changes of one.
 
-use anywhen::{Collection, Document, DocumentError, NodeKey, PartOptions, Revision};
+use anywhen::{Collection, Document, DocumentError, Meta, NodeKey, PartOptions, Revision};
 use axum::http::StatusCode;
 use json::jsonb::Jsonb;
 use json::jsonb::pathlang::{Options as PathOptions, Path};
@@ -44,14 +44,14 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
         return Err(Problem::new(StatusCode::CONFLICT, text).into());
     }
     let found = collection.get(&key)?;
-    call.must(if found.is_some() { Right::Modify } else { Right::Create }, "db")?;
-    let mut meta = call.meta()?;
+    let allowed = call.allowed("db", &collection, found.is_some())?;
+    let mut meta = Meta { allowed, ..call.meta()? };
     conditional::expect(call, &collection, &key, found.as_ref(), None, &mut meta)?;
     let committed = call.store("db", &collection, &key, &meta)?;
     let answer = written::echo(&collection, &key, &committed)?;
-    Ok(match found {
-        Some(_) => answer,
-        None => answer.status(StatusCode::CREATED),
+    Ok(match committed.created {
+        false => answer,
+        true => answer.status(StatusCode::CREATED),
     })
 }
 
@@ -198,8 +198,10 @@ pub(super) fn insert(call: &mut Call) -> Result<Answer> {
 pub(super) fn remove(call: &mut Call) -> Result<Answer> {
     let (_, key) = names(call)?;
     let node = call.parsed("nodeId")?.map(NodeKey);
-    call.must(if node.is_some() { Right::Modify } else { Right::Delete }, "db")?;
+    let right = if node.is_some() { Right::Modify } else { Right::Delete };
+    call.must(right, "db")?;
     let collection = call.collection("db")?;
+    call.must_in(right, "db", &collection)?;
     let mut meta = call.meta()?;
     let found = call.document(&collection, key, None)?;
     conditional::expect(call, &collection, key, Some(&found), node, &mut meta)?;

@@ -1,7 +1,8 @@
 //! Which revisions a request means.
 //!
 //! In this order: `start-revision` and `end-revision`, their timestamps, `revision`,
-//! `revision-timestamp`, the newest. A time before the first revision means the first.
+//! `revision-timestamp`, the newest. A time before the first revision means the first. The time of a revision is
+//! the `commitTimestamp` that it was written with, as in SirixDB; of one that was written without, its commit's.
 
 use anywhen::{Collection, DocumentError, Moment, Revision};
 
@@ -76,7 +77,7 @@ pub(super) fn within(number: u64, newest: Revision) -> Result<Revision, Problem>
 
 /// The newest revision at or before a time; the first where all came later.
 fn floor(collection: &Collection, key: &str, us: u64) -> Result<Revision> {
-    match collection.at(Moment::Time(us)).revision(key) {
+    match collection.at(Moment::Authored(us)).revision(key) {
         Ok(found) => Ok(found.map_or(Revision(1), |info| info.revision)),
         // Before the collection's history begins nothing can be read; the first is told as gone.
         Err(DocumentError::ForgottenAt { .. }) => Ok(Revision(1)),

@@ -15,12 +15,13 @@
 //! one collection ends where that is dropped: what has its name later is another.
 //! Whoever reads slowly gets all of it later; nothing is gathered for them meanwhile.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anywhen::{CollectionEnd, Csn, DocumentChange, Following, ToldChange};
+use anywhen::{CollectionEnd, Csn, DocumentChange, Following, TableId, ToldChange};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
@@ -35,6 +36,7 @@ use crate::metrics::Counted;
 use crate::problem::{Problem, Result, Stop};
 
 use super::EVENTS;
+use super::versions::role;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Changes that are looked at at once.
@@ -44,8 +46,8 @@ const BATCH: usize = 256;
 pub(super) fn follow(call: Call) -> Pin<Box<dyn Future<Output = Result<Answer>> + Send>> {
     Box::pin(async move {
         let app = Arc::clone(&call.app);
-        let following = known(&app, read(&call)?).await?;
         let caller = Arc::new(call.caller.clone());
+        let following = known(&app, &caller, read(&call)?).await?;
         let (out, events) = mpsc::channel(2);
         tokio::spawn(async move {
             let _counted = Counted::new(&app.metrics.followers);
@@ -85,14 +87,19 @@ fn read(call: &Call) -> Result<Following, Problem> {
     Ok(following)
 }
 
-/// The same, if what it follows is there, or was.
-async fn known(app: &Arc<App>, following: Following) -> Result<Following> {
-    let database = app.database.clone();
-    app.run(move || match (following.is_known(&database)?, &following.collection) {
-        (false, Some(name)) => {
-            Err(Problem::missing(format!("there is no collection {name:?}")).into())
+/// The same, if what it follows is there, or was, and SQL lets the caller read what is there now. That is looked
+/// at again with every change.
+async fn known(app: &Arc<App>, caller: &Arc<Caller>, following: Following) -> Result<Following> {
+    let (database, caller) = (app.database.clone(), Arc::clone(caller));
+    app.run(move || {
+        let Some(name) = &following.collection else { return Ok(following) };
+        if !following.is_known(&database)? {
+            return Err(Problem::missing(format!("there is no collection {name:?}")).into());
         }
-        _ => Ok(following),
+        if let Some(found) = database.find_collection(name) {
+            caller.must_have(Right::View, &database, found.id(), name)?;
+        }
+        Ok(following)
     })
     .await?
 }
@@ -147,7 +154,15 @@ fn gather(app: &App, caller: &Caller, following: &mut Following) -> Result<Strin
     let before = following.at;
     let changes = following.next(&app.database, BATCH)?;
     let ends = following.ends().to_vec();
-    let may_see = |name: &str| caller.rights.allow(Right::View, Some(name));
+    let mut known: HashMap<TableId, bool> = HashMap::new();
+    let mut may_see = |table: TableId, name: &str| -> Result<bool> {
+        if let Some(known) = known.get(&table) {
+            return Ok(*known);
+        }
+        let may = caller.may_view(&app.database, table, name)?;
+        known.insert(table, may);
+        Ok(may)
+    };
     let mut text = String::new();
     let mut last = None;
     let mut begin = |text: &mut String, csn: Csn| {
@@ -155,7 +170,13 @@ fn gather(app: &App, caller: &Caller, following: &mut Following) -> Result<Strin
             *text += &format!("id: {last}\n\n");
         }
     };
-    let mut ends_to_tell = ends.iter().filter(|end| may_see(&end.collection)).peekable();
+    let mut ends_to_tell = Vec::new();
+    for end in &ends {
+        if may_see(end.table, &end.collection)? {
+            ends_to_tell.push(end);
+        }
+    }
+    let mut ends_to_tell = ends_to_tell.into_iter().peekable();
     // The ends of a commit come before its changes.
     for change in changes.iter().map(Some).chain([None]) {
         let upto = change.map_or(Csn::MAX, |change| change.csn);
@@ -166,7 +187,7 @@ fn gather(app: &App, caller: &Caller, following: &mut Following) -> Result<Strin
         }
         let Some(change) = change else { break };
         begin(&mut text, change.csn);
-        if may_see(&change.collection)
+        if may_see(change.table, &change.collection)?
             && let Some(told) = following.tell(&app.database, change)?
         {
             text += &format!("event: change\ndata: {}\n\n", event(&told)?);
@@ -188,6 +209,7 @@ fn ended(app: &App, end: &CollectionEnd) -> Result<String> {
     if let Some(commit) = app.database.commits(end.csn, end.csn, false).next().transpose()? {
         data["time"] = json!(anywhen::time::rfc3339(commit.time_us));
         data["author"] = json!(commit.author);
+        data["role"] = role(&commit.role);
         data["message"] = json!(commit.message);
     }
     Ok(data.to_string())
@@ -195,7 +217,7 @@ fn ended(app: &App, end: &CollectionEnd) -> Result<String> {
 
 /// A change as JSON.
 fn event(told: &ToldChange<'_>) -> Result<String> {
-    let DocumentChange { csn, collection, key, revision, deleted } = told.change;
+    let DocumentChange { csn, collection, key, revision, deleted, .. } = told.change;
     let mut data = json!({
         "csn": csn.0,
         "collection": collection,
@@ -205,7 +227,9 @@ fn event(told: &ToldChange<'_>) -> Result<String> {
     });
     if let Some(time_us) = told.time_us {
         data["time"] = json!(anywhen::time::rfc3339(time_us));
+        data["authored"] = json!(told.authored_us.map(anywhen::time::rfc3339));
         data["author"] = json!(told.author);
+        data["role"] = role(&told.role);
         data["message"] = json!(told.message);
     }
     let mut data = data.to_string();

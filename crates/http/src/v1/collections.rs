@@ -28,11 +28,14 @@ fn described(name: &str, collection: &Collection) -> Value {
 /// `GET /v1/collections`
 pub(super) fn list(call: &mut Call) -> Result<Answer> {
     let database = &call.app.database;
-    let names = database.collections()?.into_iter();
-    let shown = names.filter(|name| call.caller.rights.allow(Right::View, Some(name)));
-    let list: Vec<Value> = shown
-        .filter_map(|name| database.find_collection(&name).map(|of| described(&name, &of)))
-        .collect();
+    let mut list = Vec::new();
+    for name in database.collections()? {
+        // One that was dropped a moment ago is left out.
+        let Some(found) = database.find_collection(&name) else { continue };
+        if call.caller.may_view(database, found.id(), &name)? {
+            list.push(described(&name, &found));
+        }
+    }
     Ok(Answer::value(&json!({"collections": list})))
 }
 
@@ -41,7 +44,7 @@ fn options(body: &[u8], mut options: CollectionOptions) -> Result<CollectionOpti
     if body.is_empty() {
         return Ok(options);
     }
-    let tape = once::read(body, once::Form::Object)?;
+    let tape = once::read(body, once::Form::Object, &anywhen::limits())?;
     if tape.root().kind() != json::Kind::Object {
         return Err(Problem::refused("the options are an object"));
     }
@@ -72,6 +75,9 @@ pub(super) fn create(call: &mut Call) -> Result<Answer> {
     let name = call.part("collection");
     let database = &call.app.database;
     let found = database.find_collection(name);
+    if let Some(found) = &found {
+        call.must_in(Right::Create, "collection", found)?;
+    }
     let known = found.as_ref().map(Collection::options).unwrap_or_default();
     let collection = database.collection_with(name, options(call.body.bytes(), known)?)?;
     let status = if found.is_some() { StatusCode::OK } else { StatusCode::CREATED };
@@ -87,7 +93,8 @@ pub(super) fn get(call: &mut Call) -> Result<Answer> {
 /// `PATCH /v1/collections/{collection}`
 pub(super) fn alter(call: &mut Call) -> Result<Answer> {
     let name = call.part("collection");
-    let collection = call.collection("collection")?;
+    let collection = call.any_collection("collection")?;
+    call.must_own("collection", &collection)?;
     let known = collection.options();
     let wanted = options(call.body.bytes(), known)?;
     if wanted != (CollectionOptions { history: wanted.history, ..known }) {
@@ -105,6 +112,9 @@ pub(super) fn alter(call: &mut Call) -> Result<Answer> {
 pub(super) fn remove(call: &mut Call) -> Result<Answer> {
     let name = call.part("collection");
     let database = &call.app.database;
+    if let Some(found) = database.find_collection(name) {
+        call.must_own("collection", &found)?;
+    }
     let is_done = match call.flag("purge")? {
         true => database.purge_collection(name)?,
         false => database.drop_collection(name)?,

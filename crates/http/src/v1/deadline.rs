@@ -1,8 +1,9 @@
-//! How long a statement may run: it is cancelled when its time is up, wherever it is.
+//! How long a statement may run: it is cancelled when its time is up or its client is gone, wherever it is.
 //!
 //! ```text
-//!   statement   ├──────────────────────┤ 57014 ──> 504
-//!   deadline    └── limit ──> cancel, again and again until the statement is gone
+//!   statement   ├──────────────────────┤ 57014 ──> 504, or nobody to tell
+//!   deadline    └── limit ─────┐
+//!   client      └── gone ──────┴──> cancel, again and again until the statement is gone
 //! ```
 
 use std::sync::Arc;
@@ -11,8 +12,10 @@ use std::time::Duration;
 
 use anywhen::sql::{Connection, Error};
 use axum::http::StatusCode;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use crate::cancel::CancelToken;
 use crate::problem::Problem;
 
 /// A cancellation that comes too early, between two steps of a statement, is said again after this long.
@@ -20,36 +23,65 @@ const AGAIN: Duration = Duration::from_millis(10);
 
 /// The end of a statement's time. Dropping it lets the statement be.
 pub(super) struct Deadline {
-    limit: Duration,
-    has_passed: Arc<AtomicBool>,
-    task: JoinHandle<()>,
+    limit: Option<Duration>,
+    cancelled: CancelToken,
+    statement: Arc<Statement>,
+    task: Option<JoinHandle<()>>,
+}
+
+/// A statement that runs.
+struct Statement {
+    cancel: Box<dyn Fn() + Send + Sync>,
+    is_late: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+impl Statement {
+    async fn cancel(&self) {
+        while !self.has_ended.load(Ordering::Relaxed) {
+            (self.cancel)();
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
 }
 
 impl Deadline {
-    /// Has whatever runs on a connection be cancelled once a time is over. To be called where there is a
-    /// runtime.
-    pub(super) fn set(limit: Duration, connection: &Connection) -> Deadline {
-        let has_passed = Arc::new(AtomicBool::new(false));
-        let (told, cancel) = (Arc::clone(&has_passed), connection.canceller());
-        let task = tokio::runtime::Handle::current().spawn(async move {
-            tokio::time::sleep(limit).await;
-            told.store(true, Ordering::Relaxed);
-            loop {
-                cancel();
-                tokio::time::sleep(AGAIN).await;
-            }
+    /// Has whatever runs on a connection be cancelled once a time is over, if there is a limit, or nobody
+    /// waits for it any more. To be called where there is a runtime.
+    pub(super) fn set(
+        limit: Option<Duration>,
+        cancelled: &CancelToken,
+        connection: &Connection,
+    ) -> Deadline {
+        let statement = Arc::new(Statement {
+            cancel: Box::new(connection.canceller()),
+            is_late: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
         });
-        Deadline { limit, has_passed, task }
+        let runtime = Handle::current();
+        let task = limit.map(|limit| {
+            let statement = Arc::clone(&statement);
+            runtime.spawn(async move {
+                tokio::time::sleep(limit).await;
+                statement.is_late.store(true, Ordering::Relaxed);
+                statement.cancel().await;
+            })
+        });
+        let abandoned = Arc::clone(&statement);
+        cancelled.on_cancel(move || {
+            runtime.spawn(async move { abandoned.cancel().await });
+        });
+        Deadline { limit, cancelled: cancelled.clone(), statement, task }
     }
 
     /// The problem that an error of the statement is.
-    pub(super) fn problem(deadline: Option<&Deadline>, error: Error) -> Problem {
+    pub(super) fn problem(&self, error: Error) -> Problem {
         let is_cancelled = error.cause.state().code() == "57014";
-        match deadline {
-            Some(deadline) if is_cancelled && deadline.has_passed.load(Ordering::Relaxed) => {
+        match self.limit {
+            Some(limit) if is_cancelled && self.statement.is_late.load(Ordering::Relaxed) => {
                 let text = format!(
                     "the statement was cancelled after {} ms; nothing was changed",
-                    deadline.limit.as_millis()
+                    limit.as_millis()
                 );
                 Problem::new(StatusCode::GATEWAY_TIMEOUT, text).with("sqlstate", "57014")
             }
@@ -60,6 +92,10 @@ impl Deadline {
 
 impl Drop for Deadline {
     fn drop(&mut self) {
-        self.task.abort();
+        self.statement.has_ended.store(true, Ordering::Relaxed);
+        self.cancelled.forget();
+        if let Some(task) = &self.task {
+            task.abort();
+        }
     }
 }

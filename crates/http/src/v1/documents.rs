@@ -1,15 +1,14 @@
 //! Documents: get, put, patch, remove.
 
-use anywhen::{Collection, Database, NodeKey, PartOptions};
+use anywhen::{Collection, Database, Meta, NodeKey, PartOptions};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 
 use crate::answer::Answer;
-use crate::auth::Right;
 use crate::call::Call;
 use crate::conditional;
 use crate::once::Form;
-use crate::patch;
+use crate::patch::{self, Budget};
 use crate::problem::{Problem, Result, Stop};
 use crate::query::encode;
 use crate::written;
@@ -53,14 +52,14 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let (name, key) = (call.part("collection").to_owned(), call.part("key").to_owned());
     let collection = call.collection_or("collection", &key, Database::collection)?;
     let found = collection.get(&key)?;
-    call.must(if found.is_some() { Right::Modify } else { Right::Create }, "collection")?;
-    let mut meta = call.meta()?;
+    let allowed = call.allowed("collection", &collection, found.is_some())?;
+    let mut meta = Meta { allowed, ..call.meta()? };
     conditional::expect(call, &collection, &key, found.as_ref(), None, &mut meta)?;
     let done = call.store("collection", &collection, &key, &meta)?;
     let answer = written::committed(&collection, &key, &done)?;
-    Ok(match found {
-        Some(_) => answer,
-        None => answer.status(StatusCode::CREATED).location(&format!(
+    Ok(match done.created {
+        false => answer,
+        true => answer.status(StatusCode::CREATED).location(&format!(
             "/v1/collections/{}/documents/{}",
             encode(&name),
             encode(&key)
@@ -74,10 +73,11 @@ pub(super) fn patch(call: &mut Call) -> Result<Answer> {
     let is_merge = media.is_some_and(|media| media.starts_with(MERGE_PATCH));
     let tape = if is_merge { call.json()? } else { call.told(Form::Patch)? };
     let steps = if is_merge { Vec::new() } else { patch::steps(&tape)? };
+    let mut budget = Budget::new(&call.app.options.limits, &call.cancelled);
     changed(call, |collection, key, meta| {
         let done = collection.edit_with(key, meta, |edit| match is_merge {
-            true => patch::merge(edit, &tape),
-            false => patch::apply(edit, &steps),
+            true => patch::merge(edit, &tape, &budget),
+            false => patch::apply(edit, &steps, &mut budget),
         });
         Ok(done?.0)
     })

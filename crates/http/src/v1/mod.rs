@@ -40,7 +40,11 @@ const COMMIT: &[Parameter] = &[
         "Who makes the change, where nobody has to prove who they are; or the header Anywhen-Author",
     ),
     may("message", Form::Text, "Why; or the header Anywhen-Message"),
-    may("authored", Form::Time, "When it was made where it comes from"),
+    may(
+        "authored",
+        Form::Time,
+        "When it was made where it comes from; the commit has a time of its own",
+    ),
 ];
 const REPLACE: &[Parameter] =
     &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
@@ -50,8 +54,13 @@ const MAKE: &[Parameter] = &[may(
     "With false no collection is made where there is none: the answer is 404",
 )];
 const MOMENT: &[Parameter] = &[
-    may("revision", Form::Number, "At this revision"),
+    may("revision", Form::Positive, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision of that time"),
+    may(
+        "authored",
+        Form::Time,
+        "At the newest revision that was made by that time where it comes from",
+    ),
     may("csn", Form::Number, "At the newest revision of that commit"),
 ];
 const COMMIT_MOMENT: &[Parameter] = &[
@@ -98,23 +107,23 @@ const TO: &[Parameter] = &[
 const LIST: &[Parameter] = &[
     may("prefix", Form::Text, "Only keys that begin so"),
     may("after", Form::Text, "Only keys after this one: the last of the page before"),
-    may("limit", Form::Number, "So many; 1,000 where nothing is said, 10,000 at most"),
+    may("limit", Form::Positive, "So many; 1,000 where nothing is said, 10,000 at most"),
 ];
 const SPAN: &[Parameter] = &[
-    may("from", Form::Number, "From this revision"),
-    may("to", Form::Number, "Up to this revision"),
+    may("from", Form::Positive, "From this revision"),
+    may("to", Form::Positive, "Up to this revision"),
 ];
-const NEWEST: &[Parameter] = &[may("limit", Form::Number, "The newest so many")];
+const NEWEST: &[Parameter] = &[may("limit", Form::Positive, "The newest so many")];
 const TWO: &[Parameter] = &[
-    may("from", Form::Number, "The older revision; the one before the newest"),
-    may("to", Form::Number, "The newer revision; the newest"),
+    may("from", Form::Positive, "The older revision; the one before the newest"),
+    may("to", Form::Positive, "The newer revision; the newest"),
     may(
         "form",
         Form::OneOf(&["nodes", "rfc6902", "sirix"]),
         "How it is told; nodes where nothing is said",
     ),
 ];
-const REVERT: &[Parameter] = &[must("revision", Form::Number, "The revision to go back to", "1")];
+const REVERT: &[Parameter] = &[must("revision", Form::Positive, "The revision to go back to", "1")];
 const AXIS: &[Parameter] = &[
     must(
         "axis",
@@ -122,7 +131,7 @@ const AXIS: &[Parameter] = &[
         "Which of its values",
         "first",
     ),
-    may("revision", Form::Number, "Seen from this revision; the newest"),
+    may("revision", Form::Positive, "Seen from this revision; the newest"),
 ];
 const RENAME: &[Parameter] = &[must("name", Form::Text, "The new name", "renamed")];
 const PURGE: &[Parameter] = &[may("purge", Form::Flag, "Let go of its past as well")];
@@ -137,7 +146,7 @@ const FOLLOW: &[Parameter] = &[
 
 const RUN: &[Parameter] = &[
     may("database", Form::Text, "Where `CREATE DATABASE` has made one; `postgres` else"),
-    may("timeout", Form::Number, "Cancel it after so many milliseconds: the answer is 504"),
+    may("timeout", Form::Positive, "Cancel it after so many milliseconds: the answer is 504"),
 ];
 
 const DONE: &[Gives] = &[gives(200, Some(JSON), "The revision that it made")];
@@ -162,6 +171,21 @@ const TRANSACTION: &str =
     r#"{"operations":[{"op":"put","collection":"c","key":"new","value":{"n":1}}]}"#;
 const C: &str = "/v1/collections/{collection}";
 
+/// The form of the options of a collection.
+const OPTIONS_FORM: &str = r#"{"type":"object","additionalProperties":false,"properties":{
+    "history":{"type":"string"},"hashes":{"type":"boolean"},"path_summary":{"type":"boolean"}}}"#;
+const STATEMENT_FORM: &str = r#"{"type":"object","required":["sql"],"additionalProperties":false,
+    "properties":{"sql":{"type":"string"},"parameters":{"type":"array"}}}"#;
+const PATCH_FORM: &str = r#"{"type":"array","items":{"type":"object","required":["op","path"],
+    "properties":{"op":{"enum":["add","remove","replace","move","copy","test"]},
+    "path":{"type":"string"},"from":{"type":"string"}}}}"#;
+const TRANSACTION_FORM: &str = r#"{"type":"object","required":["operations"],
+    "additionalProperties":false,"properties":{"operations":{"type":"array","maxItems":10000,"items":{
+    "type":"object","required":["op","collection","key"],"properties":{
+    "op":{"enum":["put","patch","merge","delete","set_node","insert_node","remove_node","move_node",
+    "rename_node"]},"collection":{"type":"string"},"key":{"type":"string"}}}},
+    "since":{"type":["integer","null"],"minimum":0},"message":{"type":"string"}}}"#;
+
 macro_rules! of {
     ($rest:literal) => {
         concat!("/v1/collections/{collection}/documents/{key}", $rest)
@@ -181,6 +205,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::new("PUT", C, "createCollection", "Create a collection", Run::Long(collections::create))
         .right(Right::Create)
         .takes(Takes::Whole { media: &[JSON], example: OPTIONS, is_optional: true })
+        .shaped(&[OPTIONS_FORM])
         .gives(CREATED),
     Route::new("GET", C, "getCollection", "What a collection keeps", Run::Long(collections::get)),
     Route::new(
@@ -195,7 +220,8 @@ pub(crate) const ROUTES: &[Route] = &[
         media: &[JSON, MERGE_PATCH],
         example: r#"{"history":"90d"}"#,
         is_optional: false,
-    }),
+    })
+    .shaped(&[OPTIONS_FORM, OPTIONS_FORM]),
     Route::new("DELETE", C, "dropCollection", "Drop a collection", Run::Long(collections::remove))
         .right(Right::Delete)
         .gives(REMOVED)
@@ -244,6 +270,7 @@ pub(crate) const ROUTES: &[Route] = &[
         example: r#"[{"op":"add","path":"/patched","value":true}]"#,
         is_optional: false,
     })
+    .shaped(&[PATCH_FORM])
     .gives(DONE)
     .with(&[COMMIT]),
     Route::new(
@@ -320,7 +347,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/node/history"),
         "getNodeHistory",
-        "The values of a node, each with the revisions over which it had it",
+        "The values that stood at a path, or that a node had, each with its revisions",
         Run::Long(nodes::history),
     )
     .with(&[NODE_WANTED]),
@@ -375,7 +402,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Make a new revision that equals an older one",
         Run::Long(versions::revert),
     )
-    .right(Right::Modify)
+    .needs(Needs::Somebody)
     .gives(DONE)
     .with(&[REVERT, COMMIT]),
     Route::new(
@@ -411,6 +438,7 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .needs(Needs::Somebody)
     .takes_json(TRANSACTION)
+    .shaped(&[TRANSACTION_FORM])
     .gives(&[gives(200, Some(JSON), "The commit, and the revision that each document has")])
     .with(&[COMMIT]),
     Route::new(
@@ -426,6 +454,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::new("POST", "/v1/sql", "runSql", "Run an SQL statement", Run::Long(sql::run))
         .needs(Needs::Somebody)
         .takes_json(r#"{"sql":"SELECT $1::int + 1 AS next","parameters":[41]}"#)
+        .shaped(&[STATEMENT_FORM])
         .gives(&[
             gives(200, Some(JSON), "The rows"),
             gives(200, Some(NDJSON), "The rows, a line each"),

@@ -104,12 +104,14 @@ pub(super) fn rename(call: &mut Call) -> Result<Answer> {
 
 /// A value of a node, as it is told.
 fn run(version: &NodeVersion) -> String {
-    let NodeVersion { from, to, from_us, to_us, value } = version;
+    let NodeVersion { node, from, to, from_us, authored_us, to_us, value } = version;
     let known = json!({
+        "node_key": node.0,
         "from_revision": from.0,
         "to_revision": to.map(|to| to.0),
         "from_time": anywhen::time::rfc3339(*from_us),
         "to_time": to_us.map(anywhen::time::rfc3339),
+        "authored": authored_us.map(anywhen::time::rfc3339),
     });
     let known = known.to_string();
     format!("{},\"value\":{value}}}", &known[..known.len() - 1])

@@ -7,14 +7,18 @@
 //! ```
 //!
 //! Truth values, numbers and JSON are themselves; all else is the text that PostgreSQL shows. Errors
-//! tell their code; a statement whose time is over is cancelled (504). Whoever runs SQL may do everything: it wants all rights in all collections.
+//! tell their code; a statement whose time is over is cancelled (504), and so is one whose client is gone.
+//!
+//! A statement runs as the role that the token stands for, in a session of that role: what it may do is what SQL
+//! has granted to the role. It wants all rights in all collections: a statement may do any of it. Where nobody is
+//! asked who they are it may do everything.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use anywhen::sql::{Column, Connection, Type, type_name};
+use anywhen::sql::{Column, Connection, LogIn, Type, type_name};
 use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use json::text::quote;
@@ -30,6 +34,8 @@ use crate::problem::{Problem, Result};
 use super::deadline::Deadline;
 use super::transactions::known;
 
+/// The database where none is named.
+const DATABASE: &str = "postgres";
 /// Bytes of rows that are held for an answer in one piece.
 const WHOLE_BYTES_MAX: usize = 256 << 20;
 
@@ -49,15 +55,23 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     };
     let limit = limit(call)?;
     let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let connection = match call.text("database") {
-        Some(database) => call.app.database.connect_to(database)?,
-        None => call.app.database.connect()?,
-    };
-    let deadline = limit.map(|limit| Deadline::set(limit, &connection));
+    let connection = connect(call)?;
+    let deadline = Deadline::set(limit, &call.cancelled, &connection);
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
         true => lines(call, connection, deadline, text.into_owned(), parameters),
-        false => whole(connection, deadline.as_ref(), &text, &parameters),
+        false => whole(connection, &deadline, &text, &parameters),
     }
+}
+
+/// A session of the role that the caller stands for.
+fn connect(call: &Call) -> Result<Connection> {
+    let (caller, served) = (&call.caller, &call.app.database);
+    let database = call.text("database").unwrap_or(DATABASE);
+    if caller.is_nobody() {
+        return Ok(served.connect_to(database)?);
+    }
+    let role = caller.must_stand_for(served)?;
+    Ok(served.connect_as(&LogIn { role, database, author: &caller.name })?)
 }
 
 /// How long the statement may run: as the request says, and no longer than the server allows.
@@ -100,7 +114,7 @@ fn write(column: &Column, text: Option<&str>, out: &mut String) {
 
 fn whole(
     mut connection: Connection,
-    deadline: Option<&Deadline>,
+    deadline: &Deadline,
     text: &str,
     parameters: &[Option<String>],
 ) -> Result<Answer> {
@@ -118,7 +132,7 @@ fn whole(
         is_too_long = rows.len() > WHOLE_BYTES_MAX;
         if is_too_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let (columns, tag) = done.map_err(|error| Deadline::problem(deadline, error))?;
+    let (columns, tag) = done.map_err(|error| deadline.problem(error))?;
     if is_too_long {
         let text = format!("the rows are more than {WHOLE_BYTES_MAX} bytes: ask for {NDJSON}");
         return Err(Problem::too_large(text).into());
@@ -140,7 +154,7 @@ fn described(column: &Column) -> String {
 fn lines(
     call: &Call,
     mut connection: Connection,
-    deadline: Option<Deadline>,
+    deadline: Deadline,
     text: String,
     parameters: Vec<Option<String>>,
 ) -> Result<Answer> {
@@ -177,7 +191,7 @@ fn lines(
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        let is_sent = match done.map_err(|error| Deadline::problem(deadline.as_ref(), error)) {
+        let is_sent = match done.map_err(|error| deadline.problem(error)) {
             // That rows on their way were not all is told by the end of the stream.
             Err(problem) if is_begun => to.fail(std::io::Error::other(problem.detail().to_owned())),
             Err(problem) => begun.send(Err(problem)).is_ok(),

@@ -29,7 +29,7 @@ use crate::auth::Right;
 use crate::call::Call;
 use crate::conditional::Condition;
 use crate::once::Form;
-use crate::patch::{self, Op};
+use crate::patch::{self, Budget, Op};
 use crate::problem::{Problem, Result, Stop};
 
 use super::edits::{Change, Spot};
@@ -262,8 +262,10 @@ fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
     }
     let (mut before, mut made) = (Before::new(), Vec::with_capacity(asked.operations.len()));
     let is_required = call.app.options.require_preconditions && asked.since.is_none();
+    let mut budget = Budget::new(&call.app.options.limits, &call.cancelled);
     for (operation, at) in asked.operations.iter().zip(0..) {
-        let done = step(call, &mut txn, &mut before, operation, is_required);
+        budget.check()?;
+        let done = step(call, &mut txn, &mut before, operation, is_required, &mut budget);
         made.push(done.map_err(|failed| failed.of(at))?);
     }
     let outcomes: Vec<(Revision, bool)> = asked
@@ -301,6 +303,7 @@ fn step<'a>(
     before: &mut Before<'a>,
     operation: &'a Operation,
     is_required: bool,
+    budget: &mut Budget<'_>,
 ) -> Result<Option<NodeKey>, Failed> {
     let Operation { collection: name, key, what, if_match, if_none_match } = operation;
     let missing = || Problem::missing(format!("there is no collection {name:?}"));
@@ -313,6 +316,7 @@ fn step<'a>(
         _ => Right::Modify,
     };
     call.caller.must(right, Some(name))?;
+    call.caller.must_have(right, &call.app.database, collection.id(), name)?;
     let place = (name.as_str(), key.as_str());
     let is_first = !before.contains_key(&place);
     let found = before.entry(place).or_insert_with(|| now.clone());
@@ -320,8 +324,12 @@ fn step<'a>(
     condition.hold(is_required && is_first, &collection, found.as_ref(), None)?;
     let done = match what {
         What::Put(value) => within.put(key, value).map(|_| None),
-        What::Patch(steps) => within.edit(key, |edit| patch::apply(edit, steps)).map(|()| None),
-        What::Merge(tape) => within.edit(key, |edit| patch::merge(edit, tape)).map(|()| None),
+        What::Patch(steps) => {
+            within.edit(key, |edit| patch::apply(edit, steps, budget)).map(|()| None)
+        }
+        What::Merge(tape) => {
+            within.edit(key, |edit| patch::merge(edit, tape, budget)).map(|()| None)
+        }
         What::Delete => within.remove(key).map(|()| None),
         What::Node(node, change) => within.edit(key, |edit| change.apply(edit, node)),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use anywhen::{BlameLine, Collection, DocumentError, Nodes, Revision, RevisionInfo};
+use anywhen::{BlameLine, Collection, DocumentError, Meta, Nodes, Revision, RevisionInfo};
 use json::text::quote;
 use serde_json::{Value, json};
 
@@ -13,7 +13,6 @@ use crate::conditional;
 use crate::problem::{Problem, Result};
 
 use super::JSON_PATCH;
-use super::documents::changed;
 
 /// What is known of a revision.
 fn known(row: &RevisionInfo<&str>) -> Value {
@@ -23,6 +22,7 @@ fn known(row: &RevisionInfo<&str>) -> Value {
         "time": anywhen::time::rfc3339(row.time_us),
         "authored": row.authored_us.map(anywhen::time::rfc3339),
         "author": row.author,
+        "role": role(row.role),
         "message": row.message,
         "deleted": row.deleted,
     });
@@ -31,6 +31,11 @@ fn known(row: &RevisionInfo<&str>) -> Value {
         known["kept"] = false.into();
     }
     known
+}
+
+/// Who had proved who they are, as it is told; null where nobody had to.
+pub(super) fn role(name: &str) -> Value {
+    if name.is_empty() { Value::Null } else { name.into() }
 }
 
 /// The revisions from `from` to `to`, the newest included where nothing is said.
@@ -143,12 +148,11 @@ pub(super) fn revert(call: &mut Call) -> Result<Answer> {
     let revision = Revision(call.wanted("revision")?);
     let collection = call.collection("collection")?;
     let key = call.part("key");
-    if collection.get(key)?.is_some() {
-        return changed(call, |collection, key, meta| Ok(collection.revert(key, revision, meta)?));
-    }
-    // One that was removed comes back.
-    let mut meta = call.meta()?;
-    conditional::expect(call, &collection, key, None, None, &mut meta)?;
+    // A document that was removed is created again.
+    let found = collection.get(key)?;
+    let allowed = call.allowed("collection", &collection, found.is_some())?;
+    let mut meta = Meta { allowed, ..call.meta()? };
+    conditional::expect(call, &collection, key, found.as_ref(), None, &mut meta)?;
     let done = collection.revert(key, revision, &meta)?;
     crate::written::committed(&collection, key, &done)
 }
@@ -197,8 +201,10 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
 /// What is told of a revision with each node that it has changed.
 struct Signature {
     author: String,
+    role: Value,
     message: String,
     time: String,
+    authored: Value,
 }
 
 impl Signature {
@@ -206,19 +212,21 @@ impl Signature {
     fn of(by: &RevisionInfo<&str>) -> Signature {
         Signature {
             author: quote(by.author),
+            role: role(by.role),
             message: quote(by.message),
             time: quote(&anywhen::time::rfc3339(by.time_us)),
+            authored: json!(by.authored_us.map(anywhen::time::rfc3339)),
         }
     }
 
     /// Writes a node as an object.
     fn write(&self, line: &BlameLine, out: &mut Vec<u8>) {
-        let Signature { author, message, time } = self;
+        let Signature { author, role, message, time, authored } = self;
         let (node, path) = (line.node.0, line.path.to_string());
         let (path, revision) = (quote(&path), line.revision);
         let shown = format!(
             "{{\"node_key\":{node},\"path\":{path},\"revision\":{revision},\"time\":{time},\
-             \"author\":{author},\"message\":{message}"
+             \"authored\":{authored},\"author\":{author},\"role\":{role},\"message\":{message}"
         );
         out.extend_from_slice(shown.as_bytes());
         // Of a container only its opening bracket is told: no value of its own.

@@ -99,6 +99,35 @@ fn nothing_else_is_there() {
     }
 }
 
+/// What the description says of bodies is so: one of another form is refused, and so is one with a member
+/// that it does not have where it says that there are no others.
+#[test]
+fn bodies_have_the_form_that_is_told() {
+    let world = World::new();
+    world.database.collection("c").expect("made").put("k", DOCUMENT).expect("put");
+    let mut forms = 0;
+    for (path, method, told) in operations(&description(&world)) {
+        let Some(content) = told["requestBody"]["content"].as_object() else { continue };
+        for (media, body) in content.iter().filter(|(_, body)| body["schema"]["type"].is_string()) {
+            forms += 1;
+            let mut wrong = vec!["17".to_owned(), "\"text\"".to_owned()];
+            if body["schema"]["additionalProperties"] == false {
+                let example = &content.iter().next().expect("a type").1["example"];
+                let mut more = example.clone();
+                more["another"] = 1.into();
+                wrong.push(more.to_string());
+            }
+            let head = format!("{} {}", method.to_ascii_uppercase(), address(&path, &told, "k"));
+            for body in wrong {
+                let headers = [("content-type", media.as_str())];
+                let answer = world.client().ask(&head, &headers, body.as_bytes());
+                assert!([400, 422].contains(&answer.status), "{head} {body}: {}", answer.text());
+            }
+        }
+    }
+    assert!(forms >= 6, "{forms} forms");
+}
+
 /// The YAML says what the JSON says: a reader of this small part of YAML gets the same from it.
 #[test]
 fn yaml_and_json_are_one() {

@@ -66,12 +66,90 @@ fn tokens() {
     let events = ask(&world, &format!("GET /v1/changes?from=0&until={until}"), &one, "");
     assert!(events.text().contains("orders") && !events.text().contains("people"));
     let told = ask(&world, "GET /token", &one, "").json();
-    assert_eq!(told, json!({"name": "bob", "roles": ["orders-view"]}));
+    assert_eq!(told, json!({"name": "bob", "roles": ["orders-view"], "sql_role": null}));
 
     assert!(file.revoke(&reader.id).expect("revokes"));
     assert!(!file.revoke(&reader.id).expect("looks"));
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     assert_eq!(ask(&world, "GET /orders/a", &one, "").status, 401, "it was revoked");
+}
+
+/// Eight clients with a token that may only create put the same new document at once: one of them creates it,
+/// and nobody changes it. The right was chosen before the lock of the write, and so most of them overwrote
+/// what another had created a moment before.
+#[test]
+fn who_may_only_create_overwrites_nothing() {
+    const CLIENTS: usize = 8;
+    const KEYS: usize = 25;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("http-tokens");
+    let file = TokenFile::new(&path);
+    let (_, creator) = file.create("carl", rights(&["create"]), None).expect("makes");
+    let world = World::with(|options| options.auth.tokens = Some(path));
+    let bearer = format!("Bearer {creator}");
+    let headers = [("authorization", bearer.as_str())];
+    for (name, route) in [
+        ("a", "PUT /a/"),
+        ("b", "PUT /v1/collections/b/documents/"),
+        ("c", "POST /v1/transactions"),
+    ] {
+        // The routes of documents make the collection on the fly, all of them at once.
+        if name == "c" {
+            world.database.collection(name).expect("made");
+        }
+        for key in 0..KEYS {
+            let start = std::sync::Barrier::new(CLIENTS);
+            let mut statuses: Vec<u16> = std::thread::scope(|scope| {
+                let client = |n: usize| {
+                    let mut client = world.client();
+                    let (start, headers) = (&start, &headers);
+                    scope.spawn(move || {
+                        let value = json!({ "by": n });
+                        let put = json!({"op": "put", "collection": name, "key": format!("k{key}"),
+                            "value": value});
+                        let (head, body) = match name {
+                            "c" => (route.to_owned(), json!({ "operations": [put] })),
+                            _ => (format!("{route}k{key}"), value),
+                        };
+                        start.wait();
+                        client.ask(&head, headers, body.to_string().as_bytes()).status
+                    })
+                };
+                let clients: Vec<_> = (0..CLIENTS).map(client).collect();
+                clients.into_iter().map(|client| client.join().expect("it is answered")).collect()
+            });
+            statuses.sort_unstable();
+            let created = if name == "c" { 200 } else { 201 };
+            assert_eq!(
+                (statuses[0], &statuses[1..]),
+                (created, &[403; CLIENTS - 1][..]),
+                "{route}"
+            );
+            let collection = world.database.find_collection(name).expect("it is there");
+            let history = collection.history(&format!("k{key}"), 9).expect("reads");
+            assert_eq!(history.len(), 1, "{route} k{key}: nobody has changed it");
+        }
+    }
+}
+
+/// To bring back a document that was removed is to create it.
+#[test]
+fn who_may_only_modify_brings_nothing_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("http-tokens");
+    let file = TokenFile::new(&path);
+    let (_, modifier) = file.create("mona", rights(&["modify"]), None).expect("makes");
+    let (_, creator) = file.create("carl", rights(&["create"]), None).expect("makes");
+    let world = World::with(|options| options.auth.tokens = Some(path));
+    let docs = world.database.collection("docs").expect("made");
+    docs.put("d", "1").expect("puts");
+    docs.put("d", "2").expect("puts");
+    let revert = "POST /v1/collections/docs/documents/d/revert?revision=1";
+    assert_eq!(ask(&world, revert, &creator, "").status, 403);
+    assert_eq!(ask(&world, revert, &modifier, "").status, 200);
+    docs.remove("d").expect("removes");
+    assert_eq!(ask(&world, revert, &modifier, "").status, 403);
+    assert_eq!(ask(&world, revert, &creator, "").status, 200);
 }
 
 /// A token that another signs, as its claims say.
@@ -114,7 +192,7 @@ fn json_web_tokens() {
     });
     let good = signed(&known, head.clone(), claims.clone());
     let told = ask(&world, "GET /token", &good, "").json();
-    assert_eq!(told, json!({"name": "carol", "roles": ["view", "create"]}));
+    assert_eq!(told, json!({"name": "carol", "roles": ["view", "create"], "sql_role": null}));
     assert_eq!(ask(&world, "PUT /d/r", &good, "{}").status, 201);
     assert_eq!(ask(&world, "DELETE /d/r", &good, "").status, 403);
 
@@ -123,6 +201,20 @@ fn json_web_tokens() {
         claims[name] = value;
         signed(&known, head.clone(), claims)
     };
+    // The role of SQL is the one that the issuer names, or the subject; never a name that people choose themselves.
+    let mut session = world.database.connect().expect("connects");
+    for role in ["carol LOGIN", "dave LOGIN", "eve SUPERUSER LOGIN"] {
+        session.execute(&format!("CREATE ROLE {role}"), &[]).expect("made");
+    }
+    let role = |token: &str| ask(&world, "GET /token", token, "").json()["sql_role"].clone();
+    assert_eq!(role(&good), "carol");
+    assert_eq!(role(&with("preferred_username", json!("dave"))), "carol");
+    assert_eq!(role(&with("sql_role", json!("dave"))), "dave");
+    assert_eq!(role(&with("sql_role", json!("nobody"))), Value::Null);
+    assert_eq!(role(&with("sub", json!("eve"))), Value::Null, "a superuser must be named");
+    let mut chosen = claims.clone();
+    (chosen["sub"], chosen["preferred_username"]) = (Value::Null, json!("carol"));
+    assert_eq!(role(&signed(&known, head.clone(), chosen)), Value::Null);
     let none = format!("{}.", good.rsplit_once('.').expect("a point").0);
     let unsigned = signed(&known, json!({"alg": "none"}), claims.clone());
     let other = signed(&known, json!({"alg": "ES256", "kid": "k2"}), claims.clone());
@@ -132,6 +224,7 @@ fn json_web_tokens() {
         (signed(&unknown, head.clone(), claims.clone()), "an unknown key"),
         (with("exp", json!(now - 600)), "it has expired"),
         (with("exp", Value::Null), "it has no end"),
+        (with("sub", Value::Null), "it names nobody"),
         (with("nbf", json!(now + 600)), "not yet"),
         (with("iss", json!("them")), "another issuer"),
         (with("aud", json!("them")), "another audience"),

@@ -83,9 +83,6 @@ fn run(text: &str) -> String {
         }
         let body = body.join("\n");
         let body = body.trim();
-        if !headers.iter().any(|(name, _)| *name == "content-type") && !body.is_empty() {
-            headers.push(("content-type", "application/json"));
-        }
         let answer = client.ask(head, &headers, body.as_bytes());
         if answer.header("connection") == Some("close") {
             client = Client::connect(world.address());

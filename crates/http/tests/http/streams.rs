@@ -35,7 +35,7 @@ fn a_large_document_streams() {
     assert!(answer.body == text.replacen('[', "[\"first\",", 1).as_bytes());
     // A body that ends too early leaves nothing behind.
     let mut client = world.client();
-    client.raw(b"PUT /d/broken HTTP/1.1\r\nhost: here\r\ncontent-length: 1000\r\n\r\n[1,2,3]");
+    client.raw(b"PUT /d/broken HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n[1,2,3]");
     drop(client);
     assert_eq!(world.ask("GET /d/broken", "").status, 404);
 }
@@ -75,7 +75,7 @@ fn too_large() {
     assert_eq!(world.ask("PUT /d/r", &large(3_000)).status, 413);
     assert_eq!(world.ask("POST /d/r?nodeId=2&insert=asFirstChild", &large(1_500)).status, 413);
     let mut client = world.client();
-    client.raw(b"PUT /d/r HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n");
+    client.raw(b"PUT /d/r HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
     client.raw(b"3e8\r\n");
     client.raw(&[b' '; 1_000]);
     client.raw(b"\r\n7d0\r\n");
@@ -117,7 +117,7 @@ fn compression() {
 fn too_much_at_once() {
     let world = World::with(|options| options.limits.requests_max = 1);
     let mut slow = world.client();
-    slow.raw(b"PUT /d/r HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\n[");
+    slow.raw(b"PUT /d/r HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n[");
     // It has to come first: whoever comes second is sent away.
     std::thread::sleep(std::time::Duration::from_millis(200));
     let mut busy = false;

@@ -97,10 +97,19 @@ impl Client {
         self.answer(head.starts_with("HEAD"))
     }
 
-    /// Sends a request. A body of bytes has a length even if that is 0, unless the method has none.
+    /// Sends a request. A body of bytes has a length even if that is 0, unless the method has none, and is
+    /// JSON unless another type is given.
     pub fn send(&mut self, head: &str, headers: &[(&str, &str)], body: &[u8]) {
-        let mut text = format!("{head} HTTP/1.1\r\nhost: here\r\n");
-        for (name, value) in headers {
+        let mut text = format!("{head} HTTP/1.1\r\n");
+        let has = |wanted: &str| headers.iter().any(|(name, _)| *name == wanted);
+        if !has("host") {
+            text += "host: localhost\r\n";
+        }
+        if !body.is_empty() && !has("content-type") {
+            text += "content-type: application/json\r\n";
+        }
+        // No value at all leaves a header out.
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
             text += &format!("{name}: {value}\r\n");
         }
         if !body.is_empty() || !head.starts_with(['G', 'H', 'D']) {
@@ -111,6 +120,12 @@ impl Client {
         stream.write_all(text.as_bytes()).expect("sends");
         // A server that has seen enough may answer before it has all.
         let _ = stream.write_all(body);
+    }
+
+    /// Ends the connection.
+    pub fn close(&mut self, how: std::net::Shutdown) {
+        // The server may have ended it before.
+        let _ = self.stream.get_mut().shutdown(how);
     }
 
     /// Sends bytes as they are.

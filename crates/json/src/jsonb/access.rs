@@ -192,6 +192,7 @@ fn contains(whole: JsonbRef<'_>, part: JsonbRef<'_>, depth: usize) -> Result<boo
     if depth > DEPTH_MAX {
         return Err(JsonbError::TooDeep);
     }
+    interrupt::check()?;
     if whole.bytes() == part.bytes() {
         return Ok(true);
     }
@@ -222,6 +223,7 @@ fn contains(whole: JsonbRef<'_>, part: JsonbRef<'_>, depth: usize) -> Result<boo
 
 /// True where an element of `array` contains `wanted`.
 fn has_element(array: Array<'_>, wanted: JsonbRef<'_>, depth: usize) -> Result<bool, JsonbError> {
+    interrupt::check()?;
     if !wanted.kind().is_container() {
         return Ok(has_scalar(array, wanted));
     }

@@ -23,6 +23,8 @@
 
 use numeric::Numeric;
 
+use interrupt::Pace;
+
 use super::error::JsonbError;
 use super::form::{ARRAY, BYTES_MAX, FALSE, Jsonb, JsonbRef, NULL, OBJECT, STRING, TRUE, Width};
 use super::number;
@@ -96,6 +98,7 @@ pub struct Builder<'a> {
     /// The name that waits for its value.
     name: Option<Span>,
     error: Option<JsonbError>,
+    pace: Pace,
 }
 
 impl<'a> Builder<'a> {
@@ -467,6 +470,10 @@ impl Sink for Builder<'_> {
 
     fn scalar(&mut self, kind: Kind, text: &[u8]) -> Result<(), Stopped> {
         let at = self.heap.len();
+        if let Err(interrupted) = self.pace.step(text.len() + 16) {
+            self.fail(interrupted.into());
+            return Err(Stopped);
+        }
         match kind {
             Kind::String => {
                 self.heap.push(STRING);

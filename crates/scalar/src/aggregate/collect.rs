@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use types::array::Dimension;
+use types::array::{Dimension, ELEMENTS_MAX};
+use types::bounded::{Builder, Pieces};
 use types::{Array, Datum, DatumRef, Error, Result, SqlState, Type};
 
-use crate::aggregate::{Accumulator, Kind, aggregates};
+use crate::aggregate::{Accumulator, Kind, aggregates, is_long};
 use crate::array;
 use crate::function::{Argument, Call, Function, Output};
 
@@ -30,19 +31,29 @@ impl Accumulator for Count {
 }
 
 /// The first value that is not NULL.
-#[derive(Default)]
-struct AnyValue(Datum);
+struct AnyValue {
+    value: Datum,
+    is_long: bool,
+}
 
 impl Accumulator for AnyValue {
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
-        if self.0.is_null() {
-            self.0 = args[0].to_owned();
+        if self.value.is_null() {
+            self.value = args[0].to_owned();
         }
         Ok(())
     }
 
+    fn keeps(&self) -> bool {
+        self.is_long
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.value.heap_bytes()
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
-        Ok(self.0.clone())
+        Ok(self.value.clone())
     }
 }
 
@@ -51,11 +62,14 @@ struct Extreme {
     value: Datum,
     /// How a value stands to the one so far, to take its place.
     wanted: Ordering,
+    is_long: bool,
+    /// The most that a value so far has taken.
+    held_bytes: usize,
 }
 
 impl Extreme {
-    fn new(wanted: Ordering) -> Self {
-        Self { value: Datum::Null, wanted }
+    fn new(args: &[Type], wanted: Ordering) -> Self {
+        Self { value: Datum::Null, wanted, is_long: is_long(args[0]), held_bytes: 0 }
     }
 }
 
@@ -66,8 +80,17 @@ impl Accumulator for Extreme {
             && (self.value.is_null() || value.cmp(&self.value.as_ref()) == self.wanted)
         {
             self.value = value.to_owned();
+            self.held_bytes = self.held_bytes.max(value.heap_bytes());
         }
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        self.is_long
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.held_bytes
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
@@ -101,40 +124,45 @@ impl<T: for<'a> Argument<'a> + Output + Copy + Send> Accumulator for Fold<T> {
 }
 
 /// Texts or bytes, one after the other, each but the first after its delimiter.
-#[derive(Default)]
-struct Joined {
-    bytes: Option<Vec<u8>>,
-    text: bool,
+struct Joined<T> {
+    value: Option<Builder<T>>,
 }
 
-impl Accumulator for Joined {
+impl<T: Pieces + Clone + Send> Accumulator for Joined<T>
+where
+    for<'a> &'a T::Piece: Argument<'a>,
+    Builder<T>: Output,
+{
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
-        let bytes = |arg| match arg {
-            DatumRef::Text(text) => str::as_bytes(text),
-            DatumRef::Bytea(bytes) => bytes,
-            _ => &[],
-        };
-        if args[0].is_null() {
-            return Ok(());
+        let piece = |at: usize| Option::<&T::Piece>::read(args[at]);
+        let Some(value) = piece(0)? else { return Ok(()) };
+        match &mut self.value {
+            Some(joined) => {
+                if let Some(delimiter) = piece(1)? {
+                    joined.push(delimiter)?;
+                }
+                joined.push(value)
+            }
+            None => self.value.insert(Builder::new()).push(value),
         }
-        match &mut self.bytes {
-            Some(joined) => joined.extend_from_slice(bytes(args[1])),
-            None => self.bytes = Some(Vec::new()),
-        }
-        self.bytes.get_or_insert_default().extend_from_slice(bytes(args[0]));
-        Ok(())
     }
 
     fn keeps(&self) -> bool {
         true
     }
 
+    fn held_bytes(&self) -> usize {
+        self.value.as_ref().map_or(0, Builder::held_bytes)
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
-        match &self.bytes {
+        match &self.value {
             None => Ok(Datum::Null),
-            // Whole texts were put together, so they are one.
-            Some(joined) if self.text => String::from_utf8_lossy(joined).into_owned().put(),
-            Some(joined) => joined.clone().put(),
+            Some(joined) => {
+                let mut whole = Builder::<T>::with_capacity(joined.get().bytes());
+                whole.push(joined.get().whole())?;
+                whole.put()
+            }
         }
     }
 }
@@ -143,16 +171,32 @@ impl Accumulator for Joined {
 struct Elements {
     element: Type,
     values: Vec<Datum>,
+    /// What the values have elsewhere.
+    heap_bytes: usize,
+}
+
+impl Elements {
+    fn of(args: &[Type]) -> Self {
+        Self { element: args[0], values: Vec::new(), heap_bytes: 0 }
+    }
 }
 
 impl Accumulator for Elements {
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        if self.values.len() == ELEMENTS_MAX {
+            return Err(types::array::too_many());
+        }
+        self.heap_bytes += args[0].heap_bytes();
         self.values.push(args[0].to_owned());
         Ok(())
     }
 
     fn keeps(&self) -> bool {
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<Datum>() + self.heap_bytes
     }
 
     fn finish(&self, call: &Call<'_>) -> Result<Datum> {
@@ -164,8 +208,11 @@ impl Accumulator for Elements {
 }
 
 /// Arrays as the slices of one that has a dimension more.
+#[derive(Default)]
 struct Slices {
     slices: Vec<Array>,
+    /// What the slices have elsewhere.
+    heap_bytes: usize,
 }
 
 impl Accumulator for Slices {
@@ -185,12 +232,17 @@ impl Accumulator for Slices {
         {
             return refuse("cannot accumulate arrays of different dimensionality");
         }
+        self.heap_bytes += slice.as_bytes().len();
         self.slices.push(slice.to_owned());
         Ok(())
     }
 
     fn keeps(&self) -> bool {
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.slices.capacity() * size_of::<Array>() + self.heap_bytes
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
@@ -205,12 +257,12 @@ impl Accumulator for Slices {
 pub(super) const TABLE: &[Function] = aggregates! { Kind::Normal =>
     2803 count() -> INT8 = Count::default();
     2147 count(ANY) -> INT8 = Count::default();
-    6291 any_value(ANYELEMENT) -> ANYELEMENT = AnyValue::default();
-    3538 string_agg(TEXT, TEXT) -> TEXT = Joined { bytes: None, text: true };
-    3545 string_agg(BYTEA, BYTEA) -> BYTEA = Joined { bytes: None, text: false };
-    2335 array_agg(ANYNONARRAY) -> ANYARRAY = @args
-        Elements { element: args[0], values: Vec::new() };
-    4053 array_agg(ANYARRAY) -> ANYARRAY = Slices { slices: Vec::new() };
+    6291 any_value(ANYELEMENT) -> ANYELEMENT = @args
+        AnyValue { value: Datum::Null, is_long: is_long(args[0]) };
+    3538 string_agg(TEXT, TEXT) -> TEXT = Joined::<String> { value: None };
+    3545 string_agg(BYTEA, BYTEA) -> BYTEA = Joined::<Vec<u8>> { value: None };
+    2335 array_agg(ANYNONARRAY) -> ANYARRAY = @args Elements::of(args);
+    4053 array_agg(ANYARRAY) -> ANYARRAY = Slices::default();
     2236 bit_and(INT2) -> INT2 = Fold::<i16>::new(|a, b| a & b);
     2238 bit_and(INT4) -> INT4 = Fold::<i32>::new(|a, b| a & b);
     2240 bit_and(INT8) -> INT8 = Fold::<i64>::new(|a, b| a & b);
@@ -223,44 +275,44 @@ pub(super) const TABLE: &[Function] = aggregates! { Kind::Normal =>
     2517 bool_and(BOOL) -> BOOL = Fold::<bool>::new(|a, b| a && b);
     2518 bool_or(BOOL) -> BOOL = Fold::<bool>::new(|a, b| a || b);
     2519 every(BOOL) -> BOOL = Fold::<bool>::new(|a, b| a && b);
-    2050 max(ANYARRAY) -> ANYARRAY = Extreme::new(Ordering::Greater);
-    2115 max(INT8) -> INT8 = Extreme::new(Ordering::Greater);
-    2116 max(INT4) -> INT4 = Extreme::new(Ordering::Greater);
-    2117 max(INT2) -> INT2 = Extreme::new(Ordering::Greater);
-    2118 max(OID) -> OID = Extreme::new(Ordering::Greater);
-    2119 max(FLOAT4) -> FLOAT4 = Extreme::new(Ordering::Greater);
-    2120 max(FLOAT8) -> FLOAT8 = Extreme::new(Ordering::Greater);
-    2122 max(DATE) -> DATE = Extreme::new(Ordering::Greater);
-    2123 max(TIME) -> TIME = Extreme::new(Ordering::Greater);
-    2124 max(TIMETZ) -> TIMETZ = Extreme::new(Ordering::Greater);
-    2126 max(TIMESTAMP) -> TIMESTAMP = Extreme::new(Ordering::Greater);
-    2127 max(TIMESTAMPTZ) -> TIMESTAMPTZ = Extreme::new(Ordering::Greater);
-    2128 max(INTERVAL) -> INTERVAL = Extreme::new(Ordering::Greater);
-    2129 max(TEXT) -> TEXT = Extreme::new(Ordering::Greater);
-    2130 max(NUMERIC) -> NUMERIC = Extreme::new(Ordering::Greater);
-    2244 max(BPCHAR) -> BPCHAR = Extreme::new(Ordering::Greater);
-    2797 max(TID) -> TID = Extreme::new(Ordering::Greater);
-    3526 max(ANYENUM) -> ANYENUM = Extreme::new(Ordering::Greater);
-    4189 max(PG_LSN) -> PG_LSN = Extreme::new(Ordering::Greater);
-    5099 max(XID8) -> XID8 = Extreme::new(Ordering::Greater);
-    2051 min(ANYARRAY) -> ANYARRAY = Extreme::new(Ordering::Less);
-    2131 min(INT8) -> INT8 = Extreme::new(Ordering::Less);
-    2132 min(INT4) -> INT4 = Extreme::new(Ordering::Less);
-    2133 min(INT2) -> INT2 = Extreme::new(Ordering::Less);
-    2134 min(OID) -> OID = Extreme::new(Ordering::Less);
-    2135 min(FLOAT4) -> FLOAT4 = Extreme::new(Ordering::Less);
-    2136 min(FLOAT8) -> FLOAT8 = Extreme::new(Ordering::Less);
-    2138 min(DATE) -> DATE = Extreme::new(Ordering::Less);
-    2139 min(TIME) -> TIME = Extreme::new(Ordering::Less);
-    2140 min(TIMETZ) -> TIMETZ = Extreme::new(Ordering::Less);
-    2142 min(TIMESTAMP) -> TIMESTAMP = Extreme::new(Ordering::Less);
-    2143 min(TIMESTAMPTZ) -> TIMESTAMPTZ = Extreme::new(Ordering::Less);
-    2144 min(INTERVAL) -> INTERVAL = Extreme::new(Ordering::Less);
-    2145 min(TEXT) -> TEXT = Extreme::new(Ordering::Less);
-    2146 min(NUMERIC) -> NUMERIC = Extreme::new(Ordering::Less);
-    2245 min(BPCHAR) -> BPCHAR = Extreme::new(Ordering::Less);
-    2798 min(TID) -> TID = Extreme::new(Ordering::Less);
-    3527 min(ANYENUM) -> ANYENUM = Extreme::new(Ordering::Less);
-    4190 min(PG_LSN) -> PG_LSN = Extreme::new(Ordering::Less);
-    5100 min(XID8) -> XID8 = Extreme::new(Ordering::Less);
+    2050 max(ANYARRAY) -> ANYARRAY = @args Extreme::new(args, Ordering::Greater);
+    2115 max(INT8) -> INT8 = @args Extreme::new(args, Ordering::Greater);
+    2116 max(INT4) -> INT4 = @args Extreme::new(args, Ordering::Greater);
+    2117 max(INT2) -> INT2 = @args Extreme::new(args, Ordering::Greater);
+    2118 max(OID) -> OID = @args Extreme::new(args, Ordering::Greater);
+    2119 max(FLOAT4) -> FLOAT4 = @args Extreme::new(args, Ordering::Greater);
+    2120 max(FLOAT8) -> FLOAT8 = @args Extreme::new(args, Ordering::Greater);
+    2122 max(DATE) -> DATE = @args Extreme::new(args, Ordering::Greater);
+    2123 max(TIME) -> TIME = @args Extreme::new(args, Ordering::Greater);
+    2124 max(TIMETZ) -> TIMETZ = @args Extreme::new(args, Ordering::Greater);
+    2126 max(TIMESTAMP) -> TIMESTAMP = @args Extreme::new(args, Ordering::Greater);
+    2127 max(TIMESTAMPTZ) -> TIMESTAMPTZ = @args Extreme::new(args, Ordering::Greater);
+    2128 max(INTERVAL) -> INTERVAL = @args Extreme::new(args, Ordering::Greater);
+    2129 max(TEXT) -> TEXT = @args Extreme::new(args, Ordering::Greater);
+    2130 max(NUMERIC) -> NUMERIC = @args Extreme::new(args, Ordering::Greater);
+    2244 max(BPCHAR) -> BPCHAR = @args Extreme::new(args, Ordering::Greater);
+    2797 max(TID) -> TID = @args Extreme::new(args, Ordering::Greater);
+    3526 max(ANYENUM) -> ANYENUM = @args Extreme::new(args, Ordering::Greater);
+    4189 max(PG_LSN) -> PG_LSN = @args Extreme::new(args, Ordering::Greater);
+    5099 max(XID8) -> XID8 = @args Extreme::new(args, Ordering::Greater);
+    2051 min(ANYARRAY) -> ANYARRAY = @args Extreme::new(args, Ordering::Less);
+    2131 min(INT8) -> INT8 = @args Extreme::new(args, Ordering::Less);
+    2132 min(INT4) -> INT4 = @args Extreme::new(args, Ordering::Less);
+    2133 min(INT2) -> INT2 = @args Extreme::new(args, Ordering::Less);
+    2134 min(OID) -> OID = @args Extreme::new(args, Ordering::Less);
+    2135 min(FLOAT4) -> FLOAT4 = @args Extreme::new(args, Ordering::Less);
+    2136 min(FLOAT8) -> FLOAT8 = @args Extreme::new(args, Ordering::Less);
+    2138 min(DATE) -> DATE = @args Extreme::new(args, Ordering::Less);
+    2139 min(TIME) -> TIME = @args Extreme::new(args, Ordering::Less);
+    2140 min(TIMETZ) -> TIMETZ = @args Extreme::new(args, Ordering::Less);
+    2142 min(TIMESTAMP) -> TIMESTAMP = @args Extreme::new(args, Ordering::Less);
+    2143 min(TIMESTAMPTZ) -> TIMESTAMPTZ = @args Extreme::new(args, Ordering::Less);
+    2144 min(INTERVAL) -> INTERVAL = @args Extreme::new(args, Ordering::Less);
+    2145 min(TEXT) -> TEXT = @args Extreme::new(args, Ordering::Less);
+    2146 min(NUMERIC) -> NUMERIC = @args Extreme::new(args, Ordering::Less);
+    2245 min(BPCHAR) -> BPCHAR = @args Extreme::new(args, Ordering::Less);
+    2798 min(TID) -> TID = @args Extreme::new(args, Ordering::Less);
+    3527 min(ANYENUM) -> ANYENUM = @args Extreme::new(args, Ordering::Less);
+    4190 min(PG_LSN) -> PG_LSN = @args Extreme::new(args, Ordering::Less);
+    5100 min(XID8) -> XID8 = @args Extreme::new(args, Ordering::Less);
 };

@@ -13,21 +13,50 @@ use std::collections::HashSet;
 
 use ::json::jsonb::{Builder, Jsonb, JsonbError};
 use ::json::text;
+use types::bounded::TextBuilder;
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use crate::aggregate::{Accumulator, Kind, aggregates};
 use crate::function::{Call, Function, Output};
-use crate::json::convert::Form;
+use crate::json::convert::{Form, write_string};
 
 /// What an argument is to JSON.
 fn form<'a>(call: &Call<'_>, args: &[DatumRef<'a>], at: usize) -> Form<'a> {
     Form::of(args[at], call.args[at], &call.context.types)
 }
 
+/// A text between two others.
+fn between(open: &str, text: &TextBuilder, close: &str) -> Result<TextBuilder> {
+    let mut out = TextBuilder::with_capacity(text.get().len() + open.len() + close.len());
+    out.push(open)?;
+    out.push(text.get())?;
+    out.push(close)?;
+    Ok(out)
+}
+
+/// The names of fields, none of which may occur again.
+#[derive(Default)]
+struct Names {
+    names: HashSet<String>,
+    heap_bytes: usize,
+}
+
+impl Names {
+    /// False where the name is there already.
+    fn insert(&mut self, name: &str) -> bool {
+        self.heap_bytes += name.len();
+        self.names.insert(name.to_owned())
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.names.capacity() * (size_of::<String>() + 1) + self.heap_bytes
+    }
+}
+
 /// The values of an array as text, each behind its comma.
 #[derive(Default)]
 struct TextArray {
-    text: String,
+    text: TextBuilder,
     strict: bool,
     /// True as soon as there was a row, even one that was left out.
     begun: bool,
@@ -40,35 +69,38 @@ impl Accumulator for TextArray {
             return Ok(());
         }
         let form = form(call, args, 0);
-        if !self.text.is_empty() {
-            self.text.push_str(if form.is_composed() { ", \n " } else { ", " });
+        if !self.text.get().is_empty() {
+            self.text.push(if form.is_composed() { ", \n " } else { ", " })?;
         }
-        form.write(false, &call.context.types, &mut self.text);
-        Ok(())
+        form.write(false, &call.context.types, &mut self.text)
     }
 
     fn keeps(&self) -> bool {
         true
     }
 
+    fn held_bytes(&self) -> usize {
+        self.text.held_bytes()
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
-        self.begun.then(|| format!("[{}]", self.text)).put()
+        self.begun.then(|| between("[", &self.text, "]")).transpose()?.put()
     }
 }
 
 /// The fields of an object as text.
 #[derive(Default)]
 struct TextObject {
-    text: String,
+    text: TextBuilder,
     strict: bool,
     /// The names so far, where none may occur again.
-    seen: Option<HashSet<String>>,
+    seen: Option<Names>,
     begun: bool,
 }
 
 impl TextObject {
     fn unique() -> Self {
-        Self { seen: Some(HashSet::new()), ..Self::default() }
+        Self { seen: Some(Names::default()), ..Self::default() }
     }
 }
 
@@ -78,7 +110,7 @@ impl Accumulator for TextObject {
         let name = form(call, args, 0).into_name()?.ok_or(JsonbError::NullKey)?;
         // A name occurs again even where a row with it was left out.
         if let Some(seen) = &mut self.seen
-            && !seen.insert(name.clone())
+            && !seen.insert(&name)
         {
             return Err(Error::new(
                 SqlState::DUPLICATE_JSON_OBJECT_KEY_VALUE,
@@ -88,21 +120,24 @@ impl Accumulator for TextObject {
         if self.strict && args[1].is_null() {
             return Ok(());
         }
-        if !self.text.is_empty() {
-            self.text.push_str(", ");
+        if !self.text.get().is_empty() {
+            self.text.push(", ")?;
         }
-        self.text.push_str(&text::quote(&name));
-        self.text.push_str(" : ");
-        form(call, args, 1).write(false, &call.context.types, &mut self.text);
-        Ok(())
+        write_string(&name, &mut self.text)?;
+        self.text.push(" : ")?;
+        form(call, args, 1).write(false, &call.context.types, &mut self.text)
     }
 
     fn keeps(&self) -> bool {
         true
     }
 
+    fn held_bytes(&self) -> usize {
+        self.text.held_bytes() + self.seen.as_ref().map_or(0, Names::held_bytes)
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
-        self.begun.then(|| format!("{{ {} }}", self.text)).put()
+        self.begun.then(|| between("{ ", &self.text, " }")).transpose()?.put()
     }
 }
 
@@ -110,6 +145,8 @@ impl Accumulator for TextObject {
 #[derive(Default)]
 struct ValueArray {
     values: Vec<Jsonb>,
+    /// What the values have elsewhere.
+    heap_bytes: usize,
     strict: bool,
     begun: bool,
 }
@@ -118,13 +155,19 @@ impl Accumulator for ValueArray {
     fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         self.begun = true;
         if !(self.strict && args[0].is_null()) {
-            self.values.push(form(call, args, 0).to_jsonb(&call.context.types)?);
+            let value = form(call, args, 0).to_jsonb(&call.context.types)?;
+            self.heap_bytes += value.root().bytes().len();
+            self.values.push(value);
         }
         Ok(())
     }
 
     fn keeps(&self) -> bool {
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<Jsonb>() + self.heap_bytes
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
@@ -139,15 +182,17 @@ impl Accumulator for ValueArray {
 #[derive(Default)]
 struct ValueObject {
     fields: Vec<(String, Jsonb)>,
+    /// What the fields have elsewhere.
+    heap_bytes: usize,
     strict: bool,
     /// The names so far, where none may occur again.
-    seen: Option<HashSet<String>>,
+    seen: Option<Names>,
     begun: bool,
 }
 
 impl ValueObject {
     fn unique() -> Self {
-        Self { seen: Some(HashSet::new()), ..Self::default() }
+        Self { seen: Some(Names::default()), ..Self::default() }
     }
 }
 
@@ -158,7 +203,7 @@ impl Accumulator for ValueObject {
             Error::new(SqlState::INVALID_PARAMETER_VALUE, "field name must not be null")
         })?;
         if let Some(seen) = &mut self.seen
-            && !seen.insert(name.clone())
+            && !seen.insert(&name)
         {
             return Err(Error::new(
                 SqlState::DUPLICATE_JSON_OBJECT_KEY_VALUE,
@@ -166,13 +211,20 @@ impl Accumulator for ValueObject {
             ));
         }
         if !(self.strict && args[1].is_null()) {
-            self.fields.push((name, form(call, args, 1).to_jsonb(&call.context.types)?));
+            let value = form(call, args, 1).to_jsonb(&call.context.types)?;
+            self.heap_bytes += name.len() + value.root().bytes().len();
+            self.fields.push((name, value));
         }
         Ok(())
     }
 
     fn keeps(&self) -> bool {
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        let fields = self.fields.capacity() * size_of::<(String, Jsonb)>();
+        fields + self.heap_bytes + self.seen.as_ref().map_or(0, Names::held_bytes)
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {

@@ -73,9 +73,14 @@ pub trait Accumulator: Send {
         (0..count).try_for_each(|_| self.add(call, &[]))
     }
 
-    /// True where it keeps what it takes in, so that it grows with every row.
+    /// True where it keeps values of any length, so that what it holds is to be counted.
     fn keeps(&self) -> bool {
         false
+    }
+
+    /// How many bytes it holds beside its own few. It never becomes less.
+    fn held_bytes(&self) -> usize {
+        0
     }
 
     /// The result for the rows so far.
@@ -83,6 +88,30 @@ pub trait Accumulator: Send {
     /// # Errors
     /// What the aggregate reports.
     fn finish(&self, call: &Call<'_>) -> Result<Datum>;
+}
+
+/// True for types some of whose values lie elsewhere, and may be long.
+fn is_long(ty: Type) -> bool {
+    !matches!(
+        ty,
+        Type::BOOL
+            | Type::INT2
+            | Type::INT4
+            | Type::INT8
+            | Type::FLOAT4
+            | Type::FLOAT8
+            | Type::OID
+            | Type::DATE
+            | Type::TIME
+            | Type::TIMETZ
+            | Type::TIMESTAMP
+            | Type::TIMESTAMPTZ
+            | Type::INTERVAL
+            | Type::UUID
+            | Type::TID
+            | Type::PG_LSN
+            | Type::XID8
+    )
 }
 
 /// Makes a table of aggregates: signatures as for functions, then an empty accumulator, which may

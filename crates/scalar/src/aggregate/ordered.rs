@@ -17,13 +17,16 @@ struct Percentile {
     element: Type,
     fractions: Datum,
     values: Vec<Datum>,
+    /// What the values have elsewhere.
+    heap_bytes: usize,
     /// The value between two neighbours, where values in between are wanted.
     between: Option<Between>,
 }
 
 impl Percentile {
     fn discrete(args: &[Type]) -> Self {
-        Self { element: args[1], fractions: Datum::Null, values: Vec::new(), between: None }
+        let (fractions, values) = (Datum::Null, Vec::new());
+        Self { element: args[1], fractions, values, heap_bytes: 0, between: None }
     }
 
     fn continuous(args: &[Type], between: Between) -> Self {
@@ -61,6 +64,7 @@ impl Accumulator for Percentile {
 
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         if !args[0].is_null() {
+            self.heap_bytes += args[0].heap_bytes();
             self.values.push(args[0].to_owned());
         }
         Ok(())
@@ -68,6 +72,10 @@ impl Accumulator for Percentile {
 
     fn keeps(&self) -> bool {
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<Datum>() + self.heap_bytes
     }
 
     fn finish(&self, call: &Call<'_>) -> Result<Datum> {
@@ -108,6 +116,8 @@ fn between_intervals(fraction: f64, low: DatumRef<'_>, high: DatumRef<'_>) -> Re
 struct Mode {
     run: (Datum, u64),
     best: (Datum, u64),
+    /// The most that the values so far have taken.
+    held_bytes: usize,
 }
 
 impl Accumulator for Mode {
@@ -119,11 +129,20 @@ impl Accumulator for Mode {
             self.run.1 += 1;
         } else {
             self.run = (args[0].to_owned(), 1);
+            self.held_bytes = self.held_bytes.max(2 * args[0].heap_bytes());
         }
         if self.run.1 > self.best.1 {
             self.best = self.run.clone();
         }
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.held_bytes
     }
 
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {

@@ -12,10 +12,12 @@
 use ::json::jsonb::{Builder, Jsonb, JsonbRef};
 use ::json::text;
 use numeric::Numeric;
+use types::bounded::TextBuilder;
 use types::{ArrayRef, Context, DatumRef, Dimension, Error, Modifier, RecordRef, Result, Shape};
 use types::{SqlState, Type};
 
 use crate::facts::Facts;
+use crate::search::pieces;
 
 /// What a value is to JSON.
 pub(crate) enum Form<'a> {
@@ -89,44 +91,50 @@ impl<'a> Form<'a> {
 
     /// Writes the value as text of JSON, the outermost elements or fields on lines of their own
     /// where `lines` says so.
-    pub fn write(&self, lines: bool, context: &Context<'_>, out: &mut String) {
+    ///
+    /// # Errors
+    /// 54000 where the text is too large, 57014 where the statement is to stop.
+    pub fn write(&self, lines: bool, context: &Context<'_>, out: &mut TextBuilder) -> Result<()> {
         match self {
-            Form::Null => out.push_str("null"),
-            Form::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Form::Number(text) => out.push_str(text),
-            Form::Text(string) => out.push_str(&text::quote(string)),
-            Form::Json(text) => out.push_str(text),
-            Form::Jsonb(value) => out.push_str(&value.to_json()),
+            Form::Null => out.push("null"),
+            Form::Bool(value) => out.push(if *value { "true" } else { "false" }),
+            Form::Number(text) => out.push(text),
+            Form::Text(string) => write_string(string, out),
+            Form::Json(text) => out.push(text),
+            Form::Jsonb(value) => out.push(&value.to_json()),
             Form::Array(array) => {
                 let dimensions = array.dimensions();
                 if dimensions.is_empty() {
-                    return out.push_str("[]");
+                    return out.push("[]");
                 }
                 let element = array.element_type();
                 let mut elements = array.iter().map(|value| Form::of(value, element, context));
-                write_elements(&dimensions, &mut elements, lines, context, out);
+                write_elements(&dimensions, &mut elements, lines, context, out)
             }
             Form::Record(record, ty) => {
                 let names = field_names(*record, *ty, context);
-                out.push('{');
+                out.push("{")?;
                 for (at, ((ty, _, value), name)) in record.iter().zip(names).enumerate() {
                     if at > 0 {
-                        out.push_str(if lines { ",\n " } else { "," });
+                        out.push(if lines { ",\n " } else { "," })?;
                     }
-                    out.push_str(&text::quote(&name));
-                    out.push(':');
-                    Form::of(value, ty, context).write(false, context, out);
+                    write_string(&name, out)?;
+                    out.push(":")?;
+                    Form::of(value, ty, context).write(false, context, out)?;
                 }
-                out.push('}');
+                out.push("}")
             }
         }
     }
 
     /// The value as text of JSON.
-    pub fn to_json(&self, lines: bool, context: &Context<'_>) -> String {
-        let mut out = String::new();
-        self.write(lines, context, &mut out);
-        out
+    ///
+    /// # Errors
+    /// As [`Form::write`].
+    pub fn to_json(&self, lines: bool, context: &Context<'_>) -> Result<String> {
+        let mut out = TextBuilder::new();
+        self.write(lines, context, &mut out)?;
+        Ok(out.finish())
     }
 
     /// The value as `jsonb`.
@@ -170,28 +178,35 @@ impl<'a> Form<'a> {
     }
 }
 
+/// Writes a string with its quotes, piece by piece.
+pub(crate) fn write_string(string: &str, out: &mut TextBuilder) -> Result<()> {
+    out.push("\"")?;
+    pieces(string).try_for_each(|piece| out.push(&text::escape(piece)))?;
+    out.push("\"")
+}
+
 /// The elements of an array of these dimensions.
 fn write_elements<'a>(
     dimensions: &[Dimension],
     elements: &mut impl Iterator<Item = Form<'a>>,
     lines: bool,
     context: &Context<'_>,
-    out: &mut String,
-) {
+    out: &mut TextBuilder,
+) -> Result<()> {
     let Some((first, inner)) = dimensions.split_first() else {
-        if let Some(element) = elements.next() {
-            element.write(false, context, out);
-        }
-        return;
+        return match elements.next() {
+            Some(element) => element.write(false, context, out),
+            None => Ok(()),
+        };
     };
-    out.push('[');
+    out.push("[")?;
     for at in 0..first.length {
         if at > 0 {
-            out.push_str(if lines { ",\n " } else { "," });
+            out.push(if lines { ",\n " } else { "," })?;
         }
-        write_elements(inner, elements, false, context, out);
+        write_elements(inner, elements, false, context, out)?;
     }
-    out.push(']');
+    out.push("]")
 }
 
 fn add_elements<'a>(

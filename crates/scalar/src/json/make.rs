@@ -8,10 +8,10 @@
 //! ```
 
 use ::json::jsonb::{self, Builder, Jsonb, JsonbError};
-use ::json::{text, written};
+use types::bounded::TextBuilder;
 use types::{ArrayRef, Context, DatumRef, Result, Type};
 
-use super::convert::Form;
+use super::convert::{Form, write_string};
 use crate::function::{Call, Function, functions};
 
 /// The arguments of a variadic function with their types; `None` for `VARIADIC NULL`.
@@ -42,29 +42,63 @@ fn one<'a>(call: &Call<'_>, value: DatumRef<'a>) -> Form<'a> {
     Form::of(value, call.args.first().copied().unwrap_or(Type::TEXT), &call.context.types)
 }
 
-fn to_json(call: &Call<'_>, value: DatumRef<'_>, lines: bool) -> String {
+fn to_json(call: &Call<'_>, value: DatumRef<'_>, lines: bool) -> Result<String> {
     one(call, value).to_json(lines, &call.context.types)
 }
 
-fn build_array(call: &Call<'_>, args: &[DatumRef<'_>]) -> Option<String> {
-    let texts: Vec<String> =
-        forms(call, args)?.iter().map(|form| form.to_json(false, &call.context.types)).collect();
-    Some(written::build_array(texts.iter().map(String::as_str)))
+fn build_array(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<TextBuilder>> {
+    let Some(forms) = forms(call, args) else { return Ok(None) };
+    text_array(forms.into_iter(), &call.context.types).map(Some)
 }
 
-fn build_object(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<String>> {
+/// The text of an array of these values.
+pub(crate) fn text_array<'a>(
+    values: impl Iterator<Item = Form<'a>>,
+    context: &Context<'_>,
+) -> Result<TextBuilder> {
+    let (mut out, mut is_first) = (TextBuilder::new(), true);
+    out.push("[")?;
+    for value in values {
+        if !std::mem::take(&mut is_first) {
+            out.push(", ")?;
+        }
+        value.write(false, context, &mut out)?;
+    }
+    out.push("]")?;
+    Ok(out)
+}
+
+/// The text of an object of these fields.
+pub(crate) fn text_object<'a>(
+    fields: impl Iterator<Item = Result<(String, Form<'a>)>>,
+    context: &Context<'_>,
+) -> Result<TextBuilder> {
+    let (mut out, mut is_first) = (TextBuilder::new(), true);
+    out.push("{")?;
+    for field in fields {
+        let (name, value) = field?;
+        if !std::mem::take(&mut is_first) {
+            out.push(", ")?;
+        }
+        write_string(&name, &mut out)?;
+        out.push(" : ")?;
+        value.write(false, context, &mut out)?;
+    }
+    out.push("}")?;
+    Ok(out)
+}
+
+fn build_object(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<TextBuilder>> {
     let Some(forms) = forms(call, args) else { return Ok(None) };
     if forms.len() % 2 != 0 {
         return Err(JsonbError::OddArguments { function: "json_build_object" }.into());
     }
-    let mut fields = Vec::with_capacity(forms.len() / 2);
     let mut forms = forms.into_iter();
-    while let (Some(name), Some(value)) = (forms.next(), forms.next()) {
-        let name = name.into_name()?.ok_or(JsonbError::NullKey)?;
-        fields.push((name, value.to_json(false, &call.context.types)));
-    }
-    let fields = fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(Some(written::build_object(fields)))
+    let fields = std::iter::from_fn(|| {
+        let (name, value) = (forms.next()?, forms.next()?);
+        Some(name.into_name().and_then(|name| Ok((name.ok_or(JsonbError::NullKey)?, value))))
+    });
+    text_object(fields, &call.context.types).map(Some)
 }
 
 fn jsonb_build_array(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<Jsonb>> {
@@ -122,20 +156,19 @@ fn two_lists<'a>(names: ArrayRef<'a>, values: ArrayRef<'a>) -> Result<(Texts<'a>
 /// An object of strings as text.
 fn object_of<'a>(
     pairs: impl Iterator<Item = (Option<&'a str>, Option<&'a str>)>,
-) -> Result<String> {
-    let fields = pairs
-        .map(|(name, value)| {
-            let value = value.map_or_else(|| "null".to_owned(), text::quote);
-            Ok((name.ok_or(JsonbError::NullKey)?, value))
-        })
-        .collect::<Result<Vec<_>, JsonbError>>()?;
-    Ok(written::build_object(fields.iter().map(|(name, value)| (*name, value.as_str()))))
+    context: &Context<'_>,
+) -> Result<TextBuilder> {
+    let fields = pairs.map(|(name, value)| {
+        let value = value.map_or(Form::Null, |value| Form::Text(value.to_owned()));
+        Ok((name.ok_or(JsonbError::NullKey)?.to_owned(), value))
+    });
+    text_object(fields, context)
 }
 
-fn json_object(array: ArrayRef<'_>) -> Result<String> {
+fn json_object(call: &Call<'_>, array: ArrayRef<'_>) -> Result<TextBuilder> {
     let (lengths, texts) = shape(array);
     jsonb::check_pairs(&lengths)?;
-    object_of(texts.chunks_exact(2).map(|pair| (pair[0], pair[1])))
+    object_of(texts.chunks_exact(2).map(|pair| (pair[0], pair[1])), &call.context.types)
 }
 
 pub(crate) const TABLE: &[Function] = functions! {
@@ -162,10 +195,10 @@ pub(crate) const TABLE: &[Function] = functions! {
         jsonb_build_object(call, args);
     3274 jsonb_build_object() -> JSONB [stable, nullable] = () jsonb::build_object(&[], &[])?;
 
-    3202 json_object(TEXT_ARRAY) -> JSON = (pairs: ArrayRef<'_>) json_object(pairs);
-    3203 json_object(TEXT_ARRAY, TEXT_ARRAY) -> JSON = (names: ArrayRef<'_>, values: ArrayRef<'_>) {
+    3202 json_object(TEXT_ARRAY) -> JSON = (call; pairs: ArrayRef<'_>) json_object(call, pairs);
+    3203 json_object(TEXT_ARRAY, TEXT_ARRAY) -> JSON = (call; names: ArrayRef<'_>, values: ArrayRef<'_>) {
         let (names, values) = two_lists(names, values)?;
-        object_of(names.into_iter().zip(values))
+        object_of(names.into_iter().zip(values), &call.context.types)
     };
     3263 jsonb_object(TEXT_ARRAY) -> JSONB = (pairs: ArrayRef<'_>) {
         let (lengths, texts) = shape(pairs);

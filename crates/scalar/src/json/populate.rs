@@ -8,16 +8,16 @@
 //! object, and anything else is read from the text of the value, as the type's own text is. A field
 //! that is not there leaves the column as it is in the row to begin with.
 //!
-//! Which row is wanted follows from the type of the first argument, where it has a name. Otherwise a
-//! record says it that brings its names along: the first argument, or one behind the last, which the
+//! Which row is wanted follows from the type of the first argument, where it has a name. Otherwise the
+//! first argument is a record that says it; where that is NULL it is the one behind the last, which the
 //! binder adds for `AS x(a int, b text)`.
 
 use ::json::Kind;
 use ::json::jsonb::{JsonbError, JsonbRef};
 use ::json::written::{self, Written};
 use types::{
-    Array, Context, Datum, DatumRef, Dimension, Error, Field, Modifier, Record, RecordRef, Repr,
-    Result, Shape, SqlState, Type, text,
+    Array, Coercion, Context, Datum, DatumRef, Dimension, Error, Field, Modifier, Record,
+    RecordRef, Repr, Result, Shape, SqlState, Type, text,
 };
 
 use crate::facts::Facts;
@@ -116,6 +116,8 @@ fn malformed(message: &str) -> Error {
 struct Wanted {
     fields: Vec<Field>,
     ty: Type,
+    /// The domain over that type that the row is to be of, where it is one.
+    domain: Option<Type>,
 }
 
 impl Wanted {
@@ -127,7 +129,8 @@ impl Wanted {
             && !ty.is_builtin()
             && let Some(Shape::Composite(fields)) = call.context.types.types.shape(ty)
         {
-            return Ok(Wanted { fields: fields.to_vec(), ty });
+            let domain = Some(call.args[0]).filter(|named| *named != ty);
+            return Ok(Wanted { fields: fields.to_vec(), ty, domain });
         }
         if declared > 1 && ty != Type::RECORD {
             return Err(Error::new(
@@ -135,9 +138,15 @@ impl Wanted {
                 format!("first argument of {name} must be a row type"),
             ));
         }
-        let described = match args.get(declared) {
-            None if declared > 1 => args[0],
-            described => described.copied().unwrap_or(DatumRef::Null),
+        let defined = args.get(declared).copied().unwrap_or(DatumRef::Null);
+        let described = match base(args, declared) {
+            Some(base) => {
+                if let DatumRef::Record(defined) = defined {
+                    must_match(base, defined, facts)?;
+                }
+                args[0]
+            }
+            None => defined,
         };
         let DatumRef::Record(record) = described else {
             return Err(Error::new(
@@ -162,7 +171,7 @@ impl Wanted {
                 .map(|(at, (ty, _, _))| field(&format!("f{}", at + 1), ty, Modifier::NONE))
                 .collect(),
         };
-        Ok(Wanted { fields, ty: Type::RECORD })
+        Ok(Wanted { fields, ty: Type::RECORD, domain: None })
     }
 
     /// The row with the fields of an object, and those of `base` where it has none.
@@ -173,14 +182,15 @@ impl Wanted {
         context: &Context<'_>,
     ) -> Result<Datum> {
         let given = source.fields()?;
-        let old: Vec<Datum> = base.map(RecordRef::to_vec).unwrap_or_default();
+        let old: Option<Vec<Datum>> = base.map(RecordRef::to_vec);
         let mut values = Vec::with_capacity(self.fields.len());
         for (at, field) in self.fields.iter().enumerate() {
-            let before = old.get(at).cloned().unwrap_or_default();
+            let before = old.as_ref().and_then(|old| old.get(at)).cloned().unwrap_or_default();
             // Of fields with one name the last counts.
             let found = given.iter().rev().find(|(name, _)| **name == *field.name);
             let value = match found {
-                None => before,
+                None if old.is_some() => before,
+                None => context.null_of(field.ty)?,
                 Some((_, value)) => {
                     let mut place = Place { column: &field.name, subscripts: Vec::new() };
                     value_of(*value, field.ty, field.modifier, &before, &mut place, context)?
@@ -194,9 +204,38 @@ impl Wanted {
                 let names = self.fields.iter().map(|field| (&*field.name, field.modifier));
                 row.named(names).into()
             }
-            _ => row.into(),
+            _ => match self.domain {
+                Some(domain) => context.as_domain(domain, row.into(), Coercion::Assignment)?,
+                None => row.into(),
+            },
         })
     }
+}
+
+/// Checks that the row in the first argument has the columns that the statement defines.
+fn must_match(row: RecordRef<'_>, defined: RecordRef<'_>, facts: Facts<'_>) -> Result<()> {
+    let mismatch = |detail: String| {
+        let message = "function return row and query-specified return row do not match";
+        Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail))
+    };
+    let (given, wanted) = (row.iter().count(), defined.iter().count());
+    if given != wanted {
+        let s = if given == 1 { "" } else { "s" };
+        let detail =
+            format!("Returned row contains {given} attribute{s}, but query expects {wanted}.");
+        return mismatch(detail);
+    }
+    for (at, ((given, ..), (wanted, ..))) in row.iter().zip(defined.iter()).enumerate() {
+        if given != wanted {
+            return mismatch(format!(
+                "Returned type {} at ordinal position {}, but query expects {}.",
+                facts.name(given),
+                at + 1,
+                facts.name(wanted)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A value of JSON as one of a type.
@@ -208,6 +247,11 @@ fn value_of(
     place: &mut Place<'_>,
     context: &Context<'_>,
 ) -> Result<Datum> {
+    if context.types.is_domain(ty) {
+        let (base, modifier) = context.types.base_of(ty);
+        let value = value_of(source, base, modifier, before, place, context)?;
+        return context.as_domain(ty, value, Coercion::Assignment);
+    }
     match (ty, source.kind()) {
         (Type::JSON, Kind::Null) | (Type::JSONB, Kind::Null) => return Ok(Datum::Null),
         (Type::JSON | Type::JSONB, _) => {
@@ -217,10 +261,6 @@ fn value_of(
     }
     let Some(written) = source.to_text() else { return Ok(Datum::Null) };
     match (context.types.shape_of(ty)?, source.kind()) {
-        (Shape::Domain(..), _) => Err(Error::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("a value of domain {} in JSON is not supported", context.types.name_of(ty)),
-        )),
         (Shape::Array(_) | Shape::Composite(_), Kind::String) => {
             text::parse(&written, ty, modifier, context)
         }
@@ -235,7 +275,7 @@ fn value_of(
                 Datum::Record(record) => Some(record.as_ref()),
                 _ => None,
             };
-            Wanted { fields: fields.to_vec(), ty }.row(base, source, context)
+            Wanted { fields: fields.to_vec(), ty, domain: None }.row(base, source, context)
         }
         _ => text::parse(&written, ty, modifier, context),
     }
@@ -250,6 +290,11 @@ pub(crate) fn converted(
     omit_quotes: bool,
     context: &Context<'_>,
 ) -> Result<Datum> {
+    if context.types.is_domain(ty) {
+        let (base, modifier) = context.types.base_of(ty);
+        let value = converted(value, base, modifier, omit_quotes, context)?;
+        return context.as_domain(ty, value, Coercion::Assignment);
+    }
     let is_scalar = !matches!(value.kind(), Kind::Array | Kind::Object);
     let is_bare = omit_quotes && value.kind() == Kind::String;
     let text = match is_bare {
@@ -257,12 +302,6 @@ pub(crate) fn converted(
         false => value.to_json(),
     };
     let facts = Facts(context.types);
-    if facts.base(ty) != ty {
-        return Err(Error::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("a value of domain {} in JSON is not supported", facts.name(ty)),
-        ));
-    }
     match ty {
         Type::JSONB | Type::JSON if !is_bare => text::parse(&text, ty, modifier, context),
         Type::BYTEA => Ok(Datum::bytea(text.into_bytes())),
@@ -378,7 +417,14 @@ fn record(
 ) -> Result<Datum> {
     let base = base(args, declared);
     let Some(source) = source else {
-        return Ok(base.map_or(Datum::Null, |base| Datum::Record(base.to_owned())));
+        if base.is_some() {
+            Wanted::of(call, args, name, declared)?;
+        }
+        return match base {
+            Some(base) => Ok(Datum::Record(base.to_owned())),
+            None if declared > 1 => call.context.types.null_of(call.args[0]),
+            None => Ok(Datum::Null),
+        };
     };
     let wanted = Wanted::of(call, args, name, declared)?;
     wanted.row(base, source, &call.context.types)

@@ -1,23 +1,23 @@
 //! The functions and operators over regular expressions.
 
+use posix::Spans;
 use types::{Array, Datum, Error, Result, SqlState};
 
-use super::{Flags, Pattern, Spans};
+use super::similar::similar;
+use super::{Flags, compiled, stopped};
 use crate::array;
 use crate::function::{Function, functions, sets};
 use crate::rows::Rows;
 
-const ANY_CASE: Flags = Flags {
-    any_case: true,
-    expanded: false,
-    quoted: false,
-    breaks_stop: false,
-    breaks_anchor: false,
-    global: false,
-};
-
 fn is_match(text: &str, pattern: &str, flags: Flags) -> Result<bool> {
-    Pattern::get(pattern, flags)?.is_match(text)
+    let regex = compiled(pattern, flags, false)?;
+    regex.search(text, interrupt::is_told).is_match(0).map_err(stopped)
+}
+
+/// The first match, with its groups.
+fn find(text: &str, pattern: &str, flags: Flags) -> Result<Option<Spans>> {
+    let regex = compiled(pattern, flags, true)?;
+    regex.search(text, interrupt::is_told).find(0, true).map_err(stopped)
 }
 
 fn invalid_parameter(name: &str, value: i32) -> Error {
@@ -62,33 +62,33 @@ fn groups(text: &str, spans: &Spans) -> Result<Array> {
 
 /// `substring(text from pattern)`: the first group, or the whole.
 fn substring<'a>(text: &'a str, pattern: &str) -> Result<Option<&'a str>> {
-    let found = Pattern::get(pattern, Flags::default())?.find(text, 0)?;
+    let found = find(text, pattern, Flags::default())?;
     Ok(found.and_then(|spans| part(text, spans.get(1).copied().unwrap_or(spans[0]))))
 }
 
 fn first_match(text: &str, pattern: &str, flags: Flags) -> Result<Option<Array>> {
-    let found = Pattern::get(pattern, flags)?.find(text, 0)?;
-    found.map(|spans| groups(text, &spans)).transpose()
+    find(text, pattern, flags)?.map(|spans| groups(text, &spans)).transpose()
 }
 
 fn all_matches(text: &str, pattern: &str, flags: Flags) -> Result<Rows> {
-    let compiled = Pattern::get(pattern, flags)?;
+    let regex = compiled(pattern, flags, true)?;
     let limit = if flags.global { usize::MAX } else { 1 };
-    let found: Vec<_> = compiled
-        .matches(text, 0)
+    let found: Vec<_> = regex
+        .search(text, interrupt::is_told)
+        .matches(0, true)
         .take(limit)
-        .map(|spans| spans.and_then(|spans| groups(text, &spans)).map(Datum::from))
+        .map(|spans| groups(text, &spans.map_err(stopped)?).map(Datum::from))
         .collect();
     Ok(Box::new(found.into_iter()))
 }
 
 /// What stands between the matches. Empty matches at the ends and right behind others do not split.
 fn split<'a>(text: &'a str, pattern: &str, flags: Flags) -> Result<Vec<&'a str>> {
-    let compiled = Pattern::get(pattern, flags)?;
+    let regex = compiled(pattern, flags, false)?;
     let mut pieces = Vec::new();
     let mut from = 0;
-    for spans in compiled.matches(text, 0) {
-        let Some((start, end)) = spans?[0] else { continue };
+    for spans in regex.search(text, interrupt::is_told).matches(0, false) {
+        let Some((start, end)) = spans.map_err(stopped)?[0] else { continue };
         if start == end && (start == from || start == text.len()) {
             continue;
         }
@@ -111,12 +111,14 @@ fn replace(
     if nth < 0 {
         return Err(invalid_parameter("n", nth));
     }
-    let compiled = Pattern::get(pattern, flags)?;
+    let names_groups = new.as_bytes().windows(2).any(|two| matches!(two, [b'\\', b'1'..=b'9']));
+    let regex = compiled(pattern, flags, names_groups)?;
     let begin = start_of(text, start)?;
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
-    for (number, spans) in (1..).zip(compiled.matches(text, begin)) {
-        let spans = spans?;
+    let search = regex.search(text, interrupt::is_told);
+    for (number, spans) in (1..).zip(search.matches(begin, names_groups)) {
+        let spans = spans.map_err(stopped)?;
         let Some((start, end)) = spans[0] else { continue };
         if nth > 0 && number != nth {
             continue;
@@ -154,9 +156,10 @@ fn expand(text: &str, new: &str, spans: &Spans, out: &mut String) {
 }
 
 fn count(text: &str, pattern: &str, start: i32, flags: Flags) -> Result<i32> {
-    let compiled = Pattern::get(pattern, flags)?;
+    let regex = compiled(pattern, flags, false)?;
     let begin = start_of(text, start)?;
-    compiled.matches(text, begin).try_fold(0, |count, spans| spans.map(|_| count + 1))
+    let mut matches = regex.search(text, interrupt::is_told).matches(begin, false);
+    matches.try_fold(0, |count, spans| spans.map(|_| count + 1)).map_err(stopped)
 }
 
 /// The span of a group of the match of number `nth`.
@@ -175,13 +178,16 @@ fn nth_span(
     if group < 0 {
         return Err(invalid_parameter("subexpr", group));
     }
-    let compiled = Pattern::get(pattern, flags)?;
-    if group as usize > compiled.groups() {
+    let regex = compiled(pattern, flags, group > 0)?;
+    // Of an expression without groups the whole is the first one.
+    let group = if regex.groups() == 0 && group == 1 { 0 } else { group as usize };
+    if group > regex.groups() {
         return Ok(None);
     }
     let begin = start_of(text, start)?;
-    let found = compiled.matches(text, begin).nth(nth as usize - 1).transpose()?;
-    Ok(found.and_then(|spans| spans[group as usize]))
+    let mut matches = regex.search(text, interrupt::is_told).matches(begin, group > 0);
+    let found = matches.nth(nth as usize - 1).transpose().map_err(stopped)?;
+    Ok(found.and_then(|spans| spans[group]))
 }
 
 /// The position, from 1, where a match begins, or the one behind it; 0 for no match.
@@ -201,65 +207,6 @@ fn position(
     }))
 }
 
-/// The regular expression for a `SIMILAR TO` pattern.
-fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
-    let mut letters = escape.unwrap_or("\\").chars();
-    let (escape, rest) = (letters.next(), letters.next());
-    if rest.is_some() {
-        return Err(Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
-            .with_hint("Escape string must be empty or one character."));
-    }
-    let mut out = String::from("^(?:");
-    let mut chars = pattern.chars().peekable();
-    let (mut in_brackets, mut parts) = (false, 0);
-    while let Some(c) = chars.next() {
-        if Some(c) == escape {
-            match chars.next() {
-                // The escaped quotes divide a pattern for substring() in three.
-                Some('"') if !in_brackets => {
-                    out.push_str(if parts == 0 { "){1,1}?(" } else { "){1,1}(?:" });
-                    parts += 1;
-                    if parts > 2 {
-                        return Err(Error::new(
-                            SqlState::INVALID_USE_OF_ESCAPE_CHARACTER,
-                            "SQL regular expression may not contain more than two escape-double-quote separators",
-                        ));
-                    }
-                }
-                Some(literal) => out.extend(['\\', literal]),
-                None => {}
-            }
-            continue;
-        }
-        match c {
-            ']' if in_brackets => {
-                in_brackets = false;
-                out.push(c);
-            }
-            '\\' => out.push_str("\\\\"),
-            c if in_brackets => out.push(c),
-            '[' => {
-                in_brackets = true;
-                out.push(c);
-                // A bracket in the first place is a member.
-                if chars.peek() == Some(&'^') {
-                    out.extend(chars.next());
-                }
-                if chars.peek() == Some(&']') {
-                    out.extend(chars.next());
-                }
-            }
-            '%' => out.push_str(".*"),
-            '_' => out.push('.'),
-            '(' => out.push_str("(?:"),
-            '.' | '^' | '$' => out.extend(['\\', c]),
-            c => out.push(c),
-        }
-    }
-    out.push_str(")$");
-    Ok(out)
-}
-
 pub(crate) const TABLE: &[Function] = functions! {
     1254 textregexeq(TEXT, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, Flags::default());
     1256 textregexne(TEXT, TEXT) -> BOOL = (a: &str, p: &str)
@@ -270,15 +217,15 @@ pub(crate) const TABLE: &[Function] = functions! {
     1658 bpcharregexeq(BPCHAR, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, Flags::default());
     1659 bpcharregexne(BPCHAR, TEXT) -> BOOL = (a: &str, p: &str)
         is_match(a, p, Flags::default()).map(|found| !found);
-    1238 texticregexeq(TEXT, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, ANY_CASE);
+    1238 texticregexeq(TEXT, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, Flags::any_case());
     1239 texticregexne(TEXT, TEXT) -> BOOL = (a: &str, p: &str)
-        is_match(a, p, ANY_CASE).map(|found| !found);
-    1240 nameicregexeq(NAME, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, ANY_CASE);
+        is_match(a, p, Flags::any_case()).map(|found| !found);
+    1240 nameicregexeq(NAME, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, Flags::any_case());
     1241 nameicregexne(NAME, TEXT) -> BOOL = (a: &str, p: &str)
-        is_match(a, p, ANY_CASE).map(|found| !found);
-    1656 bpcharicregexeq(BPCHAR, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, ANY_CASE);
+        is_match(a, p, Flags::any_case()).map(|found| !found);
+    1656 bpcharicregexeq(BPCHAR, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, Flags::any_case());
     1657 bpcharicregexne(BPCHAR, TEXT) -> BOOL = (a: &str, p: &str)
-        is_match(a, p, ANY_CASE).map(|found| !found);
+        is_match(a, p, Flags::any_case()).map(|found| !found);
     6263 regexp_like(TEXT, TEXT) -> BOOL = (a: &str, p: &str) is_match(a, p, Flags::default());
     6264 regexp_like(TEXT, TEXT, TEXT) -> BOOL = (a: &str, p: &str, f: &str)
         is_match(a, p, without_global(f, "regexp_like")?);

@@ -6,7 +6,8 @@
 //!                    <── f             the statement fails
 //! ```
 //!
-//! The rows are made on a thread that may wait: they may meet locks, and there are many.
+//! The rows are made on a thread that may wait: they may meet locks, and there are many. So are those
+//! that `COPY ... TO STDOUT` sends, which cannot be taken back.
 
 use session::{Error, Tag};
 

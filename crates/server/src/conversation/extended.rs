@@ -45,8 +45,8 @@ impl Conversation {
                 }
             }),
             Target::Portal(name) => {
-                self.session.portal(name).map(|portal| match portal.columns() {
-                    Some(columns) => backend::columns(&mut self.out, columns, portal.formats()),
+                self.session.describe_portal(name).map(|described| match described {
+                    Some((columns, formats)) => backend::columns(&mut self.out, columns, formats),
                     None => backend::bare(&mut self.out, b'n'),
                 })
             }
@@ -137,11 +137,12 @@ impl Conversation {
             Done::CopyOut(format) => {
                 backend::copy(&mut self.out, b'H', format);
                 execute.is_copying = true;
-                Ok(Flow::Wait(Step::Send))
+                self.must_block = true;
+                Ok(Flow::Wait(Step::Block))
             }
             Done::CopyIn(format) => {
                 backend::copy(&mut self.out, b'G', format);
-                self.must_send = true;
+                self.due = self.out.len();
                 Ok(Flow::CopyIn)
             }
             Done::Blocked => {

@@ -13,8 +13,8 @@
 //!   P B D E S ──> parse, bind, describe, execute, end ──> an answer each, ReadyForQuery
 //! ```
 //!
-//! What is answered is appended to a buffer; [`Conversation::must_send`] tells when PostgreSQL would
-//! send it. A conversation can be moved to another thread between any two steps.
+//! What is answered is appended to a buffer; [`Conversation::due`] tells how much of it PostgreSQL
+//! would have sent. A conversation can be moved to another thread between any two steps.
 //!
 //! # Invariants
 //! * After an error in the extended protocol nothing is done until `Sync`, which ends it with one
@@ -86,8 +86,11 @@ pub(crate) struct Conversation {
     session: Session,
     /// What is to be sent.
     pub(crate) out: Vec<u8>,
-    /// True where `out` should be sent as soon as no message waits.
-    pub(crate) must_send: bool,
+    /// How many bytes of `out` must be sent before anything is waited for: what the client has asked
+    /// for by `Sync` or `Flush`, and what must not be kept back.
+    pub(crate) due: usize,
+    /// True where ReadyForQuery was said last.
+    is_ready: bool,
     doing: Doing,
     /// True after an error in the extended protocol, until `Sync`.
     is_skipping: bool,
@@ -95,8 +98,6 @@ pub(crate) struct Conversation {
     must_block: bool,
     /// What the session was told of it last.
     is_inline: bool,
-    /// Settings and notifications that are told at the next `ReadyForQuery`.
-    untold: Messages,
     /// How many quick statements there must be until one runs on the core again.
     heavy: u32,
     slow: Option<Duration>,
@@ -141,12 +142,12 @@ impl Conversation {
         let mut conversation = Self {
             session,
             out,
-            must_send: false,
+            due: 0,
+            is_ready: false,
             doing: Doing::Nothing,
             is_skipping: false,
             must_block: false,
             is_inline: true,
-            untold: Messages::default(),
             heavy: 0,
             slow,
             counters,
@@ -163,13 +164,15 @@ impl Conversation {
         &mut self.session
     }
 
-    /// True where the client is expected to say something and nothing is under way.
+    /// True where all is answered and nothing is under way, not even a series of messages that `Sync`
+    /// will end.
     pub(crate) fn is_idle(&self) -> bool {
-        matches!(self.doing, Doing::Nothing)
+        matches!(self.doing, Doing::Nothing) && self.is_ready
     }
 
     /// Deals with a message.
     pub(crate) fn take(&mut self, kind: u8, body: &[u8]) -> Step {
+        self.is_ready = false;
         if let Doing::Copy(_) = self.doing {
             return self.take_copy(kind, body);
         }
@@ -191,7 +194,7 @@ impl Conversation {
             Message::Execute { portal, rows_max } => self.execute(portal, rows_max),
             Message::Close(target) => self.close(target),
             Message::Flush => {
-                self.must_send = true;
+                self.due = self.out.len();
                 Step::Next
             }
             Message::Sync => {
@@ -271,39 +274,42 @@ impl Conversation {
 
     /// Tells what other sessions have to say, while nothing is under way.
     pub(crate) fn tell(&mut self) {
-        self.listen();
-        if !self.untold.is_empty() {
-            self.tell_untold();
-            self.must_send = true;
-        }
+        self.tell_messages();
+        self.due = self.out.len();
     }
 
-    /// Takes what the session has to say beside its results. Notices are told at once.
+    /// Takes the notices of the session, which are told at once.
     fn listen(&mut self) {
-        let Messages { notices, mut settings, mut notifications } = self.session.take_messages();
+        let notices = self.session.take_notices();
         for notice in &notices {
             backend::report(&mut self.out, notice);
         }
-        self.must_send |= !notices.is_empty();
-        self.untold.settings.append(&mut settings);
-        self.untold.notifications.append(&mut notifications);
+        if !notices.is_empty() {
+            self.due = self.out.len();
+        }
     }
 
-    fn tell_untold(&mut self) {
-        for (name, value) in self.untold.settings.drain(..) {
-            backend::parameter(&mut self.out, name, &value);
+    /// Tells what waits for the session to rest: a setting that was changed and is what it was again
+    /// is no news.
+    fn tell_messages(&mut self) {
+        let Messages { notices, settings, notifications } = self.session.take_messages();
+        for notice in &notices {
+            backend::report(&mut self.out, notice);
         }
-        for notification in self.untold.notifications.drain(..) {
-            backend::notification(&mut self.out, &notification);
+        for notification in &notifications {
+            backend::notification(&mut self.out, notification);
+        }
+        for (name, value) in &settings {
+            backend::parameter(&mut self.out, name, value);
         }
     }
 
     /// Says that the next may come.
     fn ready(&mut self) {
-        self.listen();
-        self.tell_untold();
+        self.tell_messages();
         backend::ready(&mut self.out, self.session.rest());
-        self.must_send = true;
+        self.due = self.out.len();
+        self.is_ready = true;
     }
 
     /// Answers a message of the extended protocol.
@@ -330,6 +336,7 @@ impl Conversation {
 
     /// Reports an error, which undoes what the transaction has done.
     fn fail(&mut self, error: Error, skip: bool) -> Step {
+        let error = self.session.why_stopped(error);
         self.session.fail();
         self.listen();
         self.is_skipping = skip;
@@ -346,7 +353,7 @@ impl Conversation {
         let process = self.session.process_id();
         tracing::info!(process, state = error.state().code(), "{error}");
         backend::report(&mut self.out, error);
-        self.must_send = true;
+        self.due = self.out.len();
     }
 
     /// Notes that a statement begins.
@@ -388,7 +395,10 @@ impl Conversation {
     /// where it may wait are taken back.
     fn count_rows(&mut self, done: &Result<Done, Error>, rows: u64, start: usize) {
         match done {
-            Ok(Done::Blocked) => self.out.truncate(start),
+            Ok(Done::Blocked) => {
+                self.out.truncate(start);
+                self.due = self.due.min(start);
+            }
             _ => add(&self.counters.rows_total, rows),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use session::{Column, Format, Output};
+use session::{Column, Error, Format, Output};
 use types::{Context, Datum};
 
 use super::OUT_BYTES_MAX;
@@ -38,6 +38,12 @@ impl Output for Rows<'_> {
         backend::row(self.out, row, columns, self.formats, context, self.scratch)?;
         self.count += 1;
         Ok(self.flow())
+    }
+
+    fn notices(&mut self, notices: &mut Vec<Error>) {
+        for notice in notices.drain(..) {
+            backend::report(self.out, &notice);
+        }
     }
 
     fn copy_data(&mut self, data: &[u8]) -> ControlFlow<()> {

@@ -36,6 +36,8 @@ struct Running {
     start: Instant,
     /// True where the data of `COPY ... TO STDOUT` has been announced.
     is_copying: bool,
+    /// True where the columns have been told, or there are none.
+    is_described: bool,
 }
 
 impl Conversation {
@@ -105,10 +107,8 @@ impl Conversation {
                 let start = self.begin_statement();
                 let portal = self.session.start(parsed, query.is_alone)?;
                 self.listen();
-                if let Some(columns) = portal.columns() {
-                    backend::columns(&mut self.out, columns, portal.formats());
-                }
-                Running { portal, start, is_copying: false }
+                let is_described = portal.columns().is_none();
+                Running { portal, start, is_copying: false, is_described }
             }
         };
         if self.must_block && self.is_inline {
@@ -118,10 +118,20 @@ impl Conversation {
         self.formats.clear();
         self.formats.extend_from_slice(running.portal.formats());
         let start = self.out.len();
+        let was_described = running.is_described;
+        if !was_described && let Some(columns) = running.portal.columns() {
+            backend::columns(&mut self.out, columns, running.portal.formats());
+        }
+        let is_command = running.portal.is_command();
         let (session, mut rows) = self.rows();
         let done = session.execute(&mut running.portal, 0, &mut rows);
         let count = rows.count;
         self.count_rows(&done, count, start);
+        running.is_described = !matches!(done, Ok(Done::Blocked)) || was_described;
+        if done.is_err() && is_command && !was_described && count == 0 {
+            // A command that fails tells no columns.
+            self.out.truncate(start);
+        }
         self.listen();
         match done? {
             Done::Complete(tag) => {
@@ -148,12 +158,13 @@ impl Conversation {
             Done::CopyOut(format) => {
                 backend::copy(&mut self.out, b'H', format);
                 running.is_copying = true;
+                self.must_block = true;
                 query.running = Some(running);
-                Ok(Flow::Wait(Step::Send))
+                Ok(Flow::Wait(Step::Block))
             }
             Done::CopyIn(format) => {
                 backend::copy(&mut self.out, b'G', format);
-                self.must_send = true;
+                self.due = self.out.len();
                 query.running = Some(running);
                 Ok(Flow::CopyIn)
             }

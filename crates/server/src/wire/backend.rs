@@ -262,6 +262,7 @@ pub(crate) fn report(out: &mut Vec<u8>, report: &Error) {
         field(b'c', cause.object(Object::Column));
         field(b'd', cause.object(Object::Type));
         field(b'n', cause.object(Object::Constraint));
+        field(b'R', report.routine);
         out.push(0);
     });
 }

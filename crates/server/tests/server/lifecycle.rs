@@ -216,6 +216,49 @@ fn too_many() {
     }
 }
 
+/// Clients that connect and say nothing, or half of a startup, kept others out for a minute once there were
+/// more of them than places. The one that came first leaves for the next.
+#[test]
+fn silent_clients_leave_for_others() {
+    let limits = Limits { connections_max: 5, ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let mut known = Wire::connect(&server);
+    let hello = startup(3 << 16, &[("user", "postgres")]);
+    let silent: Vec<Wire> = (0..300)
+        .map(|number| {
+            let mut wire = Wire::open(server.addresses()[0]);
+            wire.send(&hello[..number % hello.len()]);
+            wire
+        })
+        .collect();
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+    assert!(known.query("SELECT 1").contains("D 1"), "who has a session keeps it");
+    let mut first = silent.into_iter().next().unwrap();
+    assert_eq!(first.next().unwrap().state(), "53300", "it is told why");
+}
+
+/// Clients that are asked for a password and do not answer held the places of those who can prove who they
+/// are.
+#[test]
+fn unproved_clients_hold_no_session() {
+    let limits = Limits { connections_max: 2, ..Limits::default() };
+    let server = start(Options { limits, ..options() });
+    let mut known = Wire::connect(&server);
+    known.query("CREATE ROLE ann LOGIN PASSWORD 'secret'");
+    let mut asked = Vec::new();
+    for _ in 0..5 {
+        let mut wire = Wire::open(server.addresses()[0]);
+        wire.send(&startup(3 << 16, &[("user", "ann"), ("database", "postgres")]));
+        assert_eq!(wire.next().unwrap().kind, b'R');
+        asked.push(wire);
+    }
+    assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
+}
+
 /// 2,000 connections are opened and dropped, at every stage, and leave nothing behind.
 #[test]
 fn a_crowd_that_goes() {
@@ -477,4 +520,62 @@ fn waits_that_are_awake() {
         alone.query("SELECT 1");
     }
     assert_eq!(server.metrics().busy_polls_total, 0);
+}
+
+/// `DROP INDEX CONCURRENTLY` waits for the transactions that use the table, those that only read too, and
+/// keeps nobody from using it meanwhile; it gives up when its time is over.
+#[test]
+fn an_index_goes_while_others_work() {
+    let server = start(options());
+    let mut one = Wire::connect(&server);
+    let mut other = Wire::connect(&server);
+    let mut third = Wire::connect(&server);
+    one.query("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE INDEX t_n ON t (n)");
+    for used in ["INSERT INTO t VALUES (1, 1)", "SELECT n FROM t WHERE id = 1"] {
+        one.query(&format!("BEGIN; {used}"));
+        other.query("SET lock_timeout = '50ms'");
+        assert_eq!(
+            other.query("DROP INDEX CONCURRENTLY t_n"),
+            "E ERROR 55P03: canceling statement due to lock timeout\nZ I\n"
+        );
+        other.query("RESET lock_timeout");
+        other.send(&query("DROP INDEX CONCURRENTLY t_n"));
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(third.query("INSERT INTO t VALUES (2, 2)"), "C INSERT 0 1\nZ I\n");
+        assert_eq!(third.query("DELETE FROM t WHERE id = 2"), "C DELETE 1\nZ I\n");
+        one.query("COMMIT");
+        assert_eq!(show(&other.until(b'Z')), "C DROP INDEX\nZ I\n");
+        one.query("CREATE INDEX t_n ON t (n)");
+    }
+}
+
+/// What transactions hold of tables is in `pg_locks`, and so is who waits.
+#[test]
+fn locks_of_tables_are_shown() {
+    let server = start(options());
+    let mut one = Wire::connect(&server);
+    let mut other = Wire::connect(&server);
+    one.query("CREATE TABLE t (id int PRIMARY KEY)");
+    one.query("BEGIN; SELECT * FROM t; INSERT INTO t VALUES (1)");
+    let locks = "SELECT l.mode, l.granted, l.fastpath FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                 WHERE c.relname = 't' ORDER BY 1, 2";
+    let mut watcher = Wire::connect(&server);
+    let rows = |text: String| {
+        let rows = text.lines().filter_map(|line| line.strip_prefix("D ").map(str::to_owned));
+        rows.collect::<Vec<_>>()
+    };
+    let shown = rows(watcher.query(locks));
+    assert_eq!(shown, ["AccessShareLock | t | t", "RowExclusiveLock | t | t"]);
+    other.send(&query("BEGIN; LOCK TABLE t"));
+    std::thread::sleep(Duration::from_millis(100));
+    let shown = rows(watcher.query(locks));
+    assert_eq!(
+        shown,
+        ["AccessExclusiveLock | f | f", "AccessShareLock | t | f", "RowExclusiveLock | t | f"]
+    );
+    one.query("COMMIT");
+    other.until(b'Z');
+    assert_eq!(rows(watcher.query(locks)), ["AccessExclusiveLock | t | f"]);
+    other.query("ROLLBACK");
+    assert!(rows(watcher.query(locks)).is_empty());
 }

@@ -13,7 +13,7 @@
 //!
 //! The messages of a group are sent at once; what comes is read until everything that ends in
 //! ReadyForQuery has. `> until X` ends a group and reads up to a message of kind X instead, `> until
-//! close` to the end. Each script is a session of its own, on one server.
+//! close` to the end, and `> until silence` until nothing more comes for a while. Each script is a session of its own, on one server.
 //!
 //! What is written there is what PostgreSQL 17 says. With `ANYWHEN_POSTGRES=127.0.0.1:5432` the
 //! scripts are played to such a server instead, and with `UPDATE_EXPECT=1` what it says is written
@@ -22,10 +22,14 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use expect_test::expect_file;
 
 use crate::world::{self, Answer, Wire, message, show};
+
+/// How long nothing must come for a silence.
+const SILENCE: Duration = Duration::from_millis(300);
 
 /// A test for each script.
 macro_rules! scripts {
@@ -51,6 +55,7 @@ macro_rules! scripts {
 
 scripts! {
     simple extended portals copy copy_lost errors malformed fatal fatal_kind fatal_password farewell
+    unasked refused blocks failed described ended ended_extended ended_late modes discarded replanned
 }
 
 fn folder() -> PathBuf {
@@ -109,6 +114,7 @@ fn say(wire: &mut Wire, group: &[&str]) -> Vec<Answer> {
     }
     wire.send(&bytes);
     match until {
+        Some("silence") => wire.rest(SILENCE),
         Some("close") => std::iter::from_fn(|| wire.next()).collect(),
         Some(kind) => wire.until(kind.as_bytes()[0]),
         None => (0..ends).flat_map(|_| wire.until(b'Z')).collect(),

@@ -47,6 +47,20 @@ impl Wire {
         Wire { stream, process: 0, secret: Vec::new() }
     }
 
+    /// The messages that come until none has for so long.
+    pub fn rest(&mut self, silence: Duration) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        loop {
+            self.stream.set_read_timeout(Some(silence)).unwrap();
+            let is_silent = self.stream.peek(&mut [0]).is_err();
+            self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            match is_silent {
+                true => return answers,
+                false => answers.extend(self.next()),
+            }
+        }
+    }
+
     /// A session with any server.
     pub fn connect_to(address: SocketAddr) -> Self {
         let mut wire = Self::open(address);
@@ -261,8 +275,9 @@ impl<'a> Body<'a> {
             of("M").unwrap_or("?")
         );
         for field in fields.iter().filter(|field| !field.is_empty()) {
-            // The place in PostgreSQL's own source is not compared.
-            if !field.starts_with(['S', 'V', 'C', 'M', 'F', 'L', 'R']) {
+            // The place in PostgreSQL's own source is not compared, but where drivers act on it.
+            let is_place = field.starts_with(['F', 'L', 'R']) && *field != "RRevalidateCachedQuery";
+            if !is_place && !field.starts_with(['S', 'V', 'C', 'M']) {
                 let (code, value) = field.split_at(1);
                 write!(text, " | {code} {value}").unwrap();
             }

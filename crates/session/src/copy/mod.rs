@@ -95,9 +95,10 @@ impl Session {
                     let quoted = names.iter().map(|name| scalar::quote::identifier(&name.text));
                     quoted.collect::<Vec<_>>()
                 };
-                let columns = match columns.is_empty() {
-                    true => "*".to_owned(),
-                    false => quoted(columns).join(", "),
+                let columns = match self.columns_to_copy(path, columns)? {
+                    Some(all) => all,
+                    None if columns.is_empty() => "*".to_owned(),
+                    None => quoted(columns).join(", "),
                 };
                 let table = quoted(&path.parts).join(".");
                 let text = format!("select {columns} from {table}");
@@ -126,6 +127,29 @@ impl Session {
         }
         let plan = self.plan_portal(parsed, Arc::new(planned))?;
         Ok(Work::CopyOut(Box::new(Out { plan, options, begun: false })))
+    }
+
+    /// The columns of a table that goes out where none are named: those that are not generated. None
+    /// where it is no table, or they are named, which generated ones must not be.
+    fn columns_to_copy(
+        &self,
+        path: &sql::parse::ast::Path,
+        names: &[sql::parse::ast::Name],
+    ) -> Result<Option<String>> {
+        let (schema, name) = self.names.split(path)?;
+        let relation = self.names.user_relation(schema, name);
+        let Some(relation) = relation.filter(|relation| relation.table().is_some()) else {
+            return Ok(None);
+        };
+        let is_named = |name: &str| names.iter().any(|known| known.text == name);
+        if let Some(column) =
+            relation.live_columns().find(|column| is_generated(column) && is_named(&column.name))
+        {
+            return Err(generated_in_copy(&column.name));
+        }
+        let copied = relation.live_columns().filter(|column| !is_generated(column));
+        let copied: Vec<_> = copied.map(|column| scalar::quote::identifier(&column.name)).collect();
+        Ok(names.is_empty().then(|| copied.join(", ")))
     }
 
     /// Goes on with data that goes out.
@@ -197,9 +221,6 @@ impl Session {
             let message = format!("cannot copy to {kind} \"{}\"", relation.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
-        let is_generated = |column: &table::catalog::Column| {
-            column.default.as_ref().is_some_and(|default| default.is_generated)
-        };
         let place = |column: &table::catalog::Column| {
             let at = column.attnum as usize - 1;
             (at, column.name.to_string(), column.ty, column.modifier)
@@ -217,9 +238,7 @@ impl Session {
                     Error::new(SqlState::UNDEFINED_COLUMN, message)
                 })?;
                 if is_generated(column) {
-                    let message = format!("column \"{}\" is a generated column", name.text);
-                    return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
-                        .detail("Generated columns cannot be used in COPY."));
+                    return Err(generated_in_copy(&name.text));
                 }
                 if found.iter().any(|(_, known, ..)| *known == name.text) {
                     let message = format!("column \"{}\" specified more than once", name.text);
@@ -397,10 +416,7 @@ impl In {
             let Some(fields) = self.binary.next(self.columns.len())? else { return Ok(false) };
             self.line += 1;
             for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {
-                let value = match field {
-                    None => Ok(Datum::Null),
-                    Some(bytes) => types::binary::read(&bytes, *ty, *modifier, context),
-                };
+                let value = types::binary::read_nullable(field.as_deref(), *ty, *modifier, context);
                 let place = || format!("COPY {}, line {}, column {name}", self.name, self.line);
                 self.row[*at] = value.map_err(|error| error.with_context(place()))?;
                 self.given[*at] = true;
@@ -451,15 +467,29 @@ impl In {
                     continue;
                 }
                 given[*at] = true;
-                if let Some(text) = field {
-                    row[*at] = types::text::parse(text, *ty, *modifier, context).map_err(|e| {
-                        e.with_context(format!("{}, column {column}: \"{text}\"", place()))
+                row[*at] =
+                    types::text::parse_nullable(field, *ty, *modifier, context).map_err(|e| {
+                        let value = match field {
+                            Some(text) => format!("\"{text}\""),
+                            None => "null input".to_owned(),
+                        };
+                        e.with_context(format!("{}, column {column}: {value}", place()))
                     })?;
-                }
             }
             return Ok(true);
         }
     }
+}
+
+fn is_generated(column: &table::catalog::Column) -> bool {
+    column.default.as_ref().is_some_and(|default| default.is_generated)
+}
+
+/// The error for a generated column among those that are named.
+fn generated_in_copy(name: &str) -> Error {
+    let message = format!("column \"{name}\" is a generated column");
+    Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+        .detail("Generated columns cannot be used in COPY.")
 }
 
 /// Checks that the first line has the names of the columns, where that was asked for.

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::ddl::{ColumnChange, NewConstraintKind, SequenceOptions};
+use ::table::catalog::ddl::{ColumnChange, NewConstraint, NewConstraintKind, SequenceOptions};
 use ::table::catalog::{Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation};
 use sql::parse::ast::{
-    Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TypeName,
+    Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TableConstraintKind,
+    TypeName,
 };
 use types::{Datum, Modifier, Oid, SqlState, Type};
 
 use super::drop::behavior;
 use super::table::{self, Parts, Storage};
 use super::text::{self, Over};
-use super::{Maker, misc};
+use super::{Maker, misc, one_row};
 use crate::error::{Error, Result};
 
 /// `ALTER TABLE name actions`
@@ -38,24 +39,148 @@ pub fn alter(
             Alter::Rename(_) | Alter::Owner(_) | Alter::SetSchema(_) | Alter::RenameColumn(..)
         )
     });
-    // ALTER TABLE takes the others as well, where it only renames them.
-    let fits = relation.kind_name() == what || (kind == ObjectKind::Table && renames);
+    let of_columns = actions.iter().all(|action| {
+        matches!(action, Alter::AddColumn { .. } | Alter::Default(..) | Alter::NotNull(..))
+    });
+    let is_view = relation.view().is_some();
+    // ALTER TABLE takes the others as well, where it only renames them. What views do not have of
+    // columns is told action by action.
+    let fits = relation.kind_name() == what
+        || kind == ObjectKind::Table && (renames || is_view && of_columns);
     if !fits {
         let article = if kind == ObjectKind::Index { "an" } else { "a" };
         let message = format!("\"{}\" is not {article} {what}", relation.name);
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
     }
-    for action in actions {
+    let mut change =
+        TableChange { retyped: retypings(maker, &relation, actions)?, ..Default::default() };
+    let mut ordered: Vec<&Alter> = actions.iter().collect();
+    ordered.sort_by_key(|action| Pass::of(action));
+    let mut at = Pass::Drop;
+    for action in ordered {
+        let pass = Pass::of(action);
+        if at <= Pass::AddColumn && pass > Pass::AddColumn {
+            change.columns_done(maker, relation.oid)?;
+        }
+        if at <= Pass::Keys && pass > Pass::Keys {
+            change.add_constraints(maker, relation.oid, true)?;
+        }
+        at = pass;
         // Each action sees what those before it have made.
         let now = maker.catalog().relation(relation.oid).cloned();
         let relation = now.ok_or_else(|| maker.no_relation(path))?;
-        one(maker, &relation, action)?;
+        one(maker, &relation, action, &mut change)?;
         maker.see();
     }
+    change.columns_done(maker, relation.oid)?;
+    change.add_constraints(maker, relation.oid, true)?;
+    change.add_constraints(maker, relation.oid, false)?;
     maker.rewrite_rows()
 }
 
-fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> Result<()> {
+/// The order in which the actions of one statement are done, whatever order they are written in.
+///
+/// ```text
+///   rows as they were  ──> Drop ─> Type ─> AddColumn ──> rows as they will be ──> what they must meet
+///                          USING and defaults see these        written once       Attributes ... Others
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Pass {
+    Drop,
+    Type,
+    AddColumn,
+    Attributes,
+    Keys,
+    Constraints,
+    Others,
+}
+
+impl Pass {
+    fn of(action: &Alter) -> Pass {
+        match action {
+            Alter::DropColumn { .. }
+            | Alter::DropConstraint { .. }
+            | Alter::Default(_, None)
+            | Alter::NotNull(_, false)
+            | Alter::DropExpression(..)
+            | Alter::DropIdentity(..) => Pass::Drop,
+            Alter::ColumnType { .. } => Pass::Type,
+            Alter::AddColumn { .. } | Alter::Expression(..) => Pass::AddColumn,
+            Alter::NotNull(_, true) => Pass::Attributes,
+            Alter::AddConstraint(constraint) => match constraint.kind {
+                TableConstraintKind::Unique { .. } => Pass::Keys,
+                _ => Pass::Constraints,
+            },
+            Alter::Default(_, Some(_)) | Alter::AddIdentity(..) => Pass::Constraints,
+            _ => Pass::Others,
+        }
+    }
+}
+
+/// What the actions of one statement leave for its later passes.
+#[derive(Default)]
+struct TableChange {
+    /// The columns that get another type, bound over the table as it was.
+    retyped: Vec<Retyping>,
+    /// Constraints of new columns, with the definition of the column.
+    constraints: Vec<(ColumnDefinition, NewConstraint)>,
+    /// True once rows are as the new columns are.
+    has_columns: bool,
+}
+
+/// A column that gets another type.
+struct Retyping {
+    attnum: i16,
+    ty: Type,
+    modifier: Modifier,
+    collation: Option<Oid>,
+    value: sql::plan::Expr,
+    has_using: bool,
+}
+
+impl TableChange {
+    /// All columns are what they will be: rows are written anew, where they must be, and what is
+    /// said of the columns is looked at again.
+    fn columns_done(&mut self, maker: &mut Maker<'_, '_>, table: Oid) -> Result<()> {
+        if std::mem::replace(&mut self.has_columns, true) {
+            return Ok(());
+        }
+        let retyped: Vec<i16> = self.retyped.iter().map(|retyped| retyped.attnum).collect();
+        if !retyped.is_empty() {
+            maker.check_expressions(table)?;
+            maker.ddl.check_foreign_types(table, &retyped)?;
+        }
+        let rewritten = maker.ddl.will_rewrite(table);
+        maker.rewrite_rows()?;
+        if rewritten {
+            maker.check_references(table, &retyped)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the constraints of new columns: keys first, because foreign keys may refer to them.
+    fn add_constraints(&mut self, maker: &mut Maker<'_, '_>, table: Oid, keys: bool) -> Result<()> {
+        let is_key =
+            |(_, new): &(_, NewConstraint)| matches!(new.kind, NewConstraintKind::Key { .. });
+        let (now, later) =
+            std::mem::take(&mut self.constraints).into_iter().partition(|new| !keys || is_key(new));
+        self.constraints = later;
+        let now: Vec<(ColumnDefinition, NewConstraint)> = now;
+        for (definition, constraint) in now {
+            let constraint = rebase(maker, table, &definition, constraint)?;
+            add_constraint(maker, table, constraint)?;
+            maker.see();
+        }
+        Ok(())
+    }
+}
+
+fn one(
+    maker: &mut Maker<'_, '_>,
+    relation: &Arc<Relation>,
+    action: &Alter,
+    done: &mut TableChange,
+) -> Result<()> {
     let oid = relation.oid;
     let object = Address::relation(oid);
     let change = |maker: &mut Maker<'_, '_>, name: &Name, change: ColumnChange| {
@@ -63,7 +188,7 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
     };
     match action {
         Alter::AddColumn { column, if_not_exists } => {
-            add_column(maker, relation, column, *if_not_exists)
+            add_column(maker, relation, column, *if_not_exists, done)
         }
         Alter::DropColumn { name, if_exists, cascade } => match column(relation, name) {
             Ok(attnum) => {
@@ -79,13 +204,12 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
             }
             Err(error) => Err(error),
         },
-        Alter::ColumnType { name, ty, using } => {
-            column_type(maker, relation, name, ty, using.as_ref())
-        }
+        Alter::ColumnType { name, .. } => column_type(maker, relation, name, done),
         Alter::Default(name, expr) => {
             let default = match expr {
                 Some(expr) => {
-                    let kept = table::kept_default(maker, expr, None)?;
+                    let ty = relation.column_named(&name.text).map(|column| column.ty);
+                    let kept = table::column_default(maker, expr, ty.unwrap_or(Type::NONE))?;
                     check_default(maker, relation, name, kept.as_ref().map(|kept| &*kept.text))?;
                     kept
                 }
@@ -95,18 +219,29 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
         }
         Alter::NotNull(name, not_null) => {
             let attnum = column(relation, name)?;
-            if *not_null {
+            if *not_null && relation.table().is_some() {
                 maker.check_no_nulls(oid, attnum, &name.text)?;
             }
             change(maker, name, ColumnChange::NotNull(*not_null))
         }
+        Alter::Expression(name, expr) => {
+            let attnum = column(relation, name)?;
+            let columns = text::columns_of(relation.live_columns());
+            let over = Over { relation: oid, name: &relation.name, columns: &columns };
+            let kept = table::kept(maker, expr, Some(over))?;
+            let known = relation.column(attnum).map(|known| (known.ty, known.modifier));
+            let (ty, modifier) = known.unwrap_or((Type::NONE, Modifier::NONE));
+            let schema = maker.names.schema_name(relation.schema);
+            let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
+            let target = target(attnum, name, ty, modifier);
+            if is_generated(relation, attnum) {
+                one_row::check_default(maker, &kept.text, shown.as_deref(), &target, true)?;
+            }
+            change(maker, name, ColumnChange::Expression(kept))
+        }
         Alter::DropExpression(name, if_exists) => {
             let attnum = column(relation, name)?;
-            let generated = relation
-                .column(attnum)
-                .and_then(|column| column.default.as_ref())
-                .is_some_and(|default| default.is_generated);
-            if !generated && *if_exists {
+            if !is_generated(relation, attnum) && *if_exists {
                 let message = format!(
                     "column \"{}\" of relation \"{}\" is not a stored generated column, skipping",
                     name.text, relation.name
@@ -223,6 +358,12 @@ fn one(maker: &mut Maker<'_, '_>, relation: &Arc<Relation>, action: &Alter) -> R
     }
 }
 
+/// True for a generated column.
+fn is_generated(relation: &Relation, attnum: i16) -> bool {
+    let default = relation.column(attnum).and_then(|column| column.default.as_ref());
+    default.is_some_and(|default| default.is_generated)
+}
+
 /// The number of a column.
 fn column(relation: &Relation, name: &Name) -> Result<i16> {
     relation.column_named(&name.text).map(|column| column.attnum).ok_or_else(|| {
@@ -248,11 +389,7 @@ fn find_constraint(
 }
 
 /// Adds a constraint; the rows that are there must meet it.
-fn add_constraint(
-    maker: &mut Maker<'_, '_>,
-    table: Oid,
-    new: ::table::catalog::ddl::NewConstraint,
-) -> Result<()> {
+fn add_constraint(maker: &mut Maker<'_, '_>, table: Oid, new: NewConstraint) -> Result<()> {
     let is_primary = matches!(new.kind, NewConstraintKind::Key { is_primary: true, .. });
     if is_primary && let NewConstraintKind::Key { columns, .. } = &new.kind {
         let relation = maker.catalog().relation(table).cloned();
@@ -282,6 +419,7 @@ fn add_column(
     relation: &Arc<Relation>,
     definition: &ColumnDefinition,
     if_not_exists: bool,
+    done: &mut TableChange,
 ) -> Result<()> {
     let name = &definition.name.text;
     if if_not_exists && relation.column_named(name).is_some() {
@@ -332,12 +470,15 @@ fn add_column(
         let schema = maker.names.schema_name(relation.schema);
         let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
         let over = if new.is_generated { shown.as_deref() } else { None };
-        let expr = table::check_default(maker, &default.text, over, &bound, new.is_generated)?;
+        let expr = one_row::check_default(maker, &default.text, over, &bound, new.is_generated)?;
         match maker.constant(&expr)? {
             Some(value) => new.missing = Some(value),
             None => rewrite = true,
         }
     }
+    // A domain may have a default, and may refuse NULL: each row gets what an insert would give it.
+    let types: &dyn types::TypeSource = &*maker.names;
+    rewrite |= new.default.is_none() && types.is_domain(new.ty);
     let lacks = new.missing.as_ref().is_none_or(Datum::is_null) && !rewrite;
     if new.not_null && lacks && !maker.is_empty(relation.oid)? {
         let message =
@@ -353,11 +494,8 @@ fn add_column(
         maker.ddl.own_sequence(sequence, Some((relation.oid, attnum)))?;
     }
     maker.see();
-    maker.rewrite_rows()?;
-    for constraint in parts.constraints {
-        let constraint = rebase(maker, relation.oid, definition, constraint)?;
-        add_constraint(maker, relation.oid, constraint)?;
-    }
+    let constraints = parts.constraints.into_iter();
+    done.constraints.extend(constraints.map(|constraint| (definition.clone(), constraint)));
     Ok(())
 }
 
@@ -378,8 +516,8 @@ fn rebase(
     maker: &Maker<'_, '_>,
     table: Oid,
     definition: &ColumnDefinition,
-    mut constraint: ::table::catalog::ddl::NewConstraint,
-) -> Result<::table::catalog::ddl::NewConstraint> {
+    mut constraint: NewConstraint,
+) -> Result<NewConstraint> {
     let NewConstraintKind::Check(kept) = &mut constraint.kind else { return Ok(constraint) };
     let Some(relation) = maker.catalog().relation(table) else { return Ok(constraint) };
     let columns = text::columns_of(relation.live_columns());
@@ -414,7 +552,74 @@ fn check_default(
         not_null: column.not_null,
         default: sql::bind::ColumnDefault::None,
     };
-    table::check_default(maker, text, None, &bound, false).map(drop)
+    one_row::check_default(maker, text, None, &bound, false).map(drop)
+}
+
+/// The columns that get another type, and their values: of the row as it was, whatever the other
+/// actions do.
+fn retypings(
+    maker: &Maker<'_, '_>,
+    relation: &Arc<Relation>,
+    actions: &[Alter],
+) -> Result<Vec<Retyping>> {
+    let mut found: Vec<Retyping> = Vec::new();
+    for action in actions {
+        let Alter::ColumnType { name, ty, collation, using } = action else { continue };
+        let retyping = retyping(maker, relation, name, ty, collation.as_ref(), using.as_ref())?;
+        let before = found.iter().position(|known| known.attnum == retyping.attnum);
+        if let Some(before) = before.map(|at| found.remove(at)) {
+            let old = relation.column(before.attnum);
+            if old.is_none_or(|old| (old.ty, old.modifier) != (before.ty, before.modifier)) {
+                let message = format!("cannot alter type of column \"{}\" twice", name.text);
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+        }
+        found.push(retyping);
+    }
+    Ok(found)
+}
+
+fn retyping(
+    maker: &Maker<'_, '_>,
+    relation: &Arc<Relation>,
+    name: &Name,
+    ty: &TypeName,
+    collation: Option<&Path>,
+    using: Option<&SqlExpr>,
+) -> Result<Retyping> {
+    let attnum = column(relation, name)?;
+    if using.is_some() && is_generated(relation, attnum) {
+        let message = "cannot specify USING when altering type of generated column";
+        let error = Error::new(SqlState::INVALID_COLUMN_DEFINITION, message);
+        return Err(error.detail(format!("Column \"{}\" is a generated column.", name.text)));
+    }
+    let (ty, modifier) = maker.type_of(ty)?;
+    let collation = table::collation(maker, collation, ty)?;
+    let columns = text::columns_of(relation.live_columns());
+    let over = Over { relation: relation.oid, name: &relation.name, columns: &columns };
+    let value = match using {
+        Some(using) => text::expression(&using.text, Some(over), &maker.names)?.text.to_string(),
+        None => scalar::quote::identifier(&name.text),
+    };
+    let target = target(attnum, name, ty, modifier);
+    let schema = maker.names.schema_name(relation.schema);
+    let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
+    let value =
+        sql::bind::column_value(&value, shown.as_deref(), &target, &*maker.names, maker.context())
+            .map_err(|error| cannot_cast(maker, name, ty, modifier, using.is_some(), error))?;
+    Ok(Retyping { attnum, ty, modifier, collation, value, has_using: using.is_some() })
+}
+
+/// A column of a type, as expressions that are to be stored in it are bound.
+fn target(attnum: i16, name: &Name, ty: Type, modifier: Modifier) -> sql::bind::RelationColumn {
+    sql::bind::RelationColumn {
+        attnum,
+        name: name.text.clone(),
+        ty,
+        modifier,
+        not_null: false,
+        default: sql::bind::ColumnDefault::None,
+    }
 }
 
 /// `ALTER COLUMN ... TYPE`
@@ -422,34 +627,21 @@ fn column_type(
     maker: &mut Maker<'_, '_>,
     relation: &Arc<Relation>,
     name: &Name,
-    ty: &TypeName,
-    using: Option<&SqlExpr>,
+    done: &TableChange,
 ) -> Result<()> {
     let attnum = column(relation, name)?;
-    let Some(old) = relation.column(attnum).cloned() else { return Ok(()) };
-    let (ty, modifier) = maker.type_of(ty)?;
-    let columns = text::columns_of(relation.live_columns());
-    let over = Over { relation: relation.oid, name: &relation.name, columns: &columns };
-    let value = match using {
-        Some(using) => text::expression(&using.text, Some(over), &maker.names)?.text.to_string(),
-        None => scalar::quote::identifier(&name.text),
+    let retyping = done.retyped.iter().find(|retyping| retyping.attnum == attnum);
+    let (Some(old), Some(retyping)) = (relation.column(attnum).cloned(), retyping) else {
+        return Ok(());
     };
-    let target = sql::bind::RelationColumn {
-        attnum,
-        name: name.text.clone(),
-        ty,
-        modifier,
-        not_null: old.not_null,
-        default: sql::bind::ColumnDefault::None,
-    };
-    let schema = maker.names.schema_name(relation.schema);
-    let shown = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name);
-    let bound =
-        sql::bind::column_value(&value, shown.as_deref(), &target, &*maker.names, maker.context())
-            .map_err(|error| cannot_cast(maker, name, ty, modifier, using.is_some(), error))?;
+    let Retyping { ty, modifier, collation, ref value, has_using, .. } = *retyping;
+    if let Some(identity) = &old.identity {
+        retype_identity(maker, identity.sequence, ty)?;
+    }
+    let target = target(attnum, name, ty, modifier);
     let default = match &old.default {
         Some(default) if !default.is_generated => {
-            table::check_default(maker, &default.expr.text, None, &target, false).map_err(
+            one_row::check_default(maker, &default.expr.text, None, &target, false).map_err(
                 |_| {
                     let types: &dyn types::TypeSource = &*maker.names;
                     let message = format!(
@@ -471,14 +663,23 @@ fn column_type(
     let text_like = [Type::TEXT, Type::VARCHAR];
     let relabelled =
         text_like.contains(&old.ty) && text_like.contains(&ty) && modifier == Modifier::NONE;
-    let rewrite = using.is_some() || !(is_same || widened || relabelled);
+    let rewrite = has_using || !(is_same || widened || relabelled);
     if rewrite {
-        maker.using.push((relation.oid, attnum, bound));
+        maker.using.push((relation.oid, attnum, value.clone()));
     }
-    let change = ColumnChange::Type { ty, modifier, default, rewrite };
-    maker.ddl.change_column(relation.oid, &name.text, change)?;
-    maker.see();
-    maker.rewrite_rows()
+    let change = ColumnChange::Type { ty, modifier, collation, default, rewrite };
+    Ok(maker.ddl.change_column(relation.oid, &name.text, change)?)
+}
+
+/// The sequence of an identity column counts as the column's new type does.
+fn retype_identity(maker: &mut Maker<'_, '_>, sequence: Oid, ty: Type) -> Result<()> {
+    if ![Type::INT2, Type::INT4, Type::INT8].contains(&ty) {
+        let message = "identity column type must be smallint, integer, or bigint";
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    let options = SequenceOptions { data_type: Some(ty), ..SequenceOptions::default() };
+    maker.ddl.alter_sequence(sequence, &options)?;
+    Ok(())
 }
 
 fn cannot_cast(

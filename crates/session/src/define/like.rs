@@ -44,6 +44,7 @@ impl Like<'_> {
         for column in self.of.live_columns() {
             let mut made = NewColumn::new(&column.name, column.ty);
             made.modifier = column.modifier;
+            made.collation = Some(column.collation);
             made.not_null = column.not_null;
             let default = column.default.as_ref().filter(|default| !default.is_generated);
             if let (Some(default), true) = (default, self.including("defaults")) {
@@ -133,7 +134,8 @@ impl Like<'_> {
                 else {
                     continue;
                 };
-                let new = maker.ddl.create_index(made, self.index(maker, made, index)?)?;
+                let new =
+                    maker.ddl.create_index(made, self.index(maker, made, relation, index)?)?;
                 let text = comment(Address::relation(relation.oid));
                 if let (Some(text), true) = (text, self.including("comments")) {
                     comments.push((Address::relation(new.oid), text));
@@ -148,7 +150,13 @@ impl Like<'_> {
     }
 
     /// An index over the new table like one over the old.
-    fn index(&self, maker: &Maker<'_, '_>, made: Oid, index: &Index) -> Result<NewIndex> {
+    fn index(
+        &self,
+        maker: &Maker<'_, '_>,
+        made: Oid,
+        like: &Relation,
+        index: &Index,
+    ) -> Result<NewIndex> {
         let relation = maker.catalog().relation(made).cloned();
         let columns = relation.iter().flat_map(|relation| relation.live_columns());
         let columns = text::columns_of(columns);
@@ -160,7 +168,7 @@ impl Like<'_> {
             columns.iter().find(|(known, _)| *known == name).map_or(0, |(_, attnum)| *attnum)
         };
         let mut keys = Vec::new();
-        for key in &index.keys {
+        for (key, column) in index.keys.iter().zip(&like.columns) {
             keys.push(NewIndexKey {
                 part: match &key.part {
                     IndexPart::Column(old) => IndexPart::Column(attnum(*old)),
@@ -170,6 +178,7 @@ impl Like<'_> {
                 is_descending: key.is_descending,
                 // What is so by itself need not be asked for, and of some methods may not.
                 nulls_first: (key.nulls_first != key.is_descending).then_some(key.nulls_first),
+                collation: Some(column.collation),
                 class: key.class.clone(),
             });
         }

@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::ddl::{DomainChange as Change, LabelPlace, NewColumn, SequenceOptions};
-use ::table::catalog::{Address, Class, ConstraintOn};
-use sql::parse::ast::{
-    ColumnConstraint, ColumnConstraintKind, DomainChange, EnumChange, Name, ObjectKind, Path,
-    SequenceOption, TypeName,
-};
-use types::{Oid, SqlState, Type};
+use ::table::catalog::ddl::{LabelPlace, NewColumn, SequenceOptions};
+use ::table::catalog::{Address, Class};
+use sql::parse::ast::{EnumChange, Name, ObjectKind, Path, SequenceOption, TypeName};
+use types::{Oid, SqlState};
 
 use super::Maker;
-use super::drop::{address, behavior};
-use super::text;
+use super::drop::address;
 use crate::error::{Error, Result};
 
 // --- sequences -----------------------------------------------------------------------------------
@@ -144,54 +140,18 @@ pub fn create_enum(maker: &mut Maker<'_, '_>, path: &Path, labels: &[String]) ->
 pub fn create_composite(
     maker: &mut Maker<'_, '_>,
     path: &Path,
-    fields: &[(Name, TypeName)],
+    fields: &[(Name, TypeName, Option<Path>)],
 ) -> Result<()> {
     let (schema, name) = maker.new_name(path)?;
     let mut columns = Vec::new();
-    for (field, ty) in fields {
+    for (field, ty, collation) in fields {
         let (ty, modifier) = maker.type_of(ty)?;
         let mut column = NewColumn::new(&field.text, ty);
+        column.collation = super::table::collation(maker, collation.as_ref(), ty)?;
         column.modifier = modifier;
         columns.push(column);
     }
     maker.ddl.create_composite_type(schema, name, columns)?;
-    Ok(())
-}
-
-/// `CREATE DOMAIN`
-pub fn create_domain(
-    maker: &mut Maker<'_, '_>,
-    path: &Path,
-    base: &TypeName,
-    constraints: &[ColumnConstraint],
-) -> Result<()> {
-    let (schema, name) = maker.new_name(path)?;
-    let base = maker.type_of(base)?;
-    let (mut not_null, mut default, mut checks) = (false, None, Vec::new());
-    for constraint in constraints {
-        match &constraint.kind {
-            ColumnConstraintKind::NotNull => not_null = true,
-            ColumnConstraintKind::Null => {}
-            ColumnConstraintKind::Default(expr) => {
-                default = super::table::kept_default(maker, expr, None)?;
-            }
-            ColumnConstraintKind::Check(expr) => {
-                checks.push((
-                    constraint.name.as_ref(),
-                    text::expression(&expr.text, None, &maker.names)?,
-                ));
-            }
-            _ => {
-                let message = "this constraint is not possible for domains";
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-            }
-        }
-    }
-    let made = maker.ddl.create_domain(schema, name, base, not_null, default)?;
-    for (name, check) in checks {
-        let name = name.map(|name| name.text.as_str().into());
-        maker.ddl.add_domain_check(made.ty, name, check, true)?;
-    }
     Ok(())
 }
 
@@ -218,71 +178,6 @@ pub fn alter_enum(maker: &mut Maker<'_, '_>, path: &Path, change: &EnumChange) -
         }
         EnumChange::Rename(old, new) => {
             maker.ddl.rename_label(ty, old, &new.as_str().into())?;
-        }
-    }
-    Ok(())
-}
-
-/// `ALTER DOMAIN`
-pub fn alter_domain(maker: &mut Maker<'_, '_>, path: &Path, change: &DomainChange) -> Result<()> {
-    let object = address(maker, ObjectKind::Domain, path)?;
-    let ty = Type(object.oid);
-    let constraint = |maker: &Maker<'_, '_>, name: &Name| {
-        let all = maker.catalog().constraints_of(ConstraintOn::Domain(ty));
-        let found = all.iter().find(|known| *known.name == *name.text).map(|known| known.oid);
-        found.ok_or_else(|| {
-            let message = format!(
-                "constraint \"{}\" of domain \"{}\" does not exist",
-                name.text,
-                path.last()
-            );
-            Error::new(SqlState::UNDEFINED_OBJECT, message)
-        })
-    };
-    match change {
-        DomainChange::Default(expr) => {
-            let default = match expr {
-                Some(expr) => super::table::kept_default(maker, expr, None)?,
-                None => None,
-            };
-            maker.ddl.change_domain(ty, Change::Default(default))?;
-        }
-        DomainChange::NotNull(not_null) => {
-            maker.ddl.change_domain(ty, Change::NotNull(*not_null))?;
-        }
-        DomainChange::AddConstraint(added) => match &added.kind {
-            ColumnConstraintKind::Check(expr) => {
-                let check = text::expression(&expr.text, None, &maker.names)?;
-                let name = added.name.as_ref().map(|name| name.text.as_str().into());
-                let validated = !added.timing.not_valid;
-                maker.ddl.add_domain_check(ty, name, check, validated)?;
-            }
-            ColumnConstraintKind::NotNull => {
-                maker.ddl.change_domain(ty, Change::NotNull(true))?;
-            }
-            _ => return Err(Error::not_supported("this constraint of a domain")),
-        },
-        DomainChange::DropConstraint { name, if_exists, cascade } => {
-            match constraint(maker, name) {
-                Ok(oid) => {
-                    let object = Address::of(Class::Constraint, oid);
-                    let notice = maker.ddl.drop_objects(&[object], behavior(*cascade))?;
-                    maker.tell(notice);
-                }
-                Err(error) if *if_exists => {
-                    let message = format!("{}, skipping", error.message());
-                    maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        DomainChange::RenameConstraint(old, new) => {
-            let oid = constraint(maker, old)?;
-            maker.ddl.rename(Address::of(Class::Constraint, oid), &new.text)?;
-        }
-        DomainChange::Validate(name) => {
-            let oid = constraint(maker, name)?;
-            maker.ddl.validate_constraint(oid)?;
         }
     }
     Ok(())

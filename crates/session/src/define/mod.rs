@@ -10,9 +10,11 @@
 
 mod alter;
 mod database;
+pub(crate) mod domain;
 mod drop;
 mod like;
 mod misc;
+mod one_row;
 mod role;
 mod rows;
 mod table;
@@ -295,18 +297,34 @@ impl Session {
         if let Define::Unsupported(words) = define {
             return Err(Error::not_supported(words));
         }
+        match define {
+            Define::Database { .. } | Define::DropDatabase { .. } => {
+                self.must_be_alone(tag, portal)?;
+            }
+            Define::Index(create) if create.concurrently => {
+                self.must_be_alone("CREATE INDEX CONCURRENTLY", portal)?;
+            }
+            Define::Drop { concurrently: true, names, cascade, .. } => {
+                if names.len() > 1 || *cascade {
+                    let what = if *cascade { "CASCADE" } else { "multiple objects" };
+                    let message = match *cascade {
+                        false => {
+                            format!("DROP INDEX CONCURRENTLY does not support dropping {what}")
+                        }
+                        true => format!("DROP INDEX CONCURRENTLY does not support {what}"),
+                    };
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
+                self.must_be_alone("DROP INDEX CONCURRENTLY", portal)?;
+            }
+            _ => {}
+        }
         self.look()?;
         self.must_write(tag)?;
         self.lock_defined(define)?;
         let source = Arc::clone(&portal.parsed.source);
-        match define {
-            Define::TableAs(create) => return self.create_table_as(create, portal),
-            Define::Database { .. } | Define::DropDatabase { .. }
-                if !portal.alone || self.is_block() =>
-            {
-                return Err(in_block(tag));
-            }
-            _ => {}
+        if let Define::TableAs(create) = define {
+            return self.create_table_as(create, portal);
         }
         self.make(&source, |maker| match define {
             Define::Table(create) => table::create(maker, create),
@@ -320,8 +338,8 @@ impl Session {
             }
             Define::Enum { name, labels } => misc::create_enum(maker, name, labels),
             Define::Composite { name, fields } => misc::create_composite(maker, name, fields),
-            Define::Domain { name, base, constraints } => {
-                misc::create_domain(maker, name, base, constraints)
+            Define::Domain { name, base, collation, constraints } => {
+                domain::create(maker, name, base, collation.as_ref(), constraints)
             }
             Define::Database { name, options } => database::create(maker, name, options),
             Define::AlterDatabase { name, options } => database::alter(maker, name, options),
@@ -340,11 +358,11 @@ impl Session {
                 misc::alter_sequence(maker, name, *if_exists, options)
             }
             Define::AlterEnum { name, change } => misc::alter_enum(maker, name, change),
-            Define::AlterDomain { name, change } => misc::alter_domain(maker, name, change),
+            Define::AlterDomain { name, change } => domain::alter(maker, name, change),
             Define::Rename { kind, name, to } => misc::rename(maker, *kind, name, to),
             Define::Owner { kind, name, to } => misc::set_owner(maker, *kind, name, to),
             Define::SetSchema { kind, name, to } => misc::set_schema(maker, *kind, name, to),
-            Define::Drop { kind, names, if_exists, cascade } => {
+            Define::Drop { kind, names, if_exists, cascade, .. } => {
                 drop::drop_objects(maker, *kind, names, *if_exists, *cascade)
             }
             Define::DropOwned { roles, cascade } => role::drop_owned(maker, roles, *cascade),
@@ -370,8 +388,18 @@ impl Session {
         source: &str,
         make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
     ) -> Result<T> {
+        let role = self.names.role;
+        self.make_as(role, source, make)
+    }
+
+    /// The same with the rights of a role.
+    pub(crate) fn make_as<T>(
+        &mut self,
+        role: Oid,
+        source: &str,
+        make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
         let names = Arc::clone(&self.names);
-        let role = names.role;
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let inner = open.inner.as_mut().expect("a transaction that goes on is open");
         let around = Surroundings::of(&self.client, &names, open.started);
@@ -394,8 +422,20 @@ impl Session {
     }
 }
 
-/// The error for what cannot be done inside a transaction block.
-pub(crate) fn in_block(what: &str) -> Error {
-    let message = format!("{what} cannot run inside a transaction block");
-    Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+impl Session {
+    /// Fails where a statement that must be a transaction of its own is not.
+    ///
+    /// # Errors
+    /// `25001`.
+    pub(crate) fn must_be_alone(&self, what: &str, portal: &Portal) -> Result<()> {
+        let how = if self.is_block() || portal.is_one_of_many {
+            "run inside a transaction block"
+        } else if !portal.alone {
+            "be executed within a pipeline"
+        } else {
+            return Ok(());
+        };
+        let message = format!("{what} cannot {how}");
+        Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message))
+    }
 }

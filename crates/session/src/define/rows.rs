@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::{Catalog, Constraint, ConstraintKind, Relation};
+use ::table::catalog::{Catalog, Constraint, ConstraintKind, IndexPart, Relation};
 use ::table::rows::{Batch, Change, Cursor, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
@@ -46,9 +46,26 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
+    /// What `look` finds in the first row of a table in which it finds something.
+    pub fn find_row<T>(
+        &mut self,
+        table: Oid,
+        look: &mut dyn FnMut(&[Datum]) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let catalog = Arc::clone(self.ddl.catalog());
+        let table = self.handle(&catalog, table)?;
+        let mut found = None;
+        self.each_row(&table, &mut |row| {
+            found = look(&row)?;
+            Ok(found.is_none())
+        })?;
+        Ok(found)
+    }
+
     /// True where a table has no rows.
     pub fn is_empty(&mut self, table: Oid) -> Result<bool> {
-        let catalog = Arc::clone(self.ddl.catalog());
+        // Rows that are still to be written anew lie where they did.
+        let catalog = Arc::clone(&self.before);
         let table = self.handle(&catalog, table)?;
         let mut empty = true;
         self.each_row(&table, &mut |_| {
@@ -154,6 +171,53 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// Checks that rows which were written anew, with other values in these columns, refer to others
+    /// and are referred to as foreign keys ask for.
+    pub fn check_references(&mut self, table: Oid, columns: &[i16]) -> Result<()> {
+        let Some(known) = self.catalog().table(table).cloned() else { return Ok(()) };
+        let has = |list: &[i16]| list.iter().any(|column| columns.contains(column));
+        for constraint in &known.constraints {
+            let is_changed = constraint.foreign_key().is_some_and(|key| has(&key.columns));
+            if is_changed && constraint.is_validated {
+                self.check_rows(table, constraint)?;
+            }
+        }
+        for constraint in &known.referenced_by {
+            let from = constraint.table().filter(|from| *from != table);
+            let is_changed = constraint.foreign_key().is_some_and(|key| has(&key.referenced));
+            if let Some(from) = from.filter(|_| is_changed && constraint.is_validated) {
+                self.check_rows(from, constraint)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that what the catalog keeps in the words of SQL about the columns of a table still
+    /// means something.
+    pub fn check_expressions(&self, table: Oid) -> Result<()> {
+        let Some(known) = self.catalog().table(table) else { return Ok(()) };
+        let relation = &known.relation;
+        let schema = self.names.schema_name(relation.schema);
+        let over = sql::bind::Names::relation(&*self.names, Some(schema), &relation.name);
+        let checks = known.constraints.iter().filter_map(|constraint| match &constraint.kind {
+            ConstraintKind::Check { expr, .. } => Some(expr),
+            _ => None,
+        });
+        let indexes = known.indexes.iter().filter_map(|index| index.index());
+        let of_index = indexes.flat_map(|index| {
+            let keys = index.keys.iter().filter_map(|key| match &key.part {
+                IndexPart::Expr(expr) => Some(expr),
+                IndexPart::Column(_) => None,
+            });
+            keys.chain(&index.predicate)
+        });
+        for expr in checks.chain(of_index) {
+            sql::bind::expression(&expr.text, over.as_deref(), &*self.names, self.context())
+                .map_err(|error| Error::from(error.cause))?;
+        }
+        Ok(())
+    }
+
     /// The value of an expression that is the same whenever it is computed; `None` for any other.
     pub fn constant(&mut self, expr: &sql::plan::Expr) -> Result<Option<Datum>> {
         if !is_stable(expr) {
@@ -203,7 +267,7 @@ impl Maker<'_, '_> {
                     let value = values.default(relation, position)?;
                     new.push(value);
                 }
-                values.complete(relation, &mut new)?;
+                values.complete(relation, &mut new).map_err(|error| of_some_row(error.into()))?;
                 let mut change = Change {
                     txn: self.ddl.transaction(),
                     values: &mut values,
@@ -216,6 +280,26 @@ impl Maker<'_, '_> {
         self.before = Arc::clone(self.ddl.catalog());
         Ok(())
     }
+}
+
+/// What a row that is there breaks, in the words for definitions.
+fn of_some_row(error: Error) -> Error {
+    let about = &error.cause;
+    let Some(table) = about.object(Object::Table) else { return error };
+    let message =
+        match (about.state(), about.object(Object::Column), about.object(Object::Constraint)) {
+            (SqlState::NOT_NULL_VIOLATION, Some(column), _) => {
+                format!("column \"{column}\" of relation \"{table}\" contains null values")
+            }
+            (SqlState::CHECK_VIOLATION, _, Some(constraint)) => format!(
+                "check constraint \"{constraint}\" of relation \"{table}\" is violated by some row"
+            ),
+            _ => return error,
+        };
+    let kinds = [Object::Schema, Object::Table, Object::Column, Object::Constraint];
+    let told = kinds.iter().filter_map(|kind| Some((*kind, about.object(*kind)?)));
+    let new = SqlError::new(about.state(), message);
+    told.fold(new, |new, (kind, name)| new.about(kind, name)).into()
 }
 
 /// The positions of the columns that are there.

@@ -7,21 +7,23 @@ use ::table::catalog::ddl::{
     NewTable, SequenceOptions,
 };
 use ::table::catalog::{Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, SqlText};
-use sql::bind::{ColumnDefault, walk};
+use sql::bind::ColumnDefault;
 use sql::parse::ast::{
     ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
-    Name, References, SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind,
-    TableElement, Timing,
+    Name, Path, References, SequenceOption, SqlExpr, StorageOption, TableConstraint,
+    TableConstraintKind, TableElement, Timing,
 };
-use sql::plan::ExprKind;
 use store::Retention;
 use types::{Modifier, Oid, SqlState, Type};
 
 use super::like::Like;
+use super::one_row::{Purpose, check_condition, check_default};
 use super::temporary::usual_history;
 use super::text::{self, Over};
 use super::{Maker, misc};
 use crate::error::{Error, Result};
+use crate::objects::COLLATIONS;
+use crate::system::named_class;
 
 /// The types that are integers with a sequence.
 const SERIALS: [(&str, Type); 6] = [
@@ -159,23 +161,43 @@ pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Resul
         Some(ty) => (ty, Modifier::NONE),
         None => maker.type_of(&definition.ty)?,
     };
-    if let Some(collation) = &definition.collation {
-        check_collation(collation)?;
-    }
     let mut column = NewColumn::new(&definition.name.text, ty);
+    column.collation = collation(maker, definition.collation.as_ref(), ty)?;
     column.modifier = modifier;
     column.not_null = serial_type(definition).is_some();
     Ok(column)
 }
 
-/// Texts are ordered by their bytes: a collation that asks for that is taken, no other.
-fn check_collation(collation: &sql::parse::ast::Path) -> Result<()> {
-    let known = ["C", "POSIX", "default", "ucs_basic", "C.UTF-8", "pg_c_utf8"];
-    if !known.contains(&collation.last()) {
-        let message = format!("collation \"{collation}\" for encoding \"UTF8\" does not exist");
+/// The collation that is named for values of a type. Texts are ordered by their bytes: a collation
+/// that asks for that is taken, no other.
+pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Result<Option<Oid>> {
+    let Some(path) = named else { return Ok(None) };
+    let (schema, name) = maker.names.split(path)?;
+    let found = match schema {
+        None | Some("pg_catalog") => {
+            COLLATIONS.iter().find(|(_, known)| *known == collation_name(name))
+        }
+        Some(_) => None,
+    };
+    let Some((oid, _)) = found else {
+        let message = format!("collation \"{path}\" for encoding \"UTF8\" does not exist");
         return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+    };
+    let facts = scalar::facts::Facts(&*maker.names);
+    let base = facts.base(ty);
+    let of = facts.element(base).unwrap_or(base);
+    let is_text = types::builtin::facts(of).is_some_and(|facts| facts.collation() != Oid::NONE);
+    if !is_text {
+        let types: &dyn types::TypeSource = &*maker.names;
+        let message = format!("collations are not supported by type {}", types.name_of(ty));
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }
-    Ok(())
+    Ok(Some(Oid(*oid)))
+}
+
+/// A collation as the catalog calls it: systems write the name of this one in two ways.
+fn collation_name(name: &str) -> &str {
+    if name == "C.UTF-8" { "C.utf8" } else { name }
 }
 
 /// What a constraint of a column adds to it, or to the table.
@@ -200,19 +222,35 @@ pub fn column_constraint(
     match &constraint.kind {
         ColumnConstraintKind::NotNull => column.not_null = true,
         ColumnConstraintKind::Null => {
-            if column.not_null {
+            let is_not_null = definition.constraints.iter().any(|known| {
+                let kind = &known.kind;
+                matches!(
+                    kind,
+                    ColumnConstraintKind::NotNull | ColumnConstraintKind::Identity { .. }
+                )
+            });
+            if column.not_null || is_not_null {
                 return Err(conflict("conflicting NULL/NOT NULL declarations"));
             }
         }
         ColumnConstraintKind::Default(expr) => {
+            if column.is_generated {
+                return Err(conflict("both default and generation expression specified"));
+            }
+            if column.identity.is_some() {
+                return Err(conflict("both default and identity specified"));
+            }
             if column.default.is_some() {
                 return Err(conflict("multiple default values specified"));
             }
-            column.default = kept_default(maker, expr, None)?;
+            column.default = column_default(maker, expr, column.ty)?;
         }
         ColumnConstraintKind::Generated(expr) => {
             if column.default.is_some() {
                 return Err(conflict("both default and generation expression specified"));
+            }
+            if column.identity.is_some() {
+                return Err(conflict("both identity and generation expression specified"));
             }
             column.default = Some(kept(maker, expr, Some(own))?);
             column.is_generated = true;
@@ -270,6 +308,15 @@ pub fn identity(
 /// An expression as it is kept.
 pub fn kept(maker: &Maker<'_, '_>, expr: &SqlExpr, over: Option<Over<'_>>) -> Result<SqlText> {
     text::expression(&expr.text, over, &maker.names)
+}
+
+/// The default of a column as it is kept; none for NULL, unless the type has a default of its own.
+pub fn column_default(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Result<Option<SqlText>> {
+    let types: &dyn types::TypeSource = &*maker.names;
+    match types.is_domain(ty) {
+        true => kept(maker, expr, None).map(Some),
+        false => kept_default(maker, expr, None),
+    }
 }
 
 /// A default as it is kept; none for NULL.
@@ -510,7 +557,12 @@ fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relat
                 ty: column.ty,
                 modifier: column.modifier,
                 not_null: column.not_null,
-                default: ColumnDefault::None,
+                default: match &column.default {
+                    Some(default) if column.is_generated => {
+                        ColumnDefault::Generated(default.text.to_string())
+                    }
+                    _ => ColumnDefault::None,
+                },
             })
             .collect(),
         unique: Vec::new(),
@@ -536,71 +588,6 @@ fn check_expressions(maker: &mut Maker<'_, '_>, schema: Oid, parts: &Parts) -> R
         }
     }
     Ok(())
-}
-
-/// Binds a default or the expression of a generated column.
-pub fn check_default(
-    maker: &Maker<'_, '_>,
-    text: &str,
-    over: Option<&sql::bind::Relation>,
-    column: &sql::bind::RelationColumn,
-    generated: bool,
-) -> Result<sql::plan::Expr> {
-    let bound = sql::bind::column_value(text, over, column, &*maker.names, maker.context());
-    let what = if generated { "column generation expressions" } else { "DEFAULT expressions" };
-    bound.map_err(|error| {
-        let state = error.cause.state();
-        let mut error = Error::from(error.cause);
-        if over.is_none() && state == SqlState::UNDEFINED_COLUMN {
-            let message = format!("cannot use column reference in {}", what.trim_end_matches('s'));
-            error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-        }
-        error
-    })
-}
-
-/// Binds a condition over a table.
-pub fn check_condition(
-    text: &str,
-    over: &sql::bind::Relation,
-    names: &crate::names::Names,
-    context: types::Context<'_>,
-) -> Result<sql::plan::Expr> {
-    let bound = sql::bind::expression(text, Some(over), names, context)
-        .map_err(|error| Error::from(error.cause))?;
-    if bound.ty != Type::BOOL {
-        let types: &dyn types::TypeSource = names;
-        let message =
-            format!("argument of CHECK must be type boolean, not type {}", types.name_of(bound.ty));
-        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
-    }
-    without_queries(bound, "check constraint")
-}
-
-/// An expression that asks no table: what is kept must follow from one row.
-fn without_queries(mut expr: sql::plan::Expr, what: &str) -> Result<sql::plan::Expr> {
-    let is_query = |part: &sql::plan::Expr| matches!(part.kind, ExprKind::Subquery(_));
-    if walk::any(&mut expr, &is_query) {
-        let message = format!("cannot use subquery in {what}");
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-    }
-    Ok(expr)
-}
-
-/// An expression whose value never changes, as the entries of an index must not.
-fn immutable(expr: sql::plan::Expr, what: &str) -> Result<sql::plan::Expr> {
-    let mut expr = without_queries(expr, what)?;
-    let changes = |part: &sql::plan::Expr| match &part.kind {
-        ExprKind::Keyword(_) | ExprKind::NextValue(_) => true,
-        ExprKind::Call(call) => scalar::registry::function(call.function)
-            .is_some_and(|function| function.volatility != scalar::Volatility::Immutable),
-        _ => false,
-    };
-    if walk::any(&mut expr, &changes) {
-        let message = format!("functions in {what} must be marked IMMUTABLE");
-        return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
-    }
-    Ok(expr)
 }
 
 /// `CREATE INDEX`
@@ -635,7 +622,7 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
     let keys = create
         .keys
         .iter()
-        .map(|element| index_key(maker, element, &table, over))
+        .map(|element| index_key(maker, element, &table, over, method))
         .collect::<Result<Vec<_>>>()?;
     let predicate = match &create.filter {
         Some(filter) => {
@@ -646,8 +633,19 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
                 &table.name,
             );
             if let Some(bound) = bound {
-                let bound = check_condition(&kept.text, &bound, &maker.names, maker.context())?;
-                immutable(bound, "index predicate")?;
+                let context = maker.context();
+                let mut bound =
+                    sql::bind::expression(&kept.text, Some(&bound), &*maker.names, context)
+                        .map_err(|error| Error::from(error.cause))?;
+                Purpose::IndexPredicate.check(&mut bound)?;
+                if bound.ty != Type::BOOL {
+                    let types: &dyn types::TypeSource = &*maker.names;
+                    let message = format!(
+                        "argument of WHERE must be type boolean, not type {}",
+                        types.name_of(bound.ty)
+                    );
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+                }
             }
             Some(kept)
         }
@@ -677,6 +675,7 @@ fn index_key(
     element: &IndexElement,
     table: &Relation,
     over: Over<'_>,
+    method: IndexMethod,
 ) -> Result<NewIndexKey> {
     let (part, ty) = match (&element.column, &element.expr) {
         (Some(column), _) => match table.column_named(&column.text) {
@@ -691,19 +690,29 @@ fn index_key(
             let schema = maker.names.schema_name(table.schema);
             let bound = sql::bind::Names::relation(&*maker.names, Some(schema), &table.name)
                 .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table is gone"))?;
-            let bound =
+            let mut bound =
                 sql::bind::expression(&kept.text, Some(&bound), &*maker.names, maker.context())
                     .map_err(|error| Error::from(error.cause))?;
-            let bound = immutable(bound, "index expression")?;
+            Purpose::IndexKey.check(&mut bound)?;
             (IndexPart::Expr(kept), bound.ty)
         }
         (None, None) => return Err(Error::not_supported("an index without a key")),
+    };
+    let class = match &element.class {
+        Some(path) => {
+            let (_, name) = maker.names.split(path)?;
+            let class = named_class(&*maker.names, ty, method, name)?;
+            // The default goes without saying.
+            (!class.is_default).then(|| name.into())
+        }
+        None => None,
     };
     Ok(NewIndexKey {
         part,
         ty,
         is_descending: element.descending,
         nulls_first: element.nulls_first,
-        class: element.class.as_ref().map(|class| class.last().into()),
+        collation: collation(maker, element.collation.as_ref(), ty)?,
+        class,
     })
 }

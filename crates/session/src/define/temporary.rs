@@ -118,7 +118,10 @@ impl Session {
         let dropped = all.iter().filter(|(_, what)| *what == OnCommit::Drop);
         let dropped: Vec<Address> = dropped.map(|(table, _)| Address::relation(*table)).collect();
         if !dropped.is_empty() {
-            self.make("", |maker| Ok(maker.ddl.drop_objects(&dropped, Behavior::Cascade)?))?;
+            // The session may act for another role than the one that made them.
+            self.make_as(OWNER, "", |maker| {
+                Ok(maker.ddl.drop_objects(&dropped, Behavior::Cascade)?)
+            })?;
         }
         Ok(())
     }
@@ -157,7 +160,10 @@ impl Session {
         self.look()?;
         let Some(schema) = self.names.temporary else { return Ok(()) };
         let schema = Address::of(Class::Schema, schema);
-        self.make("", |maker| Ok(maker.ddl.drop_objects(&[schema], Behavior::Cascade)?))?;
+        // The session may act for another role than the one that made them.
+        self.make_as(OWNER, "", |maker| {
+            Ok(maker.ddl.drop_objects(&[schema], Behavior::Cascade)?)
+        })?;
         Ok(())
     }
 

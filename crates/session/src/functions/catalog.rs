@@ -4,11 +4,12 @@ use table::catalog::{
     Action, Address, Class, Constraint, ConstraintKind, IndexMethod, IndexPart, MatchType,
     Relation, SqlText,
 };
-use types::{Datum, DatumRef, Modifier, Objects, Oid, Result, Type, TypeSource};
+use types::{Datum, DatumRef, Modifier, Objects, Oid, Result, SqlState, Type, TypeSource};
 
 use super::{bool, integer, oid, text};
 use crate::client::Surroundings;
 use crate::names::Names;
+use crate::system::class_of;
 
 fn some(text: Option<String>) -> Datum {
     text.map_or(Datum::Null, Datum::text)
@@ -70,13 +71,19 @@ pub(super) fn call(
             let attnum = integer(args, 1) as i16;
             some(comment(names, oid(args, 0), attnum, Some(Class::Relation)))
         }
-        "to_regclass" => found(names, Type::REGCLASS, text(args, 0)),
-        "to_regtype" => found(names, Type::REGTYPE, text(args, 0)),
-        "to_regproc" => found(names, Type::REGPROC, text(args, 0)),
-        "to_regprocedure" => found(names, Type::REGPROCEDURE, text(args, 0)),
-        "to_regnamespace" => found(names, Type::REGNAMESPACE, text(args, 0)),
-        "to_regrole" => found(names, Type::REGROLE, text(args, 0)),
-        "to_regcollation" => found(names, Type::REGCOLLATION, text(args, 0)),
+        "to_regclass" => found(names, Type::REGCLASS, text(args, 0))?,
+        "to_regtype" => found(names, Type::REGTYPE, text(args, 0))?,
+        "to_regproc" => found(names, Type::REGPROC, text(args, 0))?,
+        "to_regprocedure" => found(names, Type::REGPROCEDURE, text(args, 0))?,
+        "to_regoper" => found(names, Type::REGOPER, text(args, 0))?,
+        "to_regoperator" => found(names, Type::REGOPERATOR, text(args, 0))?,
+        "to_regnamespace" => found(names, Type::REGNAMESPACE, text(args, 0))?,
+        "to_regrole" => found(names, Type::REGROLE, text(args, 0))?,
+        "to_regcollation" => found(names, Type::REGCOLLATION, text(args, 0))?,
+        "to_regtypemod" => match names.regtypemod(text(args, 0), around.types()) {
+            Ok(modifier) => Datum::Int4(modifier.0),
+            Err(error) => unknown(error)?,
+        },
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" | "pg_indexes_size" => {
             size(names, oid(args, 0), name)
         }
@@ -119,8 +126,18 @@ pub(super) fn call(
     }))
 }
 
-fn found(names: &Names, class: Type, text: &str) -> Datum {
-    Objects::oid(names, class, text).map_or(Datum::Null, Datum::Oid)
+/// The object of a name; NULL where there is none, or more than one.
+fn found(names: &Names, class: Type, text: &str) -> Result<Datum> {
+    Objects::oid(names, class, text).map(Datum::Oid).or_else(unknown)
+}
+
+/// NULL for a name that finds nothing. What is no name is an error also where the answer could be
+/// NULL.
+fn unknown(error: types::Error) -> Result<Datum> {
+    match error.state() {
+        SqlState::SYNTAX_ERROR | SqlState::FEATURE_NOT_SUPPORTED => Err(error),
+        _ => Ok(Datum::Null),
+    }
 }
 
 /// The class of objects that a system catalog keeps.
@@ -326,13 +343,26 @@ fn index(names: &Names, oid: Oid, column: usize, pretty: bool) -> Option<String>
     let index = relation.index()?;
     let table = names.catalog.relation(index.table)?;
     let mut keys = Vec::new();
-    for key in &index.keys {
+    for (key, shown_as) in index.keys.iter().zip(&relation.columns) {
         let mut text = match &key.part {
             IndexPart::Column(attnum) => scalar::quote::identifier(&table.column(*attnum)?.name),
             IndexPart::Expr(expr) if is_call(&expr.text) => shown(names, expr),
             IndexPart::Expr(expr) => format!("({})", shown(names, expr)),
         };
-        if let Some(class) = &key.class {
+        let own = match key.column().and_then(|attnum| table.column(attnum)) {
+            Some(column) => column.collation,
+            None => collation_of(names, key.ty),
+        };
+        if shown_as.collation != own && shown_as.collation != Oid::NONE {
+            let collation = Objects::name(names, Type::REGCOLLATION, shown_as.collation);
+            text.push_str(" COLLATE ");
+            text.push_str(&collation.unwrap_or_default());
+        }
+        let class = key.class.as_deref().filter(|class| {
+            let known = class_of(names, key.ty, index.method, Some(class));
+            known.is_none_or(|class| !class.is_default)
+        });
+        if let Some(class) = class {
             text.push(' ');
             text.push_str(class);
         }
@@ -374,6 +404,14 @@ fn index(names: &Names, oid: Oid, column: usize, pretty: bool) -> Option<String>
         text.push_str(&format!(" WHERE {}", condition(names, predicate, pretty)));
     }
     Some(text)
+}
+
+/// The collation of the values of a type, where nothing else is said.
+fn collation_of(names: &Names, ty: Type) -> Oid {
+    let facts = scalar::facts::Facts(names);
+    let base = facts.base(ty);
+    let of = facts.element(base).unwrap_or(base);
+    types::builtin::facts(of).map_or(Oid::NONE, |facts| facts.collation())
 }
 
 /// True for the call of a function, which stands in an index without parentheses.

@@ -211,6 +211,7 @@ impl Changes {
             style: &self.style,
             now: TimestampTz(0),
             types: &*part.names,
+            domains: &types::Builtins,
             objects: &*part.names,
         };
         let ty = part.relation.row_type.as_ref().map_or(Type::RECORD, |row| row.ty);

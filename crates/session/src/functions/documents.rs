@@ -3,12 +3,13 @@
 //! ```text
 //!   history('t', 'a1')               every version of the document at key 'a1'
 //!   diff('t', 'a1', 3, 7)            what differs, node by node
-//!   node_history('t', 'a1', '$.n')   the values that one node had, as long as it had each
+//!   node_history('t', 'a1', '$.n')   the values that ever stood at a path, as long as each did
 //!   node_at('t', 'a1', '$.n', 3)     a value, as it was
 //! ```
 //!
 //! Versions are those of one document: 1, 2, 3 ... A node is named by where it stands (`$.items[3]`, or
-//! `/items/3`), or by its key, a number. All that is told was committed when the statement began; what
+//! `/items/3`), or by its key, a number. A path tells of all nodes that ever stood there, a key of one node
+//! wherever it stood. All that is told was committed when the statement began; what
 //! the transaction itself has written is no version yet. Where `system_time_as_of` is set, it is what had
 //! been committed by then.
 
@@ -195,8 +196,12 @@ fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar:
         let document = then.get(&key).map_err(error)?;
         document
             .map(|document| {
-                let value = document.tree().jsonb().map_err(error)?;
-                Ok([Datum::text(&*key), version(document.revision()), value.into()])
+                let value = match document.tree().jsonb() {
+                    // One that is too large for a value does not hide the others.
+                    Err(document::DocumentError::Value(_)) => Datum::Null,
+                    value => value.map_err(error)?.into(),
+                };
+                Ok([told(&key), version(document.revision()), value])
             })
             .transpose()
     };
@@ -268,6 +273,8 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
                 Datum::text(info.message),
                 commit(info.csn),
                 Datum::Bool(info.deleted),
+                role(info.role),
+                authored(info.authored_us),
             ]
         };
         match found {
@@ -278,7 +285,7 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
         }
     };
     let rows = (1..=newest.0.div_ceil(HISTORY_AT_ONCE)).rev().flat_map(page);
-    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, INT8, BOOL], rows)))
+    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, INT8, BOOL, TEXT, TIME], rows)))
 }
 
 fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -311,14 +318,25 @@ fn node_history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
             time(run.from_us),
             run.to_us.map_or(Datum::Null, time),
             json(&run.value)?,
+            key(run.node),
+            authored(run.authored_us),
         ])
     };
-    Ok(Box::new(Columns::new([INT8, INT8, TIME, TIME, JSONB], runs.into_iter().map(row))))
+    let types = [INT8, INT8, TIME, TIME, JSONB, INT8, TIME];
+    Ok(Box::new(Columns::new(types, runs.into_iter().map(row))))
 }
 
 fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
-    let (newest, runs) = (asked.newest, asked.runs(node(args, 2)?)?);
+    let (newest, mut runs) = (asked.newest, asked.runs(node(args, 2)?)?);
+    // Another node with the same value goes on with the value.
+    runs.dedup_by(|next, run| {
+        let goes_on = run.to.is_some_and(|to| to.0 + 1 == next.from.0) && run.value == next.value;
+        if goes_on {
+            (run.to, run.to_us) = (next.to, next.to_us);
+        }
+        goes_on
+    });
     let row = move |run: NodeVersion| {
         let versions = run.to.unwrap_or(newest).0 - run.from.0 + 1;
         Ok([
@@ -333,7 +351,7 @@ fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar
     Ok(Box::new(Columns::new([JSONB, INT8, INT8, INT8, TIME, TIME], runs.into_iter().map(row))))
 }
 
-/// What commits did to a node: made it, gave it another value, removed it.
+/// What commits did to a node: made it, gave it another value, removed it. Of a path: to what stands there.
 fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let runs = asked.runs(node(args, 2)?)?;
@@ -344,7 +362,10 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
         if !follows {
             changes.extend(ended.map(|at| (at, "delete", None)));
         }
-        changes.push((run.from, if follows { "update" } else { "insert" }, Some(run.value)));
+        let is_same = |(.., value): &(_, _, Option<String>)| value.as_ref() == Some(&run.value);
+        if !follows || !changes.last().is_some_and(is_same) {
+            changes.push((run.from, if follows { "update" } else { "insert" }, Some(run.value)));
+        }
         ended = run.to.map(|to| Revision(to.0 + 1));
     }
     changes.extend(ended.map(|at| (at, "delete", None)));
@@ -358,9 +379,12 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
             Datum::text(&*info.message),
             Datum::text(op),
             value.map_or(Ok(Datum::Null), |value| json(&value))?,
+            role(&info.role),
+            authored(info.authored_us),
         ])
     };
-    Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, TEXT, JSONB], changes.into_iter().map(row))))
+    let types = [INT8, TIME, TEXT, TEXT, TEXT, JSONB, TEXT, TIME];
+    Ok(Box::new(Columns::new(types, changes.into_iter().map(row))))
 }
 
 fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -384,9 +408,11 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
             Datum::text(&*info.author),
             Datum::text(&*info.message),
             json(value)?,
+            role(&info.role),
+            authored(info.authored_us),
         ])
     };
-    let types = [INT8, TEXT, INT8, TIME, TEXT, TEXT, JSONB];
+    let types = [INT8, TEXT, INT8, TIME, TEXT, TEXT, JSONB, TEXT, TIME];
     Ok(Box::new(Columns::new(types, lines.into_iter().map(row))))
 }
 
@@ -397,7 +423,7 @@ fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
     let classes = classes.map_err(error)?.flatten().unwrap_or_default();
     let row = |class: document::PathClass| {
         let (count, level) = (class.count as i64, class.level as i32);
-        Ok([Datum::text(class.path), Datum::Int8(count), Datum::Int4(level)])
+        Ok([told(&class.path), Datum::Int8(count), Datum::Int4(level)])
     };
     let types = [TEXT, INT8, (Type::INT4, Repr::Int4)];
     Ok(Box::new(Columns::new(types, classes.into_iter().map(row))))
@@ -446,12 +472,30 @@ fn commit(csn: Csn) -> Datum {
     Datum::Int8(i64::try_from(csn.0).unwrap_or(i64::MAX))
 }
 
+/// Who had proved who they are; NULL where nobody had to.
+fn role(name: &str) -> Datum {
+    if name.is_empty() { Datum::Null } else { Datum::text(name) }
+}
+
+/// When it was made where it came from; NULL where nobody said.
+fn authored(us: Option<u64>) -> Datum {
+    us.map_or(Datum::Null, time)
+}
+
 fn time(us: u64) -> Datum {
     Datum::TimestampTz(TimestampTz(time_of(us).0))
 }
 
 fn json(text: &str) -> Result<Datum> {
-    Ok(Jsonb::parse(text)?.into())
+    Ok(document::jsonb_of(text).map_err(error)?.into())
+}
+
+/// A text that an older release took with a NUL in it, which no text of SQL can hold.
+fn told(text: &str) -> Datum {
+    match text.contains('\0') {
+        true => Datum::text(text.replace('\0', "\u{fffd}")),
+        false => Datum::text(text),
+    }
 }
 
 /// A name that is escaped already.

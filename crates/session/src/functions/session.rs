@@ -54,6 +54,15 @@ pub(super) fn call(
         "pg_client_encoding" | "getdatabaseencoding" => Datum::text("UTF8"),
         "getpgusername" => Datum::text(&*around.who.user),
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
+        "pg_export_snapshot" => Datum::text(client.export_snapshot()?),
+        "pg_tablespace_location" => match super::oid(args, 0) {
+            // The two that there are lie within the folder of the data.
+            Oid(0 | 1663 | 1664) => Datum::text(""),
+            other => {
+                let message = format!("tablespace with OID {other} does not exist");
+                return Err(types::Error::new(types::SqlState::UNDEFINED_OBJECT, message));
+            }
+        },
         "pg_is_in_recovery" => Datum::Bool(false),
         "pg_my_temp_schema" => Datum::Oid(names.temporary.unwrap_or(Oid::NONE)),
         "pg_is_other_temp_schema" => {

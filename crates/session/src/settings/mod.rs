@@ -88,7 +88,8 @@ pub struct Settings {
     undo: Vec<(usize, Slot)>,
     /// What the client was told last.
     told: Vec<(&'static str, String)>,
-    changed: bool,
+    /// Which of what the client was told may have changed since, in the order in which it did.
+    changed: Vec<&'static str>,
     // What is looked at all the time.
     style: Arc<Style>,
     search_path: Arc<[String]>,
@@ -117,7 +118,7 @@ impl Settings {
             custom: Vec::new(),
             undo: Vec::new(),
             told: Vec::new(),
-            changed: false,
+            changed: Vec::new(),
             style: Arc::default(),
             search_path: special::name_list("\"$user\", public").unwrap_or_default().into(),
             who: Arc::default(),
@@ -335,7 +336,10 @@ impl Settings {
     /// Takes over a value into the form in which it is looked at.
     fn apply(&mut self, place: usize) {
         let Some(known) = known::all().get(place) else { return };
-        self.changed |= self.told.iter().any(|(name, _)| *name == known.name);
+        let is_told = self.told.iter().any(|(name, _)| *name == known.name);
+        if is_told && !self.changed.contains(&known.name) {
+            self.changed.push(known.name);
+        }
         let value = self.slots[place].value();
         if known.name == "search_path" {
             if let Value::Text(text) = value {
@@ -345,6 +349,14 @@ impl Settings {
             let (text, style) = (self.text(known.name), Style::default());
             // What is kept was checked when it was set.
             self.system_time = special::time(text, &style, TimestampTz(0)).ok();
+        } else if let Some(mode) = known.name.strip_prefix("default_")
+            && is_of_transaction(mode)
+        {
+            // Outside of transactions their modes are those that the next one will have.
+            let (place, value) = (known::find(mode).expect("the setting is known"), value.clone());
+            let reset = self.slots[place].reset.clone();
+            let local = self.slots[place].local.take();
+            self.slots[place] = Slot { session: value, local, reset };
         } else if ["role", "session_authorization"].contains(&known.name) {
             let session_user = self.text("session_authorization");
             let user = Some(self.text("role")).filter(|role| *role != "none");
@@ -389,27 +401,31 @@ impl Settings {
     pub fn reported(&mut self) -> Vec<(&'static str, String)> {
         let names = REPORTED.into_iter().chain([REPORTED_LAST]);
         self.told = names.map(|name| (name, self.show(name).unwrap_or_default())).collect();
-        self.changed = false;
+        self.changed.clear();
         self.told.clone()
     }
 
-    /// Those of them that have changed since the client was told.
+    /// Those of them that have changed since the client was told, the last to do so first, as PostgreSQL
+    /// tells them.
     pub fn changes(&mut self) -> Vec<(&'static str, String)> {
-        if !std::mem::take(&mut self.changed) {
-            return Vec::new();
-        }
-        let mut told = std::mem::take(&mut self.told);
         let mut changes = Vec::new();
-        for (name, value) in &mut told {
+        while let Some(name) = self.changed.pop() {
             let now = self.show(name).unwrap_or_default();
-            if now != *value {
-                changes.push((*name, now.clone()));
-                *value = now;
+            let told = self.told.iter_mut().find(|(known, _)| *known == name);
+            if let Some((_, value)) = told.filter(|(_, value)| *value != now) {
+                value.clone_from(&now);
+                changes.push((name, now));
             }
         }
-        self.told = told;
         changes
     }
+}
+
+/// True for the settings that tell what the transaction is like, and not what transactions are like
+/// unless they say otherwise.
+pub fn is_of_transaction(name: &str) -> bool {
+    let modes = ["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
+    modes.iter().any(|mode| mode.eq_ignore_ascii_case(name))
 }
 
 /// The error for a setting that there is not.

@@ -6,6 +6,7 @@ use types::{ByteaOutput, Context, Datum, IntervalStyle, Modifier, SqlState, Styl
 use super::known::Known;
 use super::value::{Value, invalid};
 use crate::error::{Error, Result};
+use crate::instance::us_of;
 
 /// The value as the setting keeps it.
 ///
@@ -47,6 +48,12 @@ pub fn check(
             return Ok(value);
         }
         "application_name" => printable(text),
+        "commit.authored_at" if !text.is_empty() => {
+            let time = time(text, style, now)?;
+            let is_kept = || invalid(name, text).detail("A time after 1970 is wanted.");
+            us_of(time).ok_or_else(is_kept)?;
+            written(time)
+        }
         "system_time_as_of" if !text.is_empty() => {
             // As it was meant when it was set, whatever the style is later.
             written(time(text, style, now)?)

@@ -1,11 +1,15 @@
 //! What goes on: settings of the session, who is connected, zones of time.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use store::Csn;
+use txn::{RelationLock, TxnId};
 use types::time::{Interval, TimeZone, TimestampTz};
 use types::{Datum, Oid, Repr, Type};
 
 use super::rows::{Rows, Scene, array, bool, oid, text, text_or_null, texts, type_oid};
-use crate::instance::{now, time_of};
+use crate::instance::{Slot, now, time_of};
 use crate::settings::known::Unit;
 use crate::settings::value::bare;
 
@@ -141,9 +145,44 @@ pub(super) fn cursors(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-/// Advisory locks.
+/// The words of a mode in which a relation is locked. The modes that only this server has are what
+/// PostgreSQL has in their place.
+fn mode_name(mode: RelationLock) -> &'static str {
+    match mode {
+        RelationLock::AccessShare | RelationLock::Read => "AccessShareLock",
+        RelationLock::RowShare => "RowShareLock",
+        RelationLock::RowExclusive => "RowExclusiveLock",
+        RelationLock::ShareUpdateExclusive => "ShareUpdateExclusiveLock",
+        RelationLock::Share => "ShareLock",
+        RelationLock::ShareRowExclusive => "ShareRowExclusiveLock",
+        RelationLock::Exclusive => "ExclusiveLock",
+        RelationLock::AccessExclusive | RelationLock::Define => "AccessExclusiveLock",
+    }
+}
+
+/// Locks of relations of this database, and advisory locks of all.
 pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
-    for claim in scene.client.instance.advisory.all() {
+    let instance = &scene.client.instance;
+    let sessions = instance.sessions();
+    let process_of = |txn: TxnId| {
+        let has = |slot: &&Arc<Slot>| slot.transaction.load(Ordering::Acquire) == txn.0;
+        sessions.iter().find(has).map(|slot| slot.process)
+    };
+    let relations = scene.names.catalog.relations().map(|relation| relation.oid.0);
+    for claim in instance.engine.relation_claims(relations) {
+        let process = process_of(claim.txn);
+        rows.row(&[
+            ("locktype", text("relation")),
+            ("database", oid(scene.names.database)),
+            ("relation", oid(Oid(claim.relation))),
+            ("virtualtransaction", text(&format!("{}/{}", process.unwrap_or(0), claim.txn.0))),
+            ("pid", process.map_or(Datum::Null, Datum::Int4)),
+            ("mode", text(mode_name(claim.mode))),
+            ("granted", bool(claim.is_granted)),
+            ("fastpath", bool(claim.is_noted)),
+        ]);
+    }
+    for claim in instance.advisory.all() {
         rows.row(&[
             ("locktype", text("advisory")),
             ("database", oid(claim.key.database)),
@@ -170,6 +209,11 @@ pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
             ("committed_at", Datum::TimestampTz(time_of(commit.time_us))),
             ("author", text(&commit.author)),
             ("message", text(&commit.message)),
+            ("role", if commit.role.is_empty() { Datum::Null } else { text(&commit.role) }),
+            (
+                "authored_at",
+                commit.authored_us.map_or(Datum::Null, |us| Datum::TimestampTz(time_of(us))),
+            ),
         ]);
     }
     Ok(())

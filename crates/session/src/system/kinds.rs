@@ -2,7 +2,7 @@
 
 use scalar::function::Volatility;
 use scalar::{operators, registry};
-use table::catalog::{IndexMethod, TypeEntry, UserTypeKind};
+use table::catalog::{TypeEntry, UserTypeKind};
 use types::{Datum, Oid, Type, builtin};
 
 use super::relations::form;
@@ -269,66 +269,11 @@ pub(super) fn methods(rows: &mut Rows) {
     }
 }
 
-/// Operator classes: number, method, name, type.
-const CLASSES: [(u32, u32, &str, Type); 26] = [
-    (1978, 403, "int4_ops", Type::INT4),
-    (1979, 403, "int2_ops", Type::INT2),
-    (3124, 403, "int8_ops", Type::INT8),
-    (1981, 403, "oid_ops", Type::OID),
-    (3126, 403, "text_ops", Type::TEXT),
-    (10_022, 403, "varchar_ops", Type::VARCHAR),
-    (10_003, 403, "bpchar_ops", Type::BPCHAR),
-    (10_002, 403, "bool_ops", Type::BOOL),
-    (10_004, 403, "bytea_ops", Type::BYTEA),
-    (10_006, 403, "char_ops", Type::CHAR),
-    (10_024, 403, "name_ops", Type::NAME),
-    (3122, 403, "date_ops", Type::DATE),
-    (10_016, 403, "time_ops", Type::TIME),
-    (10_018, 403, "timetz_ops", Type::TIMETZ),
-    (3128, 403, "timestamp_ops", Type::TIMESTAMP),
-    (3127, 403, "timestamptz_ops", Type::TIMESTAMPTZ),
-    (10_012, 403, "interval_ops", Type::INTERVAL),
-    (3125, 403, "numeric_ops", Type::NUMERIC),
-    (10_009, 403, "float4_ops", Type::FLOAT4),
-    (3123, 403, "float8_ops", Type::FLOAT8),
-    (10_065, 403, "uuid_ops", Type::UUID),
-    (10_087, 403, "jsonb_ops", Type::JSONB),
-    (3522, 403, "enum_ops", Type::NONE),
-    (10_001, 403, "array_ops", Type::ANYARRAY),
-    (10_094, 2742, "array_ops", Type::ANYARRAY),
-    (10_091, 2742, "jsonb_ops", Type::JSONB),
-];
-
-/// The operator class that an index uses for a type.
-pub(super) fn class_of(ty: Type, method: IndexMethod) -> Oid {
-    let method = if method == IndexMethod::Gin { 2742 } else { 403 };
-    let is_array = builtin::facts(ty).is_some_and(|facts| facts.is_array());
-    let wanted = if is_array { Type::ANYARRAY } else { ty };
-    let of =
-        |wanted: Type| CLASSES.iter().find(|(_, am, _, known)| *am == method && *known == wanted);
-    let found = of(wanted).or_else(|| if ty.is_builtin() { None } else { of(Type::NONE) });
-    found.map_or(Oid(3126), |(number, ..)| Oid(*number))
-}
-
-pub(super) fn classes(rows: &mut Rows) {
-    for (number, method, name, ty) in CLASSES {
-        rows.row(&[
-            ("oid", oid(Oid(number))),
-            ("opcmethod", oid(Oid(method))),
-            ("opcname", text(name)),
-            ("opcnamespace", oid(PG_CATALOG)),
-            ("opcowner", oid(Oid(10))),
-            ("opcintype", type_oid(ty)),
-            ("opcdefault", bool(true)),
-        ]);
-    }
-}
-
 pub(super) fn collations(rows: &mut Rows) {
     for (number, name) in COLLATIONS {
         let provider = match name {
             "default" => 'd',
-            "pg_c_utf8" => 'b',
+            "pg_c_utf8" | "ucs_basic" => 'b',
             _ => 'c',
         };
         rows.row(&[
@@ -338,7 +283,7 @@ pub(super) fn collations(rows: &mut Rows) {
             ("collowner", oid(Oid(10))),
             ("collprovider", letter(provider)),
             ("collisdeterministic", bool(true)),
-            ("collencoding", Datum::Int4(-1)),
+            ("collencoding", Datum::Int4(if number == 12_351 || provider == 'b' { 6 } else { -1 })),
         ]);
     }
 }

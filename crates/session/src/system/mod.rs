@@ -13,6 +13,7 @@
 //! about what this server does not have are empty.
 
 mod activity;
+mod classes;
 pub mod forms;
 mod grants;
 mod kinds;
@@ -27,6 +28,7 @@ use std::sync::{Arc, LazyLock};
 use sql::bind::{CheckOption, ColumnDefault, Relation, RelationColumn, RelationKind};
 use types::{Datum, Modifier, Oid, Type, builtin};
 
+pub use classes::{class_of, named_class};
 use rows::{Rows, Scene};
 
 /// `pg_catalog`.
@@ -182,7 +184,7 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_operator" => kinds::operators(&mut rows),
             "pg_cast" => kinds::casts(&mut rows),
             "pg_am" => kinds::methods(&mut rows),
-            "pg_opclass" => kinds::classes(&mut rows),
+            "pg_opclass" => classes::classes(&mut rows),
             "pg_collation" => kinds::collations(&mut rows),
             "pg_language" => kinds::languages(&mut rows),
             "pg_namespace" => objects::schemas(scene, &mut rows),

@@ -35,7 +35,7 @@ impl Scene<'_> {
 }
 
 /// The access method of an index, as `pg_am` numbers it.
-fn method_oid(method: IndexMethod) -> Oid {
+pub(super) fn method_oid(method: IndexMethod) -> Oid {
     match method {
         IndexMethod::Btree => Oid(403),
         IndexMethod::Hash => Oid(405),
@@ -234,8 +234,13 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
             .keys
             .iter()
             .map(|key| i16::from(key.is_descending) | i16::from(key.nulls_first) << 1);
-        let classes = index.keys.iter().map(|key| super::kinds::class_of(key.ty, index.method));
-        let collations = index.keys.iter().map(|key| collation_of(key.ty));
+        let classes = index.keys.iter().map(|key| {
+            let named = key.class.as_deref();
+            let class = super::class_of(scene.names, key.ty, index.method, named);
+            class.map_or(Oid::NONE, |class| class.oid)
+        });
+        let keyed = relation.columns.iter().take(index.keys.len());
+        let collations = keyed.map(|column| column.collation);
         rows.row(&[
             ("indexrelid", oid(relation.oid)),
             ("indrelid", oid(index.table)),

@@ -16,6 +16,113 @@ pub(super) fn text(schema: Oid, name: &str) -> Option<&'static str> {
 
 const CATALOG: &[(&str, &str)] = &[
     (
+        "pg_stat_all_tables",
+        "select c.oid as relid, n.nspname as schemaname, c.relname,
+                0::int8 as seq_scan, null::timestamptz as last_seq_scan, 0::int8 as seq_tup_read,
+                (case when c.relhasindex then 0 end)::int8 as idx_scan,
+                null::timestamptz as last_idx_scan,
+                (case when c.relhasindex then 0 end)::int8 as idx_tup_fetch,
+                0::int8 as n_tup_ins, 0::int8 as n_tup_upd, 0::int8 as n_tup_del,
+                0::int8 as n_tup_hot_upd, 0::int8 as n_tup_newpage_upd,
+                greatest(c.reltuples, 0)::int8 as n_live_tup, 0::int8 as n_dead_tup,
+                0::int8 as n_mod_since_analyze, 0::int8 as n_ins_since_vacuum,
+                null::timestamptz as last_vacuum, null::timestamptz as last_autovacuum,
+                null::timestamptz as last_analyze, null::timestamptz as last_autoanalyze,
+                0::int8 as vacuum_count, 0::int8 as autovacuum_count, 0::int8 as analyze_count,
+                0::int8 as autoanalyze_count
+           from pg_catalog.pg_class c
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind = 'r'",
+    ),
+    (
+        "pg_stat_all_indexes",
+        "select c.oid as relid, i.oid as indexrelid, n.nspname as schemaname, c.relname,
+                i.relname as indexrelname, 0::int8 as idx_scan,
+                null::timestamptz as last_idx_scan, 0::int8 as idx_tup_read,
+                0::int8 as idx_tup_fetch
+           from pg_catalog.pg_class c
+           join pg_catalog.pg_index x on c.oid = x.indrelid
+           join pg_catalog.pg_class i on i.oid = x.indexrelid
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind = 'r'",
+    ),
+    (
+        "pg_statio_all_tables",
+        "select c.oid as relid, n.nspname as schemaname, c.relname,
+                0::int8 as heap_blks_read, 0::int8 as heap_blks_hit,
+                (case when c.relhasindex then 0 end)::int8 as idx_blks_read,
+                (case when c.relhasindex then 0 end)::int8 as idx_blks_hit,
+                null::int8 as toast_blks_read, null::int8 as toast_blks_hit,
+                null::int8 as tidx_blks_read, null::int8 as tidx_blks_hit
+           from pg_catalog.pg_class c
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind = 'r'",
+    ),
+    (
+        "pg_statio_all_indexes",
+        "select relid, indexrelid, schemaname, relname, indexrelname, 0::int8 as idx_blks_read,
+                0::int8 as idx_blks_hit
+           from pg_catalog.pg_stat_all_indexes",
+    ),
+    (
+        "pg_statio_all_sequences",
+        "select c.oid as relid, n.nspname as schemaname, c.relname, 0::int8 as blks_read,
+                0::int8 as blks_hit
+           from pg_catalog.pg_class c
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind = 'S'",
+    ),
+    (
+        "pg_stat_sys_tables",
+        "select * from pg_catalog.pg_stat_all_tables
+          where schemaname in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_stat_user_tables",
+        "select * from pg_catalog.pg_stat_all_tables
+          where schemaname not in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_stat_sys_indexes",
+        "select * from pg_catalog.pg_stat_all_indexes
+          where schemaname in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_stat_user_indexes",
+        "select * from pg_catalog.pg_stat_all_indexes
+          where schemaname not in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_statio_sys_tables",
+        "select * from pg_catalog.pg_statio_all_tables
+          where schemaname in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_statio_user_tables",
+        "select * from pg_catalog.pg_statio_all_tables
+          where schemaname not in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_statio_sys_indexes",
+        "select * from pg_catalog.pg_statio_all_indexes
+          where schemaname in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_statio_user_indexes",
+        "select * from pg_catalog.pg_statio_all_indexes
+          where schemaname not in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_statio_sys_sequences",
+        "select * from pg_catalog.pg_statio_all_sequences
+          where schemaname in ('pg_catalog', 'information_schema')",
+    ),
+    (
+        "pg_statio_user_sequences",
+        "select * from pg_catalog.pg_statio_all_sequences
+          where schemaname not in ('pg_catalog', 'information_schema')",
+    ),
+    (
         "pg_roles",
         "select rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin,
                 rolreplication, rolconnlimit, '********'::text as rolpassword, rolvaliduntil,
@@ -164,8 +271,10 @@ const STANDARD: &[(&str, &str)] = &[
                                 else a.atttypmod & 65535 end end)::int4 as datetime_precision,
                 null::varchar as interval_type, null::int4 as interval_precision,
                 null::name as character_set_catalog, null::name as character_set_schema,
-                null::name as character_set_name, null::name as collation_catalog,
-                null::name as collation_schema, null::name as collation_name,
+                null::name as character_set_name,
+                (case when co.oid is not null then pg_catalog.current_database() end)::name
+                    as collation_catalog,
+                nco.nspname as collation_schema, co.collname as collation_name,
                 (case when t.typtype = 'd' then pg_catalog.current_database() end)::name
                     as domain_catalog,
                 (case when t.typtype = 'd' then tn.nspname end)::name as domain_schema,
@@ -197,6 +306,8 @@ const STANDARD: &[(&str, &str)] = &[
            join pg_catalog.pg_namespace tn on tn.oid = t.typnamespace
            left join pg_catalog.pg_type b on t.typtype = 'd' and b.oid = t.typbasetype
            left join pg_catalog.pg_namespace bn on bn.oid = b.typnamespace
+           left join pg_catalog.pg_collation co on co.oid = a.attcollation and co.oid <> 100
+           left join pg_catalog.pg_namespace nco on nco.oid = co.collnamespace
            left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
            left join pg_catalog.pg_depend p on a.attidentity <> '' and p.refclassid = 1259
                 and p.refobjid = c.oid and p.refobjsubid = a.attnum and p.deptype = 'i'
@@ -295,6 +406,8 @@ const STANDARD: &[(&str, &str)] = &[
                 (case when s.seqcycle then 'YES' else 'NO' end)::varchar as cycle_option
            from pg_catalog.pg_sequence s
            join pg_catalog.pg_class c on c.oid = s.seqrelid
-           join pg_catalog.pg_namespace n on n.oid = c.relnamespace",
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where not exists (select from pg_catalog.pg_depend d
+                             where d.classid = 1259 and d.objid = c.oid and d.deptype = 'i')",
     ),
 ];

@@ -50,7 +50,7 @@ fn force_ends_the_sessions_of_others() {
     show(&mut other, "create table t (a int); create temp table own (a int);");
     let thrown_out = std::thread::spawn(move || {
         let shown = show(&mut other, "select pg_sleep(3600);");
-        assert!(other.is_terminated());
+        assert!(other.terminated().is_some());
         shown
     });
     assert_eq!(show(&mut one, "drop database shop with (force);"), "DROP DATABASE\n");
@@ -140,9 +140,9 @@ fn sessions_of_others_are_not_ended_by_anybody() {
     assert!(shown.contains("\"pg_signal_backend\" role may terminate this process."), "{shown}");
     let shown = show(&mut watch, &ends(one.process_id()));
     assert!(shown.contains("42501"), "{shown}");
-    assert!(!bob.is_terminated() && !one.is_terminated());
+    assert!(bob.terminated().is_none() && one.terminated().is_none());
     assert!(show(&mut watch, &ends(bob.process_id())).contains("\nt\n"));
-    assert!(bob.is_terminated());
+    assert!(bob.terminated().is_some());
     let nobody = show(&mut watch, &ends(i32::MAX));
     assert!(nobody.contains("WARNING:  01000: PID 2147483647 is not"), "{nobody}");
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   generated     SELECT (a ->> 'k')::int[] OVER (PARTITION BY ...) ...      from a grammar
+//!   nested        everything inside everything, most of it well typed        from a larger one
 //!   spoiled       SELECT ((((( FROM t WHERE $1 99999999999999999999 ,        from tests/sql/*.slt
 //! ```
 //!
@@ -20,6 +21,7 @@ use vfs::{Env, SimRandom, SimVfs, seeds};
 
 use crate::client::{Kept, connect};
 use crate::generate::{TABLE, mutated, row, statement};
+use crate::grammar::any_statement;
 
 /// A database whose clock is the machine's, so that statements can run out of time, with tables to
 /// ask: `plain` and `keyed` hold the same rows, `keyed` has indexes.
@@ -136,6 +138,24 @@ fn generated_statements() {
         well.fetch_add(play(seed, 400, statement), Ordering::Relaxed);
     });
     println!("8000 statements, {} of them went well", well.into_inner());
+}
+
+/// Queries in calls in windows in queries, with all functions, operators and types that there are: a
+/// statement gives rows or an error of its own, and the binder never loses its way.
+#[test]
+fn nested_statements() {
+    let well = AtomicU64::new(0);
+    seeds(1, 20, |seed| {
+        let next = |random: &SimRandom| {
+            let text = any_statement(random);
+            match random.chance(1, 10) {
+                true => mutated(random, &text, &any_statement(random)),
+                false => text,
+            }
+        };
+        well.fetch_add(play(seed, 150, next), Ordering::Relaxed);
+    });
+    println!("3000 statements, {} of them went well", well.into_inner());
 }
 
 /// Statements of the project's own tests, spoiled.

@@ -11,7 +11,7 @@
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
 //! random histories, with the proof that they have a serial order, are in `histories`; what a disk
 //! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
-//! `fuzz`, answers that must agree in `oracles`; tables of documents beside ordinary ones in `documents`;
+//! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; tables of documents beside ordinary ones in `documents`;
 //! several databases of one server in `databases`.
 
 mod client;
@@ -21,7 +21,9 @@ mod erase;
 mod failing_disk;
 mod fuzz;
 mod generate;
+mod grammar;
 mod histories;
+mod limits;
 mod loads;
 mod oracles;
 mod protocol;

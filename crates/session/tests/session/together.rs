@@ -452,3 +452,69 @@ fn the_first_statement_finds_what_another_session_has_made() {
         }
     }
 }
+
+/// The answers of one statement.
+fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
+    let mut portal = start(session, text)?;
+    let mut kept = crate::client::Kept::default();
+    let done = session.execute(&mut portal, 0, &mut kept);
+    if done.is_err() {
+        session.fail();
+    }
+    done.map(|_| kept.0)
+}
+
+/// The workers of `pg_dump -j` asked for a function that was not there. Who takes an exported
+/// snapshot reads what its transaction reads, whatever was committed since; the name is gone with
+/// the transaction, and what was taken stays.
+#[test]
+fn an_exported_snapshot_is_read_by_others() {
+    let instance = instance();
+    let [mut leader, mut worker, mut writer] = [(); 3].map(|()| connect(&instance));
+    run(&mut leader, "create table t (n int) with (history = 'none')").expect("a table");
+    run(&mut leader, "insert into t values (1)").expect("a row");
+    run(&mut leader, "begin isolation level repeatable read").expect("it begins");
+    let name = rows(&mut leader, "select pg_export_snapshot()").expect("it exports").remove(0);
+    let second = rows(&mut leader, "select pg_export_snapshot()").expect("again").remove(0);
+    assert_ne!(name, second);
+    run(&mut writer, "update t set n = 2").expect("it changes");
+    run(&mut writer, "insert into t values (3)").expect("it adds");
+
+    let take = format!("set transaction snapshot '{name}'");
+    run(&mut worker, "begin").expect("it begins");
+    let error = run(&mut worker, &take).expect_err("each statement would see another one");
+    assert_eq!(error.state().code(), "0A000");
+    run(&mut worker, "rollback").expect("it ends");
+    run(&mut worker, "begin isolation level serializable read only").expect("it begins");
+    let error = run(&mut worker, &take).expect_err("the leader is not serializable");
+    assert_eq!(error.state().code(), "0A000");
+    run(&mut worker, "rollback").expect("it ends");
+    run(&mut worker, "begin isolation level repeatable read").expect("it begins");
+    assert_eq!(rows(&mut worker, "select n from t order by 1").expect("it reads"), ["2", "3"]);
+    let error = run(&mut worker, &take).expect_err("it has read");
+    assert_eq!(error.state().code(), "25001");
+    run(&mut worker, "rollback").expect("it ends");
+
+    run(&mut worker, "begin isolation level repeatable read, read only").expect("it begins");
+    run(&mut worker, &take).expect("it takes the snapshot");
+    assert_eq!(rows(&mut worker, "select n from t").expect("it reads"), ["1"]);
+    run(&mut leader, "commit").expect("it ends");
+    run(&mut writer, "delete from t").expect("it deletes");
+    run(&mut writer, "vacuum").expect("what nobody reads goes");
+    assert_eq!(rows(&mut worker, "select n from t").expect("it reads on"), ["1"]);
+    run(&mut worker, "commit").expect("it ends");
+
+    run(&mut worker, "begin isolation level repeatable read").expect("it begins");
+    let error = run(&mut worker, &take).expect_err("its transaction has ended");
+    assert_eq!(error.state().code(), "42704");
+    run(&mut worker, "rollback").expect("it ends");
+    for ended in ["rollback", "commit"] {
+        run(&mut leader, "begin").expect("it begins");
+        let name = rows(&mut leader, "select pg_export_snapshot()").expect("it exports").remove(0);
+        run(&mut leader, ended).expect("it ends");
+        run(&mut worker, "begin isolation level repeatable read").expect("it begins");
+        let error = run(&mut worker, &format!("set transaction snapshot '{name}'"));
+        assert_eq!(error.expect_err("it is gone").state().code(), "42704");
+        run(&mut worker, "rollback").expect("it ends");
+    }
+}

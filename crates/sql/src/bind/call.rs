@@ -1,5 +1,7 @@
 //! Calls: functions, casts written as functions, aggregates and window functions.
 
+use std::cell::Cell;
+
 use scalar::aggregate::Kind;
 use scalar::function::{Default, Eval};
 use scalar::resolve::{self, Called, Resolved};
@@ -352,6 +354,9 @@ impl Binder<'_> {
             let sorted = args.split_off(direct);
             once = std::mem::replace(&mut args, sorted);
             if aggregate.kind == Kind::Hypothetical {
+                if once.len() != args.len() {
+                    return Err(self.not_as_many(call, &once, &args, at));
+                }
                 // The row that is thought to be there is compared with those that are.
                 for (direct, sorted) in once.iter_mut().zip(&mut args) {
                     let pair = vec![direct.clone(), sorted.clone()];
@@ -396,40 +401,50 @@ impl Binder<'_> {
         Ok(Expr::of(kind, ty, at))
     }
 
+    /// The error about a row that is thought to be there and has not as many values as the order.
+    fn not_as_many(&self, call: &ast::Call, direct: &[Expr], sorted: &[Expr], at: At) -> Error {
+        let types = direct.iter().chain(sorted).map(|arg| self.type_name(arg.ty));
+        let types: Vec<String> = types.collect();
+        let message = format!("function {}({}) does not exist", call.name, types.join(", "));
+        let name = call.name.last();
+        let (direct, sorted) = (direct.len(), sorted.len());
+        Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            .hint(format!(
+                "To use the hypothetical-set aggregate {name}, the number of hypothetical direct \
+                 arguments (here {direct}) must match the number of ordering columns (here \
+                 {sorted})."
+            ))
+            .at(at)
+    }
+
     /// The query whose groups an aggregate is about: the innermost of those that its arguments
     /// take columns from.
     fn level_of(&mut self, call: &mut AggregateCall, at: At) -> Result<u32> {
-        let mut serials = Vec::new();
-        let mut nested = None;
-        let mut window = None;
-        let mut set = None;
+        let mut found = Inside::default();
         let owners = &self.owners;
-        let mut look = |expr: &mut Expr| {
-            walk::everywhere(expr, &mut |part| {
-                match &part.kind {
-                    ExprKind::Column { index, .. } => serials.push(owners[*index as usize]),
-                    ExprKind::Aggregate(inner) => nested = nested.or(Some((inner.scope, part.at))),
-                    ExprKind::Window(_) => window = window.or(Some(part.at)),
-                    ExprKind::Call(call) if call.set => set = set.or(Some(part.at)),
-                    _ => {}
-                }
-                true
-            });
-        };
-        call.args.iter_mut().for_each(&mut look);
-        call.order.iter_mut().for_each(|key| look(&mut key.expr));
-        call.filter.iter_mut().for_each(&mut look);
-        let used = |scope: &&mut super::scope::Scope| serials.contains(&scope.serial);
-        let level = match self.scopes.iter_mut().rev().find(used) {
-            Some(scope) => scope,
-            None => self.scopes.last_mut().ok_or_else(|| {
-                Error::new(
-                    SqlState::GROUPING_ERROR,
-                    "aggregate functions are not allowed in this expression",
-                )
-                .at(at)
-            })?,
-        };
+        call.args.iter_mut().for_each(|arg| found.look(arg, owners));
+        call.order.iter_mut().for_each(|key| found.look(&mut key.expr, owners));
+        call.filter.iter_mut().for_each(|filter| found.look(filter, owners));
+        let place = self.level(&found).ok_or_else(|| {
+            Error::new(
+                SqlState::GROUPING_ERROR,
+                "aggregate functions are not allowed in this expression",
+            )
+            .at(at)
+        })?;
+        let Inside { nested, window, set, .. } = found;
+        let mut direct = Inside::default();
+        call.direct.iter_mut().for_each(|arg| direct.look(arg, owners));
+        let inner = &self.scopes[place + 1..];
+        let is_inner = |serial: u32| inner.iter().any(|scope| scope.serial == serial);
+        if let Some((_, at)) = direct.columns.iter().find(|(owner, _)| is_inner(*owner)) {
+            let message = "outer-level aggregate cannot contain a lower-level variable in its \
+                           direct arguments";
+            return Err(Error::new(SqlState::GROUPING_ERROR, message).at(*at));
+        }
+        let (window, set) = (window.or(direct.window), set.or(direct.set));
+        let nested = nested.into_iter().chain(direct.nested);
+        let level = &mut self.scopes[place];
         if let Some(at) = set {
             return Err(Error::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -438,9 +453,7 @@ impl Binder<'_> {
             .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
             .at(at));
         }
-        if let Some((scope, at)) = nested
-            && scope == level.serial
-        {
+        if let Some((_, at)) = nested.into_iter().find(|(scope, _)| *scope == level.serial) {
             return Err(Error::new(
                 SqlState::GROUPING_ERROR,
                 "aggregate function calls cannot be nested",
@@ -472,6 +485,14 @@ impl Binder<'_> {
         Ok(level.serial)
     }
 
+    /// The place of the innermost query that columns are taken from; that of the innermost of all
+    /// where none are.
+    fn level(&self, found: &Inside) -> Option<usize> {
+        let used = |serial: u32| found.columns.iter().any(|(owner, _)| *owner == serial);
+        let innermost = self.scopes.iter().rposition(|scope| used(scope.serial));
+        innermost.or(self.scopes.len().checked_sub(1))
+    }
+
     /// `GROUPING(...)`
     pub(super) fn grouping(&mut self, args: &[ast::Expr], at: At) -> Result<Expr> {
         if args.len() > 31 {
@@ -481,14 +502,21 @@ impl Binder<'_> {
             )
             .at(at));
         }
-        let scope = self.scope();
-        if !scope.clause.aggregates {
-            let message = format!("grouping operations are not allowed in {}", scope.clause.name);
+        let mut args: Vec<Expr> = args.iter().map(|arg| self.expr(arg)).collect::<Result<_>>()?;
+        let mut found = Inside::default();
+        args.iter_mut().for_each(|arg| found.look(arg, &self.owners));
+        let place = self.level(&found).ok_or_else(|| {
+            let message = "grouping operations are not allowed in this expression";
+            Error::new(SqlState::GROUPING_ERROR, message).at(at)
+        })?;
+        let level = &mut self.scopes[place];
+        if !level.clause.aggregates {
+            let message = format!("grouping operations are not allowed in {}", level.clause.name);
             return Err(Error::new(SqlState::GROUPING_ERROR, message).at(at));
         }
-        let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<_>>()?;
-        self.scope().aggregated = true;
-        Ok(Expr::of(ExprKind::Grouping(args), Type::INT4, at))
+        level.aggregated = true;
+        let scope = level.serial;
+        Ok(Expr::of(ExprKind::Grouping { args, scope }, Type::INT4, at))
     }
 
     /// An item of an `ORDER BY` that sees only expressions, not the names of outputs.
@@ -520,6 +548,43 @@ impl Binder<'_> {
         };
         let nulls_first = item.nulls_first.unwrap_or(descending);
         Ok(SortKey { expr, descending, nulls_first })
+    }
+}
+
+/// What is inside the arguments of an aggregate.
+#[derive(Default)]
+struct Inside {
+    /// The scopes that columns are of, and where they are named.
+    columns: Vec<(u32, At)>,
+    /// Aggregates and `GROUPING`: of which scope they are.
+    nested: Vec<(u32, At)>,
+    window: Option<At>,
+    set: Option<At>,
+}
+
+impl Inside {
+    /// Looks into an argument.
+    fn look(&mut self, expr: &mut Expr, owners: &[u32]) {
+        walk::everywhere(expr, &mut |part| {
+            match &part.kind {
+                ExprKind::Column { index, .. } => {
+                    self.columns.push((owners[*index as usize], part.at));
+                }
+                ExprKind::Aggregate(inner) => self.nested.push((inner.scope, part.at)),
+                ExprKind::Grouping { scope, .. } => self.nested.push((*scope, part.at)),
+                ExprKind::Window(_) => self.window = self.window.or(Some(part.at)),
+                _ => {}
+            }
+            true
+        });
+        // Sets of a subquery are its own.
+        let set = Cell::new(self.set);
+        walk::any(expr, &|part| {
+            let gives_set = matches!(&part.kind, ExprKind::Call(call) if call.set);
+            set.set(set.get().or(gives_set.then_some(part.at)));
+            gives_set
+        });
+        self.set = set.get();
     }
 }
 

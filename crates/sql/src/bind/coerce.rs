@@ -29,7 +29,7 @@ impl Binder<'_> {
             return Ok(Some(self.settle(expr)?));
         }
         if expr.ty == Type::UNKNOWN {
-            return self.coerce_unknown(expr, target).map(Some);
+            return self.coerce_unknown(expr, target, when).map(Some);
         }
         if let (ExprKind::Row { .. }, Type::RECORD) = (&expr.kind, expr.ty)
             && self.facts().is_composite(target)
@@ -49,18 +49,19 @@ impl Binder<'_> {
             let kind = ExprKind::Cast { expr: Box::new(expr), how: Cast::Type { how, when } };
             Expr { kind, ty: base, modifier, at }
         };
-        Ok(Some(self.domain_value(inner, target)))
+        Ok(Some(self.domain_value(inner, target, when)))
     }
 
-    /// A value of a base type as one of a domain, whose constraints it must fulfil.
-    fn domain_value(&mut self, expr: Expr, domain: Type) -> Expr {
+    /// A value of a base type as one of a domain, whose constraints it must fulfil. An explicit cast
+    /// cuts what is too long for the domain's modifier.
+    pub(super) fn domain_value(&mut self, expr: Expr, domain: Type, when: Circumstance) -> Expr {
         let facts = self.facts();
         if domain == expr.ty || facts.base(domain) == domain {
             return expr;
         }
         let modifier = self.domain_modifier(domain);
         let at = expr.at;
-        let fitted = self.fit(expr, modifier, false);
+        let fitted = self.fit(expr, modifier, when == Circumstance::Explicit);
         let kind = ExprKind::Cast { expr: Box::new(fitted), how: Cast::Domain };
         Expr { kind, ty: domain, modifier: Modifier::NONE, at }
     }
@@ -76,19 +77,19 @@ impl Binder<'_> {
     }
 
     /// A literal without a type, or a parameter without one, becomes what is wanted.
-    fn coerce_unknown(&mut self, expr: Expr, target: Type) -> Result<Expr> {
+    fn coerce_unknown(&mut self, expr: Expr, target: Type, when: Circumstance) -> Result<Expr> {
         let at = expr.at;
         let base = self.facts().base(target);
         match expr.kind {
             ExprKind::Const(Datum::Null) => {
                 let null = Expr::null(base, at);
-                Ok(self.domain_value(null, target))
+                Ok(self.domain_value(null, target, when))
             }
             ExprKind::Const(Datum::Text(text)) => {
                 let value = types::text::parse(&text, base, Modifier::NONE, &self.context)
                     .map_err(|error| Error::from(error).at(at))?;
                 let literal = Expr::of(ExprKind::Const(value), base, at);
-                Ok(self.domain_value(literal, target))
+                Ok(self.domain_value(literal, target, when))
             }
             ExprKind::Param(index) => {
                 let known = self.params[index];
@@ -150,7 +151,7 @@ impl Binder<'_> {
             row.push(self.fit(cast, wanted.modifier, when == Circumstance::Explicit));
         }
         let row = Expr::row(row, base, at);
-        Ok(Some(self.domain_value(row, target)))
+        Ok(Some(self.domain_value(row, target, when)))
     }
 
     /// A value fitted to a modifier, as `varchar(10)` does.
@@ -219,7 +220,7 @@ impl Binder<'_> {
                     .map_err(|error| Error::from(error).at(at))?;
                 Expr::of(ExprKind::Const(value), Type::INTERVAL, at)
             }
-            _ => self.coerce_unknown(expr, Type::INTERVAL)?,
+            _ => self.coerce_unknown(expr, Type::INTERVAL, Circumstance::Explicit)?,
         };
         Ok(self.fit(literal, modifier, true))
     }
@@ -288,7 +289,7 @@ impl Binder<'_> {
     /// A value whose type nothing has said is text.
     pub(super) fn settle(&mut self, expr: Expr) -> Result<Expr> {
         match expr.ty {
-            Type::UNKNOWN => self.coerce_unknown(expr, Type::TEXT),
+            Type::UNKNOWN => self.coerce_unknown(expr, Type::TEXT, Circumstance::Implicit),
             _ => Ok(expr),
         }
     }

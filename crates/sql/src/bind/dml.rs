@@ -1,6 +1,7 @@
 //! `UPDATE` and `DELETE`: the rows that are changed, and what they become.
 
-use types::SqlState;
+use scalar::cast::Circumstance;
+use types::{Modifier, SqlState, Type};
 
 use super::Binder;
 use super::from::{Part, append};
@@ -14,8 +15,7 @@ use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     self, Assignment, Delete, ExprKind as Ast, JoinKind, Source, Step, Target, Update,
 };
-use crate::plan::{Action, Column, Expr, ExprKind, Link, Moment, Node, Plan, Subquery};
-use types::Type;
+use crate::plan::{Action, Cast, Column, Expr, ExprKind, Link, Moment, Node, Plan, Subquery};
 
 impl Binder<'_> {
     /// `UPDATE`
@@ -41,9 +41,19 @@ impl Binder<'_> {
             None => plan,
         };
         let mut added = Vec::new();
-        let set = self.assignments(&update.set, &relation, &target, &mut added)?;
+        let mut set = self.assignments(&update.set, &relation, &target, &mut added)?;
         self.update_used(used, &relation, &set);
         plan = append(plan, added);
+        // Subqueries are computed with the rows, before any of these is changed.
+        let mut computed = Vec::new();
+        for (_, value) in &mut set {
+            if super::walk::any(value, &|part| matches!(part.kind, ExprKind::Subquery(_))) {
+                let column = self.column_for("value", value);
+                let held = reference(&column, value.at);
+                computed.push((std::mem::replace(value, held), column));
+            }
+        }
+        plan = append(plan, computed);
         let row = self.relation_columns(&relation);
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
         let generated = self.generated(base, &row)?;
@@ -342,6 +352,11 @@ impl Binder<'_> {
         name: &str,
     ) -> Result<Expr> {
         let (ty, modifier, at) = (old.ty, old.modifier, old.at);
+        // Where several parts are assigned, the constraints of a domain see the last value alone.
+        let old = match old.kind {
+            ExprKind::Cast { expr, how: Cast::Domain } => *expr,
+            _ => old,
+        };
         if let Some(Step::Field(field)) = steps.first() {
             let Some(fields) = self.fields_of(&old) else {
                 let message = format!(
@@ -371,7 +386,7 @@ impl Binder<'_> {
                 }
             };
             let kind = ExprKind::AssignField { expr: Box::new(old), index, value: Box::new(value) };
-            return Ok(Expr { kind, ty, modifier, at });
+            return Ok(self.whole(kind, ty, modifier, at));
         }
         let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
         let (bound, part) = self.subscript_steps(&old, &steps[..run])?;
@@ -385,12 +400,19 @@ impl Binder<'_> {
             }
         };
         let kind = ExprKind::Assign { expr: Box::new(old), steps: bound, value: Box::new(value) };
-        Ok(Expr { kind, ty, modifier, at })
+        Ok(self.whole(kind, ty, modifier, at))
+    }
+
+    /// A value that is made of another by the change of a part. Of a domain it must still meet the
+    /// constraints.
+    fn whole(&mut self, kind: ExprKind, ty: Type, modifier: Modifier, at: At) -> Expr {
+        let base = self.facts().base(ty);
+        self.domain_value(Expr { kind, ty: base, modifier, at }, ty, Circumstance::Assignment)
     }
 
     fn assign_subscript(&mut self, value: Expr, part: Type, name: &str) -> Result<Expr> {
         let (source, at) = (value.ty, value.at);
-        self.coerce(value, part, scalar::cast::Circumstance::Assignment)?.ok_or_else(|| {
+        self.coerce(value, part, Circumstance::Assignment)?.ok_or_else(|| {
             Error::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!(

@@ -17,6 +17,7 @@ use types::{SqlState, Type};
 use super::call::same;
 use super::place::UNPLACED;
 use super::scope::{Item, reference};
+use super::select::Target;
 use super::{Binder, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, ExprKind as Ast};
@@ -29,9 +30,17 @@ const SETS_MAX: usize = 4096;
 #[derive(Default)]
 pub(super) struct Groups {
     /// The keys.
-    pub keys: Vec<Expr>,
+    pub keys: Vec<Key>,
     /// The grouping sets; none for a plain list of keys.
     pub sets: Option<Vec<Vec<usize>>>,
+}
+
+/// A key of `GROUP BY`.
+pub(super) struct Key {
+    /// The value.
+    pub expr: Expr,
+    /// The output that has it. Two outputs are two keys, even where they have the same value.
+    pub output: Option<usize>,
 }
 
 /// The state of turning the expressions of a query into those over its groups.
@@ -53,7 +62,7 @@ impl Binder<'_> {
         &mut self,
         items: &[ast::Expr],
         distinct: bool,
-        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Expr>,
+        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Key>,
     ) -> Result<Groups> {
         let mut groups = Groups::default();
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
@@ -90,8 +99,8 @@ impl Binder<'_> {
     fn group_sets(
         &mut self,
         item: &ast::Expr,
-        keys: &mut Vec<Expr>,
-        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Expr>,
+        keys: &mut Vec<Key>,
+        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Key>,
     ) -> Result<Vec<Vec<usize>>> {
         Ok(match &item.kind {
             Ast::EmptyGroup => vec![Vec::new()],
@@ -133,8 +142,8 @@ impl Binder<'_> {
     fn group_parts(
         &mut self,
         parts: &[ast::Expr],
-        keys: &mut Vec<Expr>,
-        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Expr>,
+        keys: &mut Vec<Key>,
+        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Key>,
     ) -> Result<Vec<Vec<usize>>> {
         parts.iter().map(|part| self.group_part(part, keys, key)).collect()
     }
@@ -143,8 +152,8 @@ impl Binder<'_> {
     fn group_part(
         &mut self,
         part: &ast::Expr,
-        keys: &mut Vec<Expr>,
-        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Expr>,
+        keys: &mut Vec<Key>,
+        key: &mut dyn FnMut(&mut Self, &ast::Expr) -> Result<Key>,
     ) -> Result<Vec<usize>> {
         if let Ast::Row { fields, explicit: false } = &part.kind {
             let mut set = Vec::new();
@@ -154,26 +163,31 @@ impl Binder<'_> {
             return Ok(set);
         }
         let bound = key(self, part)?;
-        let place = keys.iter().position(|known| same(known, &bound)).unwrap_or_else(|| {
+        let is_known = |known: &Key| known.output == bound.output && same(&known.expr, &bound.expr);
+        let place = keys.iter().position(is_known).unwrap_or_else(|| {
             keys.push(bound);
             keys.len() - 1
         });
         Ok(vec![place])
     }
 
-    /// Puts the groups of a query over its rows; `exprs` come to be about the groups.
+    /// Puts the groups of a query over its rows; its outputs and its `HAVING` come to be about the
+    /// groups.
     pub(super) fn group(
         &mut self,
         input: Plan,
         groups: Groups,
-        exprs: &mut [&mut Expr],
+        outputs: &mut [Target],
+        having: Option<&mut Expr>,
     ) -> Result<Plan> {
         let serial = self.scope().serial;
         let items = std::mem::take(&mut self.scope().items);
         let mut keys = Vec::with_capacity(groups.keys.len());
-        for key in groups.keys {
-            let column = self.column_for("key", &key);
-            keys.push((key, column));
+        let mut of_outputs = Vec::new();
+        for Key { expr, output } in groups.keys {
+            let column = self.column_for("key", &expr);
+            of_outputs.extend(output.map(|output| (output, column.clone())));
+            keys.push((expr, column));
         }
         let mut grouping = Grouping {
             binder: self,
@@ -186,9 +200,13 @@ impl Binder<'_> {
             single_set: groups.sets.is_none(),
             error: None,
         };
-        for expr in exprs {
-            grouping.rewrite(expr, false);
+        for (place, output) in outputs.iter_mut().enumerate() {
+            match of_outputs.iter().find(|(of, _)| *of == place) {
+                Some((_, column)) => output.expr = reference(column, output.expr.at),
+                None => grouping.rewrite(&mut output.expr, false),
+            }
         }
+        having.into_iter().for_each(|having| grouping.rewrite(having, false));
         let Grouping { items, keys, calls, masks, plain_keys, error, .. } = grouping;
         self.scope().items = items;
         if let Some(error) = error {
@@ -233,13 +251,24 @@ impl Grouping<'_, '_> {
         if self.error.is_some() {
             return;
         }
-        if let Some((_, column)) = self.keys.iter().find(|(key, _)| same(key, expr)) {
+        // In a subquery only columns count as what is grouped by.
+        let may_be = |key: &Expr| !inside || matches!(key.kind, ExprKind::Column { .. });
+        let found = self.keys.iter().find(|(key, _)| may_be(key) && same(key, expr));
+        if let Some((_, column)) = found {
             *expr = Expr { at: expr.at, ..reference(column, expr.at) };
             return;
         }
         match &mut expr.kind {
             ExprKind::Aggregate(call) if call.scope == self.serial => {
-                let call = (**call).clone();
+                let mut call = (**call).clone();
+                for direct in &mut call.direct {
+                    self.rewrite(direct, inside);
+                }
+                if let Some(error) = self.error.take() {
+                    let detail = "Direct arguments of an ordered-set aggregate must use only grouped columns.";
+                    self.error = Some(error.detail(detail));
+                    return;
+                }
                 let found = self
                     .calls
                     .iter()
@@ -253,7 +282,7 @@ impl Grouping<'_, '_> {
                 });
                 *expr = reference(&column, expr.at);
             }
-            ExprKind::Grouping(args) => {
+            ExprKind::Grouping { args, scope } if *scope == self.serial => {
                 let args = std::mem::take(args);
                 self.mask(expr, &args);
             }

@@ -11,7 +11,9 @@ use super::{Binder, query};
 use crate::error::{At, Error, Result};
 use crate::imply;
 use crate::parse::ast::{self, Arbiter, Body, Insert, Step, Target};
-use crate::plan::{Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan};
+use crate::plan::{
+    self, Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan,
+};
 
 /// Where a value of a row that is inserted goes.
 pub(super) struct Place<'t> {
@@ -54,6 +56,7 @@ impl Binder<'_> {
             Some(alias) => alias.name.text.clone(),
             None => relation.name.clone(),
         };
+        let schema = insert.table.alias.is_none().then(|| relation.schema.clone());
         let row = self.relation_columns(&relation);
         // The rows do not see the table, but messages know of it.
         let unseen = Item { by_name: false, by_column: false, ..Item::named(&name, &row) };
@@ -67,7 +70,10 @@ impl Binder<'_> {
                 let what = "ON CONFLICT for a view";
                 return Err(super::expr::unsupported(what, insert.table.name.at()));
             }
-            Some(conflict) => Some(Box::new(self.conflict(conflict, &relation, &name, used)?)),
+            Some(conflict) => {
+                let item = Item { schema: schema.clone(), ..Item::named(&name, &[]) };
+                Some(Box::new(self.conflict(conflict, &relation, item, used)?))
+            }
             None => None,
         };
         let generated = self.generated(base, &row)?;
@@ -76,6 +82,7 @@ impl Binder<'_> {
         let action = Action::Insert { generated, conflict };
         let mut target = Item {
             relation: Some(relation.clone()),
+            schema,
             row_type: relation.row_type,
             ..Item::named(name, &row)
         };
@@ -411,7 +418,7 @@ impl Binder<'_> {
         &mut self,
         conflict: &ast::Conflict,
         relation: &Arc<Relation>,
-        name: &str,
+        target: Item,
         used: usize,
     ) -> Result<Conflict> {
         if conflict.update.is_some() && matches!(conflict.arbiter, Arbiter::Any) {
@@ -429,12 +436,13 @@ impl Binder<'_> {
         let attnums = relation.columns.iter().map(|column| column.attnum);
         self.show_used(used, &there, attnums.clone());
         self.show_used(used, &excluded, attnums);
-        let item = |name: &str, row: &[Column]| Item {
+        let item = |item: Item, row: &[Column]| Item {
             relation: Some(relation.clone()),
             row_type: relation.row_type,
-            ..Item::named(name, row)
+            columns: Item::named("", row).columns,
+            ..item
         };
-        let items = vec![item(name, &there), item("excluded", &excluded)];
+        let items = vec![item(target, &there), item(Item::named("excluded", &[]), &excluded)];
         let before = std::mem::replace(&mut self.scope().items, items);
         let set = self.set_list(&update.set, relation, &there)?;
         self.update_used(used, relation, &set);
@@ -450,7 +458,7 @@ impl Binder<'_> {
         arbiter: &Arbiter,
         relation: &Relation,
         used: usize,
-    ) -> Result<Vec<types::Oid>> {
+    ) -> Result<Vec<plan::Arbiter>> {
         match arbiter {
             Arbiter::Any => Ok(Vec::new()),
             Arbiter::Constraint(name) => {
@@ -466,7 +474,7 @@ impl Binder<'_> {
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
                 };
                 self.read_index(used, index);
-                Ok(vec![index.oid])
+                Ok(vec![plan::Arbiter { index: index.oid, provisos: Vec::new() }])
             }
             Arbiter::Index { keys, filter, at } => {
                 let row = self.relation_columns(relation);
@@ -489,7 +497,7 @@ impl Binder<'_> {
         filter: Option<&ast::Expr>,
         relation: &Relation,
         row: &[Column],
-    ) -> Result<Vec<types::Oid>> {
+    ) -> Result<Vec<plan::Arbiter>> {
         let mut wanted = Vec::with_capacity(keys.len());
         for key in keys {
             let key = self.within(Clause::INDEX, |binder| binder.expr(key))?;
@@ -503,21 +511,17 @@ impl Binder<'_> {
             if self.index_keys(index, relation, row)? != wanted {
                 continue;
             }
-            let covered = match &index.predicate {
-                None => true,
+            let provisos = match &index.predicate {
+                None => Some(Vec::new()),
                 Some(predicate) => {
                     let predicate = self.stored(predicate, Some((relation, row)))?;
-                    // What is only known when the statement runs is not known here.
-                    let follows = |filter: &Expr| {
-                        let provisos = imply::implied(std::slice::from_ref(filter), &predicate);
-                        provisos.is_some_and(|provisos| provisos.is_empty())
-                    };
-                    filter.as_ref().is_some_and(follows)
+                    let implied =
+                        |filter: &Expr| imply::implied(std::slice::from_ref(filter), &predicate);
+                    filter.as_ref().and_then(implied)
                 }
             };
-            if covered {
-                found.push(index.oid);
-            }
+            let index = index.oid;
+            found.extend(provisos.map(|provisos| plan::Arbiter { index, provisos }));
         }
         if found.is_empty() {
             return Err(Error::new(

@@ -24,6 +24,7 @@ mod group;
 mod insert;
 mod join;
 mod json;
+mod late;
 mod merge;
 mod names;
 mod part;

@@ -17,7 +17,6 @@ impl Binder<'_> {
         wanted: Option<Type>,
         at: At,
     ) -> Result<Expr> {
-        let nested = matches!(elements.first(), Some(ast::Expr { kind: Ast::Array(_), .. }));
         let mut bound = Vec::with_capacity(elements.len());
         for element in elements {
             bound.push(match &element.kind {
@@ -26,6 +25,10 @@ impl Binder<'_> {
             });
         }
         if let Some(array) = wanted {
+            let is_array = |(written, bound): (&ast::Expr, &Expr)| {
+                matches!(written.kind, Ast::Array(_)) || self.facts().is_true_array(bound.ty)
+            };
+            let nested = elements.iter().zip(&bound).any(is_array);
             let target = match nested {
                 true => array,
                 false => self.facts().element(array).unwrap_or(Type::NONE),

@@ -46,7 +46,10 @@ impl Placer {
         } else {
             walk::inputs(&mut plan.node, &mut |input| self.plan(input));
         }
-        let (mut table, mut pair) = (Vec::new(), Vec::new());
+        let (mut table, mut pair, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        if let Node::Aggregate(aggregate) = &plan.node {
+            keys = ids(&plan.columns[..aggregate.keys.len()]);
+        }
         if let Node::Modify(modify) = &plan.node {
             table = ids(&modify.row);
             if let Action::Insert { conflict: Some(conflict), .. } = &modify.action
@@ -64,6 +67,7 @@ impl Placer {
             let row = match sees {
                 Sees::Nothing => &[][..],
                 Sees::Input => &input,
+                Sees::Keys => &keys,
                 Sees::Returning => &returning,
                 Sees::Row => &table,
                 Sees::Conflict => &pair,

@@ -150,10 +150,7 @@ impl Binder<'_> {
             Some(limit) => Some(self.count(limit, Clause::LIMIT)?),
             None => None,
         };
-        let ties = match (&plan.node, query.with_ties) {
-            (Node::Sort { keys, .. }, true) => Some(keys.clone()),
-            _ => None,
-        };
+        let ties = if query.with_ties { order_of(&plan) } else { None };
         let columns = plan.columns.clone();
         Ok(Plan { node: Node::Limit { input: Box::new(plan), limit, offset, ties }, columns })
     }
@@ -566,5 +563,17 @@ fn leftmost(expr: &ast::Expr) -> At {
         ast::ExprKind::Op { left: Some(left), .. } => leftmost(left),
         ast::ExprKind::Cast { expr: inner, .. } => leftmost(inner).min(expr.at),
         _ => expr.at,
+    }
+}
+
+/// By what the rows of a query are sorted.
+fn order_of(plan: &Plan) -> Option<Vec<SortKey>> {
+    match &plan.node {
+        Node::Sort { keys, .. } => Some(keys.clone()),
+        Node::DistinctOn { input, .. }
+        | Node::LockRows { input, .. }
+        | Node::Project { input, .. }
+        | Node::ProjectSet { input, .. } => order_of(input),
+        _ => None,
     }
 }

@@ -52,6 +52,7 @@ impl Clause {
         Clause { name: "window definitions", aggregates: true, windows: false, sets: true };
     pub const WHERE: Clause = Clause::strict("WHERE");
     pub const FILTER: Clause = Clause::strict("FILTER");
+    pub const FROM: Clause = Clause::strict("FROM clause of their own query level");
     pub const JOIN: Clause = Clause::strict("JOIN conditions");
     pub const FUNCTION: Clause =
         Clause { name: "functions in FROM", aggregates: false, windows: false, sets: true };

@@ -6,13 +6,15 @@
 //! ```
 //!
 //! What `ORDER BY` and `DISTINCT ON` need beyond the outputs are *junk* outputs: they are computed
-//! with the others and left out at the end.
+//! with the others and left out at the end. Outputs that are computed after the order are *late*
+//! ([`late`](super::late)).
 
 use types::{Modifier, SqlState, Type};
 
 use super::call::same;
+use super::group::Key;
 use super::scope::{Clause, reference};
-use super::{Binder, Star, Written, walk};
+use super::{Binder, Star, Written, late, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     self, Distinct, ExprKind as Ast, LockWait, Name, OrderItem, Output, Query, Select, Step,
@@ -20,16 +22,16 @@ use crate::parse::ast::{
 use crate::plan::{Column, Expr, ExprKind, Node, Origin, Plan, RowLock, SortKey};
 
 /// An output: what `SELECT` lists, or junk.
-struct Target {
-    expr: Expr,
-    name: String,
-    junk: bool,
+pub(super) struct Target {
+    pub(super) expr: Expr,
+    pub(super) name: String,
+    pub(super) junk: bool,
 }
 
 /// An item of an order, before it is known what columns there are.
-struct Order {
+pub(super) struct Order {
     /// Which output.
-    target: usize,
+    pub(super) target: usize,
     key: SortKey,
 }
 
@@ -42,7 +44,7 @@ impl Binder<'_> {
                 .at(into.at()));
         }
         self.scope().locks.clone_from(&query.locks);
-        let input = self.from(&select.from)?;
+        let input = self.within(Clause::FROM, |binder| binder.from(&select.from))?;
         self.scope().windows.clone_from(&select.windows);
         let is_named = self.scopes.len() > 1
             || !query.order.is_empty()
@@ -78,26 +80,26 @@ impl Binder<'_> {
         };
         let grouped = self.scope().aggregated || !select.group.is_empty() || having.is_some();
         if grouped {
-            let mut exprs: Vec<&mut Expr> =
-                targets.iter_mut().map(|target| &mut target.expr).collect();
-            exprs.extend(&mut having);
-            plan = self.group(plan, groups, &mut exprs)?;
+            plan = self.group(plan, groups, &mut targets, having.as_mut())?;
         }
         if let Some(condition) = having {
             plan = filtered(plan, condition);
         }
         plan = self.windows(plan, &mut targets);
         let windowed = matches!(plan.node, Node::Window { .. });
-        plan = self.sets(plan, &mut targets);
-        let calls = match &plan.node {
-            _ if grouped => Some("aggregate functions"),
-            _ if windowed => Some("window functions"),
-            Node::ProjectSet { .. } => Some("set-returning functions in the target list"),
-            _ => None,
+        let late =
+            late::targets(&mut targets, &order, &select.distinct, distinct_on.as_deref(), query);
+        let gives_sets = targets.iter_mut().any(|target| late::gives_sets(&mut target.expr));
+        let calls = match () {
+            () if grouped => Some("aggregate functions"),
+            () if windowed => Some("window functions"),
+            () if gives_sets => Some("set-returning functions in the target list"),
+            () => None,
         };
         let locks = self.locks(query, select, calls, &mut targets)?;
-        plan = self.project(plan, &targets);
-        plan = self.distinct_and_order(plan, select, order, distinct_on);
+        plan = self.project(plan, &mut targets, &late);
+        plan = self.distinct_and_order(plan, select, order, distinct_on, &targets);
+        plan = self.project_late(plan, &mut targets, &late);
         if !locks.is_empty() {
             let columns = plan.columns.clone();
             plan = Plan { node: Node::LockRows { input: Box::new(plan), locks }, columns };
@@ -280,8 +282,8 @@ impl Binder<'_> {
 
     /// A key of `GROUP BY`: a column of the input, or the name or number of an output, or an
     /// expression.
-    fn group_key(&mut self, key: &ast::Expr, targets: &[Target]) -> Result<Expr> {
-        let mut bound = None;
+    fn group_key(&mut self, key: &ast::Expr, targets: &[Target]) -> Result<Key> {
+        let mut output = None;
         if let Ast::Column(names) = &key.kind
             && let [name] = &names[..]
         {
@@ -290,12 +292,12 @@ impl Binder<'_> {
                 item.by_column && item.columns.iter().any(|column| column.name == name.text)
             });
             if !own {
-                bound = named_output(&name.text, targets, "GROUP BY", key.at)?;
+                output = named_output(&name.text, targets, "GROUP BY", key.at)?;
             }
         } else {
-            bound = numbered_output(key, targets, "GROUP BY")?;
+            output = numbered_output(key, targets, "GROUP BY")?;
         }
-        let expr = match bound {
+        let expr = match output {
             Some(target) => {
                 let expr = targets[target].expr.clone();
                 self.no_calls(&expr)?;
@@ -305,7 +307,9 @@ impl Binder<'_> {
         };
         let expr = self.settle(expr)?;
         self.needs_equality(expr.ty, key.at)?;
-        Ok(expr)
+        let is_it = |target: &Target| same(&target.expr, &expr);
+        let output = output.or_else(|| targets.iter().position(is_it));
+        Ok(Key { expr, output })
     }
 
     /// What is grouped by has no aggregates in it.
@@ -403,42 +407,6 @@ impl Binder<'_> {
         Plan { node: Node::Window { input: Box::new(plan), calls }, columns }
     }
 
-    /// Computes the functions that give sets, those in arguments of others first.
-    fn sets(&mut self, mut plan: Plan, targets: &mut [Target]) -> Plan {
-        loop {
-            let mut sets: Vec<Expr> = Vec::new();
-            let mut columns: Vec<Column> = Vec::new();
-            for target in targets.iter_mut() {
-                self.innermost_sets(&mut target.expr, &mut sets, &mut columns);
-            }
-            if sets.is_empty() {
-                return plan;
-            }
-            let columns = plan.columns.iter().chain(&columns).cloned().collect();
-            plan = Plan { node: Node::ProjectSet { input: Box::new(plan), sets }, columns };
-        }
-    }
-
-    /// Takes out the calls that give sets and have none in their arguments. True where the
-    /// expression had any.
-    fn innermost_sets(
-        &mut self,
-        expr: &mut Expr,
-        sets: &mut Vec<Expr>,
-        columns: &mut Vec<Column>,
-    ) -> bool {
-        let mut inside = false;
-        walk::parts(expr, &mut |part| inside |= self.innermost_sets(part, sets, columns));
-        let own = matches!(&expr.kind, ExprKind::Call(call) if call.set);
-        if own && !inside {
-            let column = self.column_for("set", expr);
-            let call = std::mem::replace(expr, reference(&column, expr.at));
-            sets.push(call);
-            columns.push(column);
-        }
-        own || inside
-    }
-
     /// `FOR UPDATE` and its kin: the rows' keys become junk outputs.
     fn locks(
         &mut self,
@@ -523,24 +491,13 @@ impl Binder<'_> {
         Ok(found)
     }
 
-    fn project(&mut self, plan: Plan, targets: &[Target]) -> Plan {
-        let mut columns = Vec::with_capacity(targets.len());
-        for target in targets {
-            let origin = origin_of(&plan, &target.expr);
-            let mut column = self.column_for(target.name.as_str(), &target.expr);
-            column.origin = origin;
-            columns.push(column);
-        }
-        let exprs = targets.iter().map(|target| target.expr.clone()).collect();
-        Plan { node: Node::Project { input: Box::new(plan), exprs }, columns }
-    }
-
     fn distinct_and_order(
         &mut self,
         mut plan: Plan,
         select: &Select,
         order: Vec<Order>,
         distinct_on: Option<Vec<usize>>,
+        targets: &[Target],
     ) -> Plan {
         let columns = plan.columns.clone();
         let keep = |node| Plan { node, columns: columns.clone() };
@@ -549,10 +506,10 @@ impl Binder<'_> {
         }
         let mut keys: Vec<SortKey> = order
             .into_iter()
-            .map(|order| SortKey { expr: reference(&columns[order.target], At::NONE), ..order.key })
+            .map(|order| SortKey { expr: targets[order.target].expr.clone(), ..order.key })
             .collect();
         let by = |target: &usize| SortKey {
-            expr: reference(&columns[*target], At::NONE),
+            expr: targets[*target].expr.clone(),
             descending: false,
             nulls_first: false,
         };
@@ -612,12 +569,6 @@ fn without_junk(plan: Plan, count: usize) -> Plan {
     let columns = plan.columns[..count].to_vec();
     let exprs = columns.iter().map(|column| reference(column, At::NONE)).collect();
     Plan { node: Node::Project { input: Box::new(plan), exprs }, columns }
-}
-
-/// The column of a table that an output shows unchanged.
-fn origin_of(plan: &Plan, expr: &Expr) -> Option<Origin> {
-    let ExprKind::Column { index, .. } = expr.kind else { return None };
-    plan.columns.iter().find(|column| column.id == index)?.origin
 }
 
 fn named_output(name: &str, targets: &[Target], clause: &str, at: At) -> Result<Option<usize>> {

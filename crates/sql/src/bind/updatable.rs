@@ -19,7 +19,7 @@ use types::SqlState;
 
 use super::Binder;
 use super::from::VIEWS_MAX;
-use super::names::{CheckOption, Relation, RelationKind};
+use super::names::{CheckOption, ColumnDefault, Relation, RelationKind};
 use super::scope::{Clause, Item};
 use super::select::filtered;
 use crate::error::{At, Error, Result};
@@ -196,7 +196,16 @@ impl Binder<'_> {
             column.name = format!("\0{}", column.attnum);
         }
         for (place, column) in order.iter().zip(&view.columns) {
-            relation.columns[*place].name.clone_from(&column.name);
+            let shown = &mut relation.columns[*place];
+            shown.name.clone_from(&column.name);
+            // A default of the view goes before that of what it shows.
+            let is_fixed = matches!(
+                shown.default,
+                ColumnDefault::Generated(_) | ColumnDefault::Identity { always: true, .. }
+            );
+            if let (ColumnDefault::Expr(_), false) = (&column.default, is_fixed) {
+                shown.default.clone_from(&column.default);
+            }
         }
         relation.name.clone_from(&view.name);
         relation.schema.clone_from(&view.schema);

@@ -3,6 +3,8 @@
 //! The walks name the parts once, so that passes over plans (finding the aggregates of a query,
 //! placing columns) say only what they do.
 
+use scalar::{Volatility, registry};
+
 use crate::plan::{
     Action, Bound, Call, CteBody, Expr, ExprKind, Json, JsonSearch, Link, MergeAction, Moment,
     Node, Plan, Subscript,
@@ -14,9 +16,30 @@ fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
 
 /// True where an expression or a part of it passes a test; plans of subqueries are not looked into.
 pub fn any(expr: &mut Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
-    let mut found = test(expr);
+    if test(expr) {
+        return true;
+    }
+    let mut found = false;
     parts(expr, &mut |part| found = found || any(part, test));
     found
+}
+
+/// True where computing an expression twice, never or in another place could be noticed; plans of
+/// subqueries are not looked into.
+pub fn is_volatile(expr: &Expr) -> bool {
+    any(&mut expr.clone(), &is_volatile_part)
+}
+
+/// True where a part of an expression makes it volatile.
+pub(super) fn is_volatile_part(part: &Expr) -> bool {
+    match &part.kind {
+        ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::AnyAll { call, .. } => {
+            registry::function(call.function)
+                .is_none_or(|function| function.volatility == Volatility::Volatile)
+        }
+        ExprKind::NextValue(_) | ExprKind::MergeAction | ExprKind::CurrentOf(_) => true,
+        _ => false,
+    }
 }
 
 /// Calls `f` for each part of an expression, plans of subqueries not counted.
@@ -48,7 +71,7 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Array { elements: list, .. }
         | ExprKind::Row { fields: list, .. }
         | ExprKind::Subplan { args: list, .. }
-        | ExprKind::Grouping(list) => list.iter_mut().for_each(f),
+        | ExprKind::Grouping { args: list, .. } => list.iter_mut().for_each(f),
         ExprKind::Case { operand, arms, otherwise } => {
             operand.iter_mut().for_each(|operand| f(operand));
             for (condition, result) in arms {
@@ -130,6 +153,8 @@ pub enum Sees {
     Nothing,
     /// That of the input; for a join, those of both sides.
     Input,
+    /// Of [`Node::Aggregate`]: the keys of the group.
+    Keys,
     /// Of [`Node::Modify`]: the table's row, then the input's.
     Returning,
     /// Of [`Node::Modify`]: the table's row.
@@ -174,7 +199,7 @@ pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
             aggregate.keys.iter_mut().for_each(|expr| f(expr, Sees::Input));
             for call in &mut aggregate.calls {
                 call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                call.direct.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                call.direct.iter_mut().for_each(|expr| f(expr, Sees::Keys));
                 call.order.iter_mut().for_each(|key| f(&mut key.expr, Sees::Input));
                 call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
             }
@@ -217,7 +242,10 @@ pub fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
         Action::Delete | Action::Erase => {}
         Action::Insert { generated, conflict } => {
             generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
-            if let Some(update) = conflict.as_mut().and_then(|conflict| conflict.update.as_mut()) {
+            let Some(conflict) = conflict else { return };
+            let provisos = conflict.arbiters.iter_mut().flat_map(|known| &mut known.provisos);
+            provisos.for_each(|expr| f(expr, Sees::Nothing));
+            if let Some(update) = &mut conflict.update {
                 update.set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Conflict));
                 update.filter.iter_mut().for_each(|expr| f(expr, Sees::Conflict));
             }

@@ -161,7 +161,7 @@ impl Compiler<'_> {
             ExprKind::Slot(number) => Op::Slot(*number as usize),
             ExprKind::Subplan { number, args } => Op::Subplan(*number as usize, self.ops(args)?),
             ExprKind::Subquery(_) => return Err(no_program("a subquery")),
-            ExprKind::Aggregate(_) | ExprKind::Grouping(_) => {
+            ExprKind::Aggregate(_) | ExprKind::Grouping { .. } => {
                 return Err(no_program("an aggregate"));
             }
             ExprKind::Window(_) => return Err(no_program("a window function")),

@@ -16,10 +16,12 @@
 mod array;
 mod compile;
 
+use interrupt::Pace;
 use scalar::cast::{self, Circumstance, How};
 use scalar::function::{Call, Eval};
 use scalar::standard::{Construct, Found, Search};
 use scalar::{Context, Function};
+use types::bounded;
 use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
 
 /// What an evaluation needs beside the row.
@@ -40,12 +42,6 @@ pub trait Host {
     /// # Errors
     /// `2200H` where the sequence is at its end.
     fn next_value(&self, sequence: Oid) -> Result<i64>;
-
-    /// Checks a value against the constraints of a domain.
-    ///
-    /// # Errors
-    /// `23514` and `23502` where the value is none of the domain.
-    fn check_domain(&self, domain: Type, value: DatumRef<'_>) -> Result<()>;
 
     /// Calls a function that needs the catalog or the transaction, such as `nextval`.
     ///
@@ -453,10 +449,10 @@ impl<'r> Run<'r> {
                     .collect::<Result<_>>()?;
                 let fields = values.iter().map(|(value, ty, repr)| (*ty, *repr, value.get()));
                 let row = types::Record::new(fields);
-                owned(Datum::Record(match names.is_empty() {
+                owned(bounded::value(Datum::Record(match names.is_empty() {
                     true => row,
                     false => row.named(names.iter().map(|(name, of)| (name.as_str(), *of))),
-                }))
+                }))?)
             }
             Op::RowCompare(pairs, equals) => owned(self.row_compare(pairs, *equals, operand)?),
             Op::Field(inner, index) => {
@@ -495,7 +491,7 @@ impl<'r> Run<'r> {
                 let fields = fields.iter().enumerate().map(|(at, (ty, repr))| {
                     (*ty, *repr, if at == *index { value.get() } else { old(at) })
                 });
-                owned(Datum::Record(types::Record::new(fields)))
+                owned(bounded::value(Datum::Record(types::Record::new(fields)))?)
             }
             Op::Construct(construct, args, ret) => {
                 let values = self.typed(args, operand)?;
@@ -663,7 +659,9 @@ impl<'r> Run<'r> {
         let (left, right) = self.pair(&invoke.args, operand)?;
         let DatumRef::Array(array) = right.get() else { return Ok(Datum::Null) };
         let mut unknown = false;
+        let mut pace = Pace::new();
         for element in array.iter() {
+            pace.step(64)?;
             match self.apply(invoke, &[left.get(), element])? {
                 Datum::Bool(value) if value != all => return Ok(Datum::Bool(!all)),
                 Datum::Bool(_) => {}
@@ -715,11 +713,11 @@ impl<'r> Run<'r> {
                 modifier.apply(value.into_datum(), *ty, coercion)?
             }
             Step::Domain(domain) => {
-                self.frame.host.check_domain(*domain, value.get())?;
+                self.frame.context.types.domains.check(*domain, value.get())?;
                 return Ok(value);
             }
         };
-        Ok(Value::Owned(cast))
+        Ok(Value::Owned(bounded::value(cast)?))
     }
 
     fn steps(

@@ -183,6 +183,9 @@ impl Parser<'_> {
     fn set(&mut self) -> Result<Command> {
         self.skip(1);
         if self.eat(&["transaction"]) {
+            if self.eat(&["snapshot"]) {
+                return Ok(Command::SetSnapshot(self.string_value()?));
+            }
             return Ok(Command::SetTransaction(self.modes(false)?));
         }
         if self.eat(&["constraints"]) {

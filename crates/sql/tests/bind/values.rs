@@ -6,7 +6,9 @@ use sql::bind::{ColumnDefault, Relation, RelationColumn, RelationKind};
 use sql::eval::{Frame, Host, Program};
 use sql::plan::{Action, Node};
 use types::time::TimestampTz;
-use types::{Context, Datum, DatumRef, Error, Modifier, Oid, Result, SqlState, Style, Type, text};
+use types::{
+    Context, Datum, DatumRef, Domains, Error, Modifier, Oid, Result, SqlState, Style, Type, text,
+};
 
 use crate::catalog::Catalog;
 
@@ -49,12 +51,8 @@ impl Session for Still {
     }
 }
 
-impl Host for Still {
-    fn next_value(&self, _: Oid) -> Result<i64> {
-        Ok(1)
-    }
-
-    fn check_domain(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
+impl Domains for Still {
+    fn check(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
         match value {
             DatumRef::Int4(..=0) => Err(Error::new(
                 SqlState::CHECK_VIOLATION,
@@ -62,6 +60,12 @@ impl Host for Still {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+impl Host for Still {
+    fn next_value(&self, _: Oid) -> Result<i64> {
+        Ok(1)
     }
 
     fn call(&self, function: &scalar::Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {
@@ -136,7 +140,7 @@ fn row(context: &Context<'_>) -> Vec<Datum> {
 pub fn value(expression: &str) -> String {
     let catalog = Catalog::new();
     let style = Style::default();
-    let types = Context { types: &catalog, ..Context::new(&style) };
+    let types = Context { types: &catalog, domains: &Still, ..Context::new(&style) };
     let context = scalar::Context {
         types,
         statement: TimestampTz(0),
@@ -166,7 +170,7 @@ pub fn value(expression: &str) -> String {
 pub fn assigned(assignment: &str) -> String {
     let catalog = Catalog::new();
     let style = Style::default();
-    let types = Context { types: &catalog, ..Context::new(&style) };
+    let types = Context { types: &catalog, domains: &Still, ..Context::new(&style) };
     let context = scalar::Context {
         types,
         statement: TimestampTz(0),

@@ -12,7 +12,7 @@
 //! and foreign keys of their own follow.
 
 use txn::{RowLock, Wait};
-use types::{Datum, Modifier, Object, Oid, SqlState, text};
+use types::{Coercion, Datum, Modifier, Object, Oid, SqlState, text};
 
 use super::lookup::{Sought, describe};
 use super::{gone_table, pick};
@@ -66,7 +66,10 @@ pub(super) fn follow(
                     let from = (key.references, key.referenced[at]);
                     after[column] = assigned(change, from, &new[at], (&table, column))?;
                 }
-                (Action::SetNull, _) if is_listed => after[column] = Datum::Null,
+                (Action::SetNull, _) if is_listed => {
+                    let ty = table.relation().columns[column].ty;
+                    after[column] = change.values.context().null_of(ty)?;
+                }
                 (Action::SetDefault, _) if is_listed => {
                     after[column] = change.values.default(table.relation(), column)?;
                 }
@@ -110,9 +113,14 @@ fn assigned(
     let (from, to) =
         (base(parent.ok_or_else(gone_table)?), base(&table.relation().columns[column]));
     let context = change.values.context();
-    match text::to_string(key.as_ref(), from.0, Modifier::NONE, &context) {
-        Some(text) if from != to => Ok(text::parse(&text, to.0, to.1, &context)?),
-        _ => Ok(key.clone()),
+    let value = match text::to_string(key.as_ref(), from.0, Modifier::NONE, &context) {
+        Some(text) if from != to => text::parse(&text, to.0, to.1, &context)?,
+        _ => key.clone(),
+    };
+    let ty = table.relation().columns[column].ty;
+    match context.types.is_domain(ty) {
+        true => Ok(context.as_domain(ty, value, Coercion::Assignment)?),
+        false => Ok(value),
     }
 }
 

@@ -294,8 +294,13 @@ impl Checks {
                 self.refers(table, txn, constraint, key, new)?;
             }
         }
+        // Rows that refer to a key follow it also where it only looks different: from 1.0 to 1.00.
+        let is_other = |columns: &[i16]| {
+            let is_other = |at: usize| !old[at].as_ref().is_identical(new[at].as_ref());
+            columns.iter().any(|attnum| is_other(position(*attnum)))
+        };
         for constraint in &table.def().referenced_by {
-            if let Some(key) = constraint.foreign_key().filter(|key| differs(&key.referenced)) {
+            if let Some(key) = constraint.foreign_key().filter(|key| is_other(&key.referenced)) {
                 self.gone(constraint, key, old, Some(new));
             }
         }

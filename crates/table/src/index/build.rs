@@ -103,6 +103,7 @@ impl Filling {
         store: &Store,
         entries: impl IntoIterator<Item = Entry>,
     ) -> Result<()> {
+        interrupt::check().map_err(types::Error::from)?;
         self.entries.extend(entries);
         self.is_loaded |= self.can_load && self.entries.len() > WRITTEN_MAX;
         if self.is_loaded {

@@ -98,6 +98,11 @@ impl RowDocuments {
         self.at
     }
 
+    /// The positions of the columns that rows are keyed by.
+    pub fn key_columns(&self) -> impl Iterator<Item = usize> {
+        self.key.iter().map(|(at, _)| *at)
+    }
+
     /// The documents and their history, by key.
     pub fn collection(&self) -> &Collection {
         &self.collection
@@ -262,11 +267,16 @@ impl From<DocumentError> for Error {
             DocumentError::Txn(_)
             | DocumentError::Store(_)
             | DocumentError::Damaged(_)
+            | DocumentError::Unstorable { .. }
             | DocumentError::Value(_) => {
                 return match error {
                     DocumentError::Txn(error) => Error::Txn(error),
                     DocumentError::Store(error) => Error::Txn(TxnError::from(error)),
                     DocumentError::Value(error) => Error::Sql(error.into()),
+                    DocumentError::Unstorable { at, source } => {
+                        let told = types::Error::from(source);
+                        Error::Sql(told.with_context(format!("stands at {at} of the document")))
+                    }
                     _ => Error::Damaged { what: "a document" },
                 };
             }
@@ -275,6 +285,7 @@ impl From<DocumentError> for Error {
             }
             DocumentError::Json(_) => SqlState::INVALID_TEXT_REPRESENTATION,
             DocumentError::BadKey(_)
+            | DocumentError::BadMeta(_)
             | DocumentError::Path(_)
             | DocumentError::BadEdit(_)
             | DocumentError::NoRevision { .. }

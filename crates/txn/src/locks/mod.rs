@@ -30,8 +30,12 @@
 //!   cannot move; so who waits for that one cannot; and so on back. Whoever was given what it waited
 //!   for and has not yet woken is in no queue any more, and passed by.
 //! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
+//!
+//! The modes in which queries and changes of rows lock relations are noted elsewhere, until somebody
+//! asks for a stronger one ([`readers`]).
 
 mod mode;
+mod readers;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +51,9 @@ use store::TableId;
 
 pub(crate) use mode::Modes;
 pub use mode::{RelationLock, RowLock};
+pub(crate) use readers::Noting;
+pub use readers::Reader;
+use readers::Readers;
 
 /// Identity of a running transaction; never reused while the engine is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -322,8 +329,24 @@ type Waits = HashMap<TxnId, RowHash, FixedState>;
 pub(crate) struct LockManager {
     shards: Box<[Shard]>,
     waits: Mutex<Waits>,
+    readers: Readers,
     poisoned: AtomicBool,
     watch: OnceLock<WaitWatch>,
+}
+
+/// A relation that a transaction has locked, or waits to lock: [`LockManager::claims`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelationClaim {
+    /// The number of the relation.
+    pub relation: u32,
+    /// Who has the lock or waits for it.
+    pub txn: TxnId,
+    /// How strong it is: one claim for each mode.
+    pub mode: RelationLock,
+    /// False while it is waited for.
+    pub is_granted: bool,
+    /// True where the table of locks does not know of it.
+    pub is_noted: bool,
 }
 
 impl LockManager {
@@ -332,6 +355,7 @@ impl LockManager {
         LockManager {
             shards: (0..SHARD_COUNT).map(|_| shard()).collect(),
             waits: Mutex::new(HashMap::with_hasher(FixedState::default())),
+            readers: Readers::new(),
             poisoned: AtomicBool::new(false),
             watch: OnceLock::new(),
         }
@@ -371,6 +395,34 @@ impl LockManager {
                 Some(Acquired::Now)
             }
             Entry::Occupied(mut held) => held.get_mut().try_give(txn, modes),
+        }
+    }
+
+    /// Gives `modes` to `txn` where nobody can be in the way.
+    fn give(&self, txn: TxnId, row: RowHash, modes: Modes) {
+        let mut shard = self.shard(row).lock();
+        let lock = shard.entry(row).or_insert(Lock { owner: txn, modes: Modes::NONE, crowd: None });
+        lock.add(txn, modes);
+    }
+
+    /// Who has locked a relation, and who waits to: readers too.
+    pub(crate) fn claims(&self, relation: u32, row: RowHash, claims: &mut Vec<RelationClaim>) {
+        let mut claim = |txn, modes: Modes, is_granted, is_noted| {
+            let all = modes.relation_locks();
+            claims.extend(all.map(|mode| RelationClaim {
+                relation,
+                txn,
+                mode,
+                is_granted,
+                is_noted,
+            }));
+        };
+        if let Some(lock) = self.shard(row).lock().get(&row) {
+            lock.owners().for_each(|(txn, modes)| claim(txn, modes, true, false));
+            lock.queue().for_each(|waiter| claim(waiter.txn, waiter.modes, false, false));
+        }
+        for (txn, modes) in self.noted(row) {
+            claim(txn, modes, true, true);
         }
     }
 

@@ -18,8 +18,13 @@
 //!     ACCESS EXCLUSIVE   x    x    x    x    x    x    x    x
 //! ```
 //!
-//! Both tables are PostgreSQL's. A lock knows its modes as a set of bits, rows' and relations' apart:
-//! a row and a relation that share a hash do not even notice.
+//! Both tables are PostgreSQL's. Two modes of relations are ours, because a query reads rows and schema
+//! of one snapshot and no definition disturbs it: READ is the ACCESS SHARE of a query, and DEFINE the
+//! ACCESS EXCLUSIVE of a definition. They conflict as those do, but not with each other, and READ waits
+//! for nothing but the ACCESS EXCLUSIVE of `LOCK TABLE`.
+//!
+//! A lock knows its modes as a set of bits, rows' and relations' apart: a row and a relation that share
+//! a hash do not even notice.
 
 /// How strongly a row is locked, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,8 +56,28 @@ pub enum RelationLock {
     ShareRowExclusive,
     /// Only readers beside it.
     Exclusive,
-    /// Nobody beside it: `DROP TABLE`, most of `ALTER TABLE`.
+    /// Nobody beside it: `LOCK TABLE` where it names no mode.
     AccessExclusive,
+    /// What a query reads. Conflicts with ACCESS EXCLUSIVE only, not with DEFINE.
+    Read,
+    /// Nobody beside it but readers: `DROP TABLE`, most of `ALTER TABLE`.
+    Define,
+}
+
+impl RelationLock {
+    /// All modes, in the order of their numbers.
+    const ALL: [RelationLock; 10] = [
+        RelationLock::AccessShare,
+        RelationLock::RowShare,
+        RelationLock::RowExclusive,
+        RelationLock::ShareUpdateExclusive,
+        RelationLock::Share,
+        RelationLock::ShareRowExclusive,
+        RelationLock::Exclusive,
+        RelationLock::AccessExclusive,
+        RelationLock::Read,
+        RelationLock::Define,
+    ];
 }
 
 /// A set of modes.
@@ -62,19 +87,21 @@ pub(crate) struct Modes(u16);
 const ROW_MODES: u16 = 0b1111;
 
 /// By the number of a mode: the modes of others that it cannot stand beside.
-const CONFLICTS: [u16; 12] = [
+const CONFLICTS: [u16; 14] = [
     0b1000,
     0b1100,
     0b1110,
     0b1111,
-    0b1000_0000 << 4,
-    0b1100_0000 << 4,
-    0b1111_0000 << 4,
-    0b1111_1000 << 4,
-    0b1110_1100 << 4,
-    0b1111_1100 << 4,
-    0b1111_1110 << 4,
-    0b1111_1111 << 4,
+    0b10_1000_0000 << 4,
+    0b10_1100_0000 << 4,
+    0b10_1111_0000 << 4,
+    0b10_1111_1000 << 4,
+    0b10_1110_1100 << 4,
+    0b10_1111_1100 << 4,
+    0b10_1111_1110 << 4,
+    0b11_1111_1111 << 4,
+    0b00_1000_0000 << 4,
+    0b10_1111_1111 << 4,
 ];
 
 impl From<RowLock> for Modes {
@@ -94,6 +121,23 @@ impl Modes {
 
     pub(crate) const fn of_row(strength: RowLock) -> Modes {
         Modes(1 << strength as u16)
+    }
+
+    /// Those of them that are modes of relations.
+    pub(crate) fn relation_locks(self) -> impl Iterator<Item = RelationLock> {
+        RelationLock::ALL.into_iter().filter(move |mode| self.meets(Modes::from(*mode)))
+    }
+
+    /// True of the modes of queries and changes of rows, which get along with one another.
+    pub(crate) fn is_weak(self) -> bool {
+        const WEAK: u16 = 0b01_0000_0111 << 4;
+        self.0 & !WEAK == 0
+    }
+
+    /// True of the modes of relations that a weak one may be in the way of.
+    pub(crate) fn is_strong(self) -> bool {
+        const STRONG: u16 = 0b10_1111_0000 << 4;
+        self.0 & STRONG != 0
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -140,16 +184,7 @@ impl Modes {
 mod tests {
     use super::*;
 
-    const RELATION: [RelationLock; 8] = [
-        RelationLock::AccessShare,
-        RelationLock::RowShare,
-        RelationLock::RowExclusive,
-        RelationLock::ShareUpdateExclusive,
-        RelationLock::Share,
-        RelationLock::ShareRowExclusive,
-        RelationLock::Exclusive,
-        RelationLock::AccessExclusive,
-    ];
+    const RELATION: [RelationLock; 10] = RelationLock::ALL;
     const ROW: [RowLock; 4] =
         [RowLock::KeyShare, RowLock::Share, RowLock::NoKeyUpdate, RowLock::Update];
 
@@ -159,15 +194,24 @@ mod tests {
         modes.iter().map(|one| modes.iter().map(|other| cell(*one, *other)).collect()).collect()
     }
 
-    /// The conflicts are those of PostgreSQL's manual, and mutual.
+    /// The conflicts are those of PostgreSQL's manual, and mutual; readers and definitions pass each
+    /// other by.
     #[test]
     fn conflicts_are_those_of_the_manual() {
         assert_eq!(picture(&ROW), ["...x", "..xx", ".xxx", "xxxx"]);
         assert_eq!(
             picture(&RELATION),
             [
-                ".......x", "......xx", "....xxxx", "...xxxxx", "..xx.xxx", "..xxxxxx", ".xxxxxxx",
-                "xxxxxxxx"
+                ".......x.x",
+                "......xx.x",
+                "....xxxx.x",
+                "...xxxxx.x",
+                "..xx.xxx.x",
+                "..xxxxxx.x",
+                ".xxxxxxx.x",
+                "xxxxxxxxxx",
+                ".......x..",
+                "xxxxxxxx.x",
             ]
         );
         for one in RELATION.map(Modes::from) {
@@ -175,6 +219,26 @@ mod tests {
             for other in RELATION.map(Modes::from) {
                 assert_eq!(one.conflicts().meets(other), other.conflicts().meets(one));
             }
+        }
+    }
+
+    /// A weak mode conflicts with strong ones only, and SHARE UPDATE EXCLUSIVE is neither.
+    #[test]
+    fn weak_and_strong() {
+        let strong: Vec<_> =
+            RELATION.into_iter().filter(|mode| Modes::from(*mode).is_strong()).collect();
+        assert_eq!(
+            strong,
+            [
+                RelationLock::Share,
+                RelationLock::ShareRowExclusive,
+                RelationLock::Exclusive,
+                RelationLock::AccessExclusive,
+                RelationLock::Define,
+            ]
+        );
+        for weak in RELATION.map(Modes::from).into_iter().filter(|mode| mode.is_weak()) {
+            assert!(weak.conflicts().relation_locks().all(|mode| Modes::from(mode).is_strong()));
         }
     }
 

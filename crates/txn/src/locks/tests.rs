@@ -395,3 +395,71 @@ fn no_two_hold_what_conflicts() {
     thread::scope(|scope| (0..8).for_each(|id| drop(scope.spawn(move || run(id)))));
     assert_eq!(locks.counts(), (0, 0));
 }
+
+/// What a session notes is in the table of locks as soon as somebody asks for a strong mode, who then
+/// waits for it; whoever comes after that waits behind.
+#[test]
+fn noted_locks_are_found() {
+    let locks = Arc::new(LockManager::new());
+    let (one, other) = (locks.reader(), locks.reader());
+    let read = Modes::from(RelationLock::Read);
+    let strong = Modes::from(RelationLock::AccessExclusive);
+    assert_eq!(locks.note(&one, TxnId(1), A, read), Noting::Now);
+    assert_eq!(locks.note(&one, TxnId(1), A, read), Noting::Already);
+    assert_eq!(locks.counts(), (0, 0), "nobody asked");
+    locks.strengthen(A);
+    assert_eq!(locks.counts(), (1, 0));
+    assert_eq!(locks.lock(TxnId(2), A, strong, Patience::None), Err(LockFailure::Busy));
+    assert_eq!(locks.note(&other, TxnId(3), A, read), Noting::Refused);
+    let theirs = Arc::clone(&locks);
+    let waits = thread::spawn(move || theirs.lock(TxnId(2), A, strong, Patience::ENDLESS).unwrap());
+    wait_until(|| locks.counts().1 == 1);
+    assert_eq!(locks.lock(TxnId(3), A, read, Patience::None), Err(LockFailure::Busy));
+    locks.forget(&one, TxnId(1), 0);
+    assert_eq!(waits.join().unwrap(), Acquired::Now);
+    locks.unlock(TxnId(2), &[Held { row: A, modes: strong }]);
+    locks.weaken(A);
+    assert_eq!(locks.note(&other, TxnId(3), A, read), Noting::Now);
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// A strong locker and noting sessions, on threads of their own, are never at it together.
+#[test]
+fn noted_and_strong_exclude_each_other() {
+    const TURNS: u64 = 3_000;
+    let locks = Arc::new(LockManager::new());
+    let inside = Arc::new(AtomicBool::new(false));
+    let change = Modes::from(RelationLock::RowExclusive);
+    let strong = Modes::from(RelationLock::Define);
+    let mut threads = Vec::new();
+    for number in 1..=3 {
+        let (locks, inside) = (Arc::clone(&locks), Arc::clone(&inside));
+        threads.push(thread::spawn(move || {
+            let reader = locks.reader();
+            for turn in 0..TURNS {
+                let txn = TxnId(number * TURNS + turn);
+                let is_noted = locks.note(&reader, txn, A, change) == Noting::Now;
+                if !is_noted {
+                    locks.lock(txn, A, change, Patience::ENDLESS).unwrap();
+                }
+                assert!(!inside.load(Ordering::SeqCst), "a strong lock is held");
+                match is_noted {
+                    true => locks.forget(&reader, txn, 0),
+                    false => locks.unlock(txn, &[Held { row: A, modes: change }]),
+                }
+            }
+        }));
+    }
+    for turn in 0..TURNS / 10 {
+        let txn = TxnId(100 * TURNS + turn);
+        locks.strengthen(A);
+        locks.lock(txn, A, strong, Patience::ENDLESS).unwrap();
+        inside.store(true, Ordering::SeqCst);
+        thread::yield_now();
+        inside.store(false, Ordering::SeqCst);
+        locks.unlock(txn, &[Held { row: A, modes: strong }]);
+        locks.weaken(A);
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(locks.counts(), (0, 0));
+}

@@ -90,7 +90,7 @@ fn times_and_numbers() {
                 String::new()
             },
             authored_us: number.is_multiple_of(7).then_some(number * 1_000),
-            durability: None,
+            ..CommitMeta::default()
         });
         let commit = commit.unwrap();
         assert_eq!(commit.csn, Csn(number));

@@ -49,7 +49,7 @@ pub(super) fn parse(
             "Array value must start with \"{\" or dimension information."
         }));
     }
-    let read = |text: &str| super::parse(text, element, modifier, context);
+    let read = |text: Option<&str>| super::parse_nullable(text, element, modifier, context);
     let elements = contents(&mut scan, &mut dimensions, read)?;
     scan.skip_space();
     if !scan.rest.is_empty() {
@@ -254,7 +254,7 @@ fn too_many_dimensions() -> Error {
 fn contents(
     scan: &mut Scan<'_>,
     dimensions: &mut Vec<Dimension>,
-    read: impl Fn(&str) -> Result<Datum>,
+    read: impl Fn(Option<&str>) -> Result<Datum>,
 ) -> Result<Vec<Datum>> {
     let is_specified = !dimensions.is_empty();
     let mismatch = |scan: &Scan<'_>| {
@@ -312,8 +312,8 @@ fn contents(
                     return Err(scan.malformed("Unexpected array element."));
                 }
                 elements.push(match token {
-                    Token::Element(text) => read(&text)?,
-                    _ => Datum::Null,
+                    Token::Element(text) => read(Some(&text))?,
+                    _ => read(None)?,
                 });
                 is_depth_known = true;
                 if open.len() != lengths.len() {

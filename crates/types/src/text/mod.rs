@@ -79,10 +79,30 @@ pub fn parse(text: &str, ty: Type, modifier: Modifier, context: &Context<'_>) ->
                 ));
             }
         },
-        Shape::Domain(base, modifier) => return parse(text, base, modifier, context),
+        Shape::Domain(..) => {
+            let (base, modifier) = context.types.base_of(ty);
+            let value = parse(text, base, modifier, context)?;
+            return context.as_domain(ty, value, Coercion::Assignment);
+        }
         Shape::Composite(fields) => record::parse(text, &fields, context)?.into(),
     };
     modifier.apply(value, ty, Coercion::Assignment)
+}
+
+/// As [`parse`], where no text stands for NULL.
+///
+/// # Errors
+/// As [`parse`]; 23502 where the type is a domain that refuses NULL.
+pub fn parse_nullable(
+    text: Option<&str>,
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+) -> Result<Datum> {
+    match text {
+        Some(text) => parse(text, ty, modifier, context),
+        None => context.null_of(ty),
+    }
 }
 
 /// Reads a single value of a built-in type.

@@ -5,9 +5,7 @@
 //! ```
 
 use super::number::is_space;
-use crate::{
-    Context, Datum, DatumRef, Error, Field, Modifier, Record, RecordRef, Result, SqlState,
-};
+use crate::{Context, DatumRef, Error, Field, Modifier, Record, RecordRef, Result, SqlState};
 
 /// Reads a row with these columns.
 ///
@@ -32,7 +30,7 @@ pub(super) fn parse(text: &str, fields: &[Field], context: &Context<'_>) -> Resu
         }
         let repr = context.types.repr_of(field.ty)?;
         let value = if rest.starts_with([',', ')']) {
-            Datum::Null
+            context.null_of(field.ty)?
         } else {
             let mut text = String::new();
             rest =

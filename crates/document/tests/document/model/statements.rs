@@ -90,7 +90,8 @@ impl Case {
         if newest > self.revs.len() as u64 {
             let revision = Revision(self.revs.len() as u64 + 1);
             let (csn, time_us) = (commit.csn, commit.time_us);
-            self.committed(Committed { revision, csn, time_us, changed }, value, false);
+            let created = before.is_none() && value.is_some();
+            self.committed(Committed { revision, csn, time_us, changed, created }, value, false);
         }
     }
 }

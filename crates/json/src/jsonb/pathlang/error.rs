@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use interrupt::Interrupted;
 use numeric::NumericError;
 
 use super::super::error::JsonbError;
@@ -159,6 +160,12 @@ pub enum PathError {
     },
 }
 
+impl From<Interrupted> for PathError {
+    fn from(error: Interrupted) -> PathError {
+        PathError::Value(error.into())
+    }
+}
+
 fn place(near: &str) -> String {
     if near.is_empty() {
         "at end of jsonpath input".to_owned()
@@ -241,9 +248,12 @@ impl PathError {
             | Self::UnknownVariable(_)
             | Self::Unsupported(_)
             | Self::Value(_) => true,
-            Self::Number(error) => {
-                matches!(error, NumericError::BadPrecision(_) | NumericError::BadScale(_))
-            }
+            Self::Number(error) => matches!(
+                error,
+                NumericError::BadPrecision(_)
+                    | NumericError::BadScale(_)
+                    | NumericError::Interrupted(_)
+            ),
             Self::Datetime { hard, .. } => *hard,
             _ => false,
         }

@@ -227,6 +227,7 @@ impl<'a> Run<'a> {
         mut unwrap: bool,
         mut found: Found<'_, 'a>,
     ) -> Outcome {
+        interrupt::check()?;
         loop {
             let Some((step, rest)) = steps.split_first() else {
                 found.add(item);

@@ -34,6 +34,8 @@ pub enum Command {
     TwoPhase(&'static str),
     /// `SET TRANSACTION modes`
     SetTransaction(Modes),
+    /// `SET TRANSACTION SNAPSHOT`
+    SetSnapshot(String),
     /// `SET SESSION CHARACTERISTICS AS TRANSACTION modes`
     SetCharacteristics(Modes),
     /// `SET CONSTRAINTS ... {DEFERRED | IMMEDIATE}`

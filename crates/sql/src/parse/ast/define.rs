@@ -47,8 +47,8 @@ pub enum Define {
     Composite {
         /// The name.
         name: Path,
-        /// The fields.
-        fields: Vec<(Name, TypeName)>,
+        /// The fields, with their collations.
+        fields: Vec<(Name, TypeName, Option<Path>)>,
     },
     /// `CREATE DOMAIN`
     Domain {
@@ -56,6 +56,8 @@ pub enum Define {
         name: Path,
         /// The type below.
         base: TypeName,
+        /// The collation.
+        collation: Option<Path>,
         /// Default and constraints.
         constraints: Vec<ColumnConstraint>,
     },
@@ -176,6 +178,8 @@ pub enum Define {
         kind: ObjectKind,
         /// Their names.
         names: Vec<Path>,
+        /// True for `CONCURRENTLY`.
+        concurrently: bool,
         /// True for `IF EXISTS`.
         if_exists: bool,
         /// True for `CASCADE`.
@@ -541,6 +545,8 @@ pub struct IndexElement {
     pub column: Option<Name>,
     /// The expression, where it is none.
     pub expr: Option<SqlExpr>,
+    /// The collation.
+    pub collation: Option<Path>,
     /// The operator class.
     pub class: Option<Path>,
     /// True for `DESC`.
@@ -574,9 +580,13 @@ pub enum Alter {
         name: Name,
         /// The type.
         ty: TypeName,
+        /// `COLLATE`
+        collation: Option<Path>,
         /// `USING`
         using: Option<SqlExpr>,
     },
+    /// `ALTER COLUMN ... SET EXPRESSION AS (...)`
+    Expression(Name, SqlExpr),
     /// `ALTER COLUMN ... SET DEFAULT`; `None` for `DROP DEFAULT`.
     Default(Name, Option<SqlExpr>),
     /// `ALTER COLUMN ... {SET | DROP} NOT NULL`

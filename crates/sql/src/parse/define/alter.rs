@@ -238,16 +238,18 @@ impl Parser<'_> {
                 self.eat(&["set", "data"]);
                 self.skip(1);
                 let ty = self.type_name()?;
-                if self.eat(&["collate"]) {
-                    self.path()?;
-                }
+                let collation = if self.eat(&["collate"]) { Some(self.path()?) } else { None };
                 let using = if self.eat(&["using"]) { Some(self.sql_expr()?) } else { None };
-                Alter::ColumnType { name, ty, using }
+                Alter::ColumnType { name, ty, collation, using }
             }
             () if self.eat(&["set", "default"]) => Alter::Default(name, Some(self.sql_expr()?)),
             () if self.eat(&["drop", "default"]) => Alter::Default(name, None),
             () if self.eat(&["set", "not", "null"]) => Alter::NotNull(name, true),
             () if self.eat(&["drop", "not", "null"]) => Alter::NotNull(name, false),
+            () if self.eat(&["set", "expression"]) => {
+                self.expect(&["as"])?;
+                Alter::Expression(name, self.sql_expr_in_parens()?)
+            }
             () if self.eat(&["drop", "expression"]) => {
                 Alter::DropExpression(name, self.eat(&["if", "exists"]))
             }

@@ -169,10 +169,8 @@ impl Parser<'_> {
             fields = self.list(|parser| {
                 let name = parser.name()?;
                 let ty = parser.type_name()?;
-                if parser.eat(&["collate"]) {
-                    parser.path()?;
-                }
-                Ok((name, ty))
+                let collate = parser.eat(&["collate"]);
+                Ok((name, ty, if collate { Some(parser.path()?) } else { None }))
             })?;
         }
         self.expect_punct(")")?;
@@ -184,11 +182,9 @@ impl Parser<'_> {
         let name = self.path()?;
         self.eat(&["as"]);
         let base = self.type_name()?;
-        if self.eat(&["collate"]) {
-            self.path()?;
-        }
+        let collation = if self.eat(&["collate"]) { Some(self.path()?) } else { None };
         let constraints = self.column_constraints()?;
-        Ok(Define::Domain { name, base, constraints })
+        Ok(Define::Domain { name, base, collation, constraints })
     }
 
     fn create_database(&mut self) -> Result<Define> {
@@ -326,9 +322,7 @@ impl Parser<'_> {
             Some(kind) => kind,
         };
         self.skip(1);
-        if kind == ObjectKind::Index {
-            self.eat(&["concurrently"]);
-        }
+        let concurrently = kind == ObjectKind::Index && self.eat(&["concurrently"]);
         let if_exists = self.eat(&["if", "exists"]);
         if kind == ObjectKind::Database {
             let name = self.name()?;
@@ -340,7 +334,7 @@ impl Parser<'_> {
             return Ok(Define::DropDatabase { name, if_exists, force });
         }
         let names = self.list(Self::path)?;
-        Ok(Define::Drop { kind, names, if_exists, cascade: self.drop_behaviour() })
+        Ok(Define::Drop { kind, names, concurrently, if_exists, cascade: self.drop_behaviour() })
     }
 
     /// True for `CASCADE`.

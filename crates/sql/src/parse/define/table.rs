@@ -394,9 +394,7 @@ impl Parser<'_> {
         } else {
             column = Some(self.name()?);
         }
-        if self.eat(&["collate"]) {
-            self.path()?;
-        }
+        let collation = if self.eat(&["collate"]) { Some(self.path()?) } else { None };
         let mut class = None;
         if self.is_name() && !self.is(&["nulls"]) {
             class = Some(self.path()?);
@@ -413,6 +411,6 @@ impl Parser<'_> {
             () if self.eat(&["nulls", "last"]) => Some(false),
             () => None,
         };
-        Ok(IndexElement { column, expr, class, descending, nulls_first })
+        Ok(IndexElement { column, expr, collation, class, descending, nulls_first })
     }
 }

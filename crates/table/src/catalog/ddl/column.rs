@@ -16,6 +16,8 @@ pub enum ColumnChange {
         ty: Type,
         /// Its modifier.
         modifier: Modifier,
+        /// The collation, where it is not that of the type.
+        collation: Option<Oid>,
         /// The default, as a value of that type; none where there was none.
         default: Option<SqlText>,
         /// True where the values that are there are not yet as the new type has them.
@@ -108,15 +110,16 @@ impl Ddl<'_> {
             };
             let found = found.clone();
             match change {
-                ColumnChange::Type { ty, modifier, default, rewrite } => {
-                    ddl.set_type(&relation, &found, (ty, modifier), default, rewrite)
+                ColumnChange::Type { ty, modifier, collation, default, rewrite } => {
+                    let ty = (ty, modifier, collation);
+                    ddl.set_type(&relation, &found, ty, default, rewrite)
                 }
                 ColumnChange::NotNull(not_null) => ddl.set_not_null(&relation, &found, not_null),
                 ColumnChange::Default(expr) => ddl.set_default(&relation, &found, expr),
                 ColumnChange::Expression(expr) => ddl.set_expression(&relation, &found, expr),
                 ColumnChange::DropExpression => {
                     if !is_generated(&found) {
-                        return Err(not_generated(&relation, &found));
+                        return Err(not_generated(&relation, &found, "a stored generated column"));
                     }
                     ddl.change(&relation, found.attnum, |column| column.default = None)
                 }
@@ -207,7 +210,7 @@ impl Ddl<'_> {
         expr: SqlText,
     ) -> Result<()> {
         if !is_generated(column) {
-            return Err(not_generated(relation, column));
+            return Err(not_generated(relation, column, "a generated column"));
         }
         let expr = expr.of_relation(relation.oid);
         self.rely_on_others(&expr, relation.oid)?;
@@ -244,7 +247,7 @@ impl Ddl<'_> {
         &mut self,
         relation: &Relation,
         column: &Column,
-        (ty, modifier): (Type, Modifier),
+        (ty, modifier, collation): (Type, Modifier, Option<Oid>),
         default: Option<SqlText>,
         rewrite: bool,
     ) -> Result<()> {
@@ -253,7 +256,7 @@ impl Ddl<'_> {
         self.rely_on_type(ty)?;
         self.check_type_is_free(relation, column)?;
         let repr = self.repr_of(ty)?;
-        let collation = self.catalog().collation_of(ty);
+        let collation = collation.unwrap_or_else(|| self.catalog().collation_of(ty));
         let default = match default {
             Some(expr) => {
                 let expr = expr.of_relation(relation.oid);
@@ -430,12 +433,9 @@ fn not_identity(relation: &Relation, column: &Column) -> Error {
     )
 }
 
-fn not_generated(relation: &Relation, column: &Column) -> Error {
+fn not_generated(relation: &Relation, column: &Column, what: &str) -> Error {
     Error::new(
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!(
-            "column \"{}\" of relation \"{}\" is not a generated column",
-            column.name, relation.name
-        ),
+        format!("column \"{}\" of relation \"{}\" is not {what}", column.name, relation.name),
     )
 }

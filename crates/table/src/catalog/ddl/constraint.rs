@@ -483,6 +483,28 @@ impl Ddl<'_> {
         ))
     }
 
+    /// Checks that the foreign keys over columns of a table, whose types have changed, and those
+    /// that refer to them can be.
+    ///
+    /// # Errors
+    /// 42804 where the types cannot be compared any more.
+    pub fn check_foreign_types(&self, table: Oid, columns: &[i16]) -> Result<()> {
+        let def = self.table(table)?;
+        let has = |list: &[i16]| list.iter().any(|column| columns.contains(column));
+        for constraint in def.constraints.iter().chain(&def.referenced_by) {
+            let Some(key) = constraint.foreign_key() else { continue };
+            let (Some(from), to) = (constraint.table(), key.references) else { continue };
+            let is_changed =
+                from == table && has(&key.columns) || to == table && has(&key.referenced);
+            if is_changed {
+                let (own, target) = (self.relation(from)?, self.relation(to)?);
+                let pair = ((&*own, &key.columns[..]), (&*target, &key.referenced[..]));
+                self.check_key_types(&constraint.name, pair.0, pair.1)?;
+            }
+        }
+        Ok(())
+    }
+
     fn check_key_types(
         &self,
         constraint: &str,

@@ -12,7 +12,7 @@
 //! way round. This is how PostgreSQL does it, and its messages are made of it.
 
 use ::types::{Error as SqlError, Oid, SqlState, Type};
-use txn::RowLock;
+use txn::{RelationLock, RowLock, Wait};
 
 use super::{Address, Class, Ddl, RelationKind, Rewrite};
 use crate::catalog::{Catalog, ConstraintKind, Dependence, Entry, Key, Scope, TypeEntry};
@@ -118,6 +118,9 @@ impl Ddl<'_> {
             if targets == known {
                 return Ok(targets);
             }
+            for table in self.tables_of(&targets) {
+                self.txn.lock_relation(table.0, RelationLock::Define, Wait::Allowed)?;
+            }
             for target in &targets {
                 if let Some(key) = self.catalog().key_of(target.object) {
                     self.draft.lock(self.txn, key, RowLock::Update)?;
@@ -125,6 +128,29 @@ impl Ddl<'_> {
             }
             known = targets;
         }
+    }
+
+    /// The tables that go, or lose an index or a constraint; of a foreign key both tables.
+    fn tables_of(&self, targets: &[Target]) -> Vec<Oid> {
+        let catalog = self.catalog();
+        let mut tables = Vec::new();
+        for Target { object, .. } in targets {
+            match object.class {
+                Class::Relation => match catalog.relation(object.oid).map(|it| &it.kind) {
+                    Some(RelationKind::Table(_)) => tables.push(object.oid),
+                    Some(RelationKind::Index(index)) => tables.push(index.table),
+                    _ => {}
+                },
+                Class::Constraint => {
+                    let constraint = catalog.constraint(object.oid);
+                    tables.extend(constraint.and_then(|constraint| constraint.table()));
+                    let key = constraint.and_then(|constraint| constraint.foreign_key());
+                    tables.extend(key.map(|key| key.references));
+                }
+                _ => {}
+            }
+        }
+        tables
     }
 
     /// Removes an object that goes with `all`.

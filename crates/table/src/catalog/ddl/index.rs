@@ -51,6 +51,8 @@ pub struct NewIndexKey {
     pub is_descending: bool,
     /// `NULLS FIRST` or `NULLS LAST`; NULLs count as larger than all others where neither is said.
     pub nulls_first: Option<bool>,
+    /// The collation, where it is not that of the column or the type.
+    pub collation: Option<Oid>,
     /// The operator class, where one was named.
     pub class: Option<Arc<str>>,
 }
@@ -63,6 +65,7 @@ impl NewIndexKey {
             ty: Type::NONE,
             is_descending: false,
             nulls_first: None,
+            collation: None,
             class: None,
         }
     }
@@ -106,8 +109,11 @@ impl Ddl<'_> {
         let include = self.numbers_of(relation, &new.include)?;
         let (mut keys, mut columns) = (Vec::new(), Vec::new());
         for key in &new.keys {
+            let collation = key.collation;
             let key = self.make_key(relation, key, new.method)?;
-            columns.push(self.key_column(relation, &key, &columns));
+            let mut column = self.key_column(relation, &key, &columns);
+            column.collation = collation.unwrap_or(column.collation);
+            columns.push(column);
             keys.push(key);
         }
         for attnum in &include {
@@ -271,7 +277,7 @@ impl Ddl<'_> {
             ty,
             modifier,
             repr: of.map_or(key.repr, |of| of.repr),
-            collation: self.catalog().collation_of(ty),
+            collation: of.map_or_else(|| self.catalog().collation_of(ty), |of| of.collation),
             not_null: false,
             is_dropped: false,
             default: None,

@@ -111,6 +111,11 @@ impl<'a> Ddl<'a> {
         std::mem::take(&mut self.rewrites)
     }
 
+    /// True where the rows of a table must be written anew.
+    pub fn will_rewrite(&self, table: Oid) -> bool {
+        self.rewrites.iter().any(|known| known.before.relation.oid == table)
+    }
+
     /// The transaction that all is written through.
     pub fn transaction(&mut self) -> &mut Transaction {
         self.txn

@@ -50,6 +50,8 @@ pub struct NewColumn {
     pub ty: Type,
     /// The modifier of the type.
     pub modifier: Modifier,
+    /// The collation, where it is not that of the type.
+    pub collation: Option<Oid>,
     /// True where NULL is refused.
     pub not_null: bool,
     /// The value where none is given.
@@ -99,6 +101,7 @@ impl NewColumn {
             name: name.into(),
             ty,
             modifier: Modifier::NONE,
+            collation: None,
             not_null: false,
             default: None,
             is_generated: false,
@@ -540,7 +543,7 @@ impl Ddl<'_> {
             ty: new.ty,
             modifier: new.modifier,
             repr: self.repr_of(new.ty)?,
-            collation: self.catalog().collation_of(new.ty),
+            collation: new.collation.unwrap_or_else(|| self.catalog().collation_of(new.ty)),
             not_null: new.not_null || new.identity.is_some(),
             is_dropped: false,
             default,

@@ -146,7 +146,7 @@ impl Ddl<'_> {
         &mut self,
         schema: Oid,
         name: &str,
-        (base, modifier): (Type, Modifier),
+        (base, modifier, collation): (Type, Modifier, Option<Oid>),
         not_null: bool,
         default: Option<SqlText>,
     ) -> Result<Arc<UserType>> {
@@ -163,7 +163,7 @@ impl Ddl<'_> {
                 ddl.rely_on_text(default)?;
             }
             let repr = ddl.repr_of(base)?;
-            let collation = ddl.catalog().collation_of(base);
+            let collation = collation.unwrap_or_else(|| ddl.catalog().collation_of(base));
             let domain = Domain { base, modifier, repr, collation, not_null, default };
             ddl.make_type(schema, name, UserTypeKind::Domain(domain))
         })

@@ -149,7 +149,7 @@ fn types_and_what_has_them() {
     new.columns[2].identity =
         Some(NewIdentity { is_always: true, name: None, options: SequenceOptions::default() });
     world.run(|ddl| ddl.create_table(new)).unwrap();
-    let base = (mood.ty, types::Modifier::NONE);
+    let base = (mood.ty, types::Modifier::NONE, None);
     let dm = world.run(|ddl| ddl.create_domain(PUBLIC, "dm", base, false, None)).unwrap();
     let check_a = text("VALUE <> 'a'::public.{0}", &[(type_address(mood.ty), "mood")]);
     world.run(|ddl| ddl.add_domain_check(dm.ty, None, check_a, true)).unwrap();

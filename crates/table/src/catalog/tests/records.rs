@@ -19,7 +19,7 @@ fn everything() -> World {
     let world = World::new(9);
     let labels = ["a".into(), "b".into()];
     let mood = world.run(|ddl| ddl.create_enum(PUBLIC, "mood", &labels)).unwrap();
-    let base = (Type::INT4, types::Modifier(-1));
+    let base = (Type::INT4, types::Modifier(-1), None);
     let default = Some(SqlText::plain("7"));
     let positive = world.run(|ddl| ddl.create_domain(PUBLIC, "positive", base, true, default));
     let positive = positive.unwrap().ty;
@@ -53,6 +53,7 @@ fn everything() -> World {
             ty: Type::TEXT,
             is_descending: true,
             nulls_first: None,
+            collation: None,
             class: None,
         }],
         include: vec!["id".into()],

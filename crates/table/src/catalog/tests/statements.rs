@@ -230,6 +230,7 @@ fn columns() {
     let to_text = ColumnChange::Type {
         ty: Type::TEXT,
         modifier: Modifier::NONE,
+        collation: None,
         default: None,
         rewrite: false,
     };
@@ -247,8 +248,13 @@ fn columns() {
     check(&world.cache.newest());
     let query = text("SELECT {0} FROM t", &[(column(&def.relation, "b"), "b")]);
     world.run(|ddl| ddl.create_view(view("v", &[("b", Type::TEXT)], query))).unwrap();
-    let to_int =
-        ColumnChange::Type { ty: INT, modifier: Modifier::NONE, default: None, rewrite: true };
+    let to_int = ColumnChange::Type {
+        ty: INT,
+        modifier: Modifier::NONE,
+        collation: None,
+        default: None,
+        rewrite: true,
+    };
     fails(
         change("b", to_int),
         "0A000: cannot alter type of a column used by a view or rule\n\

@@ -1,0 +1,61 @@
+//! How an expression is read and matched.
+
+/// Which characters mean something.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Syntax {
+    /// Advanced expressions, the usual ones.
+    #[default]
+    Advanced,
+    /// POSIX's extended expressions: no escapes but for punctuation, no short matches.
+    Extended,
+    /// POSIX's basic expressions: groups and bounds have backslashes.
+    Basic,
+    /// A plain text.
+    Quoted,
+}
+
+/// What the letters of a flags argument, and of `(?letters)`, say.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Options {
+    /// `b`, `e` and `q` choose another one than the advanced.
+    pub syntax: Syntax,
+    /// `i`: letters match in both cases.
+    pub any_case: bool,
+    /// `x`: blanks and comments in the expression do not count.
+    pub expanded: bool,
+    /// Half of `n`: `.` and `[^...]` do not match a line break.
+    pub breaks_stop: bool,
+    /// The other half: `^` and `$` match at line breaks.
+    pub breaks_anchor: bool,
+}
+
+impl Options {
+    /// Sets what a letter stands for. Returns false for a letter that is no option.
+    pub fn set(&mut self, letter: char) -> bool {
+        match letter {
+            'b' => self.syntax = Syntax::Basic,
+            'c' => self.any_case = false,
+            'e' => self.syntax = Syntax::Extended,
+            'i' => self.any_case = true,
+            'm' | 'n' => (self.breaks_stop, self.breaks_anchor) = (true, true),
+            'p' => (self.breaks_stop, self.breaks_anchor) = (true, false),
+            'q' => self.syntax = Syntax::Quoted,
+            's' => (self.breaks_stop, self.breaks_anchor) = (false, false),
+            't' => self.expanded = false,
+            'w' => (self.breaks_stop, self.breaks_anchor) = (false, true),
+            'x' => self.expanded = true,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes the expression as a plain text, of which only the case may count or not.
+    pub(crate) fn quote(&mut self) {
+        *self = Self { syntax: Syntax::Quoted, any_case: self.any_case, ..Self::default() };
+    }
+
+    /// True where a plain text is asked for together with what means nothing for it.
+    pub(crate) fn contradict(&self) -> bool {
+        self.syntax == Syntax::Quoted && (self.expanded || self.breaks_stop || self.breaks_anchor)
+    }
+}

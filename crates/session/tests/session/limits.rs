@@ -1,0 +1,155 @@
+//! What one statement may take: memory, bytes of a value, and time after it was told to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use session::{Error, Session};
+
+use crate::client::{Kept, connect, instance};
+
+fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
+    let mut kept = Kept::default();
+    let done = session.read(text).and_then(|mut parsed| {
+        let mut portal = session.start(parsed.pop().expect("there is a statement"), true)?;
+        session.execute(&mut portal, 0, &mut kept)
+    });
+    match done {
+        Ok(_) => Ok(kept.0),
+        Err(error) => {
+            session.fail();
+            Err(error)
+        }
+    }
+}
+
+/// A cancel was heard only between 256 rows: `count(length(repeat('x', 100000000)))` went on for minutes,
+/// and one call of `LIKE` or `&&` could go on for hours. Each of these would run for a minute or more.
+#[test]
+fn a_cancel_is_heard_inside_of_functions() {
+    /// What a cancel may take on a machine that has much else to do, in a build that is not optimised.
+    const PATIENCE: Duration = Duration::from_secs(3);
+    let instance = instance();
+    let mut session = connect(&instance);
+    rows(&mut session, "create table n as select i from generate_series(1, 200000) i")
+        .expect("a table");
+    for text in [
+        "select count(length(repeat('x', 50000000))) from generate_series(1, 10000)",
+        "select repeat('a', 1000000) like '%' || repeat('a', 500000) || 'b'",
+        "select array_agg(i) && array_agg(-i) from n",
+        "select array_agg(i order by i desc) @> array_agg(i) from n",
+        "select 0 = any (array_agg(i)) from n, generate_series(1, 100000) group by i",
+        "select jsonb_path_exists(jsonb_agg(i), '$[*] ? (exists($[*] ? (@ < 0)))') from n",
+        "select jsonb_agg(i) @> (jsonb_agg(i) || jsonb '[{}]') from n",
+        "select max(x) from (select numeric '1.000000000001' ^ 1000000007 from \
+         generate_series(1, 100000)) s (x)",
+        "select count(*) from generate_series(1, 10000000000)",
+        "select string_agg(repeat('x', 1000), ',' order by a.i desc) from n a, n b where a.i + b.i < 0",
+        "select count(*) from n a join n b on a.i > b.i + 300000",
+        "select sum(s.l) from n, lateral (select length(translate(repeat('x', 1000000 + i % 9), 'x', 'y')) \
+         l) s",
+        "select count(*) from n where md5(repeat('x', 10000000 + i)) = ''",
+        "select count(*) from n where encode(repeat('x', 10000000 + i)::bytea, 'base64') = ''",
+        "select count(*) from n where upper(repeat('\u{e4}b ', 3000000 + i)) = ''",
+        "select count(*) from n where replace(repeat('ab', 5000000 + i), 'b', 'cc') = ''",
+        "select count(*) from n where cardinality(string_to_array(repeat('a,', 3000000 + i), ',')) = 1",
+        "select count(*) from n where to_json(repeat('\"', 5000000 + i))::text = ''",
+        "select count(*) from n where jsonb_array_length(to_jsonb(array(select i from n))) = n.i",
+    ] {
+        let (process, secret) = (session.process_id(), session.secret().to_vec());
+        let is_over = AtomicBool::new(false);
+        let (stopped, told) = std::thread::scope(|scope| {
+            let (instance, is_over) = (&instance, &is_over);
+            let cancels = scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(200));
+                let told = Instant::now();
+                // One that comes before the statement has begun is forgotten, so it is told again.
+                while !is_over.load(Ordering::Acquire) {
+                    instance.cancel(process, &secret);
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                told
+            });
+            let stopped = rows(&mut session, text);
+            is_over.store(true, Ordering::Release);
+            (stopped, cancels.join().expect("it tells"))
+        });
+        let took = told.elapsed();
+        let stopped = stopped.map(|rows| rows.len()).expect_err(text);
+        assert_eq!(stopped.state().code(), "57014", "{text}: {stopped}");
+        assert!(took < PATIENCE, "{text}: stopped after {took:?}");
+    }
+    assert_eq!(rows(&mut session, "select 1").expect("the session goes on"), ["1"]);
+}
+
+/// An aggregate without groups looked at no limit: `string_agg` over enough rows took all memory of the
+/// server. Each of these keeps far more than the statement may hold.
+#[test]
+fn what_aggregates_keep_is_counted() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    rows(&mut session, "set query_mem_max = '16MB'").expect("it sets");
+    let long = "repeat('x', 1000)";
+    let from = "from generate_series(1, 50000) i";
+    for what in [
+        format!("string_agg({long}, ',') {from}"),
+        format!("string_agg({long}::bytea, '') {from}"),
+        format!("array_agg({long}) {from}"),
+        "array_agg(array[i, i]) from generate_series(1, 500000) i".to_owned(),
+        format!("json_agg({long}) {from}"),
+        format!("jsonb_agg({long}) {from}"),
+        format!("json_object_agg(i, {long}) {from}"),
+        format!("jsonb_object_agg(i, {long}) {from}"),
+        format!("json_object_agg_unique({long} || i, 1) {from}"),
+        format!("percentile_disc(0.5) within group (order by {long} || i) {from}"),
+        format!("array_agg(distinct {long} || i) {from}"),
+        format!("string_agg({long}, ',' order by i) {from}"),
+        format!("string_agg({long}, ',') filter (where i > 0) {from}"),
+        "max(repeat('x', 20000000)) from generate_series(1, 2) i".to_owned(),
+        format!("i % 2, string_agg({long}, ',') {from} group by 1"),
+        format!("array_agg({long}) over (order by i) from generate_series(1, 500) i"),
+        format!("array_agg(numeric '1e10000' + i) {from}"),
+    ] {
+        let text = format!("select count(*) from (select {what}) s");
+        // Whatever is not looked at is not computed: it is, here.
+        let text = text.replace("count(*)", "count(s)");
+        match rows(&mut session, &text) {
+            Ok(_) => panic!("{text}: it holds more than it may"),
+            Err(error) => assert_eq!(error.state().code(), "53200", "{text}: {error}"),
+        }
+    }
+    // What fits is given, and what is given frees what it took.
+    for _ in 0..5 {
+        let text = format!("select length(string_agg({long}, '')) from generate_series(1, 5000)");
+        assert_eq!(rows(&mut session, &text).expect("it fits"), ["5000000"]);
+    }
+}
+
+/// A value ends at a gigabyte, as in PostgreSQL: `||` made values of any size.
+#[test]
+fn values_end_at_a_gigabyte() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    for (text, message) in [
+        ("select repeat('xy', 1073741820)", "requested length too large"),
+        ("select lpad('x', 268435455)", "requested length too large"),
+        ("select rpad('x', 1073741820)", "requested length too large"),
+        ("select format('%2000000000s', 'x')", "out of memory"),
+        (
+            "select array_fill(1, array[134217728])",
+            "array size exceeds the maximum allowed (134217727)",
+        ),
+        (
+            "select x || x from (select repeat('x', 540000000)) s (x)",
+            "invalid memory alloc request size 1080000004",
+        ),
+    ] {
+        let refused = rows(&mut session, text).map(|rows| rows.len()).expect_err(text);
+        assert_eq!(refused.state().code(), "54000", "{text}: {refused}");
+        assert_eq!(refused.message(), message, "{text}");
+    }
+    assert_eq!(
+        rows(&mut session, "select length(lpad('x', 1000000)), length(repeat('ab', 1000000))")
+            .expect("these fit"),
+        ["1000000|2000000"]
+    );
+}
