@@ -1,6 +1,7 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
 use std::collections::{BTreeSet, HashMap};
+use std::iter;
 
 use scalar::facts::Facts;
 use scalar::function::Eval;
@@ -18,6 +19,7 @@ use crate::op::basic::{Filter, Project, ProjectSet, Values};
 use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
 use crate::op::functions::{Function, Functions};
+use crate::op::grouped::Grouped;
 use crate::op::guard::{self, Guard};
 use crate::op::hash_join::{HashJoin, Side};
 use crate::op::limit::Limit;
@@ -659,6 +661,22 @@ impl Builder<'_> {
         let reads = (stays || once).then(|| reads.into_iter().collect());
         let once = rows_read.is_empty();
         let rows_read = (stays || once).then(|| rows_read.into_iter().collect());
-        Ok(Subplan::new(root, link, subplan.args.clone(), reads, rows_read))
+        let grouped = match &subplan.grouped {
+            Some(grouped) => Some(self.grouped(grouped)?),
+            None => None,
+        };
+        let args = subplan.args.clone();
+        Ok(Subplan::new(root, link, args, reads, rows_read, subplan.is_kept, grouped))
+    }
+
+    fn grouped(&mut self, grouped: &crate::plan::Grouped) -> Result<Grouped> {
+        let (mut reads, mut filled) = (BTreeSet::new(), BTreeSet::new());
+        for node in iter::once(&grouped.node).chain(&grouped.empty) {
+            self.plan.slots_of_node(&mut node.clone(), &mut reads, &mut filled);
+        }
+        let reads = (&reads - &filled).into_iter().collect();
+        let empty = grouped.empty.as_ref().map(|empty| self.node(empty)).transpose()?;
+        let asked = self.programs(&grouped.asked)?;
+        Ok(Grouped::new(self.node(&grouped.node)?, empty, asked, reads, grouped.cost_rows))
     }
 }

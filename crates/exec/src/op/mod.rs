@@ -13,6 +13,7 @@ pub(crate) mod basic;
 pub(crate) mod distinct;
 pub(crate) mod frame;
 pub(crate) mod functions;
+pub(crate) mod grouped;
 pub(crate) mod guard;
 pub(crate) mod hash;
 pub(crate) mod hash_join;

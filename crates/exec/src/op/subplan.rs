@@ -4,6 +4,7 @@
 //!   args ──> slots ──> were they the same the last time? the result then
 //!                  ──> else: rewind, run as far as it decides, keep the result
 //!   x IN (...)     the rows once in a hash table, as long as the slots that they depend on stay
+//!   WHERE k = ^k   the values of all k in a hash table, once that is cheaper: see `grouped`
 //! ```
 //!
 //! A subquery that reads no slots is so computed once in an execution, as PostgreSQL does with its
@@ -12,6 +13,7 @@
 use sql::eval::{Program, Row as EvalRow};
 use types::{Array, Datum, Error, Record, Repr, Result, SqlState, Type};
 
+use super::grouped::{Grouped, Memo};
 use super::hash::{KeyTable, canonical};
 use super::{Input, Row};
 use crate::ctx::{Env, Held, Shared};
@@ -46,6 +48,9 @@ pub(crate) struct Subplan {
     /// The slots that its rows depend on.
     rows_read: Option<Vec<u32>>,
     last: Option<(Row, Datum)>,
+    /// Other results, by the slots that they depend on.
+    memo: Option<Memo>,
+    grouped: Option<Grouped>,
     hashed: Option<(Row, Hashed)>,
     row: Row,
 }
@@ -57,13 +62,20 @@ impl Subplan {
         args: Vec<u32>,
         reads: Option<Vec<u32>>,
         rows_read: Option<Vec<u32>>,
+        is_kept: bool,
+        grouped: Option<Grouped>,
     ) -> Self {
-        Self { root, link, args, reads, rows_read, last: None, hashed: None, row: Row::new() }
+        let depends = reads.as_ref().is_some_and(|reads| !reads.is_empty());
+        let memo = (is_kept && depends).then(Memo::default);
+        let (last, hashed, row) = (None, None, Row::new());
+        Self { root, link, args, reads, rows_read, last, memo, grouped, hashed, row }
     }
 
     /// Forgets all results.
     pub(crate) fn forget(&mut self, shared: &Shared) {
         self.last = None;
+        self.memo.iter_mut().for_each(|memo| memo.forget(shared));
+        self.grouped.iter_mut().for_each(|grouped| grouped.forget(shared));
         if let Some((_, mut hashed)) = self.hashed.take() {
             hashed.held.clear(shared);
         }
@@ -98,15 +110,35 @@ impl Subplan {
                 }
                 self.look_up(env)?
             }
-            _ => {
-                self.root.rewind(env.shared);
-                let result = self.run(env)?;
-                self.root.rewind(env.shared);
-                result
-            }
+            _ => self.compute(env)?,
         };
         if let Some(slots) = &self.reads {
             self.last = Some((values_of(slots, env), result.clone()));
+        }
+        Ok(result)
+    }
+
+    /// The result for the slots as they are: one that is known, or a new one.
+    fn compute(&mut self, env: &Env<'_>) -> Result<Datum> {
+        if let Some(grouped) = &mut self.grouped
+            && let Some(result) = grouped.value(env)?
+        {
+            return Ok(result);
+        }
+        let slots = self.reads.as_deref().unwrap_or_default();
+        if let Some(memo) = &mut self.memo
+            && let Some(result) = memo.find(env, slots)
+        {
+            return Ok(result);
+        }
+        let begun = env.shared.ticks();
+        self.root.rewind(env.shared);
+        let result = self.run(env)?;
+        self.root.rewind(env.shared);
+        let rows = env.shared.ticks() - begun;
+        self.grouped.iter_mut().for_each(|grouped| grouped.spend(rows));
+        if let Some(memo) = &mut self.memo {
+            memo.keep(env, &result);
         }
         Ok(result)
     }
@@ -236,7 +268,7 @@ impl Hashed {
 }
 
 /// True where two values are the same to the last digit, not only equal.
-fn is_same(a: &Datum, b: &Datum) -> bool {
+pub(super) fn is_same(a: &Datum, b: &Datum) -> bool {
     match (a, b) {
         (Datum::Text(a), Datum::Text(b)) => a == b,
         (Datum::Bytea(a), Datum::Bytea(b)) => a == b,
@@ -248,12 +280,12 @@ fn is_same(a: &Datum, b: &Datum) -> bool {
     }
 }
 
-fn values_of(slots: &[u32], env: &Env<'_>) -> Row {
+pub(super) fn values_of(slots: &[u32], env: &Env<'_>) -> Row {
     let now = env.shared.slots.borrow();
     slots.iter().map(|slot| now[*slot as usize].clone()).collect()
 }
 
-fn too_many() -> Error {
+pub(super) fn too_many() -> Error {
     Error::new(
         SqlState::CARDINALITY_VIOLATION,
         "more than one row returned by a subquery used as an expression",

@@ -153,3 +153,41 @@ fn values_end_at_a_gigabyte() {
         ["1000000|2000000"]
     );
 }
+
+/// Two plans took as long as all pairs of rows: a lateral side that only picks rows by values of the left
+/// one, and a subquery that picks its rows by equality without an index. Both have keys to be found by.
+#[test]
+fn what_picks_rows_by_equality_does_not_look_at_all_pairs() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    for text in [
+        "create table a (id int primary key, k int, v int)",
+        "insert into a select i, i % 5000, i * 7 % 1000 from generate_series(1, 20000) i",
+        "create table b (id int, k int, v int)",
+        "insert into b select i, i % 5000, i * 11 % 1000 from generate_series(1, 20000) i",
+        "set statement_timeout = '20s'",
+    ] {
+        rows(&mut session, text).expect(text);
+    }
+    for (text, wanted) in [
+        (
+            "select count(*) from b x, b y join lateral (values (x.id)) ss (i) on y.id = ss.i",
+            "20000",
+        ),
+        (
+            "select count(*) from b x left join lateral \
+             (select y.v from b y where y.k = x.k and y.v > 990) s on true where s.v is null",
+            "19820",
+        ),
+        ("select count(*) from a where v = (select max(v) from b where b.k = a.k)", "80"),
+        (
+            "select count(*) from a where v >= (select max(x.v) from b x where x.k = a.k \
+             and x.v >= (select avg(y.v) from b y where y.k = x.k))",
+            "10040",
+        ),
+        ("select sum((select count(*) from b where b.k = a.k - 2500)) from a", "40000"),
+    ] {
+        let done = crate::fuzz::watched(&instance, || rows(&mut session, text));
+        assert_eq!(done.expect(text), [wanted], "{text}");
+    }
+}
