@@ -15,14 +15,41 @@
 use std::sync::Arc;
 
 use sql::parse::ast::{Define, ObjectKind, Path};
-use table::catalog::Action;
+use table::catalog::{Action, Catalog, ConstraintOn, TypeEntry, UserTypeKind};
 use txn::{RelationLock, Wait};
-use types::{Oid, SqlState};
+use types::{Oid, SqlState, Type};
 
 use crate::define::domain::tables_looked_at;
 use crate::error::{Error, Result};
 use crate::portal::{Portal, Work};
 use crate::session::Session;
+
+/// True where two catalogs say the same of a type: of its labels, its fields, its constraints.
+fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
+    use TypeEntry::{Row, RowArray, User, UserArray};
+    if ty.is_builtin() {
+        return true;
+    }
+    match (before.type_entry(ty), after.type_entry(ty)) {
+        (Some(User(then) | UserArray(then)), Some(User(now) | UserArray(now))) => {
+            let on = ConstraintOn::Domain(now.ty);
+            let (old, new) = (before.constraints_of(on), after.constraints_of(on));
+            let base = match &now.kind {
+                UserTypeKind::Domain(domain) => domain.base,
+                UserTypeKind::Enum(_) => Type::NONE,
+            };
+            Arc::ptr_eq(then, now)
+                && old.iter().map(Arc::as_ptr).eq(new.iter().map(Arc::as_ptr))
+                && is_same_type(before, after, base)
+        }
+        (Some(Row(then) | RowArray(then)), Some(Row(now) | RowArray(now))) => {
+            let mut columns = now.live_columns();
+            Arc::ptr_eq(then, now)
+                && columns.all(|column| is_same_type(before, after, column.ty))
+        }
+        _ => false,
+    }
+}
 
 impl Session {
     fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
@@ -106,8 +133,13 @@ impl Session {
         }
         let newest = self.client.instance.catalogs.newest();
         let same = |relation: &Oid| {
-            let then = self.names.catalog.table(*relation).map(Arc::as_ptr);
-            then == newest.table(*relation).map(Arc::as_ptr)
+            let before = &self.names.catalog;
+            let (then, now) = (before.table(*relation), newest.table(*relation));
+            then.map(Arc::as_ptr) == now.map(Arc::as_ptr)
+                && now.is_none_or(|table| {
+                    let mut columns = table.relation.live_columns();
+                    columns.all(|column| is_same_type(before, &newest, column.ty))
+                })
         };
         let is_newest = Arc::ptr_eq(&newest, &self.names.catalog) || self.has_own_catalog();
         if is_newest || changed.iter().chain(locked).all(same) {
