@@ -77,7 +77,7 @@ class Version(NamedTuple):
     deleted: bool = False
     #: True where the document can still be read as it was then.
     kept: bool = True
-    #: Who had proved who they are: the author is who they said they were. Empty where nobody had to.
+    #: The authenticated role of the committing client; empty without authentication.
     role: str = ""
 
 
@@ -116,7 +116,7 @@ class DocumentChange(NamedTuple):
     #: What differs from the version before, where ``diff=True`` asked for it; None also where there is
     #: nothing to compare with: it is the first, it removes, or one of the two is not kept any more.
     changes: tuple[Change, ...] | None = None
-    #: Who had proved who they are; empty where nobody had to.
+    #: The authenticated role of the committing client; empty without authentication.
     role: str = ""
     #: When it was made where it comes from, for imports.
     authored: datetime | None = None
@@ -152,7 +152,7 @@ class BlameLine(NamedTuple):
     is_container: bool
     #: The value of a scalar; None for a container.
     value: Any = None
-    #: Who had proved who they are; empty where nobody had to.
+    #: The authenticated role of the committing client; empty without authentication.
     role: str = ""
     #: When it was made where it comes from, for imports.
     authored: datetime | None = None

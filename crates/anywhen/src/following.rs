@@ -69,7 +69,7 @@ pub struct ToldChange<'a> {
     pub author: String,
     /// Why; empty where nobody said.
     pub message: String,
-    /// Who had proved who they are; empty where nobody had to.
+    /// The authenticated role of the committing client; empty without authentication.
     pub role: String,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,

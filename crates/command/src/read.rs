@@ -140,7 +140,7 @@ pub(crate) fn revisions(
     }
 }
 
-/// Who had proved who they are; nothing where nobody had to.
+/// The authenticated role of the committing client; nothing without authentication.
 pub(crate) fn proved(role: &str) -> Option<&str> {
     (!role.is_empty()).then_some(role)
 }

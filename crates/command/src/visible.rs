@@ -1,4 +1,4 @@
-//! What comes from outside, shown on a terminal: control characters stand there as their escapes.
+//! User data on a terminal: the command shows control characters as escapes.
 //!
 //! ```text
 //!   author  "ada\x1b]0;owned\x07"       on a terminal   ada\u001b]0;owned\u0007

@@ -34,8 +34,8 @@ pub struct RevisionInfo<Text = String> {
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
-    /// Who had proved who they are when they made it; empty where nobody had to. The author is who they
-    /// said they were.
+    /// The authenticated role of the committing client; empty without authentication. The author is who the
+    /// client said it was.
     pub role: Text,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,

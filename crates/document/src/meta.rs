@@ -20,7 +20,7 @@ pub struct Meta {
     pub author: String,
     /// Why; may be empty.
     pub message: String,
-    /// Who has proved who they are; empty where nobody has to. The author is who they say they are.
+    /// The authenticated role of the committing client; empty without authentication. The author is who they say they are.
     pub role: Arc<str>,
     /// When the change was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,

@@ -361,7 +361,7 @@ impl Model {
         let Some(at) = self.on_path.iter().position(|key| *key == spot.parent) else {
             return false;
         };
-        // What stands behind an element does not move it.
+        // A later sibling does not change the position of an element.
         match (spot.name, self.on_path.get(at + 1).and_then(|next| self.spots.get(next))) {
             (Name::Element, Some(next)) => spot.label <= next.label,
             _ => true,

@@ -42,7 +42,7 @@ use crate::plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Tab
 pub(crate) struct Machine {
     pub(crate) root: Input,
     pub(crate) shared: Shared,
-    /// What is computed first.
+    /// The constants that each execution computes first.
     pub(crate) constants: Vec<Constant<Program>>,
     /// Where the operators of the plan stand among what is seen, by their addresses.
     probes: HashMap<usize, usize>,

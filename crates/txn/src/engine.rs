@@ -95,7 +95,7 @@ pub struct CommitMeta {
     pub author: String,
     /// Why, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
     pub message: String,
-    /// Who has proved who they are, up to [`crate::ROLE_BYTES_MAX`]; empty where nobody has to.
+    /// The authenticated role of the client, up to [`crate::ROLE_BYTES_MAX`]; empty without authentication.
     pub role: Arc<str>,
     /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,

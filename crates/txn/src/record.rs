@@ -53,7 +53,7 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct Note<'a> {
     pub author: &'a str,
     pub message: &'a str,
-    /// Who had proved who they are; empty where nobody had to.
+    /// The authenticated role of the committing client; empty without authentication.
     pub role: &'a str,
     pub authored_us: Option<u64>,
 }

@@ -181,7 +181,7 @@ fn rows_that_need_more_are_changed_by_sql() {
     assert!(matches!(numbered.put("seven", "[]"), Err(DocumentError::BadKey(_))));
 }
 
-/// What is no value of type `jsonb` is refused on every way into a table, and into a collection, which once
+/// Tables and collections refuse a value that no `jsonb` can hold, on every way in. Collections once
 /// took it: SQL could read neither it nor, in a scan, its neighbours.
 #[test]
 fn documents_are_values() {

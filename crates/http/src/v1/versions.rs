@@ -33,7 +33,7 @@ fn known(row: &RevisionInfo<&str>) -> Value {
     known
 }
 
-/// Who had proved who they are, as it is told; null where nobody had to.
+/// The authenticated role as JSON; null without authentication.
 pub(super) fn role(name: &str) -> Value {
     if name.is_empty() { Value::Null } else { name.into() }
 }

@@ -472,7 +472,7 @@ fn commit(csn: Csn) -> Datum {
     Datum::Int8(i64::try_from(csn.0).unwrap_or(i64::MAX))
 }
 
-/// Who had proved who they are; NULL where nobody had to.
+/// The authenticated role of the committing client; NULL without authentication.
 fn role(name: &str) -> Datum {
     if name.is_empty() { Datum::Null } else { Datum::text(name) }
 }
