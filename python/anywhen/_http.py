@@ -174,7 +174,7 @@ class HttpStore:
                 raise
             self._give_back(connection)
             if answer.status >= 400:
-                raise self._error(answer, content)
+                raise self._error(answer, content, is_sql=path == "/v1/sql")
             return answer, content
 
     def _target(self, path: str, query: dict[str, Any] | None) -> str:
@@ -214,7 +214,9 @@ class HttpStore:
         return OperationalError(f"no answer from {place}: {why}", "08006")
 
     @staticmethod
-    def _error(answer: http.client.HTTPResponse, content: bytes) -> Error:
+    def _error(
+        answer: http.client.HTTPResponse, content: bytes, *, is_sql: bool = False
+    ) -> Error:
         try:
             told = _native.loads(content, "exact")
             message = told.get("detail") or told.get("message") or answer.reason
@@ -224,7 +226,9 @@ class HttpStore:
             answer.status, ("sql", "XX000" if answer.status >= 500 else "22023")
         )
         if "sqlstate" in told:
-            kind, state = "sql", told["sqlstate"]
+            # 422 with a SQLSTATE: the document has a value that no document can hold.
+            is_value = answer.status == 422 and not is_sql
+            kind, state = "value" if is_value else "sql", told["sqlstate"]
         return make(
             kind, state, message, told.get("detail_text"), told.get("hint"), told.get("position")
         )

@@ -68,6 +68,23 @@ def test_half_a_surrogate_pair_is_no_text(db, articles):
     assert HALF not in articles and HALF not in articles.at(version=1)
 
 
+def test_values_that_no_document_holds(db, articles):
+    """Over HTTP they were another error than here. SQL's own errors are what they were."""
+    for value, state in ((10**131_072, "22003"), ("a\0b", "22P05"), ({"a\0": 1}, "22P05")):
+        for call in (
+            lambda: articles.put("a2", [value]),
+            lambda: articles.update("a1", "$.counter", value),
+            lambda: articles.insert("a1", "$", value, name="new"),
+        ):
+            with pytest.raises(anywhen.InvalidValueError) as caught:
+                call()
+            assert caught.value.sqlstate == state
+    assert articles["a1"]["counter"] == 1 and "a2" not in articles
+    with pytest.raises(anywhen.DataError) as caught:
+        db.sql("SELECT 9223372036854775807 + 1").fetchall()
+    assert not isinstance(caught.value, anywhen.InvalidValueError)
+
+
 def test_what_can_be_no_key(db, articles):
     """The empty key found a list of the documents over HTTP."""
     for call in (

@@ -56,12 +56,31 @@ impl Database {
         Database::verify_env(&Env::os(), folder.as_ref(), progress)
     }
 
-    /// [`verify_folder`](Database::verify_folder), on the given files, clock and randomness.
-    pub fn verify_env(env: &Env, folder: &Path, progress: impl FnMut(u64)) -> Result<VerifyReport> {
+    /// Opens the database in a folder, SQL's catalog included, and changes nothing there: what opening has
+    /// to write stays in memory. Nothing but what opening needs is read.
+    ///
+    /// # Errors
+    /// Those of [`Database::open`]; [`EngineError::InUse`](crate::EngineError::InUse) where a process has
+    /// the folder open.
+    pub fn look_at_folder(folder: impl AsRef<Path>) -> Result<()> {
+        let database = Database::open_unchanged(&Env::os(), folder.as_ref())?;
+        #[cfg(feature = "sql")]
+        database.instance()?;
+        drop(database);
+        Ok(())
+    }
+
+    /// Opens a folder over an [`Overlay`](vfs::Overlay), without threads: nothing is merged that would only
+    /// take up memory.
+    fn open_unchanged(env: &Env, folder: &Path) -> Result<Database> {
         let env = Env { fs: Arc::new(vfs::Overlay::new(Arc::clone(&env.fs))), ..env.clone() };
         let options = Options { create: Create::Never, ..Options::default() };
-        // Without threads: nothing is merged that would only take up memory.
-        Database::open_as(&env, folder, options, false)?.verify(progress)
+        Database::open_as(&env, folder, options, false)
+    }
+
+    /// [`verify_folder`](Database::verify_folder), on the given files, clock and randomness.
+    pub fn verify_env(env: &Env, folder: &Path, progress: impl FnMut(u64)) -> Result<VerifyReport> {
+        Database::open_unchanged(env, folder)?.verify(progress)
     }
 
     /// Reads everything and checks it, once what was committed is written to files. `progress` is told now

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anywhen::{DocumentError, Error};
-use owo_colors::OwoColorize;
 use store::StoreError;
 use txn::{EngineError, TxnError};
 
 use crate::json_out::Object;
+use crate::paint::on_stderr;
 use crate::screen::said;
 
 /// What a command returns.
@@ -110,12 +110,12 @@ impl Failure {
             if let Some(hint) = &self.hint {
                 object = object.text("hint", hint);
             }
-            anstream::eprintln!("{}", said(&object.end()));
+            eprintln!("{}", said(&object.end()));
             return;
         }
-        anstream::eprintln!("{} {}", "error:".red().bold(), said(&self.message));
+        eprintln!("{} {}", on_stderr("1;31", "error:"), said(&self.message));
         if let Some(hint) = &self.hint {
-            anstream::eprintln!("{}  {}", "hint:".cyan(), said(hint));
+            eprintln!("{}  {}", on_stderr("36", "hint:"), said(hint));
         }
     }
 }

@@ -27,6 +27,7 @@ mod failure;
 mod git;
 mod import;
 mod json_out;
+mod paint;
 mod progress;
 mod read;
 mod render;

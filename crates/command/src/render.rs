@@ -1,13 +1,13 @@
 //! Answers for people: histories, comparisons and blame as aligned text, with
-//! colours that [`crate::screen`] takes out again where there is no terminal.
+//! colours on terminals ([`crate::paint`]).
 
 use anywhen::{
     BlameLine, Change, ChangeOp, History, NodeVersion, PathClass, Position, RevisionInfo,
 };
-use owo_colors::OwoColorize;
 
 use crate::args::Target;
 use crate::json_out::Object;
+use crate::paint::Paint;
 use crate::read::proved;
 use crate::visible::shown;
 use anywhen::time;
@@ -26,21 +26,19 @@ pub(crate) fn history(revisions: &History) -> String {
     for r in revisions {
         let moment = time::show(r.authored_us.unwrap_or(r.time_us));
         let message = r.message.lines().next().unwrap_or("");
-        let mut columns = vec![
-            pad_left(&r.revision.0.to_string(), number_width).yellow().to_string(),
-            moment.dimmed().to_string(),
-        ];
+        let mut columns =
+            vec![pad_left(&r.revision.0.to_string(), number_width).yellow(), moment.dimmed()];
         let follows = r.deleted || !r.kept || !message.is_empty();
         if author_width > 0 && (follows || !r.author.is_empty()) {
             // Padded only where something follows: lines end without spaces.
             let width = if follows { author_width } else { 0 };
-            columns.push(pad(&name(r.author), width).cyan().to_string());
+            columns.push(pad(&name(r.author), width).cyan());
         }
         if r.deleted {
-            columns.push("(removed)".red().to_string());
+            columns.push("(removed)".red());
         }
         if !r.kept {
-            columns.push("(not kept)".dimmed().to_string());
+            columns.push("(not kept)".dimmed());
         }
         if !message.is_empty() {
             columns.push(shown(message).into_owned());
@@ -55,7 +53,7 @@ pub(crate) fn diff(target: &Target, from: u64, to: u64, changes: &[Change]) -> S
     let mut out = String::new();
     let count = crate::screen::count(changes.len() as u64, "change");
     let title = format!("{target}: revision {from} to {to}, {count}");
-    line(&mut out, &format!("{}", shown(&title).bold()));
+    line(&mut out, &shown(&title).bold());
     for change in changes {
         let path = shown(&change.path.to_string()).into_owned();
         let short = |value: &str| short(value, VALUE_WIDTH_MAX);

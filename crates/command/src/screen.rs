@@ -24,15 +24,15 @@ pub(crate) fn lines(lines: &str) -> Outcome {
     Ok(())
 }
 
-/// The same, of lines with colours. These are taken out where the output is no terminal, or where `NO_COLOR`
-/// is set. What the lines tell of the data has gone through [`shown`](crate::visible::shown): of all else a
-/// terminal gets nothing but colours.
+/// The same, of lines with the colours of [`crate::paint`], which has made none where the output is to have
+/// none: a pipe gets the bytes as they are. What the lines tell of the data has gone through
+/// [`shown`](crate::visible::shown): of all else a terminal gets nothing but colours.
 pub(crate) fn painted(lines: &str) -> Outcome {
-    let mut out = anstream::stdout().lock();
-    match on_terminal() {
-        true => out.write_all(visible_painted(lines).as_bytes())?,
-        false => out.write_all(lines.as_bytes())?,
+    if !on_terminal() {
+        return self::lines(lines);
     }
+    let mut out = anstream::stdout().lock();
+    out.write_all(visible_painted(lines).as_bytes())?;
     out.flush()?;
     Ok(())
 }

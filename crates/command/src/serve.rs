@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use anywhen::Database;
 use serde::Deserialize;
 use server::{Limits, Options, Tls};
 use tracing_subscriber::filter::LevelFilter;
@@ -21,7 +22,8 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::args::{HttpArgs, LogFormat, LogLevel, ServeArgs};
 use crate::failure::{Failure, Outcome};
 use crate::json_out::Object;
-use crate::session::Session;
+use crate::screen;
+use crate::session::{Session, holds_data};
 use crate::token;
 use crate::visible::Shown;
 
@@ -213,10 +215,9 @@ fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
     Ok(options)
 }
 
-/// Says what would be done, and whether the data folder can be opened.
-fn check(session: &mut Session, options: &Options, http: Option<&http::Options>) -> Outcome {
-    let database = session.database_or_new()?;
-    database.instance().map_err(|error| Failure::refused(error.to_string()))?;
+/// Says what the server would do, and whether it can open the data folder.
+fn check(session: &Session, options: &Options, http: Option<&http::Options>) -> Outcome {
+    let found = look(session)?;
     let named = |listen: &[SocketAddr]| {
         listen.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ")
     };
@@ -227,21 +228,67 @@ fn check(session: &mut Session, options: &Options, http: Option<&http::Options>)
     if session.json {
         let object = Object::new()
             .text("data", &session.data.display().to_string())
+            .text("found", found.word())
             .text("pg_listen", &listen)
             .text_or_null("http_listen", http.map(|http| named(&http.listen)).as_deref())
             .plain("tls", options.tls.is_some());
-        anstream::println!("{}", object.end());
-        return Ok(());
+        return screen::raw(object.end().as_bytes());
     }
-    anstream::println!("configuration and data are good");
-    anstream::println!("data     {}", session.data.display());
-    anstream::println!("listen   {listen}");
+    let mut lines = match found {
+        Found::InUse => "configuration is good\n".to_owned(),
+        _ => "configuration and data are good\n".to_owned(),
+    };
+    lines += &format!("data     {}: {}\n", session.data.display(), found.sentence());
+    lines += &format!("listen   {listen}\n");
     if let Some(http) = http {
         let open = if http.auth.is_open() { "everybody may come in" } else { "with tokens" };
-        anstream::println!("http     {}, {open}", named(&http.listen));
+        lines += &format!("http     {}, {open}\n", named(&http.listen));
     }
-    anstream::println!("tls      {}", if options.tls.is_some() { "offered" } else { "off" });
-    Ok(())
+    lines += &format!("tls      {}\n", if options.tls.is_some() { "offered" } else { "off" });
+    screen::lines(&lines)
+}
+
+/// What `serve --check` finds in the place of the data folder.
+enum Found {
+    Nothing,
+    Database,
+    InUse,
+}
+
+impl Found {
+    fn word(&self) -> &'static str {
+        match self {
+            Found::Nothing => "nothing",
+            Found::Database => "database",
+            Found::InUse => "in use",
+        }
+    }
+
+    fn sentence(&self) -> &'static str {
+        match self {
+            Found::Nothing => "nothing there, serve makes a new database",
+            Found::Database => "a database that opens",
+            Found::InUse => "in use, so only the process that has it open can read it",
+        }
+    }
+}
+
+/// Looks whether the data folder can be opened, and changes nothing there.
+fn look(session: &Session) -> Outcome<Found> {
+    if !holds_data(&session.data) {
+        let made = session.data.ancestors().find(|path| path.exists());
+        return match made {
+            Some(path) if !path.is_dir() => {
+                Err(Failure::refused(format!("{} is no folder", path.display())))
+            }
+            _ => Ok(Found::Nothing),
+        };
+    }
+    match Database::look_at_folder(&session.data) {
+        Ok(()) => Ok(Found::Database),
+        Err(anywhen::Error::Engine(anywhen::EngineError::InUse { .. })) => Ok(Found::InUse),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Tells where clients connect.

@@ -10,6 +10,7 @@ use clap::Parser;
 
 use crate::args::{Arguments, Command};
 use crate::failure::{Failure, Kind, Outcome};
+use crate::paint::has_colours;
 use crate::screen::{self, count};
 use crate::session::Session;
 
@@ -66,7 +67,11 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) if !error.use_stderr() => {
-            return screen::painted(&error.render().ansi().to_string());
+            let help = error.render();
+            return match has_colours() {
+                true => screen::painted(&help.ansi().to_string()),
+                false => screen::lines(&help.to_string()),
+            };
         }
         Err(error) => return Err(Failure::usage(&error)),
     };

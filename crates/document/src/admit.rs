@@ -1,14 +1,15 @@
-//! What a document may hold: what SQL's `jsonb` can.
+//! A document holds only values that SQL's `jsonb` can hold.
 //!
 //! ```text
 //!   put · edit · import · transaction ──> check_values ──> nodes
-//!   what an older release took        ──> marked        ──> jsonb, with the value as a string
+//!   document of an older release      ──> marked        ──> jsonb, with the value as a string
 //! ```
 //!
-//! Documents are read by SQL too, also those of collections that no statement made. A number beyond
+//! SQL reads the documents of all collections, also of those that no statement made. A number beyond
 //! `numeric` and a NUL in a string or a name are JSON, but no `jsonb`: a scan of the collection would end
-//! there. So no document gets them, at any door. Versions before 0.9 took them. Where SQL reads such a
-//! document, a number stands as a string of its text, and a NUL as the six characters of its escape.
+//! there. So every writer refuses them. Releases before 0.9 took them. Where SQL reads such a document, it
+//! gets the number as a string of its text, and the NUL as the six characters of its escape. A notice names
+//! the document. JSON readers get the text that was written.
 
 use crate::Result;
 use crate::error::DocumentError;
@@ -19,7 +20,7 @@ use json::{JsonPath, Kind, Step, Tape};
 const SHORT_BYTES: usize = 100;
 const EXPONENT_SMALL: i32 = 999;
 
-/// An error that names the first value that no document can hold.
+/// Fails with the path of the first value that no document can hold.
 pub(crate) fn check_values(tape: &Tape) -> Result<()> {
     match first_bad(tape) {
         None => Ok(()),
@@ -67,7 +68,7 @@ fn path_in(tape: &Tape, mut index: usize) -> JsonPath {
     JsonPath { steps }
 }
 
-/// An error where a scalar is none of `jsonb`; containers have no text.
+/// Fails if `jsonb` cannot hold a scalar; containers have no text.
 pub(crate) fn check_scalar(kind: Kind, text: &[u8]) -> Result<(), JsonbError> {
     if kind == Kind::Number {
         return match is_in_range(text) {
@@ -88,7 +89,7 @@ fn is_in_range(number: &[u8]) -> bool {
     number.len() <= SHORT_BYTES && exponent.is_none_or(is_small)
 }
 
-/// An error where an escaped text has a NUL.
+/// Fails if an escaped text has a NUL.
 pub(crate) fn check_text(text: &[u8]) -> Result<(), JsonbError> {
     match nul_in(text) {
         false => Ok(()),
@@ -116,8 +117,8 @@ pub struct Marked {
     pub why: JsonbError,
 }
 
-/// The text of a document in which each value that `jsonb` cannot hold is a string that shows it; and which
-/// these are.
+/// The text of a document, with a string in the place of each value that `jsonb` cannot hold, and the list
+/// of these values.
 pub(crate) fn marked(text: &[u8]) -> Result<(Vec<u8>, Vec<Marked>)> {
     let mut tape = crate::edit::parse(text)?;
     let mut marks = Vec::new();
@@ -141,7 +142,7 @@ pub(crate) fn marked(text: &[u8]) -> Result<(Vec<u8>, Vec<Marked>)> {
     Ok((tape.to_json().into_bytes(), marks))
 }
 
-/// JSON that a document has, as a value; what `jsonb` cannot hold is a string there.
+/// A document's JSON as a `jsonb`, with a string in the place of each value that `jsonb` cannot hold.
 pub fn jsonb_of(text: &str) -> Result<Jsonb> {
     match Jsonb::parse(text) {
         Err(refusal) => match marked(text.as_bytes())? {
@@ -170,7 +171,7 @@ fn shown(escaped: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An error where a new document would have a key that no text of SQL can hold.
+/// Fails if the key of a new document has a NUL, which no text of SQL can hold.
 pub(crate) fn check_key(key: &str) -> Result<()> {
     match key.contains('\0') {
         true => Err(DocumentError::BadKey("has a NUL, which no text of SQL can hold")),

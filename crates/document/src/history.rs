@@ -191,29 +191,33 @@ impl Collection {
         }
         let mut events = Vec::new();
         for stand in stands {
-            let values = self.values_within(&prefix, &state, &stand)?;
-            events.extend(values.into_iter().map(|(csn, value)| (csn, stand.node, value)));
-            events.extend(stand.end.map(|end| (end, stand.node, None)));
+            self.values_within(&prefix, &state, &stand, &mut events)?;
         }
         self.runs(&state, events)
     }
 
-    /// The values of a node while it stood at a path, each with the commit that gave it, or put the node
-    /// there.
+    /// Adds the values of a node while it stood at a path, each with the commit that gave it, or put the
+    /// node there; and after them the commit that took the node away.
     fn values_within(
         &self,
         prefix: &Prefix,
         state: &State,
         stand: &Stand,
-    ) -> Result<BTreeMap<Csn, Option<String>>> {
+        out: &mut Vec<(Csn, NodeKey, Option<String>)>,
+    ) -> Result<()> {
         let last = stand.end.map_or(state.csn, |end| Csn(end.0 - 1));
-        let mut events = self.events_between(prefix, state, stand.node, stand.from, last)?;
-        // The value that it had when it came there, since whenever it had it.
-        let later = events.split_off(&Csn(stand.from.0 + 1));
-        let mut values = BTreeMap::new();
-        values.extend(events.pop_last().map(|(csn, value)| (csn.max(stand.from), value)));
-        values.extend(later);
-        Ok(values)
+        let events = self.events_between(prefix, state, stand.node, stand.from, last)?;
+        out.reserve(events.len() + 1);
+        let begin = out.len();
+        for (csn, value) in events {
+            if csn <= stand.from {
+                // Of the values of before it had the last one when it came there.
+                out.truncate(begin);
+            }
+            out.push((csn.max(stand.from), stand.node, value));
+        }
+        out.extend(stand.end.map(|end| (end, stand.node, None)));
+        Ok(())
     }
 
     /// The revisions that changed a node, oldest first: that made it, gave it another value, or
@@ -351,9 +355,10 @@ impl Collection {
         let events: Vec<_> = events.into_iter().collect();
         let csns: Vec<Csn> = events.iter().map(|(csn, ..)| *csn).collect();
         let moments = self.engine().moments(&csns)?;
-        let mut runs: Vec<NodeVersion> = Vec::new();
+        let mut runs: Vec<NodeVersion> = Vec::with_capacity(events.len());
+        let mut revision = Revision(0);
         for ((csn, node, value), (time_us, authored_us)) in events.into_iter().zip(moments) {
-            let revision = state.list.at(self.engine(), csn, state.revision)?;
+            revision = state.list.at_after(self.engine(), csn, revision, state.revision)?;
             if let Some(last) = runs.last_mut().filter(|run| run.to.is_none()) {
                 if node == last.node && value.as_ref() == Some(&last.value) {
                     continue;

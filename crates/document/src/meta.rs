@@ -1,4 +1,4 @@
-//! What a writer says of a change, what it expects of the document, and what came of it.
+//! The author and message of a change, the conditions of the writer, and the result of the commit.
 //!
 //! A condition of [`Meta`] is checked under the lock that decides about the document: what it was compared
 //! with cannot change before the commit.
@@ -16,11 +16,12 @@ use crate::{Result, Revision};
 /// What a commit says of itself, and how it treats a document that did not change.
 #[derive(Clone, Debug, Default)]
 pub struct Meta {
-    /// Who makes the change; may be empty.
+    /// The author of the change, as the writer names it; may be empty.
     pub author: String,
     /// Why; may be empty.
     pub message: String,
-    /// The authenticated role of the committing client; empty without authentication. The author is who they say they are.
+    /// The authenticated role of the committing client; empty without authentication. The
+    /// server does not check the author.
     pub role: Arc<str>,
     /// When the change was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
@@ -55,7 +56,7 @@ impl Default for Allowed {
 }
 
 impl Meta {
-    /// Says who and why.
+    /// Sets the author and the message.
     pub fn new(author: impl Into<String>, message: impl Into<String>) -> Meta {
         Meta { author: author.into(), message: message.into(), ..Meta::default() }
     }
@@ -83,7 +84,7 @@ impl Meta {
         }
     }
 
-    /// What the commit says. Fails where an SQL text cannot hold the author or the message.
+    /// The comment of the commit. Fails if an SQL text cannot hold the author or the message.
     pub(crate) fn commit(&self) -> Result<CommitMeta> {
         for (what, text) in [("author", &self.author), ("message", &self.message)] {
             if text.contains('\0') {

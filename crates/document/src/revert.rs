@@ -3,8 +3,13 @@
 //! The newest version is edited until it is what the old one was, node by node and under the same
 //! keys: values are set back, nodes that came since are removed, nodes that went are brought back.
 //! So the history of every node goes on: it says what happened, the way back included.
+//!
+//! A version of an older release may have values that no document gets today ([`crate::admit`]). The way
+//! back would write them again: it is refused, and the error names the first of them. Where the newest
+//! version has them too, at the same nodes, nothing is written and the way is open.
 
-use crate::chunk::CHUNK_NODES;
+use crate::admit::{check_scalar, check_text};
+use crate::chunk::{CHUNK_NODES, Node};
 use crate::collection::{Collection, Moment, no_document};
 use crate::draft::Draft;
 use crate::error::DocumentError;
@@ -36,6 +41,17 @@ impl Collection {
     }
 }
 
+/// Fails where a version that an older release wrote has a node that no document may get.
+fn check(old: &Tree, key: NodeKey, node: &Node<'_>) -> Result<()> {
+    let name = check_text(node.name.unwrap_or_default());
+    let value = name.and_then(|()| match node.kind.is_container() {
+        true => Ok(()),
+        false => check_scalar(node.kind, node.text),
+    });
+    value
+        .or_else(|source| Err(DocumentError::Unstorable { at: old.path(key)?.to_string(), source }))
+}
+
 /// Edits `draft` until its nodes are those of `old`.
 fn revert(draft: &mut Draft, old: &Tree) -> Result<()> {
     let mut gone = Vec::new();
@@ -49,10 +65,15 @@ fn revert(draft: &mut Draft, old: &Tree) -> Result<()> {
                 (None, false) => {}
                 (None, true) => gone.push(key),
                 (Some(node), false) => {
+                    check(old, key, &node)?;
                     draft.revive(key, &node, old.place(key)?)?;
                     back.push(key);
                 }
                 (Some(node), true) => {
+                    let now = draft.expect(key)?;
+                    if (now.kind, now.text, now.name) != (node.kind, node.text, node.name) {
+                        check(old, key, &node)?;
+                    }
                     if !node.kind.is_container() {
                         draft.set_scalar(key, node.kind, node.text)?;
                     }

@@ -199,6 +199,21 @@ impl RevisionList {
         Ok(Revision((number * PAGE + within.unwrap_or(0) as u64).min(newest.0)))
     }
 
+    /// The same as [`RevisionList::at`], in one step where the answer is the revision after `before`.
+    pub fn at_after(
+        &self,
+        engine: &Engine,
+        csn: Csn,
+        before: Revision,
+        newest: Revision,
+    ) -> Result<Revision> {
+        let next = Revision(before.0 + 1);
+        match next <= newest && self.csn(engine, next)? == Some(csn) {
+            true => Ok(next),
+            false => self.at(engine, csn, newest),
+        }
+    }
+
     /// The commits of the revisions `from` up to and including `to`, newest first, and which of these
     /// revisions removed the document, ascending.
     pub fn newest_first(

@@ -1,6 +1,7 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
 use std::collections::HashMap;
+use std::iter;
 
 use scalar::facts::Facts;
 use scalar::function::Eval;
@@ -19,6 +20,7 @@ use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
 use crate::op::functions::{Function, Functions};
+use crate::op::grouped::Grouped;
 use crate::op::guard::{self, Guard};
 use crate::op::hash_join::{HashJoin, Side};
 use crate::op::limit::Limit;
@@ -665,7 +667,10 @@ impl Builder<'_> {
                 let element = Facts(self.types)
                     .element(*array)
                     .ok_or_else(|| internal(format!("{} is no array", array.oid())))?;
-                subplan::Link::Array(element, self.types.repr_of(element)?)
+                // The elements of an `int2vector[]` are arrays, and no slices.
+                let nested = row_types.first() != Some(&element);
+                let repr = self.types.repr_of(element)?;
+                subplan::Link::Array { element, repr, nested }
             }
             Link::Any(test) | Link::All(test) => {
                 let left = test.left.iter().map(|(expr, slot)| Ok((self.program(expr)?, *slot)));
@@ -682,7 +687,20 @@ impl Builder<'_> {
         // What reads nothing from outside is computed once, whatever it calls.
         let kept = |depends: Depends| (stays || depends.has_no_slots()).then_some(depends);
         let (reads, of_rows) = (kept(reads), kept(of_rows));
-        Ok(Subplan::new(root, link, subplan.args.clone(), reads, of_rows))
+        let grouped = subplan.grouped.as_ref().map(|grouped| self.grouped(grouped)).transpose()?;
+        let args = subplan.args.clone();
+        Ok(Subplan::new(root, link, args, reads, of_rows, subplan.is_kept, grouped))
+    }
+
+    fn grouped(&mut self, grouped: &plan::Grouped) -> Result<Grouped> {
+        let mut reads = Reads::default();
+        for node in iter::once(&grouped.node).chain(&grouped.empty) {
+            reads.add_node(self.plan, node);
+        }
+        let empty = grouped.empty.as_ref().map(|empty| self.node(empty)).transpose()?;
+        let asked = self.programs(&grouped.asked)?;
+        let root = self.node(&grouped.node)?;
+        Ok(Grouped::new(root, empty, asked, depends(&reads), grouped.cost_rows))
     }
 }
 

@@ -121,6 +121,11 @@ impl Shared {
         self.table_changes(tables + table);
     }
 
+    /// How many rows have been looked at so far.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.ticks.get()
+    }
+
     pub(crate) fn set_slot(&self, slot: u32, value: Datum) {
         self.slots.borrow_mut()[slot as usize] = value;
     }

@@ -319,7 +319,8 @@ impl Lowering<'_> {
         };
         let outer = self.around.pop().expect("pushed before");
         let (exprs, args) = outer.kept.into_iter().unzip();
-        self.subplans[number as usize] = Some(Subplan { node, link, args });
+        self.subplans[number as usize] =
+            Some(Subplan { node, link, args, grouped: None, is_kept: true });
         (number, exprs)
     }
 

@@ -1,5 +1,5 @@
-//! [`BrowserRules`]: which requests of web pages are answered. A page of any origin can have its browser send
-//! requests to this machine, past every firewall. Only pages of allowed origins get an answer.
+//! [`BrowserRules`]: the server refuses requests of web pages whose origin it does not allow. A page of any
+//! origin can have its browser send requests to this machine, past every firewall.
 //!
 //! ```text
 //!   a page of https://evil.example ──> browser ──> 127.0.0.1:8080
@@ -130,7 +130,7 @@ fn local<B>(request: &Request<B>) -> Result<(), Refused> {
     }
 }
 
-/// True where a host, with or without a port, is this machine whoever resolves it.
+/// True where every resolver takes a host, with or without a port, for this machine.
 fn is_loopback(authority: &str) -> bool {
     let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((address, rest)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'))

@@ -1,4 +1,4 @@
-//! [`Connections`]: the connections that are open, and which one is closed when there are too many.
+//! [`Connections`]: the open connections. When there are too many, the server closes one of them.
 //!
 //! ```text
 //!   accept ──> a slot ───────────────────────────────> free
@@ -53,7 +53,7 @@ pub(crate) struct Connection {
     requests: AtomicI64,
     /// When bytes were last read or written, in microseconds since `begun`.
     moved_us: AtomicU64,
-    /// True where the client does not take what it is sent.
+    /// True while the client does not read the answer that the server sends.
     is_blocked: AtomicBool,
     has_asked: AtomicBool,
     eviction: Notify,

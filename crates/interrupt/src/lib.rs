@@ -1,7 +1,7 @@
-//! Whether the statement that this thread runs is to stop.
+//! Stops the statement that this thread runs, after a cancel or a timeout.
 //!
 //! ```text
-//!   session    during(&flag, || run the statement)         the flag of the session is looked at
+//!   session    during(&flag, || run the statement)         check reads the flag of the session
 //!   exec         each row                                  check()
 //!   scalar         each piece of a long text               check()?
 //!   json, numeric    each part of a long computation       check()?
@@ -9,12 +9,12 @@
 //!
 //! A cancel and a timeout set a flag of the session. The executor looks at it between rows, but one
 //! call of a function may take minutes: a text of a gigabyte, a pattern, a power of a long number.
-//! Such a computation asks here, from whatever depth, without the flag being handed down to it.
+//! Such a computation calls [`check`] from any depth. No caller has to hand the flag down to it.
 //!
 //! # Invariants
 //! * [`check`] fails only inside of [`during`], and only while the flag is set.
-//! * Inside of [`shielded`] it never fails: what must be done whole, a commit, is not cut in two.
-//! * The flag of a thread is always one that outlives the call that it was given to.
+//! * Inside of [`shielded`] it never fails: a commit is done as a whole.
+//! * The flag of a thread outlives the call of [`during`] that set it.
 //!
 //! A computation calls [`check`] at least every few milliseconds. It costs two loads, so a loop over
 //! bytes calls it for each kilobyte, by a [`Pace`], and a loop over larger things calls it for each.
@@ -29,18 +29,21 @@ thread_local! {
     static FLAG: Cell<*const AtomicBool> = const { Cell::new(ptr::null()) };
 }
 
-/// The statement was told to stop (`57014`). Whoever told it knows why.
+/// A cancel or a timeout stopped the statement (`57014`). The session knows which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interrupted;
 
 impl Interrupted {
     /// The five characters of the SQL standard's code.
     pub const SQLSTATE: &'static str = "57014";
+
+    /// What a client is told, unless the session knows a better reason.
+    pub const MESSAGE: &'static str = "canceling statement due to user request";
 }
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("canceling statement due to user request")
+        f.write_str(Self::MESSAGE)
     }
 }
 
@@ -86,8 +89,8 @@ pub fn check() -> Result<(), Interrupted> {
     if is_told() { Err(Interrupted) } else { Ok(()) }
 }
 
-/// Checks once for so much work, in a loop whose steps are short.
-#[derive(Debug, Default)]
+/// Calls [`check`] once for a given amount of work, in a loop with short steps.
+#[derive(Clone, Debug, Default)]
 pub struct Pace {
     done: usize,
 }
@@ -116,6 +119,32 @@ impl Pace {
     }
 }
 
+/// How many bytes are copied between two checks.
+const COPY_BYTES: usize = 16 << 20;
+
+/// Appends bytes as [`Vec::extend_from_slice`] does, and checks between the parts of many.
+///
+/// # Errors
+/// As [`check`]; `out` has some of the bytes then.
+#[inline]
+pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Interrupted> {
+    if bytes.len() <= COPY_BYTES {
+        out.extend_from_slice(bytes);
+        return Ok(());
+    }
+    append_many(out, bytes)
+}
+
+#[cold]
+fn append_many(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Interrupted> {
+    out.reserve(bytes.len());
+    for part in bytes.chunks(COPY_BYTES) {
+        check()?;
+        out.extend_from_slice(part);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +164,19 @@ mod tests {
         });
         outer.store(true, Ordering::Relaxed);
         assert_eq!(check(), Ok(()), "no statement runs any more");
+    }
+
+    /// A copy of many bytes hears of the flag between its parts.
+    #[test]
+    fn a_long_copy_is_checked() {
+        let flag = AtomicBool::new(true);
+        let (few, many) = (vec![1; COPY_BYTES], vec![1; COPY_BYTES + 1]);
+        let mut out = Vec::new();
+        assert_eq!(append(&mut out, &many), Ok(()), "no statement runs");
+        assert_eq!(out, many);
+        let mut out = Vec::new();
+        assert_eq!(during(&flag, || append(&mut out, &few)), Ok(()), "it is short");
+        assert_eq!(during(&flag, || append(&mut out, &many)), Err(Interrupted));
     }
 
     /// A statement that panics does not leave its flag behind for the next one on the thread.

@@ -41,7 +41,7 @@ pub(crate) struct Dfa {
     numbers: HashMap<Key, u32>,
     /// Steps where lookaround constraints have a say: row, symbol and start, constraints.
     looked: HashMap<(u32, u32, u64), u32>,
-    /// What is kept in sets, in bytes.
+    /// Bytes of the sets that the automaton keeps.
     kept_bytes: usize,
     kept_bytes_max: usize,
     /// How often the table began anew.

@@ -1,4 +1,4 @@
-//! PostgreSQL's regular expressions: POSIX's with its extensions, and its rules of what matches.
+//! PostgreSQL's regular expressions: POSIX's with its extensions and its rules of matching.
 //!
 //! ```text
 //!   pattern ──lex──> tokens ──parse──> tree ──> automata ──┐
@@ -6,19 +6,19 @@
 //!                                       └──────────────────┴─ dissect: where its groups lie
 //! ```
 //!
-//! # What matches
+//! # Matching
 //! Of all matches the one that begins first counts, and of these the longest, or the shortest
 //! where the expression prefers that as a whole. The order of alternatives says nothing: `a|ab`
 //! finds `ab`. Only then the match is divided among the parts, from the left, and each takes the
 //! longest or the shortest that it prefers and that lets the others match.
 //!
 //! # Limits
-//! - The time to find a match grows with the text, and not with what the expression leaves open:
-//!   there is no backtracking. To divide it takes polynomial time.
-//! - Back references cannot be had that way. They are verified proposal by proposal, and the search
-//!   asks its caller now and then whether to go on.
-//! - Automata, the depth of groups and what automata keep are bounded; an expression beyond that is
-//!   [`Error::TooComplex`].
+//! - The time to find a match grows with the text, not with the choices of the expression: the search
+//!   does not backtrack. Dividing a match among groups takes polynomial time.
+//! - Automata have no back references. The search verifies these match by match, and asks its caller now
+//!   and then whether to go on.
+//! - Automata, their caches and the depth of groups are bounded. An expression beyond the bounds fails
+//!   with [`Error::TooComplex`].
 
 mod assigned;
 mod bits;

@@ -14,7 +14,7 @@ pub enum Syntax {
     Quoted,
 }
 
-/// What the letters of a flags argument, and of `(?letters)`, say.
+/// The options that the letters of a flags argument, or of `(?letters)`, set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Options {
     /// `b`, `e` and `q` choose another one than the advanced.

@@ -4,7 +4,7 @@
 //!   first_end    forward, a start at every place    is there a match, and where does one end first
 //!   begin        forward from each place up to there  the first place where a match begins
 //!   end          forward from there                 the longest or shortest match, as it prefers
-//!   dissect      over the tree                      the groups, if somebody asks for them
+//!   dissect      over the tree                      the groups, if the caller asks for them
 //! ```
 //!
 //! Most places where a match may begin are passed over at once, because the sets of the first pass

@@ -1,4 +1,5 @@
-//! What PostgreSQL's documentation promises, what has no end elsewhere, and what is too large.
+//! Examples of PostgreSQL's documentation, expressions that run for ever elsewhere, and expressions that are
+//! too large.
 //! 5,000 patterns and what PostgreSQL finds with them are in the tests of the server.
 
 use crate::{Error, Options, Regex, Stopped};

@@ -1,4 +1,4 @@
-//! What the parser makes of an expression: what it matches, and how a match is divided.
+//! The tree that the parser makes of an expression: what the expression matches and how a match is divided.
 //!
 //! ```text
 //!   x*(a|ab)(c|bcd)*     Concat ─┬─ Plain x*

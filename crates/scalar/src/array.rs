@@ -202,6 +202,10 @@ fn fill(
     let integers = |array: Option<ArrayRef<'_>>| -> Result<Vec<i32>> {
         let array =
             array.ok_or_else(|| null("dimension array or low bound array cannot be null"))?;
+        if array.dimensions().len() > 1 {
+            return Err(refuse("wrong number of array subscripts")
+                .with_detail("Dimension array must be one dimensional."));
+        }
         if array.has_nulls() {
             return Err(null("dimension values cannot be null"));
         }

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::iter;
 use std::sync::LazyLock;
 
+use interrupt::Pace;
 use types::{
     Array, Coercion, Datum, DatumRef, Error, Modifier, Oid, Record, Repr, Result, Shape, SqlState,
     Type,
@@ -137,7 +138,7 @@ fn to_base(
             hold_as(function.call(&call, &args)?.as_ref(), target, context)
         }
         How::InOut => {
-            let text = types::text::to_string(value, source, Modifier::NONE, &context.types);
+            let text = types::text::try_to_string(value, source, Modifier::NONE, &context.types)?;
             let text = text.unwrap_or_default();
             types::text::parse(&text, target, Modifier::NONE, &context.types)
         }
@@ -151,9 +152,13 @@ fn to_base(
                     .ok_or_else(|| internal("the type of an array is none"))
             };
             let (from, to) = (element(source)?, element(target)?);
+            let mut pace = Pace::new();
             let values = array
                 .iter()
-                .map(|value| apply(each, value, from, to, when, context))
+                .map(|value| {
+                    pace.step(64)?;
+                    apply(each, value, from, to, when, context)
+                })
                 .collect::<Result<Vec<_>>>()?;
             let repr = context.types.types.repr_of(to)?;
             let values = values.iter().map(Datum::as_ref);

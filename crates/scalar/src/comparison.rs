@@ -4,12 +4,14 @@
 //! other numbers, in contrast to IEEE 754, so that it can be sorted and indexed. Text is compared
 //! by its code points.
 
+use std::cmp::Ordering;
+
 use numeric::Numeric;
 use types::compare::cmp_float as float;
 use types::time::{Date, Time, Timestamp, TimestampTz};
-use types::{DatumRef, Oid};
+use types::{DatumRef, Error, Modifier, Oid, RecordRef, Result, SqlState, Type};
 
-use crate::function::{Function, functions};
+use crate::function::{Call, Function, functions};
 
 pub(crate) const TABLE: &[Function] = functions! {
     852 int48eq(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) == b;
@@ -227,12 +229,18 @@ pub(crate) const TABLE: &[Function] = functions! {
     1355 timetz_le(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
     1357 timetz_gt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
     1356 timetz_ge(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
-    2981 record_eq(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
-    2982 record_ne(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
-    2983 record_lt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
-    2985 record_le(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a <= b;
-    2984 record_gt(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
-    2986 record_ge(RECORD, RECORD) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
+    2981 record_eq(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
+        records(call, a, b, Wanted::Equality)?.is_eq();
+    2982 record_ne(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
+        records(call, a, b, Wanted::Equality)?.is_ne();
+    2983 record_lt(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
+        records(call, a, b, Wanted::Order)?.is_lt();
+    2985 record_le(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
+        records(call, a, b, Wanted::Order)?.is_le();
+    2984 record_gt(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
+        records(call, a, b, Wanted::Order)?.is_gt();
+    2986 record_ge(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
+        records(call, a, b, Wanted::Order)?.is_ge();
     3508 enum_eq(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
     3509 enum_ne(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
     3510 enum_lt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
@@ -246,3 +254,53 @@ pub(crate) const TABLE: &[Function] = functions! {
     4040 jsonb_gt(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
     4042 jsonb_ge(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
 };
+
+/// What a comparison of records asks of their fields.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Equality,
+    Order,
+}
+
+/// Compares two records field by field, up to the first that differs. The fields up to there have
+/// the same types; of records without a type of their own this is known only now.
+fn records(
+    call: &Call<'_>,
+    a: RecordRef<'_>,
+    b: RecordRef<'_>,
+    wanted: Wanted,
+) -> Result<Ordering> {
+    let name = |ty| types::format_type(call.context.types.types, ty, Modifier::NONE);
+    let mismatch = |message: String| Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+    for (at, ((left, _, one), (right, _, other))) in a.iter().zip(b.iter()).enumerate() {
+        if left != right {
+            return mismatch(format!(
+                "cannot compare dissimilar column types {} and {} at record column {}",
+                name(left),
+                name(right),
+                at + 1
+            ));
+        }
+        if matches!(left, Type::JSON | Type::JSONPATH) {
+            let what = match wanted {
+                Wanted::Equality => "an equality operator",
+                Wanted::Order => "a comparison function",
+            };
+            let message = format!("could not identify {what} for type {}", name(left));
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message));
+        }
+        let order = match (one, other) {
+            (DatumRef::Record(one), DatumRef::Record(other)) => records(call, one, other, wanted)?,
+            (one, other) => one.cmp(&other),
+        };
+        if order.is_ne() {
+            return Ok(order);
+        }
+    }
+    if a.len() != b.len() {
+        return mismatch(
+            "cannot compare record types with different numbers of columns".to_owned(),
+        );
+    }
+    Ok(Ordering::Equal)
+}

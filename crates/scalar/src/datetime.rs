@@ -215,7 +215,8 @@ pub(crate) const TABLE: &[Function] = functions! {
         to_moment(call, Timestamp::make((year, month, day), (hour, minute, second))?);
     3463 make_timestamptz(INT4, INT4, INT4, INT4, INT4, FLOAT8, TEXT) -> TIMESTAMPTZ [stable] =
         (year: i32, month: i32, day: i32, hour: i32, minute: i32, second: f64, name: &str)
-        Timestamp::make((year, month, day), (hour, minute, second))?.at_zone(&ZoneName::parse(name)?);
+        Timestamp::make((year, month, day), (hour, minute, second))?
+            .at_zone(&ZoneName::parse_iso(name)?);
     3464 make_interval(INT4, INT4, INT4, INT4, INT4, INT4, FLOAT8) -> INTERVAL
         [defaults = NOTHING] =
         (years: i32, months: i32, weeks: i32, days: i32, hours: i32, minutes: i32, seconds: f64)

@@ -5,7 +5,7 @@ use types::{ArrayRef, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
 
 use crate::function::{Default, Function, functions, sets};
 use crate::integer::Integer;
-use crate::rows::{Columns, Rows};
+use crate::rows::{Columns, Rows, collected};
 
 /// The texts of an array.
 pub(crate) fn texts<'a>(array: ArrayRef<'a>) -> Vec<Option<&'a str>> {
@@ -29,8 +29,8 @@ fn owned(value: Option<JsonbRef<'_>>) -> Option<Jsonb> {
 }
 
 /// A value as text: a string without its quotes, nothing for null.
-fn text(value: Option<JsonbRef<'_>>) -> Option<String> {
-    value.and_then(JsonbRef::to_text)
+fn text(value: Option<JsonbRef<'_>>) -> Result<Option<String>> {
+    Ok(value.map(JsonbRef::to_text).transpose()?.flatten())
 }
 
 /// A value cast to a type of numbers.
@@ -47,35 +47,35 @@ fn length(value: JsonbRef<'_>) -> Result<i32> {
 }
 
 fn each(value: JsonbRef<'_>) -> Result<Rows> {
-    let rows: Vec<_> = value
-        .fields("jsonb_each")?
-        .map(|(name, value)| Ok([Datum::text(name), Datum::from(value.to_jsonb())]))
-        .collect();
+    let fields = value.fields("jsonb_each")?;
+    let rows = collected(
+        fields.map(|(name, value)| Ok([Datum::text(name), Datum::from(value.to_jsonb())])),
+    )?;
     let types = [(Type::TEXT, Repr::Text), (Type::JSONB, Repr::Jsonb)];
     Ok(Box::new(Columns::new(types, rows.into_iter())))
 }
 
 fn each_text(value: JsonbRef<'_>) -> Result<Rows> {
-    let rows: Vec<_> = value
-        .fields("jsonb_each_text")?
-        .map(|(name, value)| Ok([Datum::text(name), Datum::from(value.to_text())]))
-        .collect();
+    let fields = value.fields("jsonb_each_text")?;
+    let rows = collected(
+        fields.map(|(name, value)| Ok([Datum::text(name), Datum::from(value.to_text()?)])),
+    )?;
     let types = [(Type::TEXT, Repr::Text); 2];
     Ok(Box::new(Columns::new(types, rows.into_iter())))
 }
 
 fn keys(value: JsonbRef<'_>) -> Result<Rows> {
-    let rows: Vec<_> = value.names()?.map(|name| Ok(Datum::text(name))).collect();
+    let rows = collected(value.names()?.map(|name| Ok(Datum::text(name))))?;
     Ok(Box::new(rows.into_iter()))
 }
 
 fn elements(value: JsonbRef<'_>) -> Result<Rows> {
-    let rows: Vec<_> = value.elements()?.map(|value| Ok(Datum::from(value.to_jsonb()))).collect();
+    let rows = collected(value.elements()?.map(|value| Ok(Datum::from(value.to_jsonb()))))?;
     Ok(Box::new(rows.into_iter()))
 }
 
 fn elements_text(value: JsonbRef<'_>) -> Result<Rows> {
-    let rows: Vec<_> = value.elements()?.map(|value| Ok(Datum::from(value.to_text()))).collect();
+    let rows = collected(value.elements()?.map(|value| Ok(Datum::from(value.to_text()?))))?;
     Ok(Box::new(rows.into_iter()))
 }
 
@@ -140,7 +140,7 @@ pub(crate) const TABLE: &[Function] = functions! {
             _ => None,
         };
     3262 jsonb_strip_nulls(JSONB) -> JSONB = (a: JsonbRef<'_>) a.strip_nulls();
-    3306 jsonb_pretty(JSONB) -> TEXT = (a: JsonbRef<'_>) a.pretty();
+    3306 jsonb_pretty(JSONB) -> TEXT = (a: JsonbRef<'_>) a.pretty()?;
     3210 jsonb_typeof(JSONB) -> TEXT = (a: JsonbRef<'_>) a.type_name();
     3207 jsonb_array_length(JSONB) -> INT4 = (a: JsonbRef<'_>) length(a);
 

@@ -8,6 +8,7 @@
 //! In `FROM` the columns are wanted, in a select list one record of them. Who has the columns apart
 //! gives them as [`Columns`], so that no record is packed only to be taken apart again.
 
+use interrupt::Pace;
 use types::{Datum, Record, Repr, Result, Type};
 
 /// The rows of a set, one after the other.
@@ -42,6 +43,22 @@ impl<I: Iterator<Item = Result<Datum>> + Send> RowSet for I {
     fn next_value(&mut self) -> Option<Result<Datum>> {
         self.next()
     }
+}
+
+/// The values of an iterator, collected while it is looked whether the statement is to stop.
+///
+/// # Errors
+/// Those of the values; 57014.
+pub(crate) fn collected<T>(values: impl Iterator<Item = Result<T>>) -> Result<Vec<Result<T>>> {
+    /// About what one value takes, in the nanoseconds of a [`Pace`].
+    const VALUE_WORK: usize = 64;
+    let mut pace = Pace::new();
+    let mut kept = Vec::with_capacity(values.size_hint().0);
+    for value in values {
+        pace.step(VALUE_WORK)?;
+        kept.push(Ok(value?));
+    }
+    Ok(kept)
 }
 
 /// Rows of `N` columns, each with its type.

@@ -63,6 +63,8 @@ struct Connection<'c> {
     inbox: Inbox,
     /// None only while it is on another thread.
     conversation: Option<Box<Conversation>>,
+    /// Answers that are sent while the conversation is on another thread.
+    leaving: Vec<u8>,
     nudge: Arc<Notify>,
     /// What the desk knows of its transaction.
     block: Block<'c>,
@@ -126,6 +128,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         channel,
         inbox,
         conversation: Some(Box::new(conversation)),
+        leaving: Vec::new(),
         nudge,
         block: Block::none(&core.desk),
         poll: BusyPoll::new(core.shared.busy_poll),
@@ -156,6 +159,7 @@ impl Connection<'_> {
                 true => self.send().await?,
                 false => self.send_due().await?,
             }
+            self.trim();
             let (event, waited) = self.wait().await?;
             match event {
                 Event::Bytes(0) => return Ok(()),
@@ -238,7 +242,12 @@ impl Connection<'_> {
                 Step::Next => return Ok(true),
                 Step::Close => return Ok(false),
                 Step::Send => {
-                    self.send().await?;
+                    let talk = self.talk();
+                    talk.due = talk.out.len();
+                    // What moves to another thread is sent while it goes on there.
+                    if !talk.must_block() {
+                        self.send_due().await?;
+                    }
                     self.talk().guarded(|talk| talk.go_on(false))
                 }
                 Step::Commit(ordered) => {
@@ -247,13 +256,10 @@ impl Connection<'_> {
                     let outcome = self.core.desk.wait(*ordered).await;
                     self.talk().guarded(|talk| talk.committed(outcome))
                 }
-                Step::Block => {
-                    self.send_due().await?;
-                    match self.queue_up().await {
-                        true => self.talk().guarded(Conversation::go_on_here),
-                        false => self.move_off().await,
-                    }
-                }
+                Step::Block => match self.queue_up().await? {
+                    true => self.talk().guarded(Conversation::go_on_here),
+                    false => self.move_off().await?,
+                },
             };
         }
     }
@@ -264,30 +270,64 @@ impl Connection<'_> {
         self.block.set(is_open);
     }
 
-    /// Waits here for a row that will soon be let go of; true where that has happened.
-    async fn queue_up(&mut self) -> bool {
+    /// Waits here for a row lock that will soon be released; true where that has happened.
+    async fn queue_up(&mut self) -> io::Result<bool> {
         let turn = Arc::new(Notify::new());
         let caller = Arc::clone(&turn);
         if !self.talk().session().queue_up(Box::new(move || caller.notify_one())) {
-            return false;
+            return Ok(false);
         }
         add(&self.core.counters.queued_statements_total, 1);
+        let sent = self.send_due().await;
         let is_over = tokio::time::timeout(QUEUE, turn.notified()).await.is_ok();
         self.talk().session().leave_queue();
-        is_over
+        sent.map(|()| is_over)
     }
 
-    /// Goes on on a thread that may wait, while this one serves others.
-    async fn move_off(&mut self) -> Step {
+    /// Runs the next step on a thread that may wait. Meanwhile this thread sends the answers so far,
+    /// and serves other sessions.
+    async fn move_off(&mut self) -> io::Result<Step> {
         add(&self.core.counters.moved_statements_total, 1);
         let mut talk = self.conversation.take().expect("it is here between steps");
+        let due = std::mem::take(&mut talk.due);
+        std::mem::swap(&mut talk.out, &mut self.leaving);
+        talk.out.extend_from_slice(&self.leaving[due..]);
+        self.leaving.truncate(due);
         let moved = tokio::task::spawn_blocking(move || {
             let step = talk.guarded(|talk| talk.go_on(true));
             (talk, step)
         });
+        let sent = self.send_leaving().await;
         let (talk, step) = moved.await.expect("a step gives back what it was given");
         self.conversation = Some(talk);
-        step
+        sent.map(|()| step)
+    }
+
+    /// Sends the answers that the conversation on the other thread has left here.
+    async fn send_leaving(&mut self) -> io::Result<()> {
+        if self.leaving.is_empty() {
+            return Ok(());
+        }
+        self.count_sent(self.leaving.len());
+        self.channel.send(&self.leaving).await?;
+        self.leaving.clear();
+        Ok(())
+    }
+
+    /// Gives back the memory of large answers.
+    fn trim(&mut self) {
+        if self.leaving.capacity() > OUT_BYTES_KEPT {
+            self.leaving = Vec::new();
+        }
+        let talk = self.talk();
+        if talk.out.is_empty() && talk.out.capacity() > OUT_BYTES_KEPT {
+            talk.out = Vec::new();
+        }
+    }
+
+    fn count_sent(&self, bytes: usize) {
+        add(&self.core.counters.bytes_sent_total, bytes as u64);
+        add(&self.core.counters.sends_total, 1);
     }
 
     /// Sends what has been said.
@@ -299,18 +339,14 @@ impl Connection<'_> {
 
     /// Sends what must not be kept back.
     async fn send_due(&mut self) -> io::Result<()> {
-        let talk = self.conversation.as_mut().expect("it is here between steps");
-        let due = std::mem::take(&mut talk.due);
+        let due = std::mem::take(&mut self.talk().due);
         if due == 0 {
             return Ok(());
         }
-        add(&self.core.counters.bytes_sent_total, due as u64);
-        add(&self.core.counters.sends_total, 1);
+        self.count_sent(due);
+        let talk = self.conversation.as_mut().expect("it is here between steps");
         self.channel.send(&talk.out[..due]).await?;
         talk.out.drain(..due);
-        if talk.out.is_empty() && talk.out.capacity() > OUT_BYTES_KEPT {
-            talk.out = Vec::new();
-        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use scalar::{Clock, Random};
 use store::Csn;
 use table::sequence::SessionSequences;
@@ -31,6 +32,9 @@ pub(crate) struct Client {
     pub role: Arc<str>,
     pub settings: RefCell<Settings>,
     pub notices: RefCell<Vec<Error>>,
+    /// Notices about rows that a function makes as the statement asks for them. The client gets them
+    /// after the statement.
+    pub late_notices: Arc<Mutex<Vec<Error>>>,
     /// What `LISTEN` and `NOTIFY` do when the transaction commits.
     pub notes: RefCell<Vec<Note>>,
     /// What the session got from sequences.
@@ -52,6 +56,8 @@ pub(crate) struct Client {
     pub seen: Cell<Csn>,
     /// The number of the transaction.
     pub transaction: Cell<u64>,
+    /// True where the statement runs within a savepoint.
+    pub in_savepoint: Cell<bool>,
     random: Generator,
 }
 
@@ -73,6 +79,7 @@ impl Client {
             role: if start.embedded { "".into() } else { login.user.as_str().into() },
             settings: RefCell::new(Settings::new(login.superuser)),
             notices: RefCell::default(),
+            late_notices: Arc::default(),
             notes: RefCell::default(),
             sequences: RefCell::default(),
             on_commit: RefCell::default(),
@@ -83,6 +90,7 @@ impl Client {
             inline: Cell::new(false),
             seen: Cell::new(Csn::ZERO),
             transaction: Cell::new(0),
+            in_savepoint: Cell::new(false),
         }
     }
 
@@ -187,6 +195,12 @@ impl Client {
     /// Keeps a notice for the client, unless it does not want to know.
     pub fn notice(&self, severity: Severity, state: SqlState, message: impl Into<String>) {
         self.say(Error::notice(severity, state, message));
+    }
+
+    /// Keeps the notices about rows.
+    pub fn keep_late_notices(&self) {
+        let late = std::mem::take(&mut *self.late_notices.lock());
+        late.into_iter().for_each(|notice| self.say(notice));
     }
 
     /// The same, with whatever else it has.

@@ -88,6 +88,10 @@ impl Session {
             let message = format!("cursor \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
+        if query.changes_rows() {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         self.look()?;
         self.open().looked = true;
         let mut parsed = portal.parsed.clone();
@@ -160,7 +164,7 @@ impl Session {
             self.cursors.insert(name.to_owned(), cursor);
             return Err(cannot_run(name));
         }
-        let found = self.fetch_from(&mut cursor, direction);
+        let found = self.fetch_from(&mut cursor, direction, moves);
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;
         let count = rows.len() as u64;
@@ -183,8 +187,11 @@ impl Session {
             return Err(cannot_run(name));
         }
         let count = if rows_max == 0 { u64::MAX } else { rows_max };
-        let found =
-            self.fetch_from(&mut cursor, Direction::Forward(count.min(i64::MAX as u64) as i64));
+        let found = self.fetch_from(
+            &mut cursor,
+            Direction::Forward(count.min(i64::MAX as u64) as i64),
+            false,
+        );
         let columns = cursor.portal.columns.clone().unwrap_or_default();
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;
@@ -203,8 +210,16 @@ impl Session {
         &mut self,
         cursor: &mut Cursor,
         direction: Direction,
+        moves: bool,
     ) -> Result<VecDeque<Vec<Datum>>> {
         let here = cursor.place;
+        if cursor.scroll == Some(false) && needs_scroll(cursor, direction, moves) {
+            return Err(Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cursor can only scan forward",
+            )
+            .hint("Declare it with SCROLL option to enable backward scan."));
+        }
         // The first and the last row wanted, in the order of the rows; and whether it goes back.
         let (first, last, back, stop) = match direction {
             Direction::Forward(0) | Direction::Backward(0) | Direction::Relative(0) => {
@@ -233,13 +248,6 @@ impl Session {
                 (at, at, at < here, at.max(0))
             }
         };
-        if back && cursor.scroll == Some(false) {
-            return Err(Error::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "cursor can only scan forward",
-            )
-            .hint("Declare it with SCROLL option to enable backward scan."));
-        }
         self.read_to(cursor, last.max(stop))?;
         let all = cursor.rows.len() as i64;
         let mut rows = VecDeque::new();
@@ -277,5 +285,18 @@ impl Session {
             }
         }
         Ok(())
+    }
+}
+
+/// True where a step goes back to a row, or gives the row again at which the cursor stands.
+fn needs_scroll(cursor: &Cursor, direction: Direction, moves: bool) -> bool {
+    let here = cursor.place;
+    match direction {
+        Direction::Forward(0) | Direction::Backward(0) | Direction::Relative(0) => {
+            !moves && (1..=cursor.rows.len() as i64).contains(&here)
+        }
+        Direction::Forward(count) | Direction::Relative(count) => count < 0,
+        Direction::Backward(count) => count > 0,
+        Direction::Absolute(at) => at < 0 || (here > 0 && at <= here),
     }
 }

@@ -1,4 +1,4 @@
-//! What a role may do with the documents of a table outside of SQL: for clients of HTTP, whose tokens stand for
+//! The rights of a role to the documents of a table, outside of SQL: for clients of HTTP, whose tokens stand for
 //! roles.
 //!
 //! ```text
@@ -20,7 +20,7 @@ use types::Oid;
 use crate::instance::Instance;
 use crate::rights::Rights;
 
-/// What is known of a role before it logs in.
+/// The attributes of a role before it logs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownRole {
     /// It may log in.

@@ -1,4 +1,4 @@
-//! The portals and cursors of a session by their names: what is known of them, and what becomes of them.
+//! The portals and cursors of a session, by name: their state, and when they end.
 //!
 //! ```text
 //!   BEGIN   Bind p   SAVEPOINT s   Bind q   error               ROLLBACK TO s      COMMIT

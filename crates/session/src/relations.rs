@@ -1,4 +1,4 @@
-//! Locks of relations: whoever changes rows keeps definitions away, and the other way round.
+//! Locks of relations: a session that changes rows blocks definitions, and a definition blocks changes of rows.
 //!
 //! ```text
 //!   SELECT                                 READ                   ACCESS SHARE, but DEFINE passes it by
@@ -26,9 +26,9 @@ use sql::parse::ast::{
     Alter, ColumnConstraintKind, ColumnDefinition, Define, ObjectKind, Path, TableConstraintKind,
     TableElement,
 };
-use table::catalog::{Action, ConstraintOn, Relation};
+use table::catalog::{Action, Catalog, ConstraintOn, Relation, TypeEntry, UserTypeKind};
 use txn::{Isolation, RelationLock, TxnError, Wait};
-use types::{Oid, SqlState};
+use types::{Oid, SqlState, Type};
 
 use crate::define::domain::tables_looked_at;
 use crate::error::{Error, Result};
@@ -42,6 +42,32 @@ const LOOK_EVERY_US: u64 = 5_000;
 
 /// Relations and the modes to lock them in.
 type Wanted = Vec<(Oid, RelationLock)>;
+
+/// True where a type has the same labels, fields and constraints in two catalogs.
+fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
+    use TypeEntry::{Row, RowArray, User, UserArray};
+    if ty.is_builtin() {
+        return true;
+    }
+    match (before.type_entry(ty), after.type_entry(ty)) {
+        (Some(User(then) | UserArray(then)), Some(User(now) | UserArray(now))) => {
+            let on = ConstraintOn::Domain(now.ty);
+            let (old, new) = (before.constraints_of(on), after.constraints_of(on));
+            let base = match &now.kind {
+                UserTypeKind::Domain(domain) => domain.base,
+                UserTypeKind::Enum(_) => Type::NONE,
+            };
+            Arc::ptr_eq(then, now)
+                && old.iter().map(Arc::as_ptr).eq(new.iter().map(Arc::as_ptr))
+                && is_same_type(before, after, base)
+        }
+        (Some(Row(then) | RowArray(then)), Some(Row(now) | RowArray(now))) => {
+            let mut columns = now.live_columns();
+            Arc::ptr_eq(then, now) && columns.all(|column| is_same_type(before, after, column.ty))
+        }
+        _ => false,
+    }
+}
 
 impl Session {
     fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
@@ -71,7 +97,7 @@ impl Session {
         self.look()
     }
 
-    /// What a definition locks. What is not there is told by whoever looks for it next.
+    /// The relations that a definition locks. A missing relation is no error here: the definition itself reports it.
     fn wanted_by(&self, define: &Define) -> Result<Wanted> {
         let mut wanted = Wanted::new();
         match define {
@@ -325,13 +351,18 @@ impl Session {
         }
         let snapshot = self.names.catalog.version();
         if has_waited && self.open().modes.isolation == Isolation::ReadCommitted {
-            // Whoever was waited for may have changed rows as well.
+            // The transaction that it waited for may have changed rows as well.
             self.look()?;
         }
         let newest = self.client.instance.catalogs.newest();
         let same = |relation: &Oid| {
-            let then = self.names.catalog.table(*relation).map(Arc::as_ptr);
-            then == newest.table(*relation).map(Arc::as_ptr)
+            let before = &self.names.catalog;
+            let (then, now) = (before.table(*relation), newest.table(*relation));
+            then.map(Arc::as_ptr) == now.map(Arc::as_ptr)
+                && now.is_none_or(|table| {
+                    let mut columns = table.relation.live_columns();
+                    columns.all(|column| is_same_type(before, &newest, column.ty))
+                })
         };
         let is_newest = Arc::ptr_eq(&newest, &self.names.catalog) || self.has_own_catalog();
         let is_same = is_newest || changed.iter().chain(locked).all(same);

@@ -183,7 +183,9 @@ impl Session {
     /// `25P02` in a failed transaction, and those of binding.
     pub fn start(&mut self, parsed: Parsed, alone: bool) -> Result<Portal> {
         self.begin_statement(&parsed)?;
-        let mut portal = self.interruptible(|session| session.plan(parsed, &[]))?;
+        let text = parsed.clone();
+        let planned = self.interruptible(|session| session.plan(parsed, &[]));
+        let mut portal = planned.map_err(|error| no_parameter_instead(error, &text))?;
         require_no_parameters(&portal)?;
         portal.alone = alone;
         portal.is_one_of_many = !alone;
@@ -432,11 +434,13 @@ impl Session {
 
     /// Notices that wait to be sent.
     pub fn take_notices(&mut self) -> Vec<Error> {
+        self.client.keep_late_notices();
         std::mem::take(self.client.notices.get_mut())
     }
 
     /// Messages that wait to be sent.
     pub fn take_messages(&mut self) -> Messages {
+        self.client.keep_late_notices();
         Messages {
             notices: std::mem::take(self.client.notices.get_mut()),
             settings: self.client.settings.get_mut().changes(),
@@ -518,6 +522,8 @@ impl Session {
             }
             let seen = inner.snapshot().csn();
             let number = inner.id();
+            let in_savepoint = !open.savepoints.is_empty();
+            self.client.in_savepoint.set(in_savepoint);
             self.client.seen.set(seen);
             self.client.transaction.set(self.client.instance.transaction_number(number));
         }
@@ -788,16 +794,28 @@ fn require_no_parameters(portal: &Portal) -> Result<()> {
     if running.planned.params.len() <= portal.params.len() {
         return Ok(());
     }
-    let (source, start) = (&*portal.parsed.source, portal.parsed.range.start);
+    Err(no_parameter(&portal.parsed))
+}
+
+/// The error of a parameter that nothing says the type of, where there are no parameters at all.
+fn no_parameter_instead(error: Error, parsed: &Parsed) -> Error {
+    let is_of_parameter = error.state() == SqlState::INDETERMINATE_DATATYPE
+        && error.message().starts_with("could not determine data type of parameter $");
+    if is_of_parameter { no_parameter(parsed) } else { error }
+}
+
+/// The error of the first parameter in a text that has none: `42P02`.
+fn no_parameter(parsed: &Parsed) -> Error {
+    let (source, start) = (&*parsed.source, parsed.range.start);
     let digits = |at: usize| source[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-    let found = portal.text().match_indices('$').map(|(at, _)| start + at);
+    let found = parsed.text().match_indices('$').map(|(at, _)| start + at);
     let found = found.map(|at| (at, digits(at))).find(|(_, digits)| *digits > 0);
     let (name, position) = match found {
         Some((at, digits)) => (&source[at..=at + digits], source[..at].chars().count() as u32 + 1),
         None => ("$1", 1),
     };
     let error = Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"));
-    Err(Error { position: Some(position), ..error })
+    Error { position: Some(position), ..error }
 }
 
 /// One format for each of so many columns.

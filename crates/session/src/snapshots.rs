@@ -26,7 +26,8 @@ pub(crate) struct Exported(Mutex<HashMap<String, Arc<Export>>>);
 
 /// A snapshot that others may take.
 pub(crate) struct Export {
-    /// The newest commit that it sees. Whoever takes it holds that commit before it is let go here.
+    /// The newest commit that it sees. The session that imports it holds that commit before the exporting
+    /// one lets it go.
     pub csn: Csn,
     pub database: Oid,
     /// True where the transaction that exported it is serializable.
@@ -50,7 +51,7 @@ impl Exported {
     /// The snapshot of this name.
     ///
     /// # Errors
-    /// `22023` for what is no name of a snapshot, `42704` where there is none.
+    /// `22023` if the name is no name of a snapshot, `42704` if no such snapshot exists.
     pub fn find(&self, name: &str) -> Result<Arc<Export>> {
         let is_name = |c: char| {
             c == '-' || c.is_ascii_digit() || c.is_ascii_uppercase() && c.is_ascii_hexdigit()
@@ -70,8 +71,12 @@ impl Client {
     /// Exports the snapshot of the running statement until the transaction ends; its name.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// `25001` within a savepoint, and the errors of the engine.
     pub fn export_snapshot(&self) -> Result<String> {
+        if self.in_savepoint.get() {
+            let message = "cannot export a snapshot from a subtransaction";
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+        }
         let csn = self.seen.get();
         let held = self.instance.engine.snapshot_at(csn);
         let held = held.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;

@@ -10,6 +10,11 @@
 //! Salt and offset go into the checksum so that a part that is whole but stands in the wrong file or
 //! place is found too.
 
+use std::cell::RefCell;
+use std::io;
+
+use zstd::bulk::{Compressor, Decompressor};
+
 use crate::error::StoreError;
 
 /// Bytes before a part's own.
@@ -19,13 +24,41 @@ const ZSTD: u8 = 1;
 /// No part is larger when decoded: a file that claims more is damaged.
 const RAW_MAX: usize = 3 << 30;
 
+thread_local! {
+    /// The zstd contexts of this thread. To allocate and clear one takes as long as to compress a block.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(raw: &[u8], level: i32) -> io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|slot| {
+        let compressor = match slot {
+            Some(compressor) => {
+                compressor.set_compression_level(level)?;
+                compressor
+            }
+            None => slot.insert(Compressor::new(level)?),
+        };
+        compressor.compress(raw)
+    })
+}
+
+fn decompress(bytes: &[u8], raw_len: usize) -> io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        let decompressor = match slot {
+            Some(decompressor) => decompressor,
+            None => slot.insert(Decompressor::new()?),
+        };
+        decompressor.decompress(bytes, raw_len)
+    })
+}
+
 /// Appends `raw` to `out` as the part at `offset` of the file with `salt`, compressed at `level` where
 /// that makes it smaller.
 pub fn encode(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
     assert!(raw.len() <= RAW_MAX, "a part larger than what is read back");
     let start = out.len();
-    let packed =
-        zstd::bulk::compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
+    let packed = compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
     out.extend_from_slice(&[0; 4]);
     out.push(if packed.is_some() { ZSTD } else { RAW });
     out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
@@ -47,7 +80,7 @@ pub fn decode(part: &[u8], salt: u64, offset: u64) -> Result<Vec<u8>, &'static s
     let bytes = &part[HEADER..];
     match part[4] {
         RAW if bytes.len() == raw_len => Ok(bytes.to_vec()),
-        ZSTD if raw_len <= RAW_MAX => match zstd::bulk::decompress(bytes, raw_len) {
+        ZSTD if raw_len <= RAW_MAX => match decompress(bytes, raw_len) {
             Ok(raw) if raw.len() == raw_len => Ok(raw),
             _ => Err("a part does not decompress"),
         },

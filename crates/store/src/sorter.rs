@@ -27,6 +27,9 @@ use crate::store::{Shared, Store};
 /// Bytes of keys and values gathered before they are sorted and written.
 const BUFFER_BYTES: usize = 32 << 20;
 
+/// A buffer grows step by step up to so many bytes: most tables are small.
+const GROWS_MAX: usize = 1 << 20;
+
 /// Where an entry lies in the buffer: its key, and its value right behind it.
 #[derive(Clone, Copy)]
 struct Place {
@@ -126,6 +129,9 @@ impl Sorter {
         if self.bytes.len() >= self.buffer_bytes {
             self.spill(store)?;
         }
+        if self.bytes.len() > GROWS_MAX && self.bytes.capacity() < self.buffer_bytes {
+            self.reserve_all();
+        }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         write(&mut self.bytes);
@@ -181,6 +187,16 @@ impl Sorter {
         self.bytes.clear();
         self.places.clear();
         self.ascends = true;
+    }
+
+    /// Takes the memory of a full buffer at once: a buffer that doubles is copied into fresh pages
+    /// again and again, and the system clears each of them.
+    #[cold]
+    fn reserve_all(&mut self) {
+        let (bytes, places) = (self.bytes.len(), self.places.len());
+        let all_places = places.saturating_mul(self.buffer_bytes / bytes + 1);
+        self.bytes.reserve_exact(self.buffer_bytes + GROWS_MAX - bytes);
+        self.places.reserve(all_places - places);
     }
 
     fn spill(&mut self, store: &Store) -> Result<(), StoreError> {

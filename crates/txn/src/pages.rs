@@ -166,31 +166,34 @@ impl Page {
 
     /// When `csn` was made where it came from; `None` where nobody said, and where it is not on this page.
     pub(crate) fn authored_us(&self, csn: Csn) -> Option<u64> {
-        if self.authored.is_empty() {
-            return None;
-        }
-        let position = self.position(csn)? as u32;
-        let at = self.authored.binary_search_by_key(&position, |entry| entry.0).ok()?;
+        if self.authored.is_empty() { None } else { self.authored_at(self.position(csn)?) }
+    }
+
+    #[cold]
+    fn authored_at(&self, position: usize) -> Option<u64> {
+        let at = self.authored.binary_search_by_key(&(position as u32), |entry| entry.0).ok()?;
         Some(self.authored[at].1)
+    }
+
+    #[cold]
+    fn role_at<'a>(&'a self, position: usize, author: &'a str) -> &'a str {
+        match self.roles[position] {
+            0 => "",
+            ROLE_IS_AUTHOR => author,
+            role => self.strings.get(role - ROLE_IS_AUTHOR),
+        }
     }
 
     /// Time, author, message, role and authored time of `csn`; `None` where it is not on this page.
     #[inline]
     pub(crate) fn entry(&self, csn: Csn) -> Option<(u64, Note<'_>)> {
         let position = self.position(csn)?;
-        let authored = self.authored.binary_search_by_key(&(position as u32), |entry| entry.0);
         let author = self.strings.get(self.authors[position]);
-        let role = match self.roles.get(position) {
-            None | Some(0) => "",
-            Some(&ROLE_IS_AUTHOR) => author,
-            Some(role) => self.strings.get(role - ROLE_IS_AUTHOR),
-        };
-        let note = Note {
-            author,
-            role,
-            message: self.strings.get(self.messages[position]),
-            authored_us: authored.ok().map(|at| self.authored[at].1),
-        };
+        // Most pages have neither roles nor authored times.
+        let role = if self.roles.is_empty() { "" } else { self.role_at(position, author) };
+        let authored_us = if self.authored.is_empty() { None } else { self.authored_at(position) };
+        let message = self.strings.get(self.messages[position]);
+        let note = Note { author, role, message, authored_us };
         Some((self.times[position], note))
     }
 

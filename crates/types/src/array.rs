@@ -316,16 +316,7 @@ impl<'a> ArrayRef<'a> {
 
     /// The element at a place in the order of [`ArrayRef::iter`], from 0.
     pub fn get(self, at: usize) -> Option<DatumRef<'a>> {
-        let mut elements = self.iter();
-        if at < elements.count
-            && let Some(width) = packed::width(elements.repr)
-            && !elements.sequence.has_nulls()
-        {
-            elements.at = at;
-            elements.values = &elements.values[at * width..];
-            return elements.next();
-        }
-        elements.nth(at)
+        self.iter().nth(at)
     }
 
     /// The element with these subscripts; `None` where there is none, and where there are not as
@@ -409,6 +400,14 @@ impl<'a> Iterator for Elements<'a> {
     }
 
     fn nth(&mut self, n: usize) -> Option<DatumRef<'a>> {
+        if n < self.count - self.at
+            && let Some(width) = packed::width(self.repr)
+            && !self.sequence.has_nulls()
+        {
+            self.at += n;
+            self.values = &self.values[n * width..];
+            return self.next();
+        }
         for _ in 0..n {
             if self.at == self.count {
                 return None;

@@ -17,6 +17,7 @@
 //! What comes in may be anything. It is checked against the type's range, and nothing is allocated
 //! for what a length promises before the bytes are there.
 
+use interrupt::Pace;
 use json::jsonb::Jsonb;
 use json::jsonb::pathlang::Path;
 use json::written;
@@ -44,13 +45,16 @@ const ZONE_S_END: i32 = 16 * 3_600;
 const DEPTH_MAX: u32 = 128;
 
 /// Appends the binary form of a value of a type; nothing for NULL.
+///
+/// # Errors
+/// 57014 where the statement is to stop; `out` has a part of the form then.
 pub fn write(
     value: DatumRef<'_>,
     ty: Type,
     modifier: Modifier,
     context: &Context<'_>,
     out: &mut Vec<u8>,
-) {
+) -> Result<()> {
     if !ty.is_builtin()
         && let Ok(Shape::Domain(base, modifier)) = context.types.shape_of(ty)
     {
@@ -80,9 +84,9 @@ pub fn write(
                 out.push(JSON_VERSION);
                 out.extend_from_slice(value.as_bytes());
             }
-            _ => out.extend_from_slice(value.as_bytes()),
+            _ => interrupt::append(out, value.as_bytes())?,
         },
-        DatumRef::Bytea(value) => out.extend_from_slice(value),
+        DatumRef::Bytea(value) => interrupt::append(out, value)?,
         DatumRef::Date(value) => out.extend_from_slice(&value.0.to_be_bytes()),
         DatumRef::Time(value) => out.extend_from_slice(&value.0.to_be_bytes()),
         DatumRef::TimeTz(value) => {
@@ -99,7 +103,7 @@ pub fn write(
         DatumRef::Uuid(value) => out.extend_from_slice(&value),
         DatumRef::Jsonb(value) => {
             out.push(JSON_VERSION);
-            value.write_text(out);
+            value.write_text(out)?;
         }
         DatumRef::Oid(value) => out.extend_from_slice(&value.0.to_be_bytes()),
         DatumRef::Array(value) => {
@@ -115,15 +119,18 @@ pub fn write(
                 out.extend_from_slice(&dimension.length.to_be_bytes());
                 out.extend_from_slice(&dimension.lower.to_be_bytes());
             }
+            let (mut pace, mut paid) = (Pace::new(), out.len());
             for value in value.iter() {
-                write_counted(value, element, modifier, context, out);
+                write_counted(value, element, modifier, context, out)?;
+                pace.step(out.len() - paid)?;
+                paid = out.len();
             }
         }
         DatumRef::Record(value) => {
             out.extend_from_slice(&(value.len() as i32).to_be_bytes());
             for (ty, _, value) in value.iter() {
                 out.extend_from_slice(&ty.oid().0.to_be_bytes());
-                write_counted(value, ty, Modifier::NONE, context, out);
+                write_counted(value, ty, Modifier::NONE, context, out)?;
             }
         }
         DatumRef::Enum(value) => {
@@ -132,6 +139,7 @@ pub fn write(
             }
         }
     }
+    Ok(())
 }
 
 /// A value with its length in front.
@@ -141,15 +149,17 @@ fn write_counted(
     modifier: Modifier,
     context: &Context<'_>,
     out: &mut Vec<u8>,
-) {
+) -> Result<()> {
     if value.is_null() {
-        return out.extend_from_slice(&NULL_LENGTH.to_be_bytes());
+        out.extend_from_slice(&NULL_LENGTH.to_be_bytes());
+        return Ok(());
     }
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    write(value, ty, modifier, context, out);
+    write(value, ty, modifier, context, out)?;
     let length = (out.len() - start - 4) as i32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(())
 }
 
 fn malformed(message: impl Into<String>) -> Error {

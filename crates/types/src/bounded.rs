@@ -73,6 +73,33 @@ pub fn value(value: Datum) -> Result<Datum> {
     Ok(value)
 }
 
+/// Appends a text that has its limit already, and looks now and then whether the statement is to stop.
+///
+/// # Errors
+/// 57014.
+#[inline]
+pub(crate) fn append(out: &mut String, mut piece: &str) -> Result<()> {
+    if piece.len() > PIECE_BYTES {
+        out.reserve(piece.len());
+        while piece.len() > PIECE_BYTES {
+            interrupt::check()?;
+            let (first, rest) = String::split(piece, PIECE_BYTES);
+            out.push_str(first);
+            piece = rest;
+        }
+    }
+    out.push_str(piece);
+    Ok(())
+}
+
+/// Appends bytes, and looks now and then whether the statement is to stop.
+///
+/// # Errors
+/// 57014.
+pub fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    Ok(interrupt::append(out, bytes)?)
+}
+
 /// Whatever a [`Builder`] puts pieces together to.
 pub trait Pieces: Default {
     /// A part of it.

@@ -416,7 +416,7 @@ proptest! {
         with_context(|context| {
             let ty = type_of(repr, &value);
             let mut bytes = Vec::new();
-            binary::write(value.as_ref(), ty, Modifier::NONE, context, &mut bytes);
+            binary::write(value.as_ref(), ty, Modifier::NONE, context, &mut bytes).expect("nothing stops it");
             let read = binary::read(&bytes, ty, Modifier::NONE, context)
                 .unwrap_or_else(|error| panic!("{value:?}: {error:?}"));
             prop_assert_eq!(bits(&read), bits(&value));
@@ -520,7 +520,8 @@ fn types_of_users() {
         {
             let value = read(input, ty).unwrap();
             let mut bytes = Vec::new();
-            binary::write(value.as_ref(), ty, Modifier::NONE, context, &mut bytes);
+            binary::write(value.as_ref(), ty, Modifier::NONE, context, &mut bytes)
+                .expect("nothing stops it");
             let read = binary::read(&bytes, ty, Modifier::NONE, context).unwrap();
             assert_eq!(bits(&read), bits(&value), "{input}");
         }

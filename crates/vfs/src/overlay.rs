@@ -1,4 +1,4 @@
-//! A file system that only reads the one below it: what is written stays in memory and is gone with it.
+//! A file system that only reads the one below it. It keeps all writes in memory until it is dropped.
 //!
 //! ```text
 //!   engine ── read ──> Overlay ── read ──> the disk
@@ -162,7 +162,7 @@ impl Vfs for Overlay {
     }
 }
 
-/// A file: what is below, and the pages that were written over it.
+/// A file: the file below, and the pages that were written over it.
 #[derive(Default)]
 struct Content {
     below: Option<Arc<dyn File>>,
@@ -178,7 +178,7 @@ struct State {
 }
 
 impl Content {
-    /// Fills a part of a page with what is below.
+    /// Fills a part of a page from the file below.
     fn read_below(&self, state: &State, buf: &mut [u8], offset: u64) -> io::Result<()> {
         buf.fill(0);
         let count = state.below_len.saturating_sub(offset).min(buf.len() as u64) as usize;

@@ -2,7 +2,7 @@
 
     psql, pgbench    Debian's packages
     Python           a virtual environment, requirements.txt pins it     target/clients/python
-    Node             npm ci, package-lock.json pins it                   target/clients/node
+    Node             npm ci, package-lock.json pins it                   target/clients/node, drizzle
     Java             Maven, pom.xml pins the driver                      target/clients/pgjdbc
     Go               go.mod and go.sum pin the driver                    target/clients/pgx
     Rust             a project of its own, Cargo.lock pins it            target/clients/rust
@@ -95,7 +95,7 @@ def node(program):
         raise Missing("no Node here, and apt cannot install it")
     files = ("package.json", "package-lock.json")
     wanted = "".join((program.parent / name).read_text() for name in files)
-    folder = FETCHED / "node"
+    folder = FETCHED / program.parent.name
 
     def fetch():
         for name in files:

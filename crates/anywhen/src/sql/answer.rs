@@ -95,21 +95,22 @@ impl Keep {
     }
 
     fn value(self, value: &Datum, column: &Column, context: &Context<'_>) -> types::Result<Datum> {
-        let shown = |value: DatumRef<'_>, ty| {
+        let shown = |value: DatumRef<'_>, ty| -> types::Result<Datum> {
             let mut text = String::new();
-            types::text::write(value, ty, column.modifier, context, &mut text);
-            if value.is_null() { Datum::Null } else { Datum::text(text) }
+            types::text::write(value, ty, column.modifier, context, &mut text)?;
+            Ok(if value.is_null() { Datum::Null } else { Datum::text(text) })
         };
         Ok(match (self, value) {
             (Keep::Plain, value) => value.clone(),
             (Keep::ShownElements(element), Datum::Array(array)) => {
                 let array = array.as_ref();
-                let texts: Vec<Datum> = array.iter().map(|value| shown(value, element)).collect();
+                let texts = array.iter().map(|value| shown(value, element));
+                let texts = texts.collect::<types::Result<Vec<Datum>>>()?;
                 let dimensions = array.dimensions();
                 let texts = texts.iter().map(Datum::as_ref);
                 Datum::Array(Array::new(Type::TEXT, Repr::Text, &dimensions, texts)?)
             }
-            (_, value) => shown(value.as_ref(), column.ty),
+            (_, value) => shown(value.as_ref(), column.ty)?,
         })
     }
 }

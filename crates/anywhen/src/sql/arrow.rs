@@ -341,7 +341,7 @@ impl Builder {
                 DatumRef::Text(value) if ty != Type::BPCHAR => builder.append_value(value),
                 value => {
                     text.clear();
-                    types::text::write(value, ty, modifier, context, text);
+                    types::text::write(value, ty, modifier, context, text)?;
                     builder.append_value(&*text);
                 }
             },

@@ -278,13 +278,8 @@ impl Connection {
 
     /// The text of a value as PostgreSQL shows it under the settings of this connection; `None` for NULL.
     pub fn text(&self, value: &Datum, column: &Column) -> Option<String> {
-        if value.is_null() {
-            return None;
-        }
-        let mut text = String::new();
         let context = self.session.style();
-        types::text::write(value.as_ref(), column.ty, column.modifier, &context, &mut text);
-        Some(text)
+        types::text::to_string(value.as_ref(), column.ty, column.modifier, &context)
     }
 
     /// What tells the statement that runs on this connection to stop (57014), from another thread. It does
@@ -487,11 +482,8 @@ impl Output for Shown<'_> {
     ) -> types::Result<ControlFlow<()>> {
         self.texts.clear();
         for (value, column) in row.iter().zip(columns) {
-            let text = (!value.is_null()).then(|| {
-                let mut text = String::new();
-                types::text::write(value.as_ref(), column.ty, column.modifier, context, &mut text);
-                text
-            });
+            let (ty, modifier) = (column.ty, column.modifier);
+            let text = types::text::try_to_string(value.as_ref(), ty, modifier, context)?;
             self.texts.push(text);
         }
         let goes_on = (self.each)(columns, &self.texts);

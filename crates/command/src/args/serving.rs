@@ -48,7 +48,7 @@ pub(crate) struct ServeArgs {
     /// How it is logged
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
-    /// Look at configuration and data, say what would be done, and end
+    /// Look at configuration and data, say what would be done, change nothing, and end
     #[arg(long)]
     pub check: bool,
 }

@@ -92,7 +92,7 @@ fn pack(from: &Path, to: &Path) {
     }
 }
 
-fn unpack(from: &Path, to: &Path) {
+pub(crate) fn unpack(from: &Path, to: &Path) {
     for file in files_below(from).iter().filter(|file| file.extension().is_some_and(|e| e == "gz"))
     {
         let path = to.join(file.strip_prefix(from).expect("below")).with_extension("");

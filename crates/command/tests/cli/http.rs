@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::World;
 
 /// A server, ended when it is dropped.
-struct Served(Child);
+pub(crate) struct Served(Child);
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -19,7 +19,7 @@ impl Drop for Served {
 }
 
 /// Starts a server; returns it and where it listens for HTTP.
-fn serve(world: &World, words: &[&str]) -> (Served, String) {
+pub(crate) fn serve(world: &World, words: &[&str]) -> (Served, String) {
     let mut command = world.command(words);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
     let mut served = Served(child);
@@ -44,7 +44,7 @@ fn send(address: &str, head: &str, headers: &str, body: &str) -> TcpStream {
 }
 
 /// Sends a request; returns the status and the body.
-fn ask(address: &str, head: &str, headers: &str, body: &str) -> (u16, String) {
+pub(crate) fn ask(address: &str, head: &str, headers: &str, body: &str) -> (u16, String) {
     let mut stream = send(address, head, headers, body);
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("reads");

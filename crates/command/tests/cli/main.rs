@@ -19,6 +19,7 @@ mod serve_killed;
 mod sql;
 mod terminals;
 mod tour;
+mod unstorable;
 #[path = "../../../server/tests/server/wire.rs"]
 #[allow(dead_code, reason = "the tests of the server say more")]
 mod wire;

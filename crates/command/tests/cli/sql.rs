@@ -113,6 +113,36 @@ fn serve_looks_before_it_serves() {
     let world = World::new();
     let said = world.run(&["serve", "--check", "--pg-listen", "127.0.0.1:0"]);
     assert!(said.contains("configuration and data are good"), "{said}");
+    assert!(said.contains("serve makes a new database"), "{said}");
+    assert!(!world.path("anywhen-data").exists(), "a look makes no folder");
+    world.run(&["put", "a/k", "1"]);
+    let files = || {
+        let mut files = Vec::new();
+        let mut folders = vec![world.path("anywhen-data")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let entry = entry.expect("an entry");
+                let meta = entry.metadata().expect("it is there");
+                if meta.is_dir() {
+                    folders.push(entry.path());
+                }
+                let bytes = std::fs::read(entry.path()).unwrap_or_default();
+                files.push((entry.path(), meta.modified().expect("a time"), bytes));
+            }
+        }
+        files.sort();
+        files
+    };
+    let before = files();
+    let said = world.run(&["serve", "--check", "--pg-listen", "127.0.0.1:0"]);
+    assert!(said.contains("a database that opens"), "{said}");
+    assert!(files() == before, "a look changes no file");
+    let (_served, _) = crate::http::serve(
+        &world,
+        &["serve", "--pg-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"],
+    );
+    let said = world.run(&["serve", "--check", "--json"]);
+    assert!(said.contains("\"found\":\"in use\""), "{said}");
     world.file("bad.toml", "pg-listn = [\"127.0.0.1:0\"]\n");
     let said = world.fails(1, &["serve", "--check", "--config", "bad.toml"]);
     assert!(said.contains("pg-listn"), "{said}");

@@ -76,6 +76,14 @@ fn a_terminal_gets_no_control_characters_of_the_data() {
         assert!(!is_named || text.contains(SHOWN), "{words:?}: {text:?}");
     }
     assert_eq!(world.run(&["ls", "docs"]), format!("{EVIL}\n"));
+    // In a pipe, what a message holds is no colour of ours, and was once taken out with these.
+    let (key, author) = ("a\u{1b}[31mb", "\u{1b}[1mada\u{1b}[0m");
+    let mut command = world.command(&["put", &format!("reds/{key}"), "1", "-m", EVIL]);
+    assert!(command.env("ANYWHEN_AUTHOR", author).status().expect("it starts").success());
+    let line = world.run(&["history", &format!("reds/{key}")]);
+    assert!(line.ends_with(&format!("  {author}  {EVIL}\n")), "{line:?}");
+    let line = world.run(&["diff", &format!("docs/{EVIL}"), "1", "2"]);
+    assert!(line.starts_with(&format!("docs/{EVIL}: revision 1 to 2")), "{line:?}");
     let csv = world.run(&["sql", "--format", "csv", "-c", "SELECT chr(27) AS c"]);
     assert_eq!(csv, "c\n\u{1b}\n");
 }

@@ -23,8 +23,8 @@ pub(crate) struct Depends {
 
 /// The values of the slots and the versions of the tables that rows were computed with.
 pub(crate) struct Known {
-    values: Row,
-    versions: Vec<u64>,
+    pub(super) values: Row,
+    pub(super) versions: Vec<u64>,
 }
 
 impl Depends {

@@ -15,6 +15,7 @@ pub(crate) mod depends;
 pub(crate) mod distinct;
 pub(crate) mod frame;
 pub(crate) mod functions;
+pub(crate) mod grouped;
 pub(crate) mod guard;
 pub(crate) mod hash;
 pub(crate) mod hash_join;

@@ -4,6 +4,7 @@
 //!   args ──> slots ──> were they the same the last time? the result then
 //!                  ──> else: rewind, run as far as it decides, keep the result
 //!   x IN (...)     the rows once in a hash table, as long as what they depend on stays
+//!   WHERE k = ^k   the values of all k in a hash table, once that is cheaper: see `grouped`
 //! ```
 //!
 //! A subquery that reads no slots and no table of `WITH` around it is so computed once in an execution, as PostgreSQL does with its
@@ -13,6 +14,7 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Array, Datum, Error, Record, Repr, Result, SqlState, Type};
 
 use super::depends::{Depends, Known};
+use super::grouped::{Grouped, Memo};
 use super::hash::{KeyTable, canonical};
 use super::{Input, Row};
 use crate::ctx::{Env, Held, Shared};
@@ -23,8 +25,14 @@ pub(crate) enum Link {
     /// The types of the columns of the record.
     Row(Vec<(Type, Repr)>),
     Exists,
-    /// The type of the elements.
-    Array(Type, Repr),
+    /// An array of the rows' only column.
+    Array {
+        /// The type of the elements.
+        element: Type,
+        repr: Repr,
+        /// True where the rows are arrays themselves: the slices of one with a dimension more.
+        nested: bool,
+    },
     Test(Test),
 }
 
@@ -47,6 +55,9 @@ pub(crate) struct Subplan {
     /// What its rows depend on.
     rows_depend: Option<Depends>,
     last: Option<(Known, Datum)>,
+    /// Earlier results.
+    memo: Option<Memo>,
+    grouped: Option<Grouped>,
     hashed: Option<(Known, Hashed)>,
     row: Row,
 }
@@ -58,13 +69,20 @@ impl Subplan {
         args: Vec<u32>,
         depends: Option<Depends>,
         rows_depend: Option<Depends>,
+        is_kept: bool,
+        grouped: Option<Grouped>,
     ) -> Self {
-        Self { root, link, args, depends, rows_depend, last: None, hashed: None, row: Row::new() }
+        let has_slots = depends.as_ref().is_some_and(|depends| !depends.has_no_slots());
+        let memo = (is_kept && has_slots).then(Memo::default);
+        let (last, hashed, row) = (None, None, Row::new());
+        Self { root, link, args, depends, rows_depend, last, memo, grouped, hashed, row }
     }
 
     /// Forgets all results.
     pub(crate) fn forget(&mut self, shared: &Shared) {
         self.last = None;
+        self.memo.iter_mut().for_each(|memo| memo.forget(shared));
+        self.grouped.iter_mut().for_each(|grouped| grouped.forget(shared));
         if let Some((_, mut hashed)) = self.hashed.take() {
             hashed.held.clear(shared);
         }
@@ -96,15 +114,34 @@ impl Subplan {
                 }
                 self.look_up(env)?
             }
-            _ => {
-                self.root.rewind(env.shared);
-                let result = self.run(env)?;
-                self.root.rewind(env.shared);
-                result
-            }
+            _ => self.compute(env)?,
         };
         if let Some(depends) = &self.depends {
             self.last = Some((depends.now(shared), result.clone()));
+        }
+        Ok(result)
+    }
+
+    /// The result for the slots as they are: one that is known, or a new one.
+    fn compute(&mut self, env: &Env<'_>) -> Result<Datum> {
+        if let Some(grouped) = &mut self.grouped
+            && let Some(result) = grouped.value(env)?
+        {
+            return Ok(result);
+        }
+        if let (Some(memo), Some(depends)) = (&mut self.memo, &self.depends)
+            && let Some(result) = memo.find(env, depends)
+        {
+            return Ok(result);
+        }
+        let begun = env.shared.ticks();
+        self.root.rewind(env.shared);
+        let result = self.run(env)?;
+        self.root.rewind(env.shared);
+        let rows = env.shared.ticks() - begun;
+        self.grouped.iter_mut().for_each(|grouped| grouped.spend(rows));
+        if let Some(memo) = &mut self.memo {
+            memo.keep(env, &result);
         }
         Ok(result)
     }
@@ -135,7 +172,7 @@ impl Subplan {
                 }
                 Ok(record.into())
             }
-            Link::Array(element, repr) => {
+            Link::Array { element, repr, nested } => {
                 let mut values = Vec::new();
                 let mut held = Held::default();
                 while root.next(env, row)? {
@@ -143,7 +180,7 @@ impl Subplan {
                     values.push(std::mem::take(&mut row[0]));
                 }
                 held.clear(env.shared);
-                array_of(&values, *element, *repr)
+                array_of(&values, *element, *repr, *nested)
             }
             Link::Test(test) => {
                 for (program, slot) in &test.left {
@@ -233,19 +270,19 @@ impl Hashed {
     }
 }
 
-fn too_many() -> Error {
+pub(super) fn too_many() -> Error {
     Error::new(
         SqlState::CARDINALITY_VIOLATION,
         "more than one row returned by a subquery used as an expression",
     )
 }
 
-/// The array of these values; where they are arrays, of one dimension more.
-fn array_of(values: &[Datum], element: Type, repr: Repr) -> Result<Datum> {
-    let Some(Datum::Array(_)) = values.iter().find(|value| !value.is_null()) else {
+/// The array of these values; where they are slices of it, of one dimension more.
+fn array_of(values: &[Datum], element: Type, repr: Repr, nested: bool) -> Result<Datum> {
+    if !nested || values.iter().all(Datum::is_null) {
         let elements = values.iter().map(Datum::as_ref);
         return Ok(Array::from_elements(element, repr, elements)?.into());
-    };
+    }
     let mismatch = |message: &str| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
     let mut dimensions: Option<Vec<types::Dimension>> = None;
     let mut elements = Vec::new();

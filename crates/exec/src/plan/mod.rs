@@ -434,6 +434,23 @@ pub struct Subplan {
     pub link: Link,
     /// The slots that its arguments go to.
     pub args: Vec<u32>,
+    /// The same for all values of its arguments at once, where there is such a way.
+    pub grouped: Option<Box<Grouped>>,
+    /// True where results may be kept beyond the row that they were made for.
+    pub is_kept: bool,
+}
+
+/// A scalar subquery for all values that it may be asked for.
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    /// Rows of the keys and, behind them, the value. It sees none of the subquery's arguments.
+    pub node: Node,
+    /// The one row of no key; none where that is NULL.
+    pub empty: Option<Node>,
+    /// For each key what it is asked to be equal to. They see slots only.
+    pub asked: Vec<Expr>,
+    /// About how many rows are read for it.
+    pub cost_rows: u64,
 }
 
 /// How the rows of a subquery are used.

@@ -63,7 +63,7 @@ pub(super) fn methods(
 }
 
 /// The two sides of an equality that rows can be found by, the right one over the right row.
-fn key_of(
+pub(super) fn key_of(
     conjunct: &Expr,
     width: usize,
     all: usize,

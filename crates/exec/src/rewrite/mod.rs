@@ -5,8 +5,10 @@
 //!   prune     columns that nobody needs are not computed and not read
 //!             (what constants there are is looked at here, see `plan::Constant`)
 //!   push      conditions move down, through joins, to the scans
+//!   lateral   a lateral side that only picks rows by values of the left one becomes an ordinary side
 //!   semi      EXISTS (...) becomes a join
 //!   late      subqueries among the columns of a join's side are computed after the join
+//!   grouped   a scalar subquery that picks rows by equality can be computed for all values at once
 //!   prune     once more
 //!   collapse  projections on top of each other become one
 //!   access    conditions on keys become ranges of keys
@@ -23,10 +25,13 @@ mod access;
 mod collapse;
 mod expr;
 mod freeze;
+mod grouped;
 mod inline;
 mod join;
 mod keys;
 mod late;
+mod lateral;
+mod lift;
 mod order;
 mod prune;
 mod push;
@@ -46,9 +51,13 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| prune::prune(node));
     plan.find_constants();
     each_root(plan, &mut |_, node| push::push(node));
+    each_root(plan, &mut |plan, node| lateral::lateral(plan, node, types));
+    each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut semi::semi_joins);
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |_, node| late::late(node));
+    grouped::grouped(plan, types, schema);
+    each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));
@@ -71,5 +80,10 @@ fn each_root(plan: &mut Plan, f: &mut dyn FnMut(&mut Plan, &mut Node)) {
         let mut root = std::mem::replace(&mut plan.subplans[number].node, nothing());
         f(plan, &mut root);
         plan.subplans[number].node = root;
+        if let Some(mut grouped) = plan.subplans[number].grouped.take() {
+            f(plan, &mut grouped.node);
+            grouped.empty.iter_mut().for_each(|empty| f(plan, empty));
+            plan.subplans[number].grouped = Some(grouped);
+        }
     }
 }

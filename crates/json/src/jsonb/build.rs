@@ -37,6 +37,9 @@ use crate::written::{self, SyntaxError};
 /// Bytes that the heap holds at most; one more addition still has an offset of 32 bits.
 const HEAP_BYTES_MAX: usize = 1 << 31;
 
+/// The most bytes of one value that count as work between two checks.
+const COUNTED_BYTES: u32 = 1 << 16;
+
 /// A part of the heap.
 #[derive(Clone, Copy, Default)]
 struct Span {
@@ -157,7 +160,7 @@ impl<'a> Builder<'a> {
             return Err(error);
         }
         assert!(self.pending.len() == 1 && self.open.is_empty(), "there is exactly one value");
-        Ok(Jsonb::trusted(self.written()))
+        Ok(Jsonb::trusted(self.written()?))
     }
 
     /// Names the field whose value comes next.
@@ -242,6 +245,9 @@ impl<'a> Builder<'a> {
 
     /// Adds a value with all that is in it.
     pub fn value(&mut self, value: JsonbRef<'a>) -> &mut Self {
+        if let Err(interrupted) = self.pace.step(32) {
+            self.fail(interrupted.into());
+        }
         let bytes = value.bytes();
         self.taken.push(bytes);
         self.add(Content::Taken(short(self.taken.len() - 1)), bytes.len())
@@ -354,11 +360,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The binary form of the one pending piece.
-    fn written(self) -> Vec<u8> {
+    fn written(self) -> Result<Vec<u8>, JsonbError> {
         let root = &self.pending[0];
         if matches!(root.content, Content::Heap(0)) && self.heap.len() == root.bytes as usize {
-            return self.heap;
+            return Ok(self.heap);
         }
+        let mut pace = Pace::new();
         let mut out = Vec::with_capacity(root.bytes as usize);
         // Containers that are open: their children to come.
         let mut open = vec![std::slice::from_ref(root).iter()];
@@ -367,42 +374,54 @@ impl<'a> Builder<'a> {
                 open.pop();
                 continue;
             };
+            pace.step(8 + piece.bytes.min(COUNTED_BYTES) as usize)?;
             match piece.content {
                 Content::Heap(at) => {
                     out.extend_from_slice(&self.heap[at as usize..][..piece.bytes as usize]);
                 }
-                Content::Taken(number) => out.extend_from_slice(self.taken[number as usize]),
+                Content::Taken(number) => interrupt::append(&mut out, self.taken[number as usize])?,
                 Content::Container { first, count, width, is_object } => {
                     let children = &self.settled[first as usize..][..count as usize];
-                    self.write_head(children, width, is_object, &mut out);
+                    self.write_head(children, width, is_object, &mut out)?;
                     open.push(children.iter());
                 }
             }
         }
         debug_assert_eq!(out.len(), root.bytes as usize, "sizes were added up");
-        out
+        Ok(out)
     }
 
     /// Writes a container up to its first value.
-    fn write_head(&self, children: &[Piece], width: Width, is_object: bool, out: &mut Vec<u8>) {
+    fn write_head(
+        &self,
+        children: &[Piece],
+        width: Width,
+        is_object: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), JsonbError> {
+        let mut pace = Pace::new();
         out.push(width.tag(if is_object { OBJECT } else { ARRAY }));
         width.write(children.len(), out);
         let mut end = 0;
         if is_object {
             for piece in children {
+                pace.step(8)?;
                 end += piece.name.len as usize;
                 width.write(end, out);
             }
         }
         for piece in children {
+            pace.step(8)?;
             end += piece.bytes as usize;
             width.write(end, out);
         }
         if is_object {
             for Piece { name, .. } in children {
+                pace.step(8 + name.len as usize)?;
                 out.extend_from_slice(&self.heap[name.at as usize..][..name.len as usize]);
             }
         }
+        Ok(())
     }
 
     /// Appends the string that a canonical text stands for; false where it has a NUL.
@@ -496,6 +515,10 @@ impl Sink for Builder<'_> {
     }
 
     fn open(&mut self, kind: Kind) -> Result<(), Stopped> {
+        if let Err(interrupted) = self.pace.step(32) {
+            self.fail(interrupted.into());
+            return Err(Stopped);
+        }
         self.open_container(kind == Kind::Object);
         Ok(())
     }

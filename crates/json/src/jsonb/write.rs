@@ -14,6 +14,8 @@
 
 use std::ops::Range;
 
+use interrupt::{Interrupted, Pace};
+
 use super::form::{Jsonb, JsonbRef, STRING, Slots, Value};
 use crate::scan::{self, BLOCK_BYTES};
 use crate::text;
@@ -27,43 +29,64 @@ enum Layout {
 
 impl JsonbRef<'_> {
     /// Appends the value as text.
-    pub fn write_text(self, out: &mut Vec<u8>) {
-        write(self, Layout::Line, out);
+    ///
+    /// # Errors
+    /// [`Interrupted`]; `out` has a part of the text then.
+    pub fn write_text(self, out: &mut Vec<u8>) -> Result<(), Interrupted> {
+        write(self, Layout::Line, out)
     }
 
     /// Appends the value to a text.
-    pub fn push_text(self, out: &mut String) {
+    ///
+    /// # Errors
+    /// [`Interrupted`]; `out` is empty or unchanged then.
+    pub fn push_text(self, out: &mut String) -> Result<(), Interrupted> {
         if out.is_empty() {
             let mut bytes = std::mem::take(out).into_bytes();
             bytes.reserve(self.bytes().len() / 2 * 3 + BLOCK_BYTES);
-            self.write_text(&mut bytes);
+            self.write_text(&mut bytes)?;
             *out = into_text(bytes);
         } else {
-            out.push_str(&self.to_json());
+            out.push_str(&self.try_to_json()?);
         }
+        Ok(())
     }
 
     /// `jsonb_pretty`: the value as indented text.
-    pub fn pretty(self) -> String {
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn pretty(self) -> Result<String, Interrupted> {
         let mut out = Vec::new();
-        write(self, Layout::Pretty, &mut out);
-        into_text(out)
+        write(self, Layout::Pretty, &mut out)?;
+        Ok(into_text(out))
     }
 
     /// The value as SQL's text: strings as they are, nothing for `null`, and JSON for the rest.
-    pub fn to_text(self) -> Option<String> {
-        match self.value() {
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn to_text(self) -> Result<Option<String>, Interrupted> {
+        Ok(match self.value() {
             Value::Null => None,
             Value::String(string) => Some(string.to_owned()),
-            _ => Some(self.to_json()),
-        }
+            _ => Some(self.try_to_json()?),
+        })
     }
 
     /// The value as text.
-    pub fn to_json(self) -> String {
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn try_to_json(self) -> Result<String, Interrupted> {
         let mut out = Vec::with_capacity(self.bytes().len() * 2);
-        self.write_text(&mut out);
-        into_text(out)
+        self.write_text(&mut out)?;
+        Ok(into_text(out))
+    }
+
+    /// The value as text, also where the statement was told to stop: for messages.
+    pub fn to_json(self) -> String {
+        interrupt::shielded(|| self.try_to_json()).unwrap_or_default()
     }
 }
 
@@ -110,12 +133,15 @@ impl<'a> Open<'a> {
     }
 }
 
-fn write(value: JsonbRef<'_>, layout: Layout, out: &mut Vec<u8>) {
+fn write(value: JsonbRef<'_>, layout: Layout, out: &mut Vec<u8>) -> Result<(), Interrupted> {
     let mut open = Vec::new();
+    let (mut pace, mut paid) = (Pace::new(), out.len());
     enter(value, &mut open, out);
     loop {
         let depth = open.len();
-        let Some(container) = open.last_mut() else { return };
+        let Some(container) = open.last_mut() else { return Ok(()) };
+        pace.step(out.len() - paid)?;
+        paid = out.len();
         let Open { slots, is_object, next, name, value } = container;
         let slots = *slots;
         if *next == slots.count {

@@ -12,29 +12,61 @@
 //!                       context  JSON data, line 1: {"a" 1...
 //! ```
 
+use interrupt::{Interrupted, Pace};
+
 use crate::tape::Kind;
 use crate::text;
 
 /// Why a text is not JSON, or cannot be made text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{}", if *.unsupported { "unsupported Unicode escape sequence" } else { "invalid input syntax for type json" })]
+#[error("{}", .reason.message())]
 pub struct SyntaxError {
-    /// The text is JSON, but no text of SQL can hold it.
-    unsupported: bool,
+    reason: Reason,
     detail: String,
     context: String,
+}
+
+/// What kind of error it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reason {
+    Invalid,
+    /// The text is JSON, but no text of SQL can hold it.
+    Unsupported,
+    /// The statement that needs to know was told to stop.
+    Interrupted,
+}
+
+impl Reason {
+    fn message(self) -> &'static str {
+        match self {
+            Reason::Invalid => "invalid input syntax for type json",
+            Reason::Unsupported => "unsupported Unicode escape sequence",
+            Reason::Interrupted => Interrupted::MESSAGE,
+        }
+    }
+}
+
+impl From<Interrupted> for SyntaxError {
+    fn from(_: Interrupted) -> SyntaxError {
+        let (detail, context) = (String::new(), String::new());
+        SyntaxError { reason: Reason::Interrupted, detail, context }
+    }
 }
 
 impl SyntaxError {
     /// A string that holds the character NUL.
     pub(crate) fn nul() -> SyntaxError {
         let detail = "\\u0000 cannot be converted to text.".to_owned();
-        SyntaxError { unsupported: true, detail, context: String::new() }
+        SyntaxError { reason: Reason::Unsupported, detail, context: String::new() }
     }
 
     /// The five characters of the SQL standard's code.
     pub fn sqlstate(&self) -> &'static str {
-        if self.unsupported { "22P05" } else { "22P02" }
+        match self.reason {
+            Reason::Invalid => "22P02",
+            Reason::Unsupported => "22P05",
+            Reason::Interrupted => Interrupted::SQLSTATE,
+        }
     }
 
     /// What is wrong, as a sentence.
@@ -89,11 +121,15 @@ pub(super) struct Lexer<'a> {
     /// Where the last token begins and ends.
     pub start: usize,
     pub end: usize,
+    pace: Pace,
 }
+
+/// How many bytes of a string are read between two looks at whether the statement is to stop.
+const RUN_BYTES: usize = 1 << 20;
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str, escapes: bool) -> Lexer<'a> {
-        Lexer { text, escapes, start: 0, end: 0 }
+        Lexer { text, escapes, start: 0, end: 0, pace: Pace::new() }
     }
 
     /// The last token as it is written.
@@ -109,6 +145,7 @@ impl<'a> Lexer<'a> {
     /// The next token.
     pub fn next(&mut self) -> Result<Token, SyntaxError> {
         let bytes = self.text.as_bytes();
+        self.pace.step(4 + self.end - self.start)?;
         let mut at = self.end;
         while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             at += 1;
@@ -211,7 +248,13 @@ impl<'a> Lexer<'a> {
                     let detail = format!("Character with value 0x{byte:02x} must be escaped.");
                     return Err(self.error(detail));
                 }
-                _ => at += 1,
+                _ => {
+                    let rest = &bytes[at..bytes.len().min(at + RUN_BYTES)];
+                    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+                    let run = rest.iter().position(is_special).unwrap_or(rest.len());
+                    at += run;
+                    self.pace.step(run)?;
+                }
             }
         }
         self.end = at + 1;
@@ -244,7 +287,7 @@ impl<'a> Lexer<'a> {
             (0xdc00..=0xdfff, false) | (_, true) => Err(self.at(end - 1, LOW_SURROGATE)),
             (0, false) => {
                 let SyntaxError { detail, .. } = SyntaxError::nul();
-                Err(SyntaxError { unsupported: true, ..self.at(end - 1, &detail) })
+                Err(SyntaxError { reason: Reason::Unsupported, ..self.at(end - 1, &detail) })
             }
             _ => Ok(false),
         }
@@ -291,7 +334,7 @@ impl<'a> Lexer<'a> {
         let suffix = if rest.is_empty() || rest.starts_with(['\n', '\r']) { "" } else { "..." };
         let shown = &self.text[from..self.end];
         SyntaxError {
-            unsupported: false,
+            reason: Reason::Invalid,
             detail: detail.into(),
             context: format!("JSON data, line {line}: {prefix}{shown}{suffix}"),
         }

@@ -11,6 +11,7 @@
 
 use ::json::jsonb::{Builder, Jsonb, JsonbRef};
 use ::json::text;
+use interrupt::Pace;
 use numeric::Numeric;
 use types::bounded::TextBuilder;
 use types::{ArrayRef, Context, DatumRef, Dimension, Error, Modifier, RecordRef, Result, Shape};
@@ -52,7 +53,10 @@ impl<'a> Form<'a> {
             DatumRef::TimestampTz(value) => {
                 value.write_iso(context.style.time_zone.local(value).east_s, &mut text);
             }
-            value => types::text::write(value, ty, Modifier::NONE, context, &mut text),
+            value => {
+                text =
+                    types::text::to_string(value, ty, Modifier::NONE, context).unwrap_or_default();
+            }
         }
         let is_number = matches!(
             ty,
@@ -101,7 +105,7 @@ impl<'a> Form<'a> {
             Form::Number(text) => out.push(text),
             Form::Text(string) => write_string(string, out),
             Form::Json(text) => out.push(text),
-            Form::Jsonb(value) => out.push(&value.to_json()),
+            Form::Jsonb(value) => out.push(&value.try_to_json()?),
             Form::Array(array) => {
                 let dimensions = array.dimensions();
                 if dimensions.is_empty() {
@@ -151,9 +155,13 @@ impl<'a> Form<'a> {
             Form::Jsonb(value) => Ok(value.to_jsonb()),
             Form::Array(array) => {
                 let element = array.element_type();
+                let mut pace = Pace::new();
                 let values = array
                     .iter()
-                    .map(|value| Form::of(value, element, context).to_jsonb(context))
+                    .map(|value| {
+                        pace.step(64)?;
+                        Form::of(value, element, context).to_jsonb(context)
+                    })
                     .collect::<Result<Vec<_>>>()?;
                 let mut builder = Builder::new();
                 let mut values = values.iter();

@@ -25,7 +25,7 @@ use types::{ArrayRef, Context, Datum, DatumRef, Repr, Result, Type};
 
 use crate::function::{Function, functions, sets};
 use crate::integer::Integer;
-use crate::rows::{Columns, Rows};
+use crate::rows::{Columns, Rows, collected};
 
 /// A value of a type as `jsonb`: what `to_jsonb` makes of it.
 ///
@@ -62,28 +62,24 @@ fn length(value: &str) -> Result<i32> {
 
 fn each(value: &str, text: bool) -> Result<Rows> {
     let ty = if text { Type::TEXT } else { Type::JSON };
-    let rows = written::each(value)?
-        .map(|field| {
-            let (name, value) = field?;
-            let text = if text { value.to_text() } else { Some(value.json().to_owned()) };
-            Ok([Datum::text(&*name), Datum::from(text)])
-        })
-        .collect::<Vec<_>>();
+    let rows = collected(written::each(value)?.map(|field| {
+        let (name, value) = field?;
+        let text = if text { value.to_text() } else { Some(value.json().to_owned()) };
+        Ok([Datum::text(&*name), Datum::from(text)])
+    }))?;
     let types = [(Type::TEXT, Repr::Text), (ty, Repr::Text)];
     Ok(Box::new(Columns::new(types, rows.into_iter())))
 }
 
 fn elements(value: &str) -> Result<Rows> {
-    let rows = written::elements(value, "json_array_elements")?
-        .map(|element| Ok(Datum::text(element?.json())))
-        .collect::<Vec<_>>();
+    let elements = written::elements(value, "json_array_elements")?;
+    let rows = collected(elements.map(|element| Ok(Datum::text(element?.json()))))?;
     Ok(Box::new(rows.into_iter()))
 }
 
 fn elements_text(value: &str) -> Result<Rows> {
-    let rows = written::elements(value, "json_array_elements_text")?
-        .map(|element| Ok(Datum::from(element?.to_text())))
-        .collect::<Vec<_>>();
+    let elements = written::elements(value, "json_array_elements_text")?;
+    let rows = collected(elements.map(|element| Ok(Datum::from(element?.to_text()))))?;
     Ok(Box::new(rows.into_iter()))
 }
 

@@ -45,17 +45,17 @@ impl<'a> Source<'a> {
     }
 
     /// A string without its quotes, anything else as JSON; nothing for null.
-    fn to_text(self) -> Option<String> {
+    fn to_text(self) -> Result<Option<String>> {
         match self {
-            Source::Text(value) => value.to_text(),
-            Source::Value(value) => value.to_text(),
+            Source::Text(value) => Ok(value.to_text()),
+            Source::Value(value) => Ok(value.to_text()?),
         }
     }
 
-    fn to_json(self) -> String {
+    fn to_json(self) -> Result<String> {
         match self {
-            Source::Text(value) => value.json().to_owned(),
-            Source::Value(value) => value.to_json(),
+            Source::Text(value) => Ok(value.json().to_owned()),
+            Source::Value(value) => Ok(value.try_to_json()?),
         }
     }
 
@@ -255,11 +255,11 @@ fn value_of(
     match (ty, source.kind()) {
         (Type::JSON, Kind::Null) | (Type::JSONB, Kind::Null) => return Ok(Datum::Null),
         (Type::JSON | Type::JSONB, _) => {
-            return text::parse(&source.to_json(), ty, modifier, context);
+            return text::parse(&source.to_json()?, ty, modifier, context);
         }
         _ => {}
     }
-    let Some(written) = source.to_text() else { return Ok(Datum::Null) };
+    let Some(written) = source.to_text()? else { return Ok(Datum::Null) };
     match (context.types.shape_of(ty)?, source.kind()) {
         (Shape::Array(_) | Shape::Composite(_), Kind::String) => {
             text::parse(&written, ty, modifier, context)
@@ -298,8 +298,8 @@ pub(crate) fn converted(
     let is_scalar = !matches!(value.kind(), Kind::Array | Kind::Object);
     let is_bare = omit_quotes && value.kind() == Kind::String;
     let text = match is_bare {
-        true => value.to_text().unwrap_or_default(),
-        false => value.to_json(),
+        true => value.to_text()?.unwrap_or_default(),
+        false => value.try_to_json()?,
     };
     let facts = Facts(context.types);
     match ty {

@@ -45,6 +45,10 @@ use simple::Query;
 /// Answers are sent when they have grown to so many bytes, whatever else comes.
 pub(crate) const OUT_BYTES_MAX: usize = 64 << 10;
 
+/// The same for a statement on a thread that may wait: to go there and back costs as much as to make
+/// 10 KB of rows.
+const OUT_BYTES_MOVED: usize = 4 * OUT_BYTES_MAX;
+
 /// A statement that ran for longer than this held up the other sessions of its core: the next ones of
 /// its session run where they hold up nobody, until so many in a row were [`QUICK`].
 const HEAVY: Duration = Duration::from_millis(5);
@@ -212,6 +216,11 @@ impl Conversation {
             }
             Message::Terminate => Step::Close,
         }
+    }
+
+    /// True where the next step is for a thread that may wait.
+    pub(crate) fn must_block(&self) -> bool {
+        self.must_block
     }
 
     /// Goes on with what is under way. `may_block` tells whether this thread may wait.
@@ -387,6 +396,7 @@ impl Conversation {
             scratch: &mut self.scratch,
             formats: &self.formats,
             count: 0,
+            enough: if self.is_inline { OUT_BYTES_MAX } else { OUT_BYTES_MOVED },
         };
         (&mut self.session, rows)
     }

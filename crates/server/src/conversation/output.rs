@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use session::{Column, Error, Format, Output};
 use types::{Context, Datum};
 
-use super::OUT_BYTES_MAX;
 use crate::wire::backend;
 
 /// Appends rows to the answers, until there is enough to be sent.
@@ -16,11 +15,13 @@ pub(super) struct Rows<'a> {
     pub(super) formats: &'a [Format],
     /// How many rows were taken.
     pub(super) count: u64,
+    /// How many bytes of answers are enough to be sent.
+    pub(super) enough: usize,
 }
 
 impl Rows<'_> {
     fn flow(&self) -> ControlFlow<()> {
-        if self.out.len() < OUT_BYTES_MAX {
+        if self.out.len() < self.enough {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())

@@ -167,7 +167,8 @@ pub(crate) fn columns(out: &mut Vec<u8>, columns: &[Column], formats: &[Format])
 /// DataRow. `scratch` is emptied and used for what is written as text.
 ///
 /// # Errors
-/// 54000 for a row that no message can hold; nothing is appended then.
+/// 54000 for a row that no message can hold, 57014 where the statement is to stop; nothing is appended
+/// then.
 pub(crate) fn row(
     out: &mut Vec<u8>,
     row: &[Datum],
@@ -177,29 +178,12 @@ pub(crate) fn row(
     scratch: &mut String,
 ) -> types::Result<()> {
     let start = out.len();
-    message(out, b'D', |out| {
-        int16(out, row.len() as i16);
-        for (at, (value, column)) in row.iter().zip(columns).enumerate() {
-            if value.is_null() {
-                int32(out, -1);
-                continue;
-            }
-            let length_at = out.len();
-            int32(out, 0);
-            match format_of(formats, at) {
-                Format::Binary => {
-                    binary::write(value.as_ref(), column.ty, column.modifier, context, out);
-                }
-                Format::Text => {
-                    scratch.clear();
-                    text::write(value.as_ref(), column.ty, column.modifier, context, scratch);
-                    out.extend_from_slice(scratch.as_bytes());
-                }
-            }
-            let length = (out.len() - length_at - 4) as u32;
-            out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-        }
-    });
+    let mut written = Ok(());
+    message(out, b'D', |out| written = values(out, row, columns, formats, context, scratch));
+    if written.is_err() {
+        out.truncate(start);
+        return written;
+    }
     if out.len() - start > MESSAGE_BYTES_MAX {
         let bytes = out.len() - start;
         out.truncate(start);
@@ -208,6 +192,39 @@ pub(crate) fn row(
             format!("a row of {bytes} bytes is too large to be sent"),
         )
         .with_hint("Ask for fewer columns, or for parts of the values."));
+    }
+    Ok(())
+}
+
+/// The values of a DataRow, with their lengths.
+fn values(
+    out: &mut Vec<u8>,
+    row: &[Datum],
+    columns: &[Column],
+    formats: &[Format],
+    context: &Context<'_>,
+    scratch: &mut String,
+) -> types::Result<()> {
+    int16(out, row.len() as i16);
+    for (at, (value, column)) in row.iter().zip(columns).enumerate() {
+        if value.is_null() {
+            int32(out, -1);
+            continue;
+        }
+        let length_at = out.len();
+        int32(out, 0);
+        match format_of(formats, at) {
+            Format::Binary => {
+                binary::write(value.as_ref(), column.ty, column.modifier, context, out)?;
+            }
+            Format::Text => {
+                scratch.clear();
+                text::write(value.as_ref(), column.ty, column.modifier, context, scratch)?;
+                types::bounded::append_bytes(out, scratch.as_bytes())?;
+            }
+        }
+        let length = (out.len() - length_at - 4) as u32;
+        out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
     }
     Ok(())
 }

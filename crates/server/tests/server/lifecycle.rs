@@ -325,7 +325,8 @@ fn large_results() {
     let rows = answers.iter().filter(|answer| answer.kind == b'D').count();
     assert_eq!(rows, 20_000);
     let sends = server.metrics().sends_total;
-    assert!((300..1_000).contains(&sends), "20 MB went out in {sends} pieces");
+    // 64 KB each, and 256 KB once another thread computes them.
+    assert!((60..1_000).contains(&sends), "20 MB went out in {sends} pieces");
 }
 
 /// A parameter of 20 MB is taken, and one above the limit is refused before it is read.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sql::bind::Use;
 use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
-use table::catalog::Relation;
+use table::catalog::{Relation, RelationKind};
 use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Context, Datum, DatumRef, Modifier, Oid, SqlState, Type, TypeSource};
 
@@ -138,9 +138,21 @@ impl Session {
     ) -> Result<Option<String>> {
         let (schema, name) = self.names.split(path)?;
         let relation = self.names.user_relation(schema, name);
-        let Some(relation) = relation.filter(|relation| relation.table().is_some()) else {
-            return Ok(None);
-        };
+        let Some(relation) = relation else { return Ok(None) };
+        match relation.kind {
+            RelationKind::Table(_) => {}
+            RelationKind::View(_) => {
+                let message = format!("cannot copy from view \"{}\"", relation.name);
+                let refusal = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
+                return Err(refusal.hint("Try the COPY (SELECT ...) TO variant."));
+            }
+            RelationKind::Sequence(_) => {
+                let message = format!("cannot copy from sequence \"{}\"", relation.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            // Neither has rows: planning says so.
+            RelationKind::Index(_) | RelationKind::Composite => return Ok(None),
+        }
         let is_named = |name: &str| names.iter().any(|known| known.text == name);
         if let Some(column) =
             relation.live_columns().find(|column| is_generated(column) && is_named(&column.name))
@@ -219,7 +231,12 @@ impl Session {
         if relation.table().is_none() {
             let kind = relation.kind_name();
             let message = format!("cannot copy to {kind} \"{}\"", relation.name);
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            let refusal = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
+            return Err(match relation.kind {
+                RelationKind::View(_) => refusal
+                    .hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."),
+                _ => refusal,
+            });
         }
         let place = |column: &table::catalog::Column| {
             let at = column.attnum as usize - 1;
@@ -551,7 +568,7 @@ impl Output for Writer<'_> {
                 let head = self.line.len();
                 self.line.extend_from_slice(&[0; 4]);
                 let value = value.as_ref();
-                types::binary::write(value, column.ty, column.modifier, context, &mut self.line);
+                types::binary::write(value, column.ty, column.modifier, context, &mut self.line)?;
                 let length = (self.line.len() - head - 4) as u32;
                 self.line[head..head + 4].copy_from_slice(&length.to_be_bytes());
             }
@@ -565,7 +582,7 @@ impl Output for Writer<'_> {
                     value => {
                         self.text.clear();
                         let (ty, modifier) = (column.ty, column.modifier);
-                        types::text::write(value, ty, modifier, context, &mut self.text);
+                        types::text::write(value, ty, modifier, context, &mut self.text)?;
                         Some(self.text.as_str())
                     }
                 };

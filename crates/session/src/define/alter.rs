@@ -227,7 +227,7 @@ fn one(
         Alter::Expression(name, expr) => {
             let attnum = column(relation, name)?;
             let columns = text::columns_of(relation.live_columns());
-            let over = Over { relation: oid, name: &relation.name, columns: &columns };
+            let over = Over::of(relation, &columns);
             let kept = table::kept(maker, expr, Some(over))?;
             let known = relation.column(attnum).map(|known| (known.ty, known.modifier));
             let (ty, modifier) = known.unwrap_or((Type::NONE, Modifier::NONE));
@@ -277,7 +277,8 @@ fn one(
         Alter::Ignored => Ok(()),
         Alter::AddConstraint(constraint) => {
             let columns = text::columns_of(relation.live_columns());
-            let made = table::table_constraint(maker, constraint, oid, &relation.name, &columns)?;
+            let over = Over::of(relation, &columns);
+            let made = table::table_constraint(maker, constraint, over)?;
             add_constraint(maker, oid, made)
         }
         Alter::DropConstraint { name, if_exists, cascade } => {
@@ -429,6 +430,7 @@ fn add_column(
         return Ok(());
     }
     let mut parts = Parts {
+        schema: relation.schema,
         name: relation.name.to_string(),
         columns: vec![table::new_column(maker, definition)?],
         constraints: Vec::new(),
@@ -454,7 +456,7 @@ fn add_column(
         && let Some(ColumnConstraintText(text)) = generated_text(definition)
     {
         // Its expression names the columns that are there.
-        let over = Over { relation: relation.oid, name: &relation.name, columns: &over };
+        let over = Over::of(relation, &over);
         new.default = Some(text::expression(text, Some(over), &maker.names)?);
     }
     let bound = sql::bind::RelationColumn {
@@ -521,7 +523,7 @@ fn rebase(
     let NewConstraintKind::Check(kept) = &mut constraint.kind else { return Ok(constraint) };
     let Some(relation) = maker.catalog().relation(table) else { return Ok(constraint) };
     let columns = text::columns_of(relation.live_columns());
-    let over = Over { relation: table, name: &relation.name, columns: &columns };
+    let over = Over::of(relation, &columns);
     let text = definition.constraints.iter().find_map(|known| match &known.kind {
         sql::parse::ast::ColumnConstraintKind::Check(SqlExpr { text, .. })
             if known.name.as_ref().map(|name| name.text.as_str()) == constraint.name.as_deref() =>
@@ -596,7 +598,7 @@ fn retyping(
     let (ty, modifier) = maker.type_of(ty)?;
     let collation = table::collation(maker, collation, ty)?;
     let columns = text::columns_of(relation.live_columns());
-    let over = Over { relation: relation.oid, name: &relation.name, columns: &columns };
+    let over = Over::of(relation, &columns);
     let value = match using {
         Some(using) => text::expression(&using.text, Some(over), &maker.names)?.text.to_string(),
         None => scalar::quote::identifier(&name.text),

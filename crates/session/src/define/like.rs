@@ -62,7 +62,8 @@ impl Like<'_> {
     pub fn expressions(&self, maker: &Maker<'_, '_>, parts: &mut Parts) -> Result<()> {
         let columns = parts.names();
         let name = parts.name.clone();
-        let over = Over { relation: Oid::NONE, name: &name, columns: &columns };
+        let over =
+            Over { relation: Oid::NONE, schema: parts.schema, name: &name, columns: &columns };
         let kept = |text: &str| text::expression(text, Some(over), &maker.names);
         if self.including("generated") {
             for column in self.of.live_columns() {
@@ -161,7 +162,8 @@ impl Like<'_> {
         let columns = relation.iter().flat_map(|relation| relation.live_columns());
         let columns = text::columns_of(columns);
         let name = relation.as_ref().map_or("", |relation| &relation.name);
-        let over = Over { relation: made, name, columns: &columns };
+        let schema = relation.as_ref().map_or(Oid::NONE, |relation| relation.schema);
+        let over = Over { relation: made, schema, name, columns: &columns };
         let kept = |text: &str| text::expression(text, Some(over), &maker.names);
         let attnum = |old: i16| {
             let name = self.name(old);

@@ -6,7 +6,9 @@ use ::table::catalog::ddl::{
     NewColumn, NewConstraint, NewConstraintKind, NewDocuments, NewIdentity, NewIndex, NewIndexKey,
     NewTable, SequenceOptions,
 };
-use ::table::catalog::{Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, SqlText};
+use ::table::catalog::{
+    Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, RelationKind, SqlText,
+};
 use sql::bind::ColumnDefault;
 use sql::parse::ast::{
     ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
@@ -37,6 +39,7 @@ const SERIALS: [(&str, Type); 6] = [
 
 /// A table that is being put together.
 pub struct Parts {
+    pub schema: Oid,
     pub name: String,
     pub columns: Vec<NewColumn>,
     pub constraints: Vec<NewConstraint>,
@@ -45,6 +48,11 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// What expressions may name, given [`names`](Parts::names).
+    pub fn over<'a>(&'a self, columns: &'a [(Arc<str>, i16)]) -> Over<'a> {
+        Over { relation: Oid::NONE, schema: self.schema, name: &self.name, columns }
+    }
+
     /// The columns as expressions may name them.
     pub fn names(&self) -> Vec<(Arc<str>, i16)> {
         self.columns.iter().zip(1..).map(|(column, at)| (Arc::clone(&column.name), at)).collect()
@@ -62,11 +70,16 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         );
         return Ok(());
     }
-    if create.unlogged && persistence == Persistence::Permanent {
+    if create.unlogged && persistence == Persistence::Temporary {
+        let message = "only temporary relations may be created in temporary schemas";
+        return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
+    if create.unlogged {
         persistence = Persistence::Unlogged;
     }
     let mut likes = Vec::new();
     let mut parts = Parts {
+        schema,
         name: name.to_owned(),
         columns: Vec::new(),
         constraints: Vec::new(),
@@ -78,6 +91,11 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
             TableElement::Column(column) => add_column(maker, &mut parts, column)?,
             TableElement::Like { table, options } => {
                 let like = Like { of: maker.relation(table)?, options };
+                if matches!(like.of.kind, RelationKind::Sequence(_) | RelationKind::Index(_)) {
+                    let message =
+                        format!("relation \"{}\" is invalid in LIKE clause", like.of.name);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
                 like.columns(&mut parts);
                 likes.push(like);
             }
@@ -96,7 +114,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
             }
             TableElement::Constraint(constraint) => {
                 let over = parts.names();
-                let made = table_constraint(maker, constraint, Oid::NONE, &parts.name, &over)?;
+                let made = table_constraint(maker, constraint, parts.over(&over))?;
                 parts.constraints.push(made);
             }
             TableElement::Like { .. } => {}
@@ -208,9 +226,11 @@ pub fn column_constraint(
     constraint: &sql::parse::ast::ColumnConstraint,
 ) -> Result<()> {
     let over = parts.names();
-    let own = Over { relation: Oid::NONE, name: &parts.name, columns: &over };
+    let own = Over { relation: Oid::NONE, schema: parts.schema, name: &parts.name, columns: &over };
     let name = &definition.name.text;
     let place = parts.columns.iter().position(|column| *column.name == **name);
+    // The default of a serial column is set once its sequence is there.
+    let is_serial = parts.serials.iter().any(|(serial, _)| Some(*serial) == place);
     let column = &mut parts.columns[place.expect("the column was added")];
     let conflict = |what: &str| {
         let message = format!("{what} for column \"{name}\" of table \"{}\"", parts.name);
@@ -240,13 +260,13 @@ pub fn column_constraint(
             if column.identity.is_some() {
                 return Err(conflict("both default and identity specified"));
             }
-            if column.default.is_some() {
+            if column.default.is_some() || is_serial {
                 return Err(conflict("multiple default values specified"));
             }
             column.default = column_default(maker, expr, column.ty)?;
         }
         ColumnConstraintKind::Generated(expr) => {
-            if column.default.is_some() {
+            if column.default.is_some() || is_serial {
                 return Err(conflict("both default and generation expression specified"));
             }
             if column.identity.is_some() {
@@ -259,7 +279,7 @@ pub fn column_constraint(
             if column.identity.is_some() {
                 return Err(conflict("multiple identity specifications"));
             }
-            if column.default.is_some() {
+            if column.default.is_some() || is_serial {
                 return Err(conflict("both default and identity specified"));
             }
             column.identity = Some(identity(maker, *always, options)?);
@@ -315,8 +335,40 @@ pub fn column_default(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Result
     let types: &dyn types::TypeSource = &*maker.names;
     match types.is_domain(ty) {
         true => kept(maker, expr, None).map(Some),
-        false => kept_default(maker, expr, None),
+        false => match array_literal(maker, expr, ty) {
+            Some(text) => kept(maker, &SqlExpr { text, at: expr.at }, None).map(Some),
+            None => kept_default(maker, expr, None),
+        },
     }
+}
+
+/// A string that is the default of an array, as PostgreSQL writes it down: `'{a,b}'::text[]`.
+///
+/// Tools compare the default in the catalog with their own. `None` for other expressions, for strings
+/// that are no such array, which binding refuses, and for elements whose text depends on a setting.
+fn array_literal(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Option<String> {
+    const ELEMENTS: [Type; 9] = [
+        Type::TEXT,
+        Type::VARCHAR,
+        Type::BPCHAR,
+        Type::INT2,
+        Type::INT4,
+        Type::INT8,
+        Type::NUMERIC,
+        Type::BOOL,
+        Type::UUID,
+    ];
+    let context = maker.context();
+    let Ok(types::Shape::Array(element)) = context.types.shape_of(ty) else { return None };
+    if !ELEMENTS.contains(&element) {
+        return None;
+    }
+    let parsed = sql::parse::expression(&expr.text).ok()?;
+    let sql::parse::ast::ExprKind::String(text) = &parsed.kind else { return None };
+    let value = types::text::parse(text, ty, Modifier::NONE, &context).ok()?;
+    let text = types::text::to_string(value.as_ref(), ty, Modifier::NONE, &context)?;
+    let name = types::format_type(context.types, ty, Modifier::NONE);
+    Some(format!("{}::{name}", scalar::quote::literal(&text)))
 }
 
 /// A default as it is kept; none for NULL.
@@ -343,11 +395,9 @@ fn named(name: Option<&Name>, kind: NewConstraintKind, timing: Timing) -> NewCon
 pub fn table_constraint(
     maker: &Maker<'_, '_>,
     constraint: &TableConstraint,
-    relation: Oid,
-    table: &str,
-    columns: &[(Arc<str>, i16)],
+    over: Over<'_>,
 ) -> Result<NewConstraint> {
-    let over = Over { relation, name: table, columns };
+    let Over { name: table, columns, .. } = over;
     let texts = |names: &[Name]| names.iter().map(|name| name.text.as_str().into()).collect();
     let kind = match &constraint.kind {
         TableConstraintKind::Check(expr) => {
@@ -618,7 +668,7 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
         }
     };
     let columns = text::columns_of(table.live_columns());
-    let over = Over { relation: table.oid, name: &table.name, columns: &columns };
+    let over = Over::of(&table, &columns);
     let keys = create
         .keys
         .iter()

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sql::bind::{Merge, Named, Star, Text, Written};
 use sql::parse::ast::{Call, Expr, ExprKind, Name, Path, TypeName};
 use sql::parse::visit::{self, Visitor};
-use table::catalog::{Address, Class, Column, NamePlace, SqlText};
+use table::catalog::{Address, Class, Column, NamePlace, Relation, SqlText};
 use types::{Oid, Type};
 
 use crate::error::{Error, Result};
@@ -23,10 +23,19 @@ use crate::system::PG_CATALOG;
 pub struct Over<'a> {
     /// The relation; none for one that is being made.
     pub relation: Oid,
-    /// Its name, which may stand before a column.
+    /// The schema that it is in.
+    pub schema: Oid,
+    /// Its name, which may stand before a column, alone or with its schema.
     pub name: &'a str,
     /// Name and number of each column.
     pub columns: &'a [(Arc<str>, i16)],
+}
+
+impl<'a> Over<'a> {
+    /// The columns of a relation of the catalog, given [`columns_of`] it.
+    pub fn of(relation: &'a Relation, columns: &'a [(Arc<str>, i16)]) -> Self {
+        Over { relation: relation.oid, schema: relation.schema, name: &relation.name, columns }
+    }
 }
 
 /// Name and number of the columns of a relation that is there.
@@ -290,9 +299,19 @@ impl Visitor for Edits<'_> {
 
     fn column(&mut self, parts: &[Name]) {
         let Some(over) = self.over else { return };
+        let is_own = |schema: &Name, table: &Name| {
+            table.text == over.name && schema.text == self.names.schema_name(over.schema)
+        };
         let name = match parts {
             [name] => name,
             [table, name] if table.text == over.name => name,
+            [schema, table, name] if is_own(schema, table) => name,
+            [database, schema, table, name]
+                if is_own(schema, table)
+                    && sql::bind::Names::is_database(self.names, &database.text) =>
+            {
+                name
+            }
             _ => return,
         };
         let found = over.columns.iter().find(|(known, _)| **known == *name.text);

@@ -38,6 +38,10 @@ impl Session {
         let (check, text_of) = (view.check, &view.text);
         self.look()?;
         self.must_write("CREATE VIEW")?;
+        if shown.changes_rows() {
+            let message = "views must not contain data-modifying statements in WITH";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         let source = Arc::clone(&portal.parsed.source);
         let statement = Statement::Query(shown.clone());
         self.make(&source, |maker| {

@@ -15,10 +15,12 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use document::{
     Change, ChangeOp, Collection, NodeKey, NodeRef, NodeVersion, Nodes, Revision, RevisionInfo,
 };
+use parking_lot::Mutex;
 use scalar::Columns;
 use store::Csn;
 use table::catalog::{Address, Privileges};
@@ -27,6 +29,7 @@ use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
 
 use super::{integer, oid, text};
 use crate::client::Surroundings;
+use crate::error::Severity;
 use crate::instance::time_of;
 use crate::names::Names;
 use crate::rights::Rights;
@@ -191,15 +194,24 @@ fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar:
     })?;
     let then = collection.at(seen);
     let keys = then.keys("").map_err(error)?;
-    let row = move |key: document::Result<String>| {
+    let mut notices = MarkNotices {
+        collection: name.to_owned(),
+        to: Arc::clone(&around.client.late_notices),
+        left: MARK_NOTICES_MAX,
+    };
+    let mut row = move |key: document::Result<String>| {
         let key = key.map_err(error)?;
         let document = then.get(&key).map_err(error)?;
         document
             .map(|document| {
-                let value = match document.tree().jsonb() {
+                let value = match document.tree().jsonb_marked() {
                     // One that is too large for a value does not hide the others.
                     Err(document::DocumentError::Value(_)) => Datum::Null,
-                    value => value.map_err(error)?.into(),
+                    value => {
+                        let (value, marks) = value.map_err(error)?;
+                        notices.tell(&key, &marks);
+                        value.into()
+                    }
                 };
                 Ok([told(&key), version(document.revision()), value])
             })
@@ -207,6 +219,45 @@ fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar:
     };
     let rows = keys.filter_map(move |key| row(key).transpose());
     Ok(Box::new(Columns::new([TEXT, INT8, JSONB], rows)))
+}
+
+/// One call of `documents()` names so many documents with values that `jsonb` cannot hold.
+const MARK_NOTICES_MAX: usize = 100;
+
+/// Notices about documents of an older release with values that `jsonb` cannot hold.
+struct MarkNotices {
+    collection: String,
+    to: Arc<Mutex<Vec<crate::error::Error>>>,
+    left: usize,
+}
+
+impl MarkNotices {
+    /// Names a document and the places of such values in it.
+    fn tell(&mut self, key: &str, marks: &[document::Marked]) {
+        let Some(first) = marks.first() else { return };
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        let more = match marks.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        let message = format!(
+            "document \"{}\" of collection \"{}\" has values that jsonb cannot hold: {}{more}",
+            key.replace('\0', "\\u0000"),
+            self.collection,
+            first.path
+        );
+        let mut notice =
+            crate::error::Error::notice(Severity::Notice, SqlState::SUCCESSFUL_COMPLETION, message);
+        notice = notice
+            .detail(format!("{}. A string shows the text of the value in its place.", first.why));
+        if self.left == 0 {
+            notice = notice.hint("Further documents with such values are not named.");
+        }
+        self.to.lock().push(notice);
+    }
 }
 
 /// The newest commit that the statement knows of.

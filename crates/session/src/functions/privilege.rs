@@ -63,12 +63,24 @@ pub(super) fn call(
     };
     let mut address = Address::of(class, object);
     if of_column {
-        address.sub = match rest[1] {
-            DatumRef::Int2(attnum) => attnum,
-            _ => {
-                let relation = around.names.catalog.relation(object);
-                let found = relation.and_then(|relation| relation.column_named(text(rest, 1)));
-                found.map_or(0, |column| column.attnum)
+        let relation = around.names.catalog.relation(object);
+        address.sub = match (rest[1], relation) {
+            // Of a column that is not there nothing is known.
+            (DatumRef::Int2(attnum @ 1..), Some(relation)) if relation.column(attnum).is_none() => {
+                return Ok(Some(Datum::Null));
+            }
+            (DatumRef::Int2(attnum), _) => attnum,
+            (_, None) => 0,
+            (DatumRef::Text("ctid" | "xmin" | "cmin" | "xmax" | "cmax" | "tableoid"), _) => 0,
+            (_, Some(relation)) => {
+                let name = text(rest, 1);
+                let found = relation.column_named(name).ok_or_else(|| {
+                    let relation = &relation.name;
+                    let message =
+                        format!("column \"{name}\" of relation \"{relation}\" does not exist");
+                    Error::new(SqlState::UNDEFINED_COLUMN, message)
+                })?;
+                found.attnum
             }
         };
     }

@@ -75,6 +75,11 @@ pub(super) fn call(
         }
         "lastval" => {
             let (sequence, last) = client.sequences.borrow().last().map_err(error)?;
+            if around.names.catalog.relation(sequence).is_none() {
+                // It was dropped since.
+                let message = "lastval is not yet defined in this session";
+                return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+            }
             may_use(around, sequence, Privileges::USAGE, Privileges::SELECT)?;
             Datum::Int8(last)
         }

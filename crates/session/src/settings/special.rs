@@ -118,10 +118,10 @@ pub fn time(text: &str, style: &Style, now: TimestampTz) -> Result<TimestampTz> 
 
 /// A time as a setting keeps it, in the style that everybody reads alike.
 fn written(time: TimestampTz) -> String {
-    let (style, mut text) = (Style::default(), String::new());
+    let style = Style::default();
     let (time, ty) = (Datum::TimestampTz(time), Type::TIMESTAMPTZ);
-    types::text::write(time.as_ref(), ty, Modifier::NONE, &Context::new(&style), &mut text);
-    text
+    let text = types::text::to_string(time.as_ref(), ty, Modifier::NONE, &Context::new(&style));
+    text.unwrap_or_default()
 }
 
 /// The names in a list like `"$user", public`; `None` where it is none.

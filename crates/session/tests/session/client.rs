@@ -65,7 +65,7 @@ impl Output for Shown {
                 Datum::Null => line.push_str("NULL"),
                 value => {
                     let value = value.as_ref();
-                    types::text::write(value, column.ty, column.modifier, context, &mut line);
+                    types::text::write(value, column.ty, column.modifier, context, &mut line)?;
                 }
             }
         }

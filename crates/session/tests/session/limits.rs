@@ -23,16 +23,35 @@ fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
 }
 
 /// A cancel was heard only between 256 rows: `count(length(repeat('x', 100000000)))` went on for minutes,
-/// and one call of `LIKE` or `&&` could go on for hours. Each of these would run for a minute or more.
+/// and one call of `LIKE` or `&&` could go on for hours. Printing one large value, or making all rows of a
+/// set from one, was not interrupted either. Each of these would run for a minute or more.
 #[test]
 fn a_cancel_is_heard_inside_of_functions() {
     /// What a cancel may take on a machine that has much else to do, in a build that is not optimised.
-    const PATIENCE: Duration = Duration::from_secs(3);
+    const PATIENCE: Duration = Duration::from_secs(1);
     let instance = instance();
     let mut session = connect(&instance);
     rows(&mut session, "create table n as select i from generate_series(1, 200000) i")
         .expect("a table");
+    // Values that take a second or more to be printed, or to be taken apart.
     for text in [
+        "create table v as select jsonb_agg(i) j from generate_series(1, 4000000) i",
+        "create table a as select array_agg(i) a from generate_series(1, 3000000) i",
+    ] {
+        rows(&mut session, text).expect(text);
+    }
+    for text in [
+        "select j from v, generate_series(1, 1000)",
+        "select count(length(j::text)) from v, generate_series(1, 1000)",
+        "select count(length(jsonb_pretty(j))) from v, generate_series(1, 1000)",
+        "select count(j || j) from v, generate_series(1, 1000)",
+        "select count(e) from v, generate_series(1, 1000) g, jsonb_array_elements(j || to_jsonb(g)) e",
+        "select count(e) from v, generate_series(1, 1000) g, json_array_elements(j::text::json) e",
+        "select a from a, generate_series(1, 1000)",
+        "select count(length(a::text)) from a, generate_series(1, 1000)",
+        "select count(cardinality(a::text[])) from a, generate_series(1, 1000)",
+        "select count(length(convert_to(repeat('x', 50000000 + g), 'UTF8')::text)) \
+         from generate_series(1, 1000) g",
         "select count(length(repeat('x', 50000000))) from generate_series(1, 10000)",
         "select repeat('a', 1000000) like '%' || repeat('a', 500000) || 'b'",
         "select array_agg(i) && array_agg(-i) from n",
@@ -152,4 +171,61 @@ fn values_end_at_a_gigabyte() {
             .expect("these fit"),
         ["1000000|2000000"]
     );
+}
+
+/// Two plans took as long as all pairs of rows: a lateral side that only picks rows by values of the left
+/// one, and a subquery that picks its rows by equality without an index. Both have keys to be found by.
+#[test]
+fn what_picks_rows_by_equality_does_not_look_at_all_pairs() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    for text in [
+        "create table a (id int primary key, k int, v int)",
+        "insert into a select i, i % 5000, i * 7 % 1000 from generate_series(1, 20000) i",
+        "create table b (id int, k int, v int)",
+        "insert into b select i, i % 5000, i * 11 % 1000 from generate_series(1, 20000) i",
+        "set statement_timeout = '20s'",
+    ] {
+        rows(&mut session, text).expect(text);
+    }
+    for (text, wanted) in [
+        (
+            "select count(*) from b x, b y join lateral (values (x.id)) ss (i) on y.id = ss.i",
+            "20000",
+        ),
+        (
+            "select count(*) from b x left join lateral \
+             (select y.v from b y where y.k = x.k and y.v > 990) s on true where s.v is null",
+            "19820",
+        ),
+        ("select count(*) from a where v = (select max(v) from b where b.k = a.k)", "80"),
+        (
+            "select count(*) from a where v >= (select max(x.v) from b x where x.k = a.k \
+             and x.v >= (select avg(y.v) from b y where y.k = x.k))",
+            "10040",
+        ),
+        ("select sum((select count(*) from b where b.k = a.k - 2500)) from a", "40000"),
+    ] {
+        let done = crate::fuzz::watched(&instance, || rows(&mut session, text));
+        assert_eq!(done.expect(text), [wanted], "{text}");
+    }
+}
+
+/// A slice of an array of texts looked for each of its elements from the beginning: one of four million
+/// elements ran for an hour, and nothing could stop it, not even SIGTERM.
+#[test]
+fn a_slice_takes_one_pass() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    rows(&mut session, "set statement_timeout = '20s'").expect("set");
+    let of_texts = "select cardinality(t[2:]), (t[2:])[1], t[999999:] from \
+                    (select array_agg(i::text) t from generate_series(1, 1000000) i) x";
+    let of_numbers = "select cardinality(t[2:]), (t[2:])[1], t[999999:] from \
+                      (select array_agg(i) t from generate_series(1, 1000000) i) x";
+    for text in [of_texts, of_numbers] {
+        let found = rows(&mut session, text).expect(text);
+        assert_eq!(found, ["999999|2|{999999,1000000}"], "{text}");
+    }
+    let of_planes = "select (array[[[1,2],[3,null]],[[5,6],[7,8]]])[1:2][2:2][1:2]";
+    assert_eq!(rows(&mut session, of_planes).expect(of_planes), ["{{{3,NULL}},{{7,8}}}"]);
 }

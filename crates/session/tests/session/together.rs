@@ -477,6 +477,13 @@ fn an_exported_snapshot_is_read_by_others() {
     let name = rows(&mut leader, "select pg_export_snapshot()").expect("it exports").remove(0);
     let second = rows(&mut leader, "select pg_export_snapshot()").expect("again").remove(0);
     assert_ne!(name, second);
+    run(&mut leader, "savepoint s").expect("a savepoint");
+    let error =
+        run(&mut leader, "select pg_export_snapshot()").expect_err("it is within a savepoint");
+    assert_eq!(error.state().code(), "25001");
+    run(&mut leader, "rollback to s").expect("it goes back");
+    run(&mut leader, "release s").expect("no savepoint");
+    rows(&mut leader, "select pg_export_snapshot()").expect("it exports again");
     run(&mut writer, "update t set n = 2").expect("it changes");
     run(&mut writer, "insert into t values (3)").expect("it adds");
 

@@ -89,10 +89,14 @@ impl Binder<'_> {
             Called::Function(resolved) => match resolved.function.eval {
                 Eval::Aggregate(_) => {
                     self.check_star(call, args.len(), at)?;
+                    let sorts = call.distinct && !call.order.is_empty();
+                    let written = if sorts { args.clone() } else { Vec::new() };
                     let args = self.arguments(&resolved, args)?;
                     match &call.over {
                         Some(window) => self.window_call(call, &resolved, args, window, at),
-                        None => self.aggregate(call, &resolved, args, direct, set_order, at),
+                        None => {
+                            self.aggregate(call, &resolved, (args, written), direct, set_order, at)
+                        }
                     }
                 }
                 Eval::Window => {
@@ -320,12 +324,13 @@ impl Binder<'_> {
         outputs.iter().map(|(name, ty)| ((*name).to_owned(), of(*ty))).collect()
     }
 
-    /// An aggregate over the groups of a query.
+    /// An aggregate over the groups of a query. `written` are the arguments before they were cast,
+    /// which the keys of a `DISTINCT` one are looked up in.
     fn aggregate(
         &mut self,
         call: &ast::Call,
         resolved: &Resolved,
-        args: Vec<Expr>,
+        (args, written): (Vec<Expr>, Vec<Expr>),
         direct: usize,
         set_order: Vec<SortKey>,
         at: At,
@@ -346,7 +351,25 @@ impl Binder<'_> {
         }
         let mut order = set_order;
         for item in &call.order {
-            order.push(self.sort_key(item)?);
+            let key = self.expr(&item.expr)?;
+            let at = key.at;
+            let arg = written.iter().zip(&args).find(|(written, arg)| {
+                // A literal without a type is what it was made.
+                same(if written.ty == Type::UNKNOWN { arg } else { written }, &key)
+            });
+            let arg = arg.map(|(_, arg)| arg.clone());
+            if call.distinct && arg.is_none() {
+                return Err(Error::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                )
+                .at(at));
+            }
+            let key = match arg {
+                Some(arg) => arg,
+                None => self.settle(key)?,
+            };
+            order.push(self.sort_key_of(key, item)?);
         }
         let mut args = args;
         let mut once = Vec::new();
@@ -371,14 +394,6 @@ impl Binder<'_> {
         if call.distinct {
             for arg in &args {
                 self.needs_equality(arg.ty, arg.at)?;
-            }
-            let listed = |key: &SortKey| args.iter().any(|arg| same(arg, &key.expr));
-            if let Some(key) = order.iter().find(|key| !listed(key)) {
-                return Err(Error::new(
-                    SqlState::INVALID_COLUMN_REFERENCE,
-                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
-                )
-                .at(key.expr.at));
             }
         }
         let filter = match &call.filter {

@@ -229,7 +229,11 @@ impl Binder<'_> {
 
     /// Puts a relation's row in sight.
     pub(super) fn show_relation(&mut self, relation: &Relation, row: &[Column]) {
-        let item = Item { row_type: relation.row_type, ..Item::named(&relation.name, row) };
+        let item = Item {
+            schema: Some(relation.schema.clone()),
+            row_type: relation.row_type,
+            ..Item::named(&relation.name, row)
+        };
         self.scope().items.push(item);
     }
 

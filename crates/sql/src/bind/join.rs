@@ -6,12 +6,13 @@ use super::from::{Part, and, append, rename};
 use super::scope::{Clause, Item, ItemColumn, reference};
 use super::{Binder, Merge, Written, walk};
 use crate::error::{At, Error, Result};
-use crate::parse::ast::{Join, JoinCondition, JoinKind, Name};
+use crate::parse::ast::{Join, JoinCondition, JoinKind, Name, Source};
 use crate::plan::{Column, Expr, ExprKind, Node, Plan};
 
 impl Binder<'_> {
     pub(super) fn join(&mut self, join: &Join) -> Result<Part> {
-        let left = self.source(&join.left)?;
+        let left =
+            self.optional_side(matches!(join.kind, JoinKind::Right | JoinKind::Full), &join.left)?;
         // The right side sees the left one, if it is lateral.
         let before = self.scope().items.len();
         self.scope().items.extend(left.items.iter().cloned().map(|item| Item {
@@ -19,7 +20,8 @@ impl Binder<'_> {
             lateral_ok: matches!(join.kind, JoinKind::Inner | JoinKind::Left),
             ..item
         }));
-        let right = self.source(&join.right);
+        let may_miss = matches!(join.kind, JoinKind::Left | JoinKind::Full);
+        let right = self.optional_side(may_miss, &join.right);
         self.scope().items.truncate(before);
         let right = right?;
         for item in right.items.iter().filter(|item| item.by_name) {
@@ -35,6 +37,30 @@ impl Binder<'_> {
             }
         }
         self.join_sides(join, left, right)
+    }
+
+    /// A side of a join. Where its rows may be missing, the step of a recursive table cannot read
+    /// the table there.
+    fn optional_side(&mut self, may_miss: bool, side: &Source) -> Result<Part> {
+        const REFUSED: &str =
+            "recursive reference to query \"%\" must not appear within an outer join";
+        if !may_miss {
+            return self.source(side);
+        }
+        let mut refused = Vec::new();
+        for known in self.scopes.iter_mut().flat_map(|scope| &mut scope.tables) {
+            if known.working && known.refused.is_none() {
+                known.refused = Some(REFUSED);
+                refused.push(known.table);
+            }
+        }
+        let part = self.source(side);
+        for known in self.scopes.iter_mut().flat_map(|scope| &mut scope.tables) {
+            if refused.contains(&known.table) && known.refused == Some(REFUSED) {
+                known.refused = None;
+            }
+        }
+        part
     }
 
     fn join_sides(&mut self, join: &Join, left: Part, right: Part) -> Result<Part> {
@@ -121,6 +147,13 @@ impl Binder<'_> {
             whole.by_name = true;
             rename(&mut whole, alias)?;
         } else if let Some(alias) = using_alias {
+            if items.iter().any(|item| item.by_name && item.name.as_ref() == Some(&alias.text)) {
+                return Err(Error::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{}\" specified more than once", alias.text),
+                )
+                .at(alias.at));
+            }
             let columns: Vec<Column> =
                 whole.columns[..merged_count].iter().map(|column| column.column.clone()).collect();
             items.push(Item { by_column: false, ..Item::named(&alias.text, &columns) });

@@ -29,6 +29,10 @@ impl Binder<'_> {
     }
 
     fn merge_in_scope(&mut self, merge: &Merge) -> Result<Plan> {
+        if merge.with.as_ref().is_some_and(|with| with.recursive) {
+            let message = "WITH RECURSIVE is not supported for MERGE statement";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
         let tables = self.with(merge.with.as_ref())?;
         check_order(merge)?;
         let relation = self.changed(&merge.table, "merge into")?;

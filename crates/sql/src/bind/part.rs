@@ -204,6 +204,16 @@ impl Binder<'_> {
             )
             .at(expr.at));
         };
+        if !json && steps.len() > types::array::DIMENSIONS_MAX {
+            return Err(Error::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "number of array dimensions ({}) exceeds the maximum allowed ({})",
+                    steps.len(),
+                    types::array::DIMENSIONS_MAX
+                ),
+            ));
+        }
         let slice = steps.iter().any(|step| matches!(step, Step::Slice(..)));
         if json && slice {
             return Err(Error::new(

@@ -346,6 +346,12 @@ impl Binder<'_> {
                     format!("WITH query name \"{}\" specified more than once", cte.name.text);
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(cte.name.at));
             }
+            if !matches!(*cte.statement, Statement::Query(_)) && self.scopes.len() > 1 {
+                let message =
+                    "WITH clause containing a data-modifying statement must be at the top level";
+                let refusal = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(refusal.at(cte.name.at));
+            }
             tables.push(self.with_one(cte, with.recursive)?);
         }
         self.scope().pending.clear();
@@ -492,11 +498,15 @@ impl Binder<'_> {
         }
         let mut step = step;
         for (place, column) in start.columns.clone().into_iter().enumerate() {
-            let found = step.columns[place].ty;
+            let (found, modifier) = (step.columns[place].ty, step.columns[place].modifier);
             let common = self
                 .common_of(&[column.ty, found], "UNION")
                 .map_err(|(error, _)| error.at(output_at(right, place)))?;
-            if common != column.ty {
+            // The column has the type and the modifier that both terms have in common.
+            let agrees = found == column.ty && modifier == column.modifier;
+            let overall = if agrees { modifier } else { Modifier::NONE };
+            if common != column.ty || overall != column.modifier {
+                let types: &dyn types::TypeSource = self.names;
                 return Err(Error::new(
                     SqlState::DATATYPE_MISMATCH,
                     format!(
@@ -504,8 +514,8 @@ impl Binder<'_> {
                          type {} overall",
                         name.text,
                         place + 1,
-                        self.type_name(column.ty),
-                        self.type_name(common)
+                        types::format_type(types, column.ty, column.modifier),
+                        types::format_type(types, common, Modifier::NONE)
                     ),
                 )
                 .hint("Cast the output of the non-recursive term to the correct type.")

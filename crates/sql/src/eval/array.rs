@@ -7,6 +7,7 @@
 //!   j['a'] = x   a field or an element, which is made where it is not there
 //! ```
 
+use interrupt::Pace;
 use json::jsonb::{self, Jsonb};
 use types::{Array, Datum, DatumRef, Dimension, Error, Repr, Result, SqlState, Type};
 
@@ -130,8 +131,16 @@ pub(super) fn subscript(base: DatumRef<'_>, steps: &[Bounds]) -> Result<Datum> {
         ranges.iter().map(|(low, high)| Dimension { length: high - low + 1, lower: 1 }).collect();
     let mut elements = Vec::new();
     let mut at: Vec<i32> = ranges.iter().map(|(low, _)| *low).collect();
+    // The elements wanted come in the order of the array: one pass finds them all.
+    let (mut rest, mut passed, mut pace) = (array.iter(), 0, Pace::new());
     loop {
-        elements.push(array.at(&at).unwrap_or(DatumRef::Null));
+        let within = |at: i32, lower: i32| (i64::from(at) - i64::from(lower)) as usize;
+        let place = at.iter().zip(&dimensions).fold(0, |place, (at, dimension)| {
+            place * dimension.length as usize + within(*at, dimension.lower)
+        });
+        pace.step(16 * (place + 1 - passed))?;
+        elements.push(rest.nth(place - passed).unwrap_or(DatumRef::Null));
+        passed = place + 1;
         // The next place, the last dimension first.
         let mut place = at.len();
         loop {

@@ -195,6 +195,10 @@ impl Parser<'_> {
             self.eat(&["all"]);
         }
         let outputs = self.outputs()?;
+        // Only a plain SELECT may give rows without columns.
+        if outputs.is_empty() && !matches!(distinct, Distinct::No) {
+            return Err(self.unexpected());
+        }
         let into = if self.eat(&["into"]) { Some(self.target_of_into()?) } else { None };
         let from = if self.eat(&["from"]) { self.sources()? } else { Vec::new() };
         let filter = if self.eat(&["where"]) { Some(self.expr()?) } else { None };
@@ -376,7 +380,13 @@ impl Parser<'_> {
             let of = if self.eat(&["of"]) { self.list(Self::path)? } else { Vec::new() };
             let wait = match () {
                 () if self.eat(&["nowait"]) => LockWait::NoWait,
-                () if self.eat(&["skip", "locked"]) => LockWait::SkipLocked,
+                () if self.eat(&["skip", "locked"]) => {
+                    if query.with_ties {
+                        let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+                        return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+                    }
+                    LockWait::SkipLocked
+                }
                 () => LockWait::Wait,
             };
             query.locks.push(Lock { strength, of, wait, at });

@@ -121,7 +121,8 @@ impl RowDocuments {
                 key.push(',');
             }
             let from = key.len();
-            text::write(value(at), ty, Modifier::NONE, &context, &mut key);
+            let part = text::to_string(value(at), ty, Modifier::NONE, &context);
+            key.push_str(part.as_deref().unwrap_or_default());
             if self.key.len() > 1 && key[from..].contains([',', '\\']) {
                 let escaped = key[from..].replace('\\', "\\\\").replace(',', "\\,");
                 key.truncate(from);

@@ -1,17 +1,17 @@
-//! Weak locks of relations: who reads or changes rows does not touch the table of locks for it.
+//! Weak locks of relations: sessions that read or change rows do not touch the table of locks.
 //!
 //! ```text
 //!   session 1   Reader [t Read, u RowExclusive] ┐ a mutex each, that      strong[hash % 256]
 //!   session 2   Reader [t Read]                 ┘ nobody else wants         t: 0   u: 0
 //!
 //!   session 3   LOCK TABLE t IN ACCESS EXCLUSIVE MODE
-//!     strong[t] = 1                    who comes now goes to the table of locks, and waits there
+//!     strong[t] = 1                    later sessions go to the table of locks, and wait there
 //!     t of session 1 and of session 2  ──moved──> the table of locks, as if they had locked it there
 //!     waits for both as for any other owner
 //! ```
 //!
 //! The modes of queries and changes of rows get along with one another, so they need the table of
-//! locks only where somebody has asked for a stronger mode. A session notes the relation in its own
+//! locks only where a transaction has asked for a stronger mode. A session notes the relation in its own
 //! list, under a mutex of its own, and looks under the same mutex whether such a locker is about. A
 //! locker says that it is about before it looks through the lists. Whichever of the two takes the
 //! mutex of a list first, one of them sees the other. (PostgreSQL's fast path for relation locks is
@@ -29,7 +29,7 @@ use parking_lot::Mutex;
 
 use super::{Held, LockManager, Modes, RowHash, TxnId};
 
-/// Most locks that one session notes: what it locks beyond them is in the table of locks.
+/// Most locks that one session notes. Its further locks are in the table of locks.
 const NOTED_MAX: usize = 32;
 
 /// How many counters of lockers there are.
@@ -97,7 +97,7 @@ impl LockManager {
         reader
     }
 
-    /// Notes a weak lock of `txn`, where nobody is about to keep such out.
+    /// Notes a weak lock of `txn`, unless another transaction holds or awaits a strong lock.
     #[inline]
     pub(crate) fn note(&self, reader: &Reader, txn: TxnId, row: RowHash, modes: Modes) -> Noting {
         let mut noted = reader.noted.lock();
@@ -139,7 +139,7 @@ impl LockManager {
         for reader in self.readers.all() {
             let mut noted = reader.noted.lock();
             for known in noted.iter_mut().filter(|known| known.row == row && !known.is_moved) {
-                // Nobody is in the way: a locker that had been here before would have moved it.
+                // No strong lock conflicts: a transaction that took one before would have moved the note.
                 self.give(known.txn, row, known.modes);
                 known.is_moved = true;
             }

@@ -10,6 +10,8 @@
 
 use std::fmt::Write;
 
+use interrupt::Pace;
+
 use super::number::is_space;
 use crate::array::{self, DIMENSIONS_MAX, ELEMENTS_MAX};
 use crate::{
@@ -340,11 +342,11 @@ pub(super) fn write(
     modifier: Modifier,
     context: &Context<'_>,
     out: &mut String,
-) {
+) -> Result<()> {
     let dimensions = array.dimensions();
     if dimensions.is_empty() {
         out.push_str("{}");
-        return;
+        return Ok(());
     }
     if dimensions.iter().any(|dimension| dimension.lower != 1) {
         for dimension in &dimensions {
@@ -355,6 +357,7 @@ pub(super) fn write(
     }
     let element = array.element_type();
     let mut text = String::new();
+    let mut pace = Pace::new();
     for (at, value) in array.iter().enumerate() {
         // Before an element as many arrays open as its place is a multiple of their size.
         let opened = at_boundary(&dimensions, at);
@@ -366,11 +369,13 @@ pub(super) fn write(
             out.push_str("NULL");
         } else {
             text.clear();
-            super::write(value, element, modifier, context, &mut text);
+            super::write(value, element, modifier, context, &mut text)?;
             write_element(&text, out);
         }
+        pace.step(16 + text.len())?;
         out.extend(std::iter::repeat_n('}', at_boundary(&dimensions, at + 1)));
     }
+    Ok(())
 }
 
 /// How many arrays begin, or end, `at` elements from the start.
@@ -400,12 +405,17 @@ fn write_element(text: &str, out: &mut String) {
 }
 
 /// Writes `int2vector` and `oidvector`: numbers with space between.
-pub(super) fn write_vector(array: ArrayRef<'_>, context: &Context<'_>, out: &mut String) {
+pub(super) fn write_vector(
+    array: ArrayRef<'_>,
+    context: &Context<'_>,
+    out: &mut String,
+) -> Result<()> {
     let element = array.element_type();
     for (at, value) in array.iter().enumerate() {
         if at > 0 {
             out.push(' ');
         }
-        super::write(value, element, Modifier::NONE, context, out);
+        super::write(value, element, Modifier::NONE, context, out)?;
     }
+    Ok(())
 }

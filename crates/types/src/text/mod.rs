@@ -23,6 +23,7 @@ use numeric::Numeric;
 pub(crate) use number::{general, is_space};
 pub(crate) use plain::{TID_OFFSET_BITS, byte_of_char, char_of_byte};
 
+use crate::bounded;
 use crate::modifier::{Coercion, padded};
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use crate::{Context, Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type};
@@ -194,13 +195,16 @@ fn object(text: &str, ty: Type, context: &Context<'_>) -> Result<Oid> {
 /// Writes the text form of a value of a type; nothing for NULL.
 ///
 /// The modifier matters for `char(n)` alone, whose blanks it adds.
+///
+/// # Errors
+/// 57014 where the statement is to stop; `out` has a part of the text then.
 pub fn write(
     value: DatumRef<'_>,
     ty: Type,
     modifier: Modifier,
     context: &Context<'_>,
     out: &mut String,
-) {
+) -> Result<()> {
     // A domain is written as its base type.
     if !ty.is_builtin()
         && let Ok(Shape::Domain(base, modifier)) = context.types.shape_of(ty)
@@ -225,9 +229,9 @@ pub fn write(
         DatumRef::Text(value) => match ty {
             Type::CHAR => plain::write_char(value, out),
             Type::BPCHAR => padded(value, modifier, out),
-            _ => out.push_str(value),
+            _ => bounded::append(out, value)?,
         },
-        DatumRef::Bytea(value) => plain::write_bytea(value, style.bytea_output, out),
+        DatumRef::Bytea(value) => plain::write_bytea(value, style.bytea_output, out)?,
         DatumRef::Date(value) => value.write(style, out),
         DatumRef::Time(value) => value.write(out),
         DatumRef::TimeTz(value) => value.write(out),
@@ -235,19 +239,20 @@ pub fn write(
         DatumRef::TimestampTz(value) => value.write(style, out),
         DatumRef::Interval(value) => value.write(style, out),
         DatumRef::Uuid(value) => plain::write_uuid(&value, out),
-        DatumRef::Jsonb(value) => value.push_text(out),
+        DatumRef::Jsonb(value) => value.push_text(out)?,
         DatumRef::Oid(value) => write_object(value, ty, context, out),
         DatumRef::Array(value) if matches!(ty, Type::INT2VECTOR | Type::OIDVECTOR) => {
-            array::write_vector(value, context, out);
+            array::write_vector(value, context, out)?;
         }
-        DatumRef::Array(value) => array::write(value, modifier, context, out),
-        DatumRef::Record(value) => record::write(value, context, out),
+        DatumRef::Array(value) => array::write(value, modifier, context, out)?,
+        DatumRef::Record(value) => record::write(value, context, out)?,
         DatumRef::Enum(value) => {
             if let Ok(Shape::Enum(labels)) = context.types.shape_of(ty) {
                 out.push_str(labels.label(value).map_or("", |label| label));
             }
         }
     }
+    Ok(())
 }
 
 fn integer(value: impl itoa::Integer, out: &mut String) {
@@ -270,16 +275,29 @@ fn write_object(oid: Oid, ty: Type, context: &Context<'_>, out: &mut String) {
 }
 
 /// The text form of a value, as a string of its own; `None` for NULL.
+///
+/// # Errors
+/// 57014 where the statement is to stop.
+pub fn try_to_string(
+    value: DatumRef<'_>,
+    ty: Type,
+    modifier: Modifier,
+    context: &Context<'_>,
+) -> Result<Option<String>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let mut out = String::new();
+    write(value, ty, modifier, context, &mut out)?;
+    Ok(Some(out))
+}
+
+/// The same also where the statement was told to stop: for messages.
 pub fn to_string(
     value: DatumRef<'_>,
     ty: Type,
     modifier: Modifier,
     context: &Context<'_>,
 ) -> Option<String> {
-    if value.is_null() {
-        return None;
-    }
-    let mut out = String::new();
-    write(value, ty, modifier, context, &mut out);
-    Some(out)
+    interrupt::shielded(|| try_to_string(value, ty, modifier, context)).ok().flatten()
 }

@@ -83,24 +83,35 @@ fn parse_escaped(text: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
+/// How many bytes are written between two looks at whether the statement is to stop.
+const PART_BYTES: usize = 1 << 20;
+
 /// Writes bytes in the form that the session asks for.
-pub(crate) fn write_bytea(bytes: &[u8], form: ByteaOutput, out: &mut String) {
+pub(crate) fn write_bytea(bytes: &[u8], form: ByteaOutput, out: &mut String) -> Result<()> {
+    let parts = bytes.chunks(PART_BYTES);
     match form {
         ByteaOutput::Hex => {
             out.reserve(2 + 2 * bytes.len());
             out.push_str("\\x");
-            write_hex(bytes, out);
+            for part in parts {
+                interrupt::check()?;
+                write_hex(part, out);
+            }
         }
         ByteaOutput::Escape => {
-            for byte in bytes {
-                match byte {
-                    b'\\' => out.push_str("\\\\"),
-                    b' '..=b'~' => out.push(char::from(*byte)),
-                    _ => write!(out, "\\{byte:03o}").expect("strings take everything"),
+            for part in parts {
+                interrupt::check()?;
+                for byte in part {
+                    match byte {
+                        b'\\' => out.push_str("\\\\"),
+                        b' '..=b'~' => out.push(char::from(*byte)),
+                        _ => write!(out, "\\{byte:03o}").expect("strings take everything"),
+                    }
                 }
             }
         }
     }
+    Ok(())
 }
 
 fn write_hex(bytes: &[u8], out: &mut String) {

@@ -67,7 +67,7 @@ fn field_text<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
 }
 
 /// Writes a record. Its fields take the types that the record says.
-pub(super) fn write(record: RecordRef<'_>, context: &Context<'_>, out: &mut String) {
+pub(super) fn write(record: RecordRef<'_>, context: &Context<'_>, out: &mut String) -> Result<()> {
     out.push('(');
     let mut text = String::new();
     for (at, (ty, _, value)) in record.iter().enumerate() {
@@ -78,10 +78,11 @@ pub(super) fn write(record: RecordRef<'_>, context: &Context<'_>, out: &mut Stri
             continue;
         }
         text.clear();
-        super::write(value, ty, Modifier::NONE, context, &mut text);
+        super::write(value, ty, Modifier::NONE, context, &mut text)?;
         write_field(&text, out);
     }
     out.push(')');
+    Ok(())
 }
 
 fn write_field(text: &str, out: &mut String) {

@@ -14,7 +14,7 @@ fn write_and_read(fields: &[String], context: &Context<'_>) -> Result<String, Er
     let (ty, modifier) = type_of(name);
     let value = text::parse(input, ty, modifier, context)?;
     let mut bytes = Vec::new();
-    binary::write(value.as_ref(), ty, modifier, context, &mut bytes);
+    binary::write(value.as_ref(), ty, modifier, context, &mut bytes).expect("nothing stops it");
 
     let read = binary::read(&bytes, ty, modifier, context)?;
     let shown = |value: &types::Datum| text::to_string(value.as_ref(), ty, modifier, context);

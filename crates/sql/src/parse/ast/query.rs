@@ -24,6 +24,14 @@ pub struct Query {
     pub at: At,
 }
 
+impl Query {
+    /// True where a table of its `WITH` changes rows.
+    pub fn changes_rows(&self) -> bool {
+        let tables = self.with.iter().flat_map(|with| &with.tables);
+        tables.into_iter().any(|table| !matches!(*table.statement, Statement::Query(_)))
+    }
+}
+
 /// The body of a query.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Body {

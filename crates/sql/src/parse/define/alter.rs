@@ -1,6 +1,9 @@
 //! `ALTER`.
 
-use crate::error::Result;
+use types::SqlState;
+
+use super::table::Attributes;
+use crate::error::{Error, Result};
 use crate::parse::ast::{
     Alter, ColumnConstraintKind, Define, DomainChange, EnumChange, ObjectKind, Path,
 };
@@ -101,6 +104,11 @@ impl Parser<'_> {
             () if self.eat(&["drop", "not", "null"]) => DomainChange::NotNull(false),
             () if self.eat(&["add"]) => {
                 let mut constraints = self.column_constraints()?;
+                if let [only] = &mut constraints[..]
+                    && matches!(only.kind, ColumnConstraintKind::Check(_))
+                {
+                    only.timing.not_valid = self.eat(&["not", "valid"]);
+                }
                 match constraints.len() {
                     1 => DomainChange::AddConstraint(constraints.remove(0)),
                     _ => return Err(self.unexpected()),
@@ -180,7 +188,7 @@ impl Parser<'_> {
                 Alter::DropColumn { name, if_exists, cascade: self.drop_behaviour() }
             }
             () if self.eat(&["alter", "constraint"]) => {
-                Alter::AlterConstraint(self.name()?, self.timing()?)
+                Alter::AlterConstraint(self.name()?, self.timing(Attributes::ALTERED)?)
             }
             () if self.eat(&["alter"]) => {
                 self.eat(&["column"]);
@@ -194,7 +202,12 @@ impl Parser<'_> {
             }
             () if self.is(&["reset"]) && self.is_punct(1, "(") => {
                 self.skip(1);
+                let at = self.at();
                 let options = self.storage_options()?;
+                if options.iter().any(|(_, value)| value.is_some()) {
+                    let message = "RESET must not include values for parameters";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+                }
                 Alter::ResetOptions(options.into_iter().map(|(name, _)| name).collect())
             }
             () if self.is(&["set", "logged"]) || self.is(&["set", "unlogged"]) => {

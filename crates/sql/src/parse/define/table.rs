@@ -1,6 +1,8 @@
 //! `CREATE TABLE` and `CREATE INDEX`: columns, constraints, keys.
 
-use crate::error::Result;
+use types::SqlState;
+
+use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
     CreateTableAs, Define, ForeignAction, IndexElement, Name, References, TableConstraint,
@@ -194,7 +196,7 @@ impl Parser<'_> {
                 _ => return Ok(constraints),
             };
             self.index_parameters()?;
-            let timing = self.timing()?;
+            let timing = self.column_timing(&kind)?;
             constraints.push(ColumnConstraint { name, kind, timing, at });
         }
     }
@@ -250,23 +252,99 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `[NOT] DEFERRABLE`, `INITIALLY ...`, `NOT VALID`.
-    pub(super) fn timing(&mut self) -> Result<Timing> {
+    /// When a constraint of a table is checked, and what else is said of it.
+    pub(super) fn timing(&mut self, allowed: Attributes) -> Result<Timing> {
         let mut timing = Timing::default();
+        let (mut deferrable, mut deferred) = (None, None);
+        let refuse = |what: &str, at| {
+            let message = format!("{} constraints cannot be marked {what}", allowed.of);
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at))
+        };
+        let say = |word: &mut Option<bool>, value, at| match word.replace(value) {
+            Some(before) if before != value => {
+                let message = "conflicting constraint properties";
+                Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at))
+            }
+            _ => Ok(()),
+        };
+        let begin = self.at();
         loop {
+            let at = self.at();
             match () {
-                () if self.eat(&["deferrable"]) => timing.deferrable = true,
-                () if self.eat(&["not", "deferrable"]) => timing.deferrable = false,
-                () if self.eat(&["initially", "deferred"]) => {
-                    timing.deferrable = true;
-                    timing.deferred = true;
+                () if self.eat(&["deferrable"]) => say(&mut deferrable, true, at)?,
+                () if self.eat(&["not", "deferrable"]) => say(&mut deferrable, false, at)?,
+                () if self.eat(&["initially", "deferred"]) => say(&mut deferred, true, at)?,
+                () if self.eat(&["initially", "immediate"]) => say(&mut deferred, false, at)?,
+                () if self.eat(&["not", "valid"]) => {
+                    if !allowed.not_valid {
+                        return refuse("NOT VALID", at);
+                    }
+                    timing.not_valid = true;
                 }
-                () if self.eat(&["initially", "immediate"]) => timing.deferred = false,
-                () if self.eat(&["not", "valid"]) => timing.not_valid = true,
-                () if self.eat(&["no", "inherit"]) => {}
-                () => return Ok(timing),
+                () if self.eat(&["no", "inherit"]) => {
+                    if !allowed.no_inherit {
+                        return refuse("NO INHERIT", at);
+                    }
+                }
+                () => break,
+            }
+            if deferrable == Some(false) && deferred == Some(true) {
+                return Err(must_be_deferrable(at));
             }
         }
+        timing.deferred = deferred == Some(true);
+        timing.deferrable = deferrable == Some(true) || timing.deferred;
+        if timing.deferrable && !allowed.deferrable {
+            return refuse("DEFERRABLE", begin);
+        }
+        Ok(timing)
+    }
+
+    /// When a constraint of a column is checked. Only keys can wait.
+    fn column_timing(&mut self, kind: &ColumnConstraintKind) -> Result<Timing> {
+        let can_wait = matches!(
+            kind,
+            ColumnConstraintKind::Unique { .. }
+                | ColumnConstraintKind::PrimaryKey
+                | ColumnConstraintKind::References(_)
+        );
+        if matches!(kind, ColumnConstraintKind::Check(_)) {
+            self.eat(&["no", "inherit"]);
+        }
+        let (mut deferrable, mut deferred) = (None, None);
+        loop {
+            let at = self.at();
+            let (what, said, value) = match () {
+                () if self.eat(&["deferrable"]) => ("DEFERRABLE", &mut deferrable, true),
+                () if self.eat(&["not", "deferrable"]) => {
+                    ("NOT DEFERRABLE", &mut deferrable, false)
+                }
+                () if self.eat(&["initially", "deferred"]) => {
+                    ("INITIALLY DEFERRED", &mut deferred, true)
+                }
+                () if self.eat(&["initially", "immediate"]) => {
+                    ("INITIALLY IMMEDIATE", &mut deferred, false)
+                }
+                () => break,
+            };
+            let wrong = |message: String| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+            if !can_wait {
+                return wrong(format!("misplaced {what} clause"));
+            }
+            if said.replace(value).is_some() {
+                let both = match what.starts_with("INITIALLY") {
+                    true => "INITIALLY IMMEDIATE/DEFERRED",
+                    false => "DEFERRABLE/NOT DEFERRABLE",
+                };
+                return wrong(format!("multiple {both} clauses not allowed"));
+            }
+            if deferrable == Some(false) && deferred == Some(true) {
+                return Err(must_be_deferrable(at));
+            }
+        }
+        let deferred = deferred == Some(true);
+        let deferrable = deferrable == Some(true) || deferred;
+        Ok(Timing { deferrable, deferred, not_valid: false })
     }
 
     fn references(&mut self) -> Result<References> {
@@ -287,7 +365,19 @@ impl Parser<'_> {
         loop {
             match () {
                 () if self.eat(&["on", "delete"]) => on_delete = self.foreign_action()?,
-                () if self.eat(&["on", "update"]) => on_update = self.foreign_action()?,
+                () if self.eat(&["on", "update"]) => {
+                    let at = self.at();
+                    on_update = self.foreign_action()?;
+                    let what = match &on_update {
+                        ForeignAction::SetNull(columns) if !columns.is_empty() => "NULL",
+                        ForeignAction::SetDefault(columns) if !columns.is_empty() => "DEFAULT",
+                        _ => continue,
+                    };
+                    let message = format!(
+                        "a column list with SET {what} is only supported for ON DELETE actions"
+                    );
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
+                }
                 () => return Ok(References { table, columns, full, on_delete, on_update }),
             }
         }
@@ -311,28 +401,30 @@ impl Parser<'_> {
     pub(super) fn table_constraint(&mut self) -> Result<TableConstraint> {
         let at = self.at();
         let name = if self.eat(&["constraint"]) { Some(self.name()?) } else { None };
-        let kind = match self.word(0) {
+        let (kind, allowed) = match self.word(0) {
             Some("check") => {
                 self.skip(1);
-                TableConstraintKind::Check(self.sql_expr_in_parens()?)
+                let expr = self.sql_expr_in_parens()?;
+                (TableConstraintKind::Check(expr), Attributes::CHECK)
             }
             Some("unique") => {
                 self.skip(1);
-                self.unique_constraint(false)?
+                (self.unique_constraint(false)?, Attributes::UNIQUE)
             }
             Some("primary") => {
                 self.expect(&["primary", "key"])?;
-                self.unique_constraint(true)?
+                (self.unique_constraint(true)?, Attributes::PRIMARY_KEY)
             }
             Some("foreign") => {
                 self.expect(&["foreign", "key"])?;
                 let columns = self.column_names()?;
-                TableConstraintKind::ForeignKey { columns, references: self.references()? }
+                let references = self.references()?;
+                (TableConstraintKind::ForeignKey { columns, references }, Attributes::FOREIGN_KEY)
             }
             Some("exclude") => return Err(self.not_supported("EXCLUDE")),
             _ => return Err(self.unexpected()),
         };
-        Ok(TableConstraint { name, kind, timing: self.timing()?, at })
+        Ok(TableConstraint { name, kind, timing: self.timing(allowed)?, at })
     }
 
     fn unique_constraint(&mut self, primary: bool) -> Result<TableConstraintKind> {
@@ -355,7 +447,9 @@ impl Parser<'_> {
         self.expect(&["index"])?;
         let concurrently = self.eat(&["concurrently"]);
         let if_not_exists = self.eat(&["if", "not", "exists"]);
-        let name: Option<Name> = if self.is(&["on"]) { None } else { Some(self.name()?) };
+        // An index that may be there already has a name.
+        let nameless = self.is(&["on"]) && !if_not_exists;
+        let name: Option<Name> = if nameless { None } else { Some(self.name()?) };
         self.expect(&["on"])?;
         self.eat(&["only"]);
         let table = self.path()?;
@@ -413,4 +507,30 @@ impl Parser<'_> {
         };
         Ok(IndexElement { column, expr, collation, class, descending, nulls_first })
     }
+}
+
+/// What can be said of a constraint of a table, by its kind.
+#[derive(Clone, Copy)]
+pub(super) struct Attributes {
+    /// What messages call the kind.
+    of: &'static str,
+    deferrable: bool,
+    not_valid: bool,
+    no_inherit: bool,
+}
+
+impl Attributes {
+    const CHECK: Self =
+        Attributes { of: "CHECK", deferrable: false, not_valid: true, no_inherit: true };
+    const UNIQUE: Self =
+        Attributes { of: "UNIQUE", deferrable: true, not_valid: false, no_inherit: false };
+    const PRIMARY_KEY: Self = Attributes { of: "PRIMARY KEY", ..Self::UNIQUE };
+    const FOREIGN_KEY: Self = Attributes { of: "FOREIGN KEY", not_valid: true, ..Self::UNIQUE };
+    /// `ALTER CONSTRAINT`
+    pub(super) const ALTERED: Self = Attributes { not_valid: false, ..Self::FOREIGN_KEY };
+}
+
+fn must_be_deferrable(at: At) -> Error {
+    let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+    Error::new(SqlState::SYNTAX_ERROR, message).at(at)
 }

@@ -204,6 +204,40 @@ impl ZoneName {
         })
     }
 
+    /// Reads a zone as [`ZoneName::parse`] does, but numbers as ISO 8601 has them: `+2`, `-02:30`
+    /// and `+0230` lie east of Greenwich where the sign is `+`.
+    ///
+    /// # Errors
+    /// 22023 where there is none of that name, and for a number without a sign or beyond 15:59:59.
+    pub fn parse_iso(name: &str) -> Result<Self> {
+        let refuse = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
+        if name.starts_with(|first: char| first.is_ascii_digit()) {
+            let message = format!("invalid input syntax for type numeric time zone: \"{name}\"");
+            return Err(refuse(message)
+                .with_hint("Numeric time zones must have \"-\" or \"+\" as first character."));
+        }
+        let Some(digits) = name.strip_prefix(['+', '-']) else { return Self::parse(name) };
+        let parts: Vec<&str> = digits.split(':').collect();
+        let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if digits.is_empty() || parts.len() > 3 || !parts.iter().all(is_number) {
+            return Self::parse(name);
+        }
+        // A number that is too large for its type is out of range too.
+        let number = |at: usize| match parts.get(at) {
+            None | Some(&"") => 0,
+            Some(part) => part.parse::<i32>().unwrap_or(i32::MAX),
+        };
+        let (mut hours, mut minutes, seconds) = (number(0), number(1), number(2));
+        if parts.len() == 1 && digits.len() > 2 {
+            (hours, minutes) = (hours / 100, hours % 100);
+        }
+        if hours > 15 || minutes > 59 || seconds > 59 {
+            return Err(refuse(format!("numeric time zone \"{name}\" out of range")));
+        }
+        let east_s = (hours * 60 + minutes) * 60 + seconds;
+        Ok(ZoneName::Fixed(if name.starts_with('-') { -east_s } else { east_s }))
+    }
+
     /// How many seconds east of Greenwich the place is when its clocks show `local`.
     pub fn east_at_local(&self, local: Timestamp) -> i32 {
         match self {
