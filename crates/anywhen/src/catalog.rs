@@ -39,7 +39,7 @@ use txn::{CommitMeta, Engine, Isolation};
 /// The catalog's own table.
 const CATALOG: TableId = TableId(0);
 /// Tables below this number belong to the system.
-const FIRST_TABLE: u32 = 16;
+pub(crate) const FIRST_TABLE: u32 = 16;
 /// The longest name of a collection, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
 

@@ -205,7 +205,11 @@ impl Database {
         };
         let engine = Engine::open(env, path, engine_options, resolve)?;
         let catalog = Catalog::load(&engine, tables)?;
-        let documents = Documents::new(engine, options.document_cache_bytes);
+        #[cfg(feature = "sql")]
+        let holds_documents = table::Tables::hold_documents;
+        #[cfg(not(feature = "sql"))]
+        let holds_documents = |table: store::TableId| table.0 >= catalog::FIRST_TABLE;
+        let documents = Documents::new(engine, options.document_cache_bytes, holds_documents);
         let shared = Shared {
             env: env.clone(),
             path: path.to_owned(),

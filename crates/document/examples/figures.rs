@@ -191,7 +191,7 @@ fn collection(options: CollectionOptions) -> Collection {
     let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { Arc::clone(&known) as _ });
     let engine = Engine::open(&env, Path::new("/db"), engine, resolve).expect("opens");
     ENGINE.set(Some(Arc::clone(&engine)));
-    Documents::new(engine, 256 << 20).collection(TableId(10), table)
+    Documents::new(engine, 256 << 20, |_| true).collection(TableId(10), table)
 }
 
 /// Fifty fields and an array of objects.

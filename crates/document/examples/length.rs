@@ -50,7 +50,7 @@ fn run(dir: &Path, commits: u64) -> Result<(), Box<dyn Error>> {
     let floor = floor_file(&env, dir)?;
     let table = Arc::new(DocumentTable::new(CollectionOptions::default()));
     let engine = open(&env, &dir.join("db"), &table)?;
-    let documents = Documents::new(Arc::clone(&engine), 64 << 20);
+    let documents = Documents::new(Arc::clone(&engine), 64 << 20, |_| true);
     let docs = documents.collection(TableId(16), Arc::clone(&table));
     docs.put("d", DOCUMENT)?;
     println!(

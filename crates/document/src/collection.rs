@@ -8,6 +8,7 @@ use crate::error::DocumentError;
 use crate::key::{Prefix, Record, document_of, escape, record_of};
 use crate::listing::RevisionInfo;
 use crate::meta::{Committed, Meta};
+use crate::observe::CacheObserver;
 use crate::part::{Options, write_part};
 use crate::paths::{Counts, PathClass, path_summary};
 use crate::revisions::Touched;
@@ -18,7 +19,7 @@ use crate::working::Working;
 use crate::{NodeKey, Result, Revision};
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use store::{Csn, Hold, Table, TableId};
 use txn::{Engine, Isolation, Snapshot};
 
@@ -52,14 +53,23 @@ impl From<Csn> for Moment {
 pub struct Documents {
     engine: Arc<Engine>,
     cache: Arc<Cache>,
+    _observer: Arc<CacheObserver>,
 }
 
 impl Documents {
-    /// Documents over an engine; the newest versions are kept in memory within about `cache_bytes`.
-    pub fn new(engine: Arc<Engine>, cache_bytes: usize) -> Arc<Documents> {
-        let cache = Cache::new(cache_bytes);
+    /// Documents over an engine, in the tables for which `holds_documents` is true. The newest versions
+    /// are kept in memory within about `cache_bytes`.
+    pub fn new(
+        engine: Arc<Engine>,
+        cache_bytes: usize,
+        holds_documents: fn(TableId) -> bool,
+    ) -> Arc<Documents> {
+        let cache = Arc::new(Cache::new(cache_bytes));
         cache.recent().begin(engine.visible());
-        Arc::new(Documents { engine, cache: Arc::new(cache) })
+        let observer = Arc::new(CacheObserver { cache: Arc::clone(&cache), holds_documents });
+        let following: Weak<CacheObserver> = Arc::downgrade(&observer);
+        engine.observe(following);
+        Arc::new(Documents { engine, cache, _observer: observer })
     }
 
     /// The engine below.
@@ -631,7 +641,7 @@ impl Collection {
             }
             let revision = working.next_revision();
             self.follow(&mut txn, key, working.is_there())?;
-            working.write_empty(&mut txn, self.id, prefix, &self.documents.cache)?;
+            working.write_empty(&mut txn, self.id, prefix)?;
             let _still_there = self.table.enter()?;
             let commit = txn.commit(meta.commit()?)?;
             return Ok((
@@ -648,7 +658,7 @@ impl Collection {
         let revision = working.next_revision();
         let created = working.found().tree.is_none() && working.is_there();
         self.follow(&mut txn, key, working.is_there())?;
-        working.write(&mut txn, self.id, prefix, &self.documents.cache)?;
+        working.write(&mut txn, self.id, prefix)?;
         let _still_there = self.table.enter()?;
         let commit = txn.commit(meta.commit()?)?;
         Ok((

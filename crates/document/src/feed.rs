@@ -54,9 +54,9 @@ struct Notes {
 }
 
 impl Recent {
-    /// All that comes after this commit will be noted.
+    /// Begins anew after a commit: the changes of all later ones will be noted.
     pub fn begin(&self, floor: Csn) {
-        self.0.lock().floor = floor;
+        *self.0.lock() = Notes { floor, ..Notes::default() };
     }
 
     /// Notes a change that is about to become visible.

@@ -502,7 +502,7 @@ mod tests {
         let told = Arc::clone(&table);
         let resolve = Arc::new(move |_| -> Arc<dyn store::Table> { told.clone() });
         let engine = Engine::open(&env, Path::new("/db"), options, resolve).expect("opens");
-        Documents::new(engine, 1 << 20).collection(TableId(16), table)
+        Documents::new(engine, 1 << 20, |_| true).collection(TableId(16), table)
     }
 
     /// How many versions are looked at for a path that never led anywhere.

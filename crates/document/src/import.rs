@@ -96,7 +96,7 @@ impl Collection {
         let working = Working::new(state, options);
         let revision = working.next_revision();
         self.follow(&mut txn, key, true)?;
-        working.write_loaded(&mut txn, self.id(), prefix, self.documents().cache(), counts)?;
+        working.write_loaded(&mut txn, self.id(), prefix, counts)?;
         let _still_there = self.table().enter()?;
         let commit = txn.commit(meta.commit()?)?;
         Ok(Committed {

@@ -51,6 +51,11 @@ impl Prefix {
         Ok(Prefix(bytes))
     }
 
+    /// The prefix of a stored key; `None` where the key is too short to have one.
+    pub fn of(key: &[u8]) -> Option<Prefix> {
+        Some(Prefix(StoredKey::from_slice(key.get(..key.len().checked_sub(5)?)?)))
+    }
+
     /// The key of a record.
     pub fn record(&self, record: Record) -> StoredKey {
         let (tag, number) = match record {
@@ -132,6 +137,7 @@ mod tests {
         assert!(stored.is_sorted());
         for (key, records) in keys.iter().zip(stored.chunks(5)) {
             assert_eq!(document_of(&records[1]).unwrap(), *key);
+            assert_eq!(Prefix::of(&records[1]), Prefix::new(key).ok());
             assert_eq!(record_of(&records[1]), Some(Record::Chunk(7)));
             assert_eq!(record_of(&records[2]), Some(Record::Revisions(0)));
         }

@@ -42,6 +42,7 @@ mod line;
 mod listing;
 pub mod matching;
 mod meta;
+mod observe;
 mod order;
 mod part;
 mod paths;

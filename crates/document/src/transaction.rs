@@ -179,7 +179,6 @@ impl DocumentTransaction {
     /// Makes all changes durable and visible, as one commit. Fails with [`DocumentError::Dropped`]
     /// where a collection that it writes to was dropped meanwhile.
     pub fn commit(mut self, meta: &Meta) -> Result<Commit> {
-        let cache = Arc::clone(self.documents.cache());
         for ((table, key), working) in std::mem::take(&mut self.working) {
             let is_changed = working.is_changed();
             if !is_changed && (!meta.keep_unchanged || working.found().revision.0 == 0) {
@@ -189,9 +188,9 @@ impl DocumentTransaction {
                 collection.follow(&mut self.txn, &key, working.is_there())?;
             }
             if is_changed {
-                working.write(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
+                working.write(&mut self.txn, table, Prefix::new(&key)?)?;
             } else {
-                working.write_empty(&mut self.txn, table, Prefix::new(&key)?, &cache)?;
+                working.write_empty(&mut self.txn, table, Prefix::new(&key)?)?;
             }
         }
         let still_there = self.collections.values().map(|of| of.table().enter());

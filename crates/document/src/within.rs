@@ -18,6 +18,7 @@ use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, record_of};
 use crate::meta::{Committed, Meta};
+use crate::observe::hint;
 use crate::revisions::{PAGE, Page};
 use crate::state::{RevisionList, State, Timed};
 use crate::tree::{Source, Tree};
@@ -164,8 +165,8 @@ impl Collection {
                 txn.write(self.id(), prefix.record(record).to_vec(), op)?;
             }
         }
-        let (cache, id) = (Arc::clone(self.documents().cache()), self.id());
-        txn.on_publish(move |commit| cache.forget(&(id, prefix), commit.csn));
+        let id = self.id();
+        hint(txn, move |cache, commit| cache.forget(&(id, prefix), commit.csn));
         Ok(())
     }
 
@@ -210,10 +211,9 @@ impl Collection {
         let mut working = Working::new(state, self.options());
         let done = f(&mut working)?;
         if working.is_changed() {
-            let cache = self.documents().cache();
             match is_own {
-                false => working.write(txn, self.id(), prefix, cache)?,
-                true => working.write_more(txn, self.id(), prefix, cache)?,
+                false => working.write(txn, self.id(), prefix)?,
+                true => working.write_more(txn, self.id(), prefix)?,
             }
         }
         Ok(done)

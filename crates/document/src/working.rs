@@ -5,10 +5,11 @@ use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::observe::hint;
 use crate::paths::Counts;
 use crate::revisions::{Entry, PAGE, Touched, fresh_page};
 use crate::rewrite::rewrite;
-use crate::state::{Cache, State};
+use crate::state::State;
 use crate::table::CollectionOptions;
 use crate::tree::{Nodes, Tree};
 use crate::within::page_after;
@@ -138,19 +139,13 @@ impl Working {
 
     /// Writes what changed into `txn`, which holds the lock that decides about the document, and has the
     /// cache learn the new state when it is published.
-    pub fn write(
-        self,
-        txn: &mut Transaction,
-        table: TableId,
-        prefix: Prefix,
-        cache: &Arc<Cache>,
-    ) -> Result<()> {
+    pub fn write(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
         let revision = self.next_revision();
         let (entry, sealed, found, next_key) = self.write_changes(txn, table, &prefix)?;
         write_entry(txn, table, &prefix, revision, &entry)?;
 
-        let (cache, list) = (Arc::clone(cache), found.list);
-        txn.on_publish(move |commit| {
+        let list = found.list;
+        hint(txn, move |cache, commit| {
             list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
             // A tree that cannot be sealed would have failed to encode; then the next read says so.
             let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
@@ -164,21 +159,15 @@ impl Working {
     }
 
     /// Writes what changed since `txn` has changed the document before: it is the same revision.
-    pub fn write_more(
-        self,
-        txn: &mut Transaction,
-        table: TableId,
-        prefix: Prefix,
-        cache: &Arc<Cache>,
-    ) -> Result<()> {
+    pub fn write_more(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
         let revision = self.next_revision();
         let (entry, _, found, _) = self.write_changes(txn, table, &prefix)?;
         let mut more = Vec::new();
         entry.encode(&mut more);
         let page = prefix.record(Record::Revisions(page_after(found.revision)?));
         txn.write(table, page.to_vec(), Op::Delta(more))?;
-        let (cache, list) = (Arc::clone(cache), found.list);
-        txn.on_publish(move |commit| {
+        let list = found.list;
+        hint(txn, move |cache, commit| {
             list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
             cache.publish_unknown(&(table, prefix), commit.csn, revision);
         });
@@ -238,7 +227,6 @@ impl Working {
         txn: &mut Transaction,
         table: TableId,
         prefix: Prefix,
-        cache: &Arc<Cache>,
         counts: Option<Counts>,
     ) -> Result<()> {
         if let Some(counts) = counts {
@@ -247,25 +235,20 @@ impl Working {
         let entry = Entry { csn: Csn(0), deleted: None, touched: Touched::Many };
         let revision = self.next_revision();
         write_entry(txn, table, &prefix, revision, &entry)?;
-        let cache = Arc::clone(cache);
-        txn.on_publish(move |commit| cache.publish_unknown(&(table, prefix), commit.csn, revision));
+        hint(txn, move |cache, commit| {
+            cache.publish_unknown(&(table, prefix), commit.csn, revision);
+        });
         Ok(())
     }
 
     /// Writes a revision that changes nothing.
-    pub fn write_empty(
-        self,
-        txn: &mut Transaction,
-        table: TableId,
-        prefix: Prefix,
-        cache: &Arc<Cache>,
-    ) -> Result<()> {
+    pub fn write_empty(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
         let revision = self.next_revision();
         let deleted = self.found.tree.is_none().then_some(self.next_key());
         let entry = Entry { csn: Csn(0), deleted, touched: Touched::These(Vec::new()) };
         write_entry(txn, table, &prefix, revision, &entry)?;
-        let (cache, state) = (Arc::clone(cache), self.found);
-        txn.on_publish(move |commit| {
+        let state = self.found;
+        hint(txn, move |cache, commit| {
             state.list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
             cache.publish((table, prefix), State { csn: commit.csn, revision, ..state });
         });

@@ -487,11 +487,18 @@ pub struct Matches<'a> {
     groups: bool,
 }
 
+/// As how many steps one match counts.
+const MATCH_STEPS: usize = 64;
+
 impl Iterator for Matches<'_> {
     type Item = Result<Spans>;
 
     fn next(&mut self) -> Option<Result<Spans>> {
         let from = self.next.take().filter(|from| *from <= self.search.text.len())?;
+        // Matches may be so short that no search reads far enough to ask.
+        if let Err(stopped) = self.search.watch.spend(MATCH_STEPS) {
+            return Some(Err(stopped));
+        }
         let spans = match self.search.find(from, self.groups).transpose()? {
             Ok(spans) => spans,
             Err(stopped) => return Some(Err(stopped)),

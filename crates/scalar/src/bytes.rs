@@ -23,7 +23,7 @@ const CHUNK_BYTES: usize = 57 * 1024;
 
 /// Bytes as text, chunk by chunk.
 fn in_chunks(bytes: &[u8], form: impl Fn(&[u8]) -> String) -> Result<TextBuilder> {
-    let mut out = TextBuilder::new();
+    let mut out = TextBuilder::with_capacity(bytes.len());
     for chunk in bytes.chunks(CHUNK_BYTES) {
         out.push(&form(chunk))?;
     }
@@ -339,9 +339,9 @@ fn is_latin1(name: &str) -> bool {
     name.eq_ignore_ascii_case("latin1") || name.eq_ignore_ascii_case("iso88591")
 }
 
-fn convert_from(bytes: &[u8], encoding: &str) -> Result<String> {
+fn convert_from(bytes: &[u8], encoding: &str) -> Result<TextBuilder> {
     if is_latin1(encoding) {
-        return Ok(bytes.iter().map(|byte| char::from(*byte)).collect());
+        return in_chunks(bytes, |chunk| chunk.iter().map(|byte| char::from(*byte)).collect());
     }
     if !is_utf8(encoding) {
         return Err(invalid(format!("invalid source encoding name \"{encoding}\"")));
@@ -353,11 +353,25 @@ fn convert_from(bytes: &[u8], encoding: &str) -> Result<String> {
             format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")),
         )
     };
-    match std::str::from_utf8(bytes) {
-        Ok(text) if text.contains('\0') => Err(broken(&[0])),
-        Ok(text) => Ok(text.to_owned()),
-        Err(error) => {
-            let from = error.valid_up_to();
+    let mut out = TextBuilder::with_capacity(bytes.len());
+    let mut from = 0;
+    while from < bytes.len() {
+        let chunk = &bytes[from..bytes.len().min(from + CHUNK_BYTES)];
+        // A character may go on behind the chunk.
+        let (valid, is_broken) = match std::str::from_utf8(chunk) {
+            Ok(text) => (text, false),
+            Err(error) => {
+                let valid = std::str::from_utf8(&chunk[..error.valid_up_to()]);
+                let ends = from + chunk.len() == bytes.len();
+                (valid.unwrap_or_default(), ends || error.error_len().is_some())
+            }
+        };
+        if valid.contains('\0') {
+            return Err(broken(&[0]));
+        }
+        out.push(valid)?;
+        from += valid.len();
+        if is_broken {
             // As many bytes as the first of them announces.
             let announced = match bytes[from] {
                 0xC0..=0xDF => 2,
@@ -365,9 +379,10 @@ fn convert_from(bytes: &[u8], encoding: &str) -> Result<String> {
                 0xF0..=0xF7 => 4,
                 _ => 1,
             };
-            Err(broken(&bytes[from..bytes.len().min(from + announced)]))
+            return Err(broken(&bytes[from..bytes.len().min(from + announced)]));
         }
     }
+    Ok(out)
 }
 
 fn convert_to(text: &str, encoding: &str) -> Result<Vec<u8>> {
@@ -434,9 +449,9 @@ pub(crate) const TABLE: &[Function] = functions! {
     1597 pg_encoding_to_char(INT4) -> NAME [stable] = (number: i32)
         usize::try_from(number).ok().and_then(|at| ENCODINGS.get(at)).copied().unwrap_or("");
     1713 length(BYTEA, NAME) -> INT4 [stable] = (a: &[u8], name: &str)
-        search::count(&convert_from(a, name)?)? as i32;
+        search::count(convert_from(a, name)?.get())? as i32;
     1813 convert(BYTEA, NAME, NAME) -> BYTEA [stable] = (a: &[u8], from: &str, to: &str)
-        convert_to(&convert_from(a, from)?, to);
+        convert_to(convert_from(a, from)?.get(), to);
     1717 convert_to(TEXT, NAME) -> BYTEA [stable] = (a: &str, name: &str) convert_to(a, name);
     2311 md5(TEXT) -> TEXT = (a: &str) md5(a.as_bytes());
     2321 md5(BYTEA) -> TEXT = (a: &[u8]) md5(a);

@@ -72,11 +72,16 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     cut(text, |text, at| text.is_char_boundary(at))
 }
 
-/// The pieces of a text, cut where both sides can be given another case on their own: what a letter
-/// becomes may depend on its neighbours, but not across two plain letters, digits or blanks.
+/// The pieces of a text, cut where both sides can be given another case, or a normal form, on their
+/// own: what a letter becomes may depend on its neighbours, but not across two plain letters, digits or
+/// blanks. Letters of Latin-1, precomposed as they are, are plain as well.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ';
-    cut(text, move |text, at| is_plain(text.as_bytes()[at - 1]) && is_plain(text.as_bytes()[at]))
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == ' ' || ('à'..='þ').contains(&c);
+    cut(text, move |text, at| {
+        text.is_char_boundary(at)
+            && text[..at].chars().next_back().is_some_and(is_plain)
+            && text[at..].chars().next().is_some_and(is_plain)
+    })
 }
 
 fn cut(text: &str, is_cut: impl Fn(&str, usize) -> bool) -> impl Iterator<Item = &str> {

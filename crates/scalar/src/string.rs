@@ -207,7 +207,7 @@ fn translate(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
 }
 
 /// A text with its words, which [`search::words`] cuts, in another case.
-fn in_case(text: &str, change: fn(&str) -> String) -> Result<TextBuilder> {
+pub(crate) fn in_case(text: &str, change: fn(&str) -> String) -> Result<TextBuilder> {
     let mut out = TextBuilder::with_capacity(text.len());
     search::words(text).try_for_each(|words| out.push(&change(words)))?;
     Ok(out)

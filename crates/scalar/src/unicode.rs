@@ -5,10 +5,12 @@
 //!   NFKC, NFKD   the same, and ﬁ is fi
 //! ```
 
+use types::bounded::TextBuilder;
 use types::{Error, Result, SqlState};
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd, is_nfkc, is_nfkd};
 
 use crate::function::{Default, Function, functions};
+use crate::search;
 
 /// A normal form.
 #[derive(Clone, Copy)]
@@ -32,22 +34,34 @@ impl Form {
         })
     }
 
-    fn of(self, text: &str) -> String {
+    fn of(self, text: &str) -> Result<TextBuilder> {
+        let mut out = TextBuilder::with_capacity(text.len());
+        let mut put = |c| out.push_char(c);
         match self {
-            Form::Nfc => text.nfc().collect(),
-            Form::Nfd => text.nfd().collect(),
-            Form::Nfkc => text.nfkc().collect(),
-            Form::Nfkd => text.nfkd().collect(),
+            Form::Nfc => text.nfc().try_for_each(&mut put)?,
+            Form::Nfd => text.nfd().try_for_each(&mut put)?,
+            Form::Nfkc => text.nfkc().try_for_each(&mut put)?,
+            Form::Nfkd => text.nfkd().try_for_each(&mut put)?,
         }
+        Ok(out)
     }
 
-    fn is(self, text: &str) -> bool {
-        match self {
-            Form::Nfc => is_nfc(text),
-            Form::Nfd => is_nfd(text),
-            Form::Nfkc => is_nfkc(text),
-            Form::Nfkd => is_nfkd(text),
+    /// Whether a text is in the form. It is where its pieces are: they are cut at plain letters and
+    /// blanks, which begin and end a normal form.
+    fn is(self, text: &str) -> Result<bool> {
+        for piece in search::words(text) {
+            interrupt::check()?;
+            let is_in_form = match self {
+                Form::Nfc => is_nfc(piece),
+                Form::Nfd => is_nfd(piece),
+                Form::Nfkc => is_nfkc(piece),
+                Form::Nfkd => is_nfkd(piece),
+            };
+            if !is_in_form {
+                return Ok(false);
+            }
         }
+        Ok(true)
     }
 }
 

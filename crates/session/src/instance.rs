@@ -296,7 +296,7 @@ impl Instance {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
             Error::new(state, error.to_string())
         })?;
-        Self::open(Documents::new(opened, DOCUMENT_CACHE_BYTES), options)
+        Self::open(Documents::new(opened, DOCUMENT_CACHE_BYTES, Tables::hold_documents), options)
     }
 
     /// Makes what sessions share over the engine of `documents`, which it makes a database where it is new.

@@ -42,7 +42,11 @@ fn open() -> Result<World> {
     let engine =
         Engine::open(&env, Path::new("/db"), options, resolver).expect("a new database opens");
     let cache = CatalogCache::open(&engine, tables, "postgres")?;
-    let handles = Arc::new(Handles::new(Documents::new(Arc::clone(&engine), 8 << 20)));
+    let handles = Arc::new(Handles::new(Documents::new(
+        Arc::clone(&engine),
+        8 << 20,
+        Tables::hold_documents,
+    )));
     Ok(World { engine, cache, handles })
 }
 

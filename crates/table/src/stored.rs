@@ -99,6 +99,9 @@ impl Table for StoredTable {
 #[derive(Debug)]
 struct StoredDocuments(Arc<StoredTable>);
 
+/// The numbers of the tables of collections begin here.
+const FIRST_COLLECTION: TableId = TableId(16);
+
 /// The numbers of tables of documents begin here.
 const DOCUMENTS: TableId = TableId(0x2000_0000);
 
@@ -205,6 +208,11 @@ impl Tables {
     pub fn relation_of_documents(&self, table: TableId) -> Option<Oid> {
         let known = || self.known.read().get(&table).map_or(Oid::NONE, |stored| stored.relation);
         Tables::has_documents(table).then(known)
+    }
+
+    /// True for the tables that hold documents: those of collections, and those of SQL's tables.
+    pub fn hold_documents(table: TableId) -> bool {
+        (FIRST_COLLECTION..BEFORE).contains(&table) || Tables::has_documents(table)
     }
 
     /// True for the number of a table that has documents of SQL.

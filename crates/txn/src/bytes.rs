@@ -32,6 +32,7 @@ pub struct Malformed {
 }
 
 /// A cursor over bytes that answers [`Malformed`] where they end early or make no sense.
+#[derive(Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -4,9 +4,9 @@
 //!   transaction            commit mutex                     outside it
 //!   ───────────            ────────────                     ──────────
 //!   encode record    ──>   validate reads           ──>     log.sync      (one for many)
-//!   store.admit            number: csn, time                publish       in order: hooks, visible
+//!   store.admit            number: csn, time                publish       in order: observers, visible
 //!   validate reads         log.append                       release the row locks
-//!   (what is there)        store.apply
+//!   (what is there)        apply
 //! ```
 //!
 //! What must be ordered happens under the commit mutex and nothing else does: no disk is touched and
@@ -19,20 +19,31 @@
 //! commits on their way answer "outcome unknown" (58030), later ones are refused, waiters for row
 //! locks are sent away, reads go on. Only reopening tells which commits were there.
 //!
+//! # One way into memory
+//! A commit enters memory by `Engine::enter` alone: the commit of a transaction, a commit that the log
+//! has beyond the store's files when the engine is opened, and a commit of another engine whose log
+//! this one follows ([`Engine::apply`]). All that memory holds of a commit is derived from its record:
+//! its entry in the table of commits, and the state of the observers ([`Observer`]).
+//!
 //! # Opening
-//! The store says which commits its files cover and where in the log the rest begins; the rest is
-//! applied again from there. A commit's entry in the table of commits is derived from its record, now
-//! as when it was first applied.
+//! The store says which commits its files cover and where in the log the rest begins; the rest enters
+//! memory from there.
+//!
+//! # Following
+//! A follower is an engine that makes no commits of its own: it is given the records of a leader's log
+//! in their order, and then answers every question as the leader did at the same commit.
 //!
 //! # Invariants
 //! * Commit numbers are dense, in the log as in the store; commit times never decrease.
 //! * visible <= numbered; what the store may flush is durable in the log.
 //! * Every numbered commit is in the queue, or visible, or the engine is poisoned.
 
+mod follow;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use log::{CommitLog, Durability, LogError, LogOptions, Lsn, SegmentedLog};
 use parking_lot::Mutex;
@@ -43,6 +54,7 @@ use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
 use crate::locks::{LockManager, Reader, RelationClaim, RowHasher, TxnId, WaitWatch};
+use crate::observer::{Hint, Observer, Observers};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
 use crate::readset::{ReadSet, Verdict, Window};
@@ -75,6 +87,8 @@ pub struct EngineOptions {
     pub store: StoreOptions,
     /// How the log is set up.
     pub log: LogOptions,
+    /// True for a follower: commits come by [`Engine::apply`] alone, transactions only read.
+    pub follower: bool,
 }
 
 impl Default for EngineOptions {
@@ -84,6 +98,7 @@ impl Default for EngineOptions {
             lock_timeout_us: None,
             store: StoreOptions::default(),
             log: LogOptions::default(),
+            follower: false,
         }
     }
 }
@@ -148,6 +163,7 @@ pub(crate) struct Prepared<'a> {
     pub loaded: Option<Loaded>,
     pub durability: Option<Durability>,
     pub hooks: Vec<Hook>,
+    pub hints: Vec<Hint>,
     /// What was read and at which commit, where that must be validated.
     pub reads: Option<(&'a ReadSet, Csn)>,
 }
@@ -175,9 +191,13 @@ pub struct Engine {
     window: Window,
     queue: PublishQueue,
     commits: CommitIndex,
+    observers: Arc<Observers>,
     /// Shared with the store, whose retention goes by time.
     milestones: Arc<Milestones>,
     stopped: OnceLock<Stopped>,
+    follower: bool,
+    /// Held by the one who takes in the commits of a leader.
+    following: Mutex<()>,
     next_txn: AtomicU64,
     /// Position at which to look next whether the log can be cut.
     release_at: AtomicU64,
@@ -210,7 +230,18 @@ impl Engine {
         })?;
         let resolve = with_commits(resolve);
         let store = Store::open(env, &dir.join("store"), options.store, Arc::clone(&resolve))?;
-        let (log, last) = open_log(env, &dir.join("log"), options.log, &store)?;
+        let checkpoint = store.checkpoint();
+        let from = match read_note(&checkpoint.note) {
+            Some(from) => from,
+            None if checkpoint.note.is_empty() => Lsn(0),
+            None => {
+                return Err(EngineError::Checkpoint { what: "its log position is not 8 bytes" });
+            }
+        };
+        // Opening decides where the log ends and makes that durable. Only then may the store flush the
+        // commits of the log, so they are read in a second pass.
+        let log = SegmentedLog::open(env, &dir.join("log"), options.log, from, &mut |_, _| Ok(()))?;
+        let last = checkpoint.csn;
         let (commits, time_us) = CommitIndex::load(&store, last)?;
         if commits.end() != Csn(last.0 + 1) {
             return Err(EngineError::Checkpoint {
@@ -220,7 +251,7 @@ impl Engine {
         let milestones = Arc::new(Milestones::default());
         let floor = Arc::clone(&milestones);
         store.set_time_floor(Arc::new(move |time_us| floor.floor(time_us)));
-        Ok(Arc::new(Engine {
+        let engine = Engine {
             tracker: Tracker::new(last.0),
             locks: LockManager::new(),
             hasher: RowHasher::new(env.random.next_u64()),
@@ -232,8 +263,11 @@ impl Engine {
             window: Window::starting_at(last),
             queue: PublishQueue::default(),
             commits,
+            observers: Arc::default(),
             milestones,
             stopped: OnceLock::new(),
+            follower: options.follower,
+            following: Mutex::default(),
             next_txn: AtomicU64::new(1),
             release_at: AtomicU64::new(log.durable().0 + RELEASE_EVERY_BYTES),
             settled_us: AtomicU64::new(env.clock.monotonic_us()),
@@ -241,7 +275,16 @@ impl Engine {
             _lock: lock,
             store,
             log,
-        }))
+        };
+        engine.recover(from)?;
+        Ok(Arc::new(engine))
+    }
+
+    /// Has `observer` see every commit from the next one on, as long as its owner keeps it. The caller
+    /// makes sure that no commit becomes visible between the snapshot from which the observer was filled
+    /// and this call.
+    pub fn observe(&self, observer: Weak<dyn Observer>) {
+        self.observers.add(observer);
     }
 
     /// The database as of the newest visible commit.
@@ -419,6 +462,7 @@ impl Engine {
             loaded: None,
             durability: Some(Durability::Sync),
             hooks: Vec::new(),
+            hints: Vec::new(),
             reads: None,
         };
         let place = self.order(anew)?;
@@ -478,11 +522,11 @@ impl Engine {
     /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
     fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let durability = prepared.durability.unwrap_or(self.durability);
-        let mut bytes = encode(&prepared)?;
+        let (mut bytes, tables) = encode(&prepared)?;
         // Waits where memory is full, fails where files cannot be written: before the log has it.
         self.store.admit()?;
         let reads = self.validate(prepared.reads)?;
-        let Prepared { mut writes, note, loaded, hooks, .. } = prepared;
+        let Prepared { writes, note, loaded, hooks, hints, .. } = prepared;
         let mut last = self.sequencer.lock();
         self.refuse_if_stopped()?;
         self.validate(reads)?;
@@ -494,19 +538,38 @@ impl Engine {
             LogError::Io { .. } => TxnError::Log(error),
             error => self.unknown(&error),
         })?;
-        writes.push(page_write(csn, time_us, &note));
-        self.store.apply(csn, &writes).map_err(|error| self.unknown(&error))?;
-        if let Some(loaded) = &loaded {
-            self.store.ingest(csn, loaded).map_err(|error| self.unknown(&error))?;
+        let commit = Commit { csn, time_us };
+        self.enter(commit, &note, writes, loaded.as_ref()).map_err(|error| self.unknown(&error))?;
+        *last = Sequencer { csn, time_us };
+        let durable = !matches!(durability, Durability::Os);
+        let observers = Arc::clone(&self.observers);
+        let hook: Hook = Box::new(move |csn, time_us| {
+            observers.show(commit, &bytes, &tables, hints);
+            hooks.into_iter().for_each(|hook| hook(csn, time_us));
+        });
+        self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hook });
+        Ok(Place { commit, lsn, durability })
+    }
+
+    /// Takes the next commit into memory. Called in the order of numbers; the commit is visible later.
+    fn enter(
+        &self,
+        commit: Commit,
+        note: &Note<'_>,
+        mut writes: Vec<Write>,
+        loaded: Option<&Loaded>,
+    ) -> Result<(), StoreError> {
+        let Commit { csn, time_us } = commit;
+        writes.push(page_write(csn, time_us, note));
+        self.store.apply(csn, &writes)?;
+        if let Some(loaded) = loaded {
+            self.store.ingest(csn, loaded)?;
         }
         writes.pop();
-        *last = Sequencer { csn, time_us };
-        self.commits.push(csn, time_us, &note);
+        self.commits.push(csn, time_us, note);
         self.milestones.note(csn, time_us);
-        self.window.push(csn, writes, loaded.as_ref());
-        let durable = !matches!(durability, Durability::Os);
-        self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hooks });
-        Ok(Place { commit: Commit { csn, time_us }, lsn, durability })
+        self.window.push(csn, writes, loaded);
+        Ok(())
     }
 
     /// Checks what was read against the commits since; returns up to which it is valid now.
@@ -600,6 +663,7 @@ impl Engine {
 
     fn refuse_if_stopped(&self) -> Result<(), TxnError> {
         match self.stopped.get() {
+            None if self.follower => Err(TxnError::Following),
             None => Ok(()),
             Some(Stopped::Closed) => Err(TxnError::Closed),
             Some(Stopped::Failed(cause)) => Err(TxnError::Refused { cause: cause.clone() }),
@@ -633,8 +697,22 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// The record of a commit, but for its number and time.
-fn encode(prepared: &Prepared<'_>) -> Result<Vec<u8>, TxnError> {
+/// Some tables, each once.
+#[derive(Default)]
+struct Tables {
+    list: Vec<TableId>,
+}
+
+impl Tables {
+    fn note(&mut self, table: TableId) {
+        if self.list.last() != Some(&table) && !self.list.contains(&table) {
+            self.list.push(table);
+        }
+    }
+}
+
+/// The record of a commit, but for its number and time, and the tables of its writes.
+fn encode(prepared: &Prepared<'_>) -> Result<(Vec<u8>, Vec<TableId>), TxnError> {
     let Prepared { writes, note, loaded, .. } = prepared;
     limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;
     limit("message", note.message.len(), record::MESSAGE_BYTES_MAX)?;
@@ -643,10 +721,14 @@ fn encode(prepared: &Prepared<'_>) -> Result<Vec<u8>, TxnError> {
         Vec::with_capacity(64 + note.author.len() + note.message.len() + record::size_hint(writes));
     let loaded = loaded.as_ref().map(Loaded::to_bytes);
     record::begin(&mut bytes, note, loaded.as_deref());
-    writes.iter().for_each(|write| record::push(&mut bytes, write));
+    let mut tables = Tables::default();
+    for write in writes {
+        record::push(&mut bytes, write);
+        tables.note(write.table);
+    }
     record::finish(&mut bytes, writes.len() as u32);
     limit("transaction", bytes.len(), record::RECORD_BYTES_MAX)?;
-    Ok(bytes)
+    Ok((bytes, tables.list))
 }
 
 pub(crate) fn limit(what: &'static str, bytes: usize, max: usize) -> Result<(), TxnError> {
@@ -664,61 +746,4 @@ fn with_commits(resolve: TableResolver) -> TableResolver {
 /// The log position in a checkpoint's note: none where the store has never flushed.
 fn read_note(note: &[u8]) -> Option<Lsn> {
     note.try_into().ok().map(|bytes| Lsn(u64::from_le_bytes(bytes)))
-}
-
-/// Opens the log and applies what it has beyond the store's files; returns the last commit too.
-fn open_log(
-    env: &Env,
-    dir: &Path,
-    options: LogOptions,
-    store: &Store,
-) -> Result<(SegmentedLog, Csn), EngineError> {
-    let checkpoint = store.checkpoint();
-    let from = match read_note(&checkpoint.note) {
-        Some(from) => from,
-        None if checkpoint.note.is_empty() => Lsn(0),
-        None => return Err(EngineError::Checkpoint { what: "its log position is not 8 bytes" }),
-    };
-    // Opening decides where the log ends and makes that durable; only then is it safe for the store
-    // to flush while the rest is applied, so the frames are read in a second pass.
-    let log = SegmentedLog::open(env, dir, options, from, &mut |_, _| Ok(()))?;
-    let mut last = checkpoint.csn;
-    let mut time_us = 0;
-    for frame in log.tail(from)? {
-        let (lsn, payload) = frame?;
-        let record =
-            record::decode(&payload).map_err(|source| EngineError::Record { lsn, source })?;
-        if record.csn <= checkpoint.csn {
-            continue;
-        }
-        if record.csn.0 != last.0 + 1 {
-            return Err(EngineError::Gap { last, found: record.csn });
-        }
-        if record.time_us < time_us {
-            let source =
-                crate::bytes::Malformed { what: "time before that of the commit before", at: 16 };
-            return Err(EngineError::Record { lsn, source });
-        }
-        (last, time_us) = (record.csn, record.time_us);
-        let mut writes = record.writes;
-        writes.push(page_write(record.csn, time_us, &record.note));
-        let loaded = record.loaded.map(Loaded::from_bytes);
-        match store.admit() {
-            // The commits are in the log: memory takes them, and the next commit is refused.
-            Ok(()) | Err(StoreError::Full { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-        store.apply(last, &writes)?;
-        if let Some(loaded) = loaded {
-            let what = "bulk load that does not decode";
-            let source = crate::bytes::Malformed { what, at: 24 };
-            let loaded = loaded.ok_or(EngineError::Record { lsn, source })?;
-            store.ingest(last, &loaded)?;
-        }
-        store.set_durable(last, || lsn.0.to_le_bytes().to_vec());
-    }
-    // Every bulk load that a commit names is known now: the files of the others go.
-    store.recovered()?;
-    store.recovered()?;
-    Ok((log, last))
 }

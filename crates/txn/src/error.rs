@@ -5,6 +5,7 @@
 //!   as was asked   Interrupted 57014
 //!   ask again      OutcomeUnknown: the log failed under this commit; reopen, then look
 //!   reopen         Refused · Closed 57P03: reads go on, nothing more is written
+//!   ask the leader Following 25006
 //!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit 22023
 //!   call for help  Store or Log, XX001 where files are damaged · Damaged XX001
 //! ```
@@ -82,6 +83,9 @@ pub enum TxnError {
         /// The failure that stopped it.
         cause: Failure,
     },
+    /// The engine follows another one, and makes no commits of its own. Write there.
+    #[error("the database follows another one and takes no writes of its own")]
+    Following,
     /// The engine has been closed. This transaction did not happen.
     #[error("the database is closed")]
     Closed,
@@ -158,6 +162,7 @@ impl TxnError {
             TxnError::LockTimeout | TxnError::LockNotAvailable => "55P03",
             TxnError::Interrupted => "57014",
             TxnError::OutcomeUnknown { cause } | TxnError::Refused { cause } => cause.state,
+            TxnError::Following => "25006",
             TxnError::Closed => "57P03",
             TxnError::NoBase { .. } => "55000",
             TxnError::TooLarge { .. } => "54000",
@@ -219,6 +224,9 @@ pub enum EngineError {
         /// The one that came instead of its successor.
         found: Csn,
     },
+    /// The engine makes commits of its own, so it takes none of another one. Open it as a follower.
+    #[error("the database is no follower of another one")]
+    NotFollowing,
     /// What the store noted about the log, or about commits, does not decode.
     #[error("the store's checkpoint is damaged: {what}")]
     Checkpoint {
@@ -248,6 +256,7 @@ impl EngineError {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             EngineError::InUse { .. } | EngineError::StillOpen { .. } => "55006",
+            EngineError::NotFollowing => "55000",
             EngineError::Record { .. }
             | EngineError::Gap { .. }
             | EngineError::Checkpoint { .. } => "XX001",

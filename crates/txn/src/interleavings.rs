@@ -77,7 +77,7 @@ impl World {
             *self.log.appended.lock().unwrap() = lsn;
             let hooked = Arc::clone(&self.hooked);
             let hook = Box::new(move |csn, _| hooked.lock().unwrap().push(csn));
-            self.queue.push(Pending { csn, time_us: 0, lsn, durable, hooks: vec![hook] });
+            self.queue.push(Pending { csn, time_us: 0, lsn, durable, hook });
             (csn, lsn)
         };
         if durable {

@@ -24,6 +24,7 @@
 //! | `locks` | who may write a row or change a relation, who waits, deadlocks |
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
+//! | `observer` | state in memory that follows from the commits |
 //! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
 //!
 //! # Invariants
@@ -41,6 +42,7 @@ mod error;
 mod infos;
 mod loads;
 mod locks;
+mod observer;
 mod ordered;
 mod pages;
 mod publish;
@@ -67,9 +69,13 @@ pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use locks::{Reader, RelationClaim, RelationLock, RowLock, TxnId, WaitOver, WaitWatch};
 pub use log::Durability;
+pub use observer::{Hint, Observed, Observer};
 pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
-pub use record::{AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, RECORD_BYTES_MAX, ROLE_BYTES_MAX};
+pub use record::{
+    AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, OpRef, RECORD_BYTES_MAX, ROLE_BYTES_MAX, RecordWrites,
+    WriteRef,
+};
 pub use row::Row;
 pub use scan::TxnScan;
 pub use snapshot::Snapshot;

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   commit mutex                    log.sync                      publish
-//!   number · append · apply  ->  [ 41 | 42 | 43 | 44 ]  ->  closures of 41, 42 · visible = 42
+//!   number · append · apply  ->  [ 41 | 42 | 43 | 44 ]  ->  hooks of 41, 42 · visible = 42
 //!                                  durable ^    ^ not yet
 //! ```
 //!
 //! One sync of the log covers everything appended before it, so whoever comes back from it first
-//! publishes for all: it takes from the front what is ready, runs what the commits want run (the
-//! document layer refreshes a cache), and then moves visibility once. The others find their commit
+//! publishes for all: it takes from the front what is ready, runs the hook of each commit (which shows
+//! the commit to the engine's observers), and then moves visibility once. The others find their commit
 //! visible and go home.
 //!
 //! A commit that asked for `os` durability is ready once written, but not before those below it: a
@@ -19,13 +19,13 @@
 //! # Invariants
 //! * Both numbers and log positions ascend along the queue.
 //! * A commit that must be durable leaves the queue only when the log is durable up to it.
-//! * What a commit wants run has run before it is visible.
+//! * The hook of a commit has run before the commit is visible.
 
 use std::collections::VecDeque;
 
 use super::sync::Mutex;
 
-/// What is run just before a commit becomes visible.
+/// A function that runs just before a commit becomes visible.
 pub(crate) type Hook = Box<dyn FnOnce(u64, u64) + Send>;
 
 /// A commit on its way to visibility.
@@ -37,7 +37,7 @@ pub(crate) struct Pending {
     /// Wait for the sync, not just for the write.
     pub durable: bool,
     /// Called with number and time.
-    pub hooks: Vec<Hook>,
+    pub hook: Hook,
 }
 
 /// What only the one who publishes touches.
@@ -101,7 +101,7 @@ impl PublishQueue {
                     break;
                 }
             };
-            next.hooks.into_iter().for_each(|hook| hook(next.csn, next.time_us));
+            (next.hook)(next.csn, next.time_us);
             turn.afloat.push_back((next.csn, next.lsn));
             progress.visible = Some(next.csn);
         }

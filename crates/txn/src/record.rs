@@ -153,6 +153,33 @@ pub(crate) fn number(out: &mut [u8], csn: Csn, time_us: u64) {
 
 /// Reads a record back.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
+    let (head, mut left) = open(bytes)?;
+    let mut writes = Vec::with_capacity(left.count);
+    while left.count > 0 {
+        writes.push(left.read()?.to_write());
+    }
+    if !left.reader.is_done() {
+        return Err(left.reader.bad("bytes after the last write"));
+    }
+    let Head { csn, time_us, note, loaded } = head;
+    Ok(Record { csn, time_us, note, loaded, writes })
+}
+
+/// The writes of a record that this process has encoded or decoded before.
+pub(crate) fn writes(bytes: &[u8]) -> RecordWrites<'_> {
+    open(bytes).expect("the record was read before").1
+}
+
+/// What comes before the writes of a record.
+struct Head<'a> {
+    csn: Csn,
+    time_us: u64,
+    note: Note<'a>,
+    loaded: Option<&'a [u8]>,
+}
+
+/// Reads a record up to its writes.
+fn open(bytes: &[u8]) -> Result<(Head<'_>, RecordWrites<'_>), Malformed> {
     let mut reader = Reader::new(bytes);
     if reader.u8()? != KIND_COMMIT {
         return Err(Malformed { what: "kind of record that this version does not know", at: 0 });
@@ -173,18 +200,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
     let role = read_role(&mut reader, author, flags, FLAG_ROLE_IS_AUTHOR, FLAG_ROLE)?;
     let note = Note { author, message, role, authored_us };
     let loaded = if flags & FLAG_LOADED != 0 { Some(reader.slice()?) } else { None };
-    // The smallest write is three bytes; the count alone must not make us allocate.
+    // The smallest write is three bytes: the count alone must not decide what is allocated.
     if count > reader.remaining() / 3 {
         return Err(reader.bad("more writes than bytes"));
     }
-    let mut writes = Vec::with_capacity(count);
-    for _ in 0..count {
-        writes.push(decode_write(&mut reader)?);
-    }
-    if !reader.is_done() {
-        return Err(reader.bad("bytes after the last write"));
-    }
-    Ok(Record { csn, time_us, note, loaded, writes })
+    Ok((Head { csn, time_us, note, loaded }, RecordWrites { reader, count }))
 }
 
 /// The role of a stored note, by the two flags of [`Note::role_flag`].
@@ -201,22 +221,84 @@ pub(crate) fn read_role<'a>(
     Ok(if flags & is_author != 0 { author } else { "" })
 }
 
-fn decode_write(reader: &mut Reader<'_>) -> Result<Write, Malformed> {
-    let kind = reader.u8()?;
-    let table =
-        u32::try_from(reader.varint()?).map_err(|_| reader.bad("table number beyond 32 bits"))?;
-    let key = reader.slice()?.to_vec();
-    let op = match kind {
-        OP_PUT => Op::Put(reader.slice()?.to_vec()),
-        OP_DELTA => Op::Delta(reader.slice()?.to_vec()),
-        OP_DELETE => Op::Delete,
-        OP_ERASE => {
-            let (from, to) = (Csn(reader.varint()?), Csn(reader.varint()?));
-            Op::Erase { from, to: (to != Csn::ZERO).then_some(to) }
-        }
-        _ => return Err(reader.bad("kind of write that this version does not know")),
-    };
-    Ok(Write { table: TableId(table), key, op })
+/// One write of a commit, where it lies in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteRef<'a> {
+    /// The table.
+    pub table: TableId,
+    /// The key.
+    pub key: &'a [u8],
+    /// What becomes of the key.
+    pub op: OpRef<'a>,
+}
+
+/// What a write does with its key, where it lies in the record: see [`Op`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpRef<'a> {
+    /// The key gets this value.
+    Put(&'a [u8]),
+    /// The value of the key becomes another one.
+    Delta(&'a [u8]),
+    /// The key has no value.
+    Delete,
+    /// Versions of the key from one commit to before another are erased.
+    Erase {
+        /// The first commit.
+        from: Csn,
+        /// The commit before which it ends, or none where it has no end.
+        to: Option<Csn>,
+    },
+}
+
+impl WriteRef<'_> {
+    fn to_write(self) -> Write {
+        let op = match self.op {
+            OpRef::Put(image) => Op::Put(image.to_vec()),
+            OpRef::Delta(delta) => Op::Delta(delta.to_vec()),
+            OpRef::Delete => Op::Delete,
+            OpRef::Erase { from, to } => Op::Erase { from, to },
+        };
+        Write { table: self.table, key: self.key.to_vec(), op }
+    }
+}
+
+/// The writes of a record, in their order.
+#[derive(Clone)]
+pub struct RecordWrites<'a> {
+    reader: Reader<'a>,
+    /// How many are left.
+    count: usize,
+}
+
+impl<'a> RecordWrites<'a> {
+    /// The next write, of which there is one more.
+    fn read(&mut self) -> Result<WriteRef<'a>, Malformed> {
+        let reader = &mut self.reader;
+        let kind = reader.u8()?;
+        let table = u32::try_from(reader.varint()?)
+            .map_err(|_| reader.bad("table number beyond 32 bits"))?;
+        let key = reader.slice()?;
+        let op = match kind {
+            OP_PUT => OpRef::Put(reader.slice()?),
+            OP_DELTA => OpRef::Delta(reader.slice()?),
+            OP_DELETE => OpRef::Delete,
+            OP_ERASE => {
+                let (from, to) = (Csn(reader.varint()?), Csn(reader.varint()?));
+                OpRef::Erase { from, to: (to != Csn::ZERO).then_some(to) }
+            }
+            _ => return Err(reader.bad("kind of write that this version does not know")),
+        };
+        self.count -= 1;
+        Ok(WriteRef { table: TableId(table), key, op })
+    }
+}
+
+impl<'a> Iterator for RecordWrites<'a> {
+    type Item = WriteRef<'a>;
+
+    fn next(&mut self) -> Option<WriteRef<'a>> {
+        (self.count > 0).then(|| self.read().expect("the record was read before"))
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@
 //! * The snapshot moves only under READ COMMITTED, and only forward.
 //! * A transaction that is dropped without commit leaves nothing behind.
 
+use std::any::Any;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,6 +46,7 @@ use crate::locks::{
     Acquired, Held, LockFailure, Modes, Noting, Patience, Queued, Reader, RelationLock, RowLock,
     TxnId,
 };
+use crate::observer::Hint;
 use crate::ordered::Ordered;
 use crate::publish::Hook;
 use crate::readset::ReadSet;
@@ -94,6 +96,7 @@ pub struct Savepoint {
     operations: usize,
     loads: usize,
     hooks: usize,
+    hints: usize,
     rows: usize,
     relations: usize,
     noted: usize,
@@ -119,6 +122,7 @@ pub struct Transaction {
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
+    hints: Vec<Hint>,
     pub(crate) loads: Loads,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
@@ -140,6 +144,7 @@ impl Transaction {
             noted: 0,
             reads: Mutex::default(),
             hooks: Vec::new(),
+            hints: Vec::new(),
             loads: Loads::new(Arc::clone(&engine)),
             lock_timeout_us: engine.lock_timeout_us,
             interrupt: None,
@@ -583,8 +588,16 @@ impl Transaction {
 
     // --- ending ----------------------------------------------------------------------------------
 
+    /// Hands a value to the observers of the engine, which see it beside the commit's record
+    /// ([`Observed::take_hints`](crate::Observed::take_hints)). A rollback takes it back.
+    pub fn hint(&mut self, hint: impl Any + Send) {
+        self.hints.push(Box::new(hint));
+    }
+
     /// Has `hook` run with number and time just before the commit becomes visible, in the order of
     /// commits. It must be quick, must not panic and must not use the engine: everyone waits for it.
+    /// It is for signals between the sessions of this process. State follows from the record of the
+    /// commit and belongs to an [`Observer`](crate::Observer), because a follower runs no hooks.
     pub fn on_publish(&mut self, hook: impl FnOnce(Commit) + Send + 'static) {
         self.hooks.push(Box::new(move |csn, time_us| hook(Commit { csn: Csn(csn), time_us })));
     }
@@ -625,6 +638,7 @@ impl Transaction {
             operations: self.writes.len(),
             loads: self.loads.len(),
             hooks: self.hooks.len(),
+            hints: self.hints.len(),
             rows: self.held.len(),
             relations: self.relations.len(),
             noted: self.noted,
@@ -637,6 +651,7 @@ impl Transaction {
         self.writes.truncate(savepoint.operations);
         self.loads.truncate(savepoint.loads, savepoint.operations);
         self.hooks.truncate(savepoint.hooks);
+        self.hints.truncate(savepoint.hints);
         self.unlock(savepoint.rows, savepoint.relations, savepoint.noted);
     }
 
@@ -693,6 +708,7 @@ impl Transaction {
             loaded: self.loads.take(),
             durability,
             hooks,
+            hints: std::mem::take(&mut self.hints),
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
         let place = self.engine.order(prepared)?;

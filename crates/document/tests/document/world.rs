@@ -101,5 +101,5 @@ fn open(env: &Env, table: &Arc<DocumentTable>) -> Arc<Documents> {
     let table = Arc::clone(table);
     let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { Arc::clone(&table) as _ });
     let engine = Engine::open(env, Path::new("/db"), options, resolve).expect("opens");
-    Documents::new(engine, 64 << 20)
+    Documents::new(engine, 64 << 20, |_| true)
 }

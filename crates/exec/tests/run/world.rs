@@ -49,7 +49,11 @@ impl World {
         let disk = Arc::clone(&env.fs);
         let temporary =
             exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");
-        let handles = Arc::new(Handles::new(Documents::new(Arc::clone(&engine), 8 << 20)));
+        let handles = Arc::new(Handles::new(Documents::new(
+            Arc::clone(&engine),
+            8 << 20,
+            table::Tables::hold_documents,
+        )));
         Arc::new(World { engine, cache, handles, sequences, temporary, disk })
     }
 

@@ -8,6 +8,7 @@
 //! Of the three parts of a pattern for `substring` the first takes as little as it can and the
 //! second as much; the bounds say so, and else mean nothing.
 
+use interrupt::Pace;
 use types::{Error, Result, SqlState};
 
 /// Where in a bracket expression the next character stands: `^` counts only at its beginning, and
@@ -33,7 +34,9 @@ pub(super) fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
     let mut out = String::from("^(?:");
     let (mut depth, mut place) = (0_usize, Place::Further);
     let (mut escaped, mut parts) = (false, 0);
+    let mut pace = Pace::new();
     for c in pattern.chars() {
+        pace.step(c.len_utf8())?;
         if escaped {
             escaped = false;
             if c != '"' || depth > 0 {

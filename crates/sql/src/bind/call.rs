@@ -300,6 +300,7 @@ impl Binder<'_> {
             .at(last.at));
         }
         let args = self.arguments(resolved, args)?;
+        self.one_collation(&args)?;
         let kind = ExprKind::Call(Call {
             function: function.oid,
             name: function.name.to_owned(),

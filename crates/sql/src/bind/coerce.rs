@@ -318,6 +318,7 @@ impl Binder<'_> {
     /// These values as values of the type that they have in common.
     pub(super) fn unify(&mut self, exprs: Vec<Expr>, context: &str) -> Result<(Vec<Expr>, Type)> {
         let common = self.common_type(&exprs.iter().collect::<Vec<_>>(), context)?;
+        self.one_collation(&exprs)?;
         let mut unified = Vec::with_capacity(exprs.len());
         for expr in exprs {
             unified.push(self.common_value(expr, common, context)?);

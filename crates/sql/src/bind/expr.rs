@@ -213,6 +213,7 @@ impl Binder<'_> {
             args.push(padded(self.implicit(left, found.left)?, found.operator.function));
         }
         args.push(self.implicit(right, found.right)?);
+        self.one_collation(&args)?;
         let call = Call {
             function: found.operator.function,
             name: symbol.to_owned(),
@@ -637,27 +638,6 @@ impl Binder<'_> {
             let arms = conditions.into_iter().zip(results).collect();
             Ok(Expr { kind: ExprKind::Case { operand, arms, otherwise }, ty, modifier, at })
         })
-    }
-
-    fn collate(&mut self, expr: &ast::Expr, collation: &ast::Path, at: At) -> Result<Expr> {
-        let inner = self.expr(expr)?;
-        let inner = self.settle(inner)?;
-        let element = self.facts().element(inner.ty).unwrap_or(inner.ty);
-        if self.facts().category(element) != 'S' {
-            return Err(Error::new(
-                SqlState::DATATYPE_MISMATCH,
-                format!("collations are not supported by type {}", self.type_name(inner.ty)),
-            )
-            .at(at));
-        }
-        match collation.last() {
-            "C" | "POSIX" | "default" | "ucs_basic" => Ok(inner),
-            _ => Err(Error::new(
-                SqlState::UNDEFINED_OBJECT,
-                format!("collation \"{collation}\" for encoding \"UTF8\" does not exist"),
-            )
-            .at(at)),
-        }
     }
 }
 

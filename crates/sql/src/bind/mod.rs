@@ -17,6 +17,7 @@
 
 mod call;
 mod coerce;
+mod collation;
 mod dml;
 mod expr;
 mod from;
@@ -272,6 +273,8 @@ struct Binder<'a> {
     probed: Option<u32>,
     /// How many were looked for.
     probes: usize,
+    /// The `COLLATE` clauses that were bound.
+    collations: Vec<collation::Explicit>,
 }
 
 impl<'a> Binder<'a> {
@@ -300,6 +303,7 @@ impl<'a> Binder<'a> {
             merge_action: false,
             probed: None,
             probes: 0,
+            collations: Vec::new(),
         }
     }
 

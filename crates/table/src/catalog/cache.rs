@@ -11,22 +11,26 @@
 //! comparison of two numbers. For others the record `v`, which every change puts, says of which commit
 //! the catalog at the snapshot is; some of these are kept.
 //!
+//! The cache observes the engine: what a commit makes of the catalog follows from the records that it
+//! writes, in the process that commits as in one that follows its log.
+//!
 //! # Invariants
-//! * The newest catalog is never behind the newest visible commit: the hook of a commit sets it before
+//! * The newest catalog is never behind the newest visible commit: the cache takes a commit in before
 //!   the commit is visible.
+//! * A commit whose records do not decode leaves the newest catalog as it is; from there on snapshots
+//!   read the catalog anew, and report the damage.
 //! * OIDs are given once: those of a commit are below the number that `v` has from that commit on.
 
 use std::ops::Bound;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use store::{Csn, Retention, TableId, Versioned};
-use txn::{CommitMeta, Engine, Isolation, Snapshot};
+use txn::{CommitMeta, Engine, Isolation, Observed, Observer, OpRef, Snapshot};
 use types::{Oid, SqlState};
 
 use super::bootstrap;
-use super::draft::Change;
 use super::record::{self, CATALOG, Record, VERSION_KEY, damaged};
 use super::version::{Catalog, Key};
 use super::{Entry, Relation, RelationKind, TableData};
@@ -43,6 +47,8 @@ pub struct CatalogCache {
     past: Mutex<Vec<Arc<Catalog>>>,
     next_oid: AtomicU32,
     tables: Tables,
+    /// The first commit whose records did not decode; the largest number where there is none.
+    damaged_from: AtomicU64,
 }
 
 impl CatalogCache {
@@ -76,12 +82,16 @@ impl CatalogCache {
                 tables.add(table, relation.oid, kept, None);
             }
         }
-        Ok(Arc::new(CatalogCache {
+        let cache = Arc::new(CatalogCache {
             newest: RwLock::new(Arc::new(catalog)),
             past: Mutex::default(),
             next_oid: AtomicU32::new(next_oid.0),
             tables,
-        }))
+            damaged_from: AtomicU64::new(u64::MAX),
+        });
+        let observer: Weak<CatalogCache> = Arc::downgrade(&cache);
+        engine.observe(observer);
+        Ok(cache)
     }
 
     /// True where a database has a catalog: there is SQL in it.
@@ -103,7 +113,8 @@ impl CatalogCache {
     /// Damaged where a record does not decode, or what the store reports.
     pub fn at(&self, snapshot: &Snapshot) -> Result<Arc<Catalog>> {
         let newest = self.newest();
-        if newest.version() <= snapshot.csn() {
+        let is_damaged = snapshot.csn().0 >= self.damaged_from.load(Ordering::Acquire);
+        if newest.version() <= snapshot.csn() && !is_damaged {
             return Ok(newest);
         }
         let version =
@@ -151,48 +162,35 @@ impl CatalogCache {
         Oid(self.next_oid.load(Ordering::Relaxed))
     }
 
-    /// Makes the changes of a transaction, which began from `base` and made `drafted` of it, part of
-    /// the newest catalog. Called in the order of commits, before `csn` is visible.
-    pub(crate) fn publish(
-        &self,
-        base: &Arc<Catalog>,
-        drafted: Arc<Catalog>,
-        changes: Vec<Change>,
-        csn: Csn,
-    ) {
+    /// Makes what a commit has changed part of the newest catalog.
+    fn take_in(&self, changes: Changes, csn: Csn) {
         let newest = self.newest();
-        let mut catalog = match Arc::ptr_eq(&newest, base) {
-            true => Arc::unwrap_or_clone(drafted),
-            false => {
-                let mut catalog = (*newest).clone();
-                changes.iter().for_each(|change| change.apply(&mut catalog));
-                catalog
-            }
+        let mut catalog = (*newest).clone();
+        let relation_of = |entry: &Entry| match entry {
+            Entry::Relation(relation) => Some(relation.oid),
+            _ => None,
         };
+        let relations: Vec<Oid> = changes.put.iter().filter_map(relation_of).collect();
+        catalog.apply(changes.put, &changes.removed);
         catalog.set_version(csn);
-        self.tell_tables(&catalog, &changes, csn);
-        *self.newest.write() = Arc::new(catalog);
-        self.keep_past(newest);
-    }
-
-    /// Tells the store's tables what a commit has made, changed and given up.
-    fn tell_tables(&self, catalog: &Catalog, changes: &[Change], csn: Csn) {
-        for change in changes {
-            match change {
-                Change::Put(Entry::Relation(put)) => {
-                    let Some(relation) = catalog.relation(put.oid) else { continue };
-                    self.tell_table(catalog, relation);
-                    for index in catalog.table(put.oid).into_iter().flat_map(|table| &table.indexes)
-                    {
-                        self.tell_table(catalog, index);
-                    }
-                }
-                Change::Retire { table, relation, kept } => {
-                    self.tables.end(*table, *relation, *kept, csn);
-                }
-                Change::Put(_) | Change::Remove(_) => {}
+        for relation in relations.into_iter().filter_map(|oid| catalog.relation(oid)) {
+            self.tell_table(&catalog, relation);
+            let table = catalog.table(relation.oid);
+            for index in table.into_iter().flat_map(|table| &table.indexes) {
+                self.tell_table(&catalog, index);
             }
         }
+        for record::Retired { table, relation, kept, csn: ended } in changes.retired {
+            match ended == csn {
+                true => self.tables.end(table, relation, kept, csn),
+                false => self.tables.keep(table, kept),
+            }
+        }
+        if let Some(next) = changes.next_oid {
+            self.next_oid.fetch_max(next.0, Ordering::Relaxed);
+        }
+        *self.newest.write() = Arc::new(catalog);
+        self.keep_past(newest);
     }
 
     fn tell_table(&self, catalog: &Catalog, relation: &Relation) {
@@ -220,6 +218,50 @@ impl CatalogCache {
             past.remove(0);
         }
         past.push(catalog);
+    }
+}
+
+impl Observer for CatalogCache {
+    fn follows(&self, table: TableId) -> bool {
+        table == CATALOG
+    }
+
+    fn observe(&self, commit: &mut Observed<'_>) {
+        let csn = commit.csn();
+        match Changes::of(commit) {
+            Ok(changes) => self.take_in(changes, csn),
+            Err(_) => drop(self.damaged_from.fetch_min(csn.0, Ordering::AcqRel)),
+        }
+    }
+}
+
+/// What a commit has changed of the catalog, in no order.
+#[derive(Default)]
+struct Changes {
+    put: Vec<Entry>,
+    removed: Vec<Key>,
+    retired: Vec<record::Retired>,
+    next_oid: Option<Oid>,
+}
+
+impl Changes {
+    /// Reads them from the record of the commit.
+    fn of(commit: &Observed<'_>) -> Result<Changes> {
+        let mut changes = Changes::default();
+        for write in commit.writes().filter(|write| write.table == CATALOG) {
+            match write.op {
+                OpRef::Put(value) => match record::decode(write.key, value, commit.csn())? {
+                    Record::Entry(entry) => changes.put.push(entry),
+                    Record::Retired(table) => changes.retired.push(table),
+                    Record::NextOid(next) => changes.next_oid = Some(next),
+                },
+                OpRef::Delete => changes.removed.push(record::entry_key_of(write.key)?),
+                OpRef::Delta(_) | OpRef::Erase { .. } => {
+                    return damaged("a record of the catalog that is not put whole");
+                }
+            }
+        }
+        Ok(changes)
     }
 }
 
@@ -259,13 +301,8 @@ fn load(snapshot: &Snapshot) -> Result<Loaded> {
         }
     }
     let Some((next_oid, csn)) = version else { return damaged("a catalog without a version") };
-    // Tables come before what hangs on them, whatever their numbers.
-    entries.sort_by_key(|entry| match entry {
-        Entry::Relation(relation) => relation.index().is_some() as u8,
-        _ => 2,
-    });
     let mut catalog = Catalog::default();
-    entries.into_iter().for_each(|entry| catalog.put(entry));
+    catalog.apply(entries, &[]);
     catalog.set_version(csn);
     Ok(Loaded { catalog, next_oid, retired })
 }

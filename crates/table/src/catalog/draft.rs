@@ -132,8 +132,8 @@ impl Draft {
         Ddl::new(self, txn, acting)
     }
 
-    /// Has the changes published by the commit of `txn`, which follows. Where there are none, nothing
-    /// happens. Afterwards, [`Tables::settle`](crate::Tables::settle) is to be called.
+    /// Ends the changes of the catalog in `txn`, whose commit follows and publishes them. Where there
+    /// are none, nothing happens. Afterwards, [`Tables::settle`](crate::Tables::settle) is to be called.
     ///
     /// # Errors
     /// What the transaction reports: another that changes the catalog is waited for.
@@ -145,8 +145,6 @@ impl Draft {
         txn.lock_latest(CATALOG, VERSION_KEY, RowLock::Update, Wait::Allowed)?;
         let next = next_oid_value_of(self.cache.next_oid());
         txn.write(CATALOG, VERSION_KEY.to_vec(), Op::Put(next))?;
-        let Draft { cache, base, catalog, changes } = self;
-        txn.on_publish(move |commit| cache.publish(&base, catalog, changes, commit.csn));
         Ok(())
     }
 

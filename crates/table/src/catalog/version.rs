@@ -400,6 +400,18 @@ impl Catalog {
             .chain(self.comments.values().cloned().map(Entry::Comment))
     }
 
+    /// Takes in what a commit leaves behind: the entries that it has put and the keys of those that it
+    /// has dropped, in any order.
+    pub(crate) fn apply(&mut self, mut put: Vec<Entry>, removed: &[Key]) {
+        removed.iter().for_each(|key| self.remove(*key));
+        // Tables come before what hangs on them, whatever their numbers.
+        put.sort_by_key(|entry| match entry {
+            Entry::Relation(relation) => relation.index().is_some() as u8,
+            _ => 2,
+        });
+        put.into_iter().for_each(|entry| self.put(entry));
+    }
+
     /// Takes an entry in, in place of the one with its key.
     pub(crate) fn put(&mut self, entry: Entry) {
         self.remove_names(entry.key());
@@ -543,7 +555,10 @@ impl Catalog {
         });
         match &entry {
             Entry::Schema(schema) => {
-                self.schema_names.remove(&NameRef { within: schema.database, name: &schema.name });
+                let name = NameRef { within: schema.database, name: &schema.name };
+                if self.schema_names.get(&name).is_some_and(|named| named.oid == schema.oid) {
+                    self.schema_names.remove(&name);
+                }
             }
             Entry::Type(ty) => {
                 self.remove_type(ty.schema, &ty.name, ty.ty);
@@ -551,7 +566,9 @@ impl Catalog {
             }
             Entry::Relation(relation) => {
                 let name = NameRef { within: relation.schema, name: &relation.name };
-                self.relation_names.remove(&name);
+                if self.relation_names.get(&name).is_some_and(|named| named.oid == relation.oid) {
+                    self.relation_names.remove(&name);
+                }
                 if let Some(row) = &relation.row_type {
                     self.remove_type(relation.schema, &relation.name, row.ty);
                     self.remove_type(relation.schema, &row.array_name, row.array);

@@ -8,6 +8,7 @@ mod crash;
 mod cursors;
 mod erase;
 mod flips;
+mod following;
 mod history;
 mod loads;
 mod lookups;

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use interrupt::Pace;
+
 use super::number::{invalid_syntax, is_space};
 use crate::{ByteaOutput, Error, Result, SqlState};
 
@@ -40,8 +42,9 @@ fn parse_hex(text: &str) -> Result<Vec<u8>> {
         digit.ok_or_else(|| bad(format!("invalid hexadecimal digit: \"{c}\"")))
     };
     let mut bytes = Vec::with_capacity(text.len() / 2);
-    let mut chars = text.chars();
+    let (mut chars, mut pace) = (text.chars(), Pace::new());
     while let Some(c) = chars.next() {
+        pace.step(2)?;
         // Space may stand between bytes, not inside of one.
         if matches!(c, ' ' | '\n' | '\t' | '\r') {
             continue;
@@ -57,8 +60,9 @@ fn parse_hex(text: &str) -> Result<Vec<u8>> {
 
 fn parse_escaped(text: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
+    let (mut rest, mut pace) = (text, Pace::new());
     loop {
+        pace.step(1)?;
         rest = match rest {
             [] => return Ok(bytes),
             [b'\\', b'\\', after @ ..] => {

@@ -79,6 +79,46 @@ pub(crate) fn key_of(key: Key) -> Vec<u8> {
     }
 }
 
+/// The key of the entry whose record has these bytes as its key.
+///
+/// # Errors
+/// Damaged where there is no such entry.
+pub(crate) fn entry_key_of(bytes: &[u8]) -> Result<Key> {
+    let Some((letter, rest)) = bytes.split_first() else {
+        return damaged("an empty key in the catalog");
+    };
+    let one = || rest.try_into().ok().map(|oid| Oid(u32::from_be_bytes(oid)));
+    let two = || {
+        let (first, second) = rest.split_first_chunk::<4>()?;
+        Some((Oid(u32::from_be_bytes(*first)), u32::from_be_bytes(second.try_into().ok()?)))
+    };
+    let key = match letter {
+        b'b' => one().map(Key::Database),
+        b'u' => one().map(Key::Role),
+        b'm' => one().map(Key::Membership),
+        b'g' => two().map(|(database, role)| Key::Settings { database, role: Oid(role) }),
+        b's' => one().map(Key::Schema),
+        b'a' => one().map(Key::DefaultAcl),
+        b'r' => one().map(Key::Relation),
+        b't' => one().map(Key::Type),
+        b'c' => one().map(Key::Constraint),
+        b'k' => comment_key(rest),
+        _ => None,
+    };
+    key.map_or_else(|| damaged("a key of the catalog that no entry has"), Ok)
+}
+
+/// The key of a comment, from the bytes behind its letter.
+fn comment_key(bytes: &[u8]) -> Option<Key> {
+    let (class, rest) = bytes.split_first()?;
+    let (oid, sub) = rest.split_first_chunk::<4>()?;
+    Some(Key::Comment(Address {
+        class: Class::from_number(*class)?,
+        oid: Oid(u32::from_be_bytes(*oid)),
+        sub: i16::from_be_bytes(sub.try_into().ok()?),
+    }))
+}
+
 /// The key that is locked by who takes a name within a schema or a database, or, within nothing, that
 /// of a role or a database.
 pub(crate) fn name_key_of(within: Oid, name: &str) -> Vec<u8> {

@@ -48,7 +48,11 @@ impl World {
         let engine = Engine::open(&Env::sim(disk, seed), Path::new("/db"), options, resolver);
         let engine = engine.expect("the database opens");
         let cache = CatalogCache::open(&engine, tables, "postgres").expect("so does its catalog");
-        let handles = Arc::new(Handles::new(Documents::new(Arc::clone(&engine), 8 << 20)));
+        let handles = Arc::new(Handles::new(Documents::new(
+            Arc::clone(&engine),
+            8 << 20,
+            Tables::hold_documents,
+        )));
         handles.load_counts(&engine).expect("counts are read");
         World { engine, cache, handles }
     }

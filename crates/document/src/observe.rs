@@ -1,0 +1,68 @@
+//! How the cache of newest versions follows the commits.
+//!
+//! ```text
+//!   commit by this process   its hints: the new state, ready to be kept
+//!   commit by a leader       its record: the documents whose keys it writes are forgotten, and the
+//!                            next reader asks the store
+//! ```
+//!
+//! # Invariants
+//! * A transaction that writes records of documents gives a hint for every one of these documents, or
+//!   none at all.
+//! * After a commit the cache holds no state of a document from before it, where the commit has
+//!   written to the document.
+
+use crate::key::{Prefix, record_of};
+use crate::state::Cache;
+use std::sync::Arc;
+use store::TableId;
+use txn::{Commit, Observed, Observer, Transaction};
+
+/// What a transaction knows of a document that it has written, for the cache.
+struct Hint(Box<dyn FnOnce(&Cache, Commit) + Send>);
+
+/// Has the cache take in by `publish` what `txn` has made of a document.
+pub(crate) fn hint(txn: &mut Transaction, publish: impl FnOnce(&Cache, Commit) + Send + 'static) {
+    txn.hint(Hint(Box::new(publish)));
+}
+
+/// The cache as an observer of the engine.
+pub(crate) struct CacheObserver {
+    pub cache: Arc<Cache>,
+    /// Tells the tables that hold documents.
+    pub holds_documents: fn(TableId) -> bool,
+}
+
+impl Observer for CacheObserver {
+    fn follows(&self, table: TableId) -> bool {
+        (self.holds_documents)(table)
+    }
+
+    fn observe(&self, commit: &mut Observed<'_>) {
+        let hints = commit.take_hints::<Hint>();
+        if hints.is_empty() {
+            self.forget(commit);
+        }
+        let commit = Commit { csn: commit.csn(), time_us: commit.time_us() };
+        hints.into_iter().for_each(|Hint(publish)| publish(&self.cache, commit));
+    }
+}
+
+impl CacheObserver {
+    /// Forgets the documents that a commit has written.
+    fn forget(&self, commit: &Observed<'_>) {
+        let mut last = None;
+        for write in commit.writes().filter(|write| (self.holds_documents)(write.table)) {
+            let Some(prefix) = record_of(write.key).and_then(|_| Prefix::of(write.key)) else {
+                continue;
+            };
+            let key = (write.table, prefix);
+            if last.as_ref() != Some(&key) {
+                self.cache.forget(&key, commit.csn());
+                last = Some(key);
+            }
+        }
+        // Which revisions these are is in the store: who asks for changes up to here looks there.
+        self.cache.recent().begin(commit.csn());
+    }
+}
