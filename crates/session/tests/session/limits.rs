@@ -73,6 +73,13 @@ fn a_cancel_is_heard_inside_of_functions() {
         "select count(*) from n where cardinality(string_to_array(repeat('a,', 3000000 + i), ',')) = 1",
         "select count(*) from n where to_json(repeat('\"', 5000000 + i))::text = ''",
         "select count(*) from n where jsonb_array_length(to_jsonb(array(select i from n))) = n.i",
+        "select count(*) from n where regexp_count(repeat('ab', 40000000 + i), 'b') = 0",
+        "select count(*) from n where cardinality(regexp_split_to_array(repeat('ab', 30000000 + i), 'b')) = 0",
+        "select count(*) from n, regexp_matches(repeat('ab', 10000000 + i), 'b', 'g')",
+        "select count(*) from n where normalize(repeat('\u{e4}b ', 20000000 + i), NFD) = ''",
+        "select count(*) from n where upper(repeat('a\u{e4}', 60000000 + i)) = ''",
+        "select count(*) from n where repeat('a\u{e4}', 60000000 + i) ilike '%Z%'",
+        "select count(*) from n where get_byte(repeat('ab', 150000000 + i)::bytea, 0) = 0",
     ] {
         let (process, secret) = (session.process_id(), session.secret().to_vec());
         let is_over = AtomicBool::new(false);
