@@ -40,6 +40,7 @@ mod following;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod stats;
+mod subscription;
 #[cfg(test)]
 mod tests;
 pub mod time;
@@ -62,6 +63,7 @@ pub use log::Durability;
 pub use server;
 pub use stats::Stats;
 pub use store::{Csn, TableId};
+pub use subscription::Subscription;
 pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
 pub use verify::VerifyReport;
 
@@ -70,7 +72,8 @@ use document::{DocumentTransaction, Documents};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use txn::{Engine, EngineOptions};
+use subscription::Subscriber;
+use txn::{Engine, EngineOptions, Observer};
 use vfs::Env;
 
 /// How a database is opened.
@@ -387,6 +390,15 @@ impl Database {
     /// asked already.
     pub fn watch_waits(&self, watch: WaitWatch) -> bool {
         self.engine().watch_waits(watch)
+    }
+
+    /// Has `told` called with the newest commit whenever commits have become visible, by the thread that
+    /// commits, until the subscription is dropped. It must be quick and must not use the database: a
+    /// subscriber that has more to do wakes a thread or a task of its own.
+    pub fn subscribe(&self, told: impl Fn(Csn) + Send + Sync + 'static) -> Subscription {
+        let subscriber: Arc<dyn Observer> = Arc::new(Subscriber(told));
+        self.engine().observe(Arc::downgrade(&subscriber));
+        Subscription { _subscriber: subscriber }
     }
 
     /// The newest commit.

@@ -18,8 +18,11 @@ use std::sync::Arc;
 use store::TableId;
 use txn::{Commit, Observed, Observer, Transaction};
 
+/// Puts into the cache what a commit has made of a document.
+type Publish = dyn FnOnce(&Cache, Commit) + Send;
+
 /// What a transaction knows of a document that it has written, for the cache.
-struct Hint(Box<dyn FnOnce(&Cache, Commit) + Send>);
+struct Hint(Box<Publish>);
 
 /// Has the cache take in by `publish` what `txn` has made of a document.
 pub(crate) fn hint(txn: &mut Transaction, publish: impl FnOnce(&Cache, Commit) + Send + 'static) {

@@ -10,7 +10,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
@@ -31,9 +31,6 @@ use crate::metrics::Counted;
 use crate::options::Options;
 use crate::router::Service;
 use crate::tls;
-
-/// How often it is looked whether there is something new for those who follow.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Serves a database over HTTP.
 #[derive(Debug)]
@@ -141,7 +138,7 @@ fn serve(
         tls: config.map(TlsAcceptor::from),
         connections: Arc::clone(&app.connections),
     });
-    runtime.spawn(look(Arc::clone(app)));
+    runtime.spawn(tell_followers(Arc::clone(app)));
     let shared = Arc::clone(app);
     runtime.spawn(async move { shared.guard.keep().await });
     runtime.block_on(async {
@@ -171,10 +168,21 @@ fn serve(
     runtime.shutdown_timeout(Duration::from_secs(1));
 }
 
-/// Tells those who follow of new commits.
-async fn look(app: Arc<App>) {
+/// Tells the streams of changes of new commits. The thread that commits wakes this task, and only where
+/// there is a stream; this task wakes the streams.
+async fn tell_followers(app: Arc<App>) {
+    let news = Arc::new(Notify::new());
+    let (committed, followed) = (Arc::clone(&news), Arc::downgrade(&app));
+    let _subscription = app.database.subscribe(move |_| {
+        // A stream subscribes before it looks at the database, the commit is visible before this looks
+        // for streams: one of them sees the other.
+        fence(Ordering::SeqCst);
+        if followed.upgrade().is_some_and(|app| app.newest.receiver_count() > 0) {
+            committed.notify_one();
+        }
+    });
     loop {
-        tokio::time::sleep(LOOK).await;
+        news.notified().await;
         let newest = app.database.newest();
         app.newest.send_if_modified(|known| {
             let is_new = *known != newest;

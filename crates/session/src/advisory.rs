@@ -12,8 +12,8 @@
 //!
 //! # Deadlocks
 //! `txn` finds circles of waits for rows and tables, and knows no advisory locks. A circle with both
-//! has somebody who waits for an advisory lock: whoever does looks along all waits, now and again,
-//! and is the one that fails. The walk holds the table of advisory locks, so that nobody in it is
+//! has somebody who waits for an advisory lock: whoever does looks along all waits, at once and then
+//! every `deadlock_timeout`, and is the one that fails. The walk holds the table of advisory locks, so that nobody in it is
 //! given one meanwhile; and who waits for a row of such a one cannot move either, and so on around.
 
 use std::collections::HashMap;
@@ -26,9 +26,6 @@ use types::{Oid, SqlState};
 use crate::client::Client;
 use crate::error::{Error, Result, Severity};
 use crate::instance::now;
-
-/// How often whoever waits looks whether it is to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What is locked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -167,6 +164,13 @@ impl Advisory {
         held.chain(&table.waiting).copied().collect()
     }
 
+    /// Has the sessions that wait look whether they are to stop.
+    pub fn wake(&self) {
+        if !self.table.lock().waiting.is_empty() {
+            self.changed.notify_all();
+        }
+    }
+
     fn release(&self, process: i32, key: Key, mode: Mode) {
         let mut table = self.table.lock();
         if let Some(held) = table.held.get_mut(&key) {
@@ -219,8 +223,9 @@ impl Client {
 
     fn wait(&self, table: &mut parking_lot::MutexGuard<'_, Table>, claim: &Claim) -> Result<()> {
         let clock = &self.instance.env.clock;
-        let timeout_ms = self.settings.borrow().integer("lock_timeout").unsigned_abs();
-        let end_us = match timeout_ms {
+        let milliseconds = |name| self.settings.borrow().integer(name).unsigned_abs();
+        let look_us = milliseconds("deadlock_timeout") * 1_000;
+        let end_us = match milliseconds("lock_timeout") {
             0 => u64::MAX,
             ms => clock.monotonic_us() + ms * 1_000,
         };
@@ -231,11 +236,15 @@ impl Client {
             if let Some(stopped) = self.slot.stopped() {
                 return Err(stopped);
             }
-            if clock.monotonic_us() >= end_us {
+            let left_us = end_us.saturating_sub(clock.monotonic_us());
+            if left_us == 0 {
                 let message = "canceling statement due to lock timeout";
                 return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
             }
-            self.instance.advisory.changed.wait_for(table, LOOK_EVERY);
+            // Whoever lets go, gives up or is told to stop wakes this up. A circle that another session
+            // closes, by waiting for a row, is found after a while.
+            let patience = Duration::from_micros(left_us.min(look_us));
+            self.instance.advisory.changed.wait_for(table, patience);
         }
         Ok(())
     }

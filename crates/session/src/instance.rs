@@ -158,6 +158,8 @@ pub(crate) struct Slot {
     pub database: Oid,
     /// Where its transactions may wait for locks.
     engine: Arc<Engine>,
+    /// Where its statements may wait for advisory locks.
+    advisory: Arc<Advisory>,
     /// What running statements look at, and those that wait for a lock.
     pub stop: Arc<AtomicBool>,
     why: AtomicU8,
@@ -190,6 +192,7 @@ impl Slot {
         self.why.fetch_max(why as u8, Ordering::SeqCst);
         self.stop.store(true, Ordering::SeqCst);
         self.engine.interrupt(TxnId(self.transaction.load(Ordering::Acquire)));
+        self.advisory.wake();
         if let Some(wake) = &*self.wake.lock() {
             wake();
         }
@@ -247,7 +250,7 @@ pub struct Instance {
     pub(crate) collections: Option<FindCollection>,
     /// Who listens to which channel.
     pub(crate) hub: Hub,
-    pub(crate) advisory: Advisory,
+    pub(crate) advisory: Arc<Advisory>,
     /// Snapshots that transactions have exported.
     pub(crate) exported: Arc<Exported>,
     /// The newest commit when the database was opened: what numbers of transactions begin with.
@@ -325,7 +328,7 @@ impl Instance {
             temporary,
             plans: Plans::default(),
             hub: Hub::default(),
-            advisory: Advisory::default(),
+            advisory: Arc::default(),
             exported: Arc::default(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
@@ -542,6 +545,7 @@ impl Instance {
             role: login.role,
             database: login.database,
             engine: Arc::clone(&self.engine),
+            advisory: Arc::clone(&self.advisory),
             stop: Arc::default(),
             why: AtomicU8::new(0),
             deadline_us: AtomicU64::new(0),
@@ -643,16 +647,21 @@ impl Instance {
             return;
         }
         let now = self.env.clock.monotonic_us();
+        let is_over = |deadline: &AtomicU64| {
+            let deadline = deadline.load(Ordering::Relaxed);
+            deadline != 0 && deadline <= now
+        };
+        let mut late = Vec::new();
         for slot in self.roster.read().values() {
-            let deadline = slot.deadline_us.load(Ordering::Relaxed);
-            if deadline != 0 && deadline <= now {
-                slot.stop(Stop::Timeout);
+            if is_over(&slot.deadline_us) {
+                late.push((Arc::clone(slot), Stop::Timeout));
             }
-            let deadline = slot.transaction_deadline_us.load(Ordering::Relaxed);
-            if deadline != 0 && deadline <= now {
-                slot.stop(Stop::TransactionTimeout);
+            if is_over(&slot.transaction_deadline_us) {
+                late.push((Arc::clone(slot), Stop::TransactionTimeout));
             }
         }
+        // Not while the roster is held: a session that waits reads it with its own locks in hand.
+        late.iter().for_each(|(slot, why)| slot.stop(*why));
     }
 
     /// Sets when a session has taken too long for something; 0 for never.

@@ -590,7 +590,7 @@ impl Engine {
     /// Makes commits visible until `csn` is, the log having been synced up to `lsn` as that asked.
     fn publish(&self, csn: Csn, lsn: Lsn) -> Result<(), TxnError> {
         while self.visible() < csn {
-            let show = |csn| self.window.prune(Csn(self.tracker.publish(csn)));
+            let show = |csn| self.make_visible(Csn(csn));
             let settle =
                 |csn, lsn: u64| self.store.set_durable(Csn(csn), || lsn.to_le_bytes().to_vec());
             let progress = self.queue.publish(lsn.0, self.log.durable().0, show, settle);
@@ -607,6 +607,12 @@ impl Engine {
                 .map_err(|error| self.unknown(&error))?;
         }
         Ok(())
+    }
+
+    /// Makes the commits up to `csn` visible.
+    fn make_visible(&self, csn: Csn) {
+        self.window.prune(Csn(self.tracker.publish(csn.0)));
+        self.observers.tell(csn);
     }
 
     /// What is due now and then, after a commit. Failures here are not the commit's: whoever comes
@@ -644,7 +650,7 @@ impl Engine {
         self.settled_us.store(self.clock.monotonic_us(), Ordering::Relaxed);
         let Some(afloat) = self.queue.afloat() else { return Ok(()) };
         self.log.sync(Lsn(afloat), Durability::Sync).map_err(|error| self.unknown(&error))?;
-        let show = |csn| self.window.prune(Csn(self.tracker.publish(csn)));
+        let show = |csn| self.make_visible(Csn(csn));
         let settle =
             |csn, lsn: u64| self.store.set_durable(Csn(csn), || lsn.to_le_bytes().to_vec());
         self.queue.publish(afloat, self.log.durable().0, show, settle);

@@ -38,6 +38,12 @@ pub trait Observer: Send + Sync {
     /// Takes in a commit that has written at least one table that the observer follows. It must be
     /// quick, must not panic and must not use the engine: every commit waits for it.
     fn observe(&self, commit: &mut Observed<'_>);
+
+    /// Hears that the commits up to `newest` are visible, whatever tables they have written. It is
+    /// called by the thread that commits, so it must be as quick.
+    fn shown(&self, newest: Csn) {
+        let _ = newest;
+    }
 }
 
 /// A commit, as observers see it.
@@ -94,5 +100,10 @@ impl Observers {
                 observer.observe(&mut Observed { commit, record, hints: &mut hints });
             }
         }
+    }
+
+    /// Tells all observers that the commits up to `newest` are visible.
+    pub fn tell(&self, newest: Csn) {
+        self.0.read().iter().filter_map(Weak::upgrade).for_each(|observer| observer.shown(newest));
     }
 }

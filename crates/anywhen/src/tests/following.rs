@@ -1,7 +1,9 @@
 //! Following: whole commits in their order, and only what was asked for.
 
 use crate::{Create, Csn, Database, Following, Options};
+use parking_lot::Mutex;
 use std::path::Path;
+use std::sync::Arc;
 use vfs::{Env, SimVfs};
 
 fn open(env: &Env) -> Database {
@@ -55,4 +57,27 @@ fn the_past_is_told_as_the_present_was() {
     following.until = csn;
     let of_one: Vec<_> = then.iter().filter(|(_, key)| key == "k2").cloned().collect();
     assert_eq!(all(&database, following), of_one);
+}
+
+/// A subscriber hears of every commit once it is visible, whatever the commit writes, and of none after
+/// the subscription has ended.
+#[test]
+fn a_subscriber_hears_of_each_commit_until_it_leaves() {
+    let env = Env::sim(&SimVfs::new(2), 2);
+    let database = open(&env);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&heard);
+    let subscription = database.subscribe(move |newest| told.lock().push(newest));
+    let before = database.newest().0;
+    let collection = database.collection("c").expect("made");
+    collection.put("a", "1").expect("put");
+    collection.put("a", "1").expect("put, and nothing changes");
+    database.collection("d").expect("made").put("x", "1").expect("put");
+    assert_eq!(*heard.lock(), (before + 1..=before + 4).map(Csn).collect::<Vec<_>>());
+    assert_eq!(heard.lock().last(), Some(&database.newest()));
+    drop(subscription);
+    collection.put("a", "2").expect("put");
+    assert_eq!(heard.lock().len(), 4);
+    drop(collection);
+    database.close().expect("a subscription does not keep it open");
 }

@@ -20,6 +20,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use anywhen::{CollectionEnd, Csn, DocumentChange, Following, TableId, ToldChange};
 use axum::http::StatusCode;
@@ -111,6 +112,7 @@ async fn tell(
     out: mpsc::Sender<io::Result<Bytes>>,
 ) {
     let mut newest = app.newest.subscribe();
+    fence(Ordering::SeqCst);
     loop {
         newest.mark_unchanged();
         if *app.stopping.borrow() || out.is_closed() {

@@ -143,7 +143,7 @@ impl Engine {
 
     /// Makes a commit visible that is durable in the log, where it ends at `lsn`.
     fn show(&self, commit: Commit, lsn: Lsn) {
-        self.window.prune(Csn(self.tracker.publish(commit.csn.0)));
+        self.make_visible(commit.csn);
         self.store.set_durable(commit.csn, || lsn.0.to_le_bytes().to_vec());
     }
 }
