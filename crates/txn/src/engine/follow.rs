@@ -49,14 +49,12 @@ impl Engine {
     }
 
     /// The durable records of the log from `from` on, each with the position just past it: what a
-    /// follower is to be given. Fails where the log was cut above `from`.
+    /// follower is to be given. `from` is 0 or a position that came with a record.
+    ///
+    /// # Errors
+    /// [`LogError::Released`] where a checkpoint has cut the log above `from`.
     pub fn records(&self, from: Lsn) -> Result<Frames<'_>, EngineError> {
         Ok(self.log.tail(from)?)
-    }
-
-    /// The position of the oldest record that the log still has.
-    pub fn oldest_record(&self) -> Lsn {
-        Lsn(self.log.oldest())
     }
 
     /// Takes in commits of a leader, given as the records of its log in their order ([`Engine::records`]).

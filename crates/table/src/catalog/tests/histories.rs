@@ -284,13 +284,15 @@ impl History<'_> {
 }
 
 /// Some hundred transactions: the catalog agrees with the model after each statement, and with itself;
-/// after each reopening it is what it was, and so is every catalog of the past.
+/// after each reopening it is what it was, and so is every catalog of the past. What a commit publishes
+/// is what its transaction saw, here and in a database that follows.
 #[test]
 fn random_histories_agree_with_a_model() {
     let seed = seed(31);
     let random = SimRandom::new(seed);
     let rounds = if std::env::var_os("ANYWHEN_TIMES").is_some() { 5_000 } else { 250 };
     let mut world = World::new(seed);
+    let mut follower = world.follower(seed + 1);
     let mut history = History { random: &random, model: Model::new() };
     let mut past: Vec<(Csn, BTreeMap<String, String>)> = Vec::new();
     for round in 0..rounds {
@@ -321,9 +323,16 @@ fn random_histories_agree_with_a_model() {
             drop(session);
             history.model = before;
         } else {
+            let drafted = dump(session.draft.catalog());
             world.commit(session);
+            assert_eq!(dump(&world.cache.newest()), drafted, "{what}: published");
         }
         let catalog = world.cache.newest();
+        follower.follow(&world);
+        let followed = follower.cache.newest();
+        check(&followed);
+        assert_eq!(dump(&followed), dump(&catalog), "{what}: followed");
+        assert_eq!(followed.version(), catalog.version(), "{what}: followed");
         assert_eq!(model_of(&catalog), history.model, "{what}");
         if past.last().is_none_or(|(csn, _)| *csn < catalog.version()) {
             past.push((catalog.version(), dump(&catalog)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use log::LogOptions;
+use log::{LogOptions, Lsn};
 use store::{MergeError, StoreOptions, Table};
 use txn::{CommitMeta, Engine, EngineOptions, Isolation, Transaction};
 use types::{Oid, Type};
@@ -62,7 +62,23 @@ impl World {
     }
 
     fn open(env: Env) -> World {
+        let (engine, tables) = World::engine(&env, false);
+        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
+        World { env, engine, cache }
+    }
+
+    /// A database that follows this one.
+    pub fn follower(&self, seed: u64) -> Follower {
+        let env = Env::sim(&SimVfs::unrecorded(), seed);
+        let (engine, tables) = World::engine(&env, true);
+        let at = follow(&engine, self, Lsn(0));
+        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
+        Follower { engine, cache, at }
+    }
+
+    fn engine(env: &Env, follower: bool) -> (Arc<Engine>, Tables) {
         let mut options = EngineOptions::default();
+        options.follower = follower;
         options.store = StoreOptions { background: false, ..StoreOptions::default() };
         options.log = LogOptions {
             segment_bytes: 64 << 10,
@@ -72,9 +88,8 @@ impl World {
         };
         let tables = Tables::new();
         let resolver = tables.resolver(Arc::new(|_| Arc::new(Other)));
-        let engine = Engine::open(&env, Path::new("/db"), options, resolver).expect("it opens");
-        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
-        World { env, engine, cache }
+        let engine = Engine::open(env, Path::new("/db"), options, resolver).expect("it opens");
+        (engine, tables)
     }
 
     pub fn reopen(self) -> World {
@@ -124,6 +139,30 @@ impl World {
             })
         })
     }
+}
+
+/// A database that follows another one.
+pub struct Follower {
+    engine: Arc<Engine>,
+    pub cache: Arc<CatalogCache>,
+    /// How far in the log of the leader.
+    at: Lsn,
+}
+
+impl Follower {
+    /// Takes in what the leader has committed.
+    pub fn follow(&mut self, leader: &World) {
+        self.at = follow(&self.engine, leader, self.at);
+    }
+}
+
+/// Has `engine` take in the records of the leader's log from a position on; returns where they end.
+fn follow(engine: &Engine, leader: &World, from: Lsn) -> Lsn {
+    let frames = leader.engine.records(from).expect("the log is there");
+    let frames: Vec<_> = frames.map(|frame| frame.expect("the log is sound")).collect();
+    let records: Vec<_> = frames.iter().map(|(_, record)| record).collect();
+    engine.apply(&records).expect("it follows");
+    frames.last().map_or(from, |(end, _)| *end)
 }
 
 /// A transaction with its draft.
