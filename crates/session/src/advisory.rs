@@ -11,10 +11,11 @@
 //! come in the order in which they asked. A wait that would never end is an error.
 //!
 //! # Deadlocks
-//! `txn` finds circles of waits for rows and tables, and knows no advisory locks. A circle with both
-//! has somebody who waits for an advisory lock: whoever does looks along all waits, at once and then
-//! every `deadlock_timeout`, and is the one that fails. The walk holds the table of advisory locks, so that nobody in it is
-//! given one meanwhile; and who waits for a row of such a one cannot move either, and so on around.
+//! `txn` finds circles of waits for rows and tables, and knows no advisory locks. In a circle with both,
+//! at least one session waits for an advisory lock. That session looks along all waits, at once and then
+//! every `deadlock_timeout`, and fails where it finds itself. The walk holds the table of advisory locks,
+//! so no session in the circle is given one meanwhile; and a session that waits for a row of such a
+//! session cannot move either.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -241,8 +242,8 @@ impl Client {
                 let message = "canceling statement due to lock timeout";
                 return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
             }
-            // Whoever lets go, gives up or is told to stop wakes this up. A circle that another session
-            // closes, by waiting for a row, is found after a while.
+            // A release, a wait that ends and a cancel wake this thread. It finds a circle that another
+            // session closes, by waiting for a row, after `deadlock_timeout`.
             let patience = Duration::from_micros(left_us.min(look_us));
             self.instance.advisory.changed.wait_for(table, patience);
         }

@@ -170,7 +170,7 @@ pub(crate) fn writes(bytes: &[u8]) -> RecordWrites<'_> {
     open(bytes).expect("the record was read before").1
 }
 
-/// What comes before the writes of a record.
+/// The part of a record before its writes.
 struct Head<'a> {
     csn: Csn,
     time_us: u64,

@@ -212,7 +212,7 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(follower.apply(&all).unwrap(), Csn(10));
     follower.close().unwrap();
 
-    // What was refused is not in the log either.
+    // The log has none of the refused records.
     let reopened = try_open(&env, following()).unwrap();
     assert_eq!(reopened.visible(), Csn(10));
     assert_eq!(state_of(&reopened, Csn(10)), told.states[10]);
