@@ -65,7 +65,7 @@ impl CacheObserver {
                 last = Some(key);
             }
         }
-        // Which revisions these are is in the store: who asks for changes up to here looks there.
+        // The record does not tell the revisions: a reader of changes up to here asks the store.
         self.cache.recent().begin(commit.csn());
     }
 }

@@ -711,7 +711,8 @@ struct Tables {
 
 impl Tables {
     fn note(&mut self, table: TableId) {
-        if self.list.last() != Some(&table) && !self.list.contains(&table) {
+        // From the end: neighbours write the same few tables, however many there are.
+        if !self.list.iter().rev().any(|known| *known == table) {
             self.list.push(table);
         }
     }

@@ -2,6 +2,7 @@
 //! written and whatever happened to the files in between.
 
 mod edges;
+mod following;
 mod forms;
 mod imports;
 mod listing;

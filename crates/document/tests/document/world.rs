@@ -88,8 +88,21 @@ impl World {
     }
 }
 
+/// Documents that follow those of another database, and the collection of the tests among them.
+pub fn follower(seed: u64) -> (Arc<Documents>, Collection) {
+    let table = Arc::new(DocumentTable::new(CollectionOptions::default()));
+    let documents = open_as(&Env::sim(&SimVfs::unrecorded(), seed), &table, true);
+    let docs = documents.collection(TABLE, table);
+    (documents, docs)
+}
+
 fn open(env: &Env, table: &Arc<DocumentTable>) -> Arc<Documents> {
+    open_as(env, table, false)
+}
+
+fn open_as(env: &Env, table: &Arc<DocumentTable>, follower: bool) -> Arc<Documents> {
     let mut options = EngineOptions::default();
+    options.follower = follower;
     options.durability = log::Durability::Os;
     options.log.background = false;
     options.log.first_bytes = 64 << 10;

@@ -283,9 +283,9 @@ impl History<'_> {
     }
 }
 
-/// Some hundred transactions: the catalog agrees with the model after each statement, and with itself;
-/// after each reopening it is what it was, and so is every catalog of the past. A commit publishes
-/// the catalog that its transaction saw, here and in a database that follows.
+/// Some hundred transactions: the catalog agrees with the model after each statement, and with itself.
+/// Reopening changes neither the newest catalog nor one of the past. A commit publishes the catalog that
+/// its transaction saw, here and in a database that follows.
 #[test]
 fn random_histories_agree_with_a_model() {
     let seed = seed(31);
