@@ -93,8 +93,8 @@ impl Database {
     /// changes: a commit is never cut in two, and [`Changes::to`] says how far they reach; in one collection
     /// not beyond the commit that dropped it.
     ///
-    /// What was written of late is in memory; where it is not any more, this looks at every document
-    /// of the collections once. Fails with [`Error::NoCollection`] where there was none of that name.
+    /// The table of changes tells which documents these are. Commits that loaded documents in bulk, or that
+    /// a release without that table made, cost a look at every document of the collections. Fails with [`Error::NoCollection`] where there was none of that name.
     pub fn changes(&self, after: Csn, collection: Option<&str>, limit: usize) -> Result<Changes> {
         let limit = limit.max(1);
         let Changes { mut list, mut to } = self.changes_found(after, collection, limit)?.changes;
@@ -149,14 +149,9 @@ impl Database {
         let ends: Vec<CollectionEnd> = ended.iter().map(Ended::told).collect();
         followed.retain(|(_, there)| ended.iter().all(|of| of.collection.id() != there.id()));
         followed.extend(ended.into_iter().map(|of| (of.name, of.collection)));
-        let (found, to) = match self.shared.documents.recent_changes(after, newest, limit) {
-            Some(recent) => {
-                let is_all = recent.len() < limit;
-                let last = recent.last().map_or(newest, |last| last.csn);
-                (recent, if is_all { newest } else { last })
-            }
-            None => self.past_changes(after, newest, &followed)?,
-        };
+        let collections: Vec<&Collection> = followed.iter().map(|(_, of)| of).collect();
+        let documents = &self.shared.documents;
+        let (found, to) = documents.changes(&collections, after, newest, limit)?;
         let known: BTreeMap<_, _> =
             followed.iter().map(|(name, of)| (of.id(), (name, of.dropped()))).collect();
         let named = found.into_iter().filter_map(|change| {
@@ -200,27 +195,5 @@ impl Database {
             Some(found) => Ok(Some(found)),
             None => first(at, Csn::MAX),
         }
-    }
-
-    /// The changes of the first commits after `after`, from the lists of revisions, and how far they
-    /// reach.
-    fn past_changes(
-        &self,
-        after: Csn,
-        newest: Csn,
-        followed: &[(String, Collection)],
-    ) -> Result<(Vec<document::Changed>, Csn)> {
-        let mut to = newest;
-        let mut all = Vec::new();
-        for (_, collection) in followed {
-            let (found, is_all) = collection.changes(after, to)?;
-            if let Some(last) = found.last().filter(|_| !is_all) {
-                to = to.min(last.csn);
-            }
-            all.extend(found);
-        }
-        all.retain(|change| change.csn <= to);
-        all.sort_by(|a, b| (a.csn, a.table, &a.key).cmp(&(b.csn, b.table, &b.key)));
-        Ok((all, to))
     }
 }

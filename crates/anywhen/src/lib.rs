@@ -464,7 +464,9 @@ impl Database {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&shared) - 1 })
         })?;
         #[cfg(feature = "sql")]
-        drop(shared.instance);
+        if let Some(instance) = shared.instance.into_inner() {
+            instance.rest();
+        }
         let documents = Arc::try_unwrap(shared.documents).map_err(|documents| {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&documents) - 1 })
         })?;

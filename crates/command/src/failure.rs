@@ -184,7 +184,8 @@ fn txn_refused(error: &TxnError) -> bool {
         | TxnError::Deadlock
         | TxnError::LockTimeout
         | TxnError::TooLarge { .. }
-        | TxnError::NoSuchCommit { .. } => true,
+        | TxnError::NoSuchCommit { .. }
+        | TxnError::ChangesForgotten { .. } => true,
         TxnError::Store(error) => store_refused(error),
         _ => false,
     }

@@ -65,7 +65,6 @@ impl Documents {
         holds_documents: fn(TableId) -> bool,
     ) -> Arc<Documents> {
         let cache = Arc::new(Cache::new(cache_bytes));
-        cache.recent().begin(engine.visible());
         let observer = Arc::new(CacheObserver { cache: Arc::clone(&cache), holds_documents });
         let following: Weak<CacheObserver> = Arc::downgrade(&observer);
         engine.observe(following);

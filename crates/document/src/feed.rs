@@ -1,28 +1,25 @@
-//! Which documents changed, commit by commit: what was written of late from memory, what came before
-//! from the lists of revisions.
+//! Which documents changed, commit by commit.
 //!
 //! ```text
-//!   commits   1 ........................ floor .............. visible
-//!             from lists of revisions    │  kept in memory
-//!             (a pass over the keys)     │  (in the order of commits)
+//!   table of changes   commit 41  [a]     commit 44  [b c]     commit 58  all
+//!                              │                  │                    │
+//!   list of revisions          a: revision 7      b: 1   c: removed    a pass over the documents
 //! ```
 //!
-//! Every commit that makes a revision of a document notes it here before it becomes visible. Notes are
-//! kept within a budget, the oldest go first; whoever asks for what lies before them gets it by a pass
-//! over the documents of the collection. Nothing is written for it, and no revision is ever missed: the
-//! lists of revisions are never forgotten.
+//! The table of changes names the documents that a commit has changed; the lists of revisions tell the
+//! revision that the commit made of each. So a reader pays for the changes, not for the documents. Some
+//! commits are told by a pass over all documents instead, because the lists of revisions are never
+//! forgotten: those that loaded documents in bulk, those of which retention has dropped the changes,
+//! and those of releases that kept no table of changes.
 
 use crate::collection::{Collection, Documents};
 use crate::key::{Prefix, Record, document_of, record_of};
 use crate::{Result, Revision};
-use parking_lot::Mutex;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use store::{Csn, TableId};
+use txn::Touched;
 
-/// Bytes of notes that are kept.
-const BYTES_MAX: usize = 8 << 20;
 /// Changes that one pass over the documents gathers; more only where one commit alone has more.
 const GATHERED_MAX: usize = 65_536;
 
@@ -41,95 +38,121 @@ pub struct Changed {
     pub deleted: bool,
 }
 
-/// The newest changes of all documents.
-#[derive(Default)]
-pub(crate) struct Recent(Mutex<Notes>);
-
-#[derive(Default)]
-struct Notes {
-    changes: VecDeque<Changed>,
-    bytes: usize,
-    /// All changes of later commits are in `changes`.
-    floor: Csn,
-}
-
-impl Recent {
-    /// Begins anew after a commit: the changes of all later ones will be noted.
-    pub fn begin(&self, floor: Csn) {
-        *self.0.lock() = Notes { floor, ..Notes::default() };
-    }
-
-    /// Notes a change that is about to become visible.
-    pub fn note(
-        &self,
-        table: TableId,
-        prefix: &Prefix,
-        csn: Csn,
-        revision: Revision,
-        deleted: bool,
-    ) {
-        let Some(key) = document_of(&prefix.record(Record::Paths)) else { return };
-        let mut notes = self.0.lock();
-        notes.bytes += key.len() + size_of::<Changed>();
-        notes.changes.push_back(Changed { csn, table, key, revision, deleted });
-        while notes.bytes > BYTES_MAX
-            && let Some(gone) = notes.changes.pop_front()
-        {
-            notes.bytes -= gone.key.len() + size_of::<Changed>();
-            notes.floor = gone.csn;
-        }
-    }
-
-    /// The changes of the commits after `after` up to `to`, in their order; no commit is cut in two,
-    /// and so there may be more than `limit`. `None` where notes do not reach back that far.
-    fn since(&self, after: Csn, to: Csn, limit: usize) -> Option<Vec<Changed>> {
-        let notes = self.0.lock();
-        if after < notes.floor {
-            return None;
-        }
-        let from = notes.changes.partition_point(|change| change.csn <= after);
-        let mut found: Vec<Changed> = Vec::new();
-        // Where each document of the commit at hand is in `found`: one that a commit has changed in several
-        // steps is told once, as it was left.
-        let mut places: HashMap<(TableId, &str), usize> = HashMap::new();
-        for change in notes.changes.range(from..).take_while(|change| change.csn <= to) {
-            if found.last().is_some_and(|last| last.csn != change.csn) {
-                if found.len() >= limit {
-                    break;
-                }
-                places.clear();
-            }
-            match places.entry((change.table, &change.key)) {
-                Entry::Occupied(place) => found[*place.get()] = change.clone(),
-                Entry::Vacant(place) => {
-                    place.insert(found.len());
-                    found.push(change.clone());
-                }
-            }
-        }
-        Some(found)
-    }
-}
-
 impl Documents {
-    /// The changes of all documents by the commits after `after` up to `to`, in their order, where
-    /// they are still in memory; `None` where those of some commit are not. About `limit` of them: a
-    /// commit is never cut in two.
-    pub fn recent_changes(&self, after: Csn, to: Csn, limit: usize) -> Option<Vec<Changed>> {
-        self.cache().recent().since(after, to, limit)
+    /// The changes of the documents of some collections by the commits after `after` up to `to`, in the
+    /// order of commits, and the commit up to which these are all. About `limit` of them: a commit is
+    /// never cut in two.
+    pub fn changes(
+        &self,
+        collections: &[&Collection],
+        after: Csn,
+        to: Csn,
+        limit: usize,
+    ) -> Result<(Vec<Changed>, Csn)> {
+        let mut to = to.min(self.engine().visible());
+        let (mut found, mut passed) = (Vec::new(), Vec::new());
+        let is_kept = |of: &&&Collection| self.engine().changes_kept(of.id()) <= after;
+        let (kept, dropped): (Vec<&Collection>, Vec<&Collection>) =
+            collections.iter().partition(is_kept);
+        for collection in dropped {
+            let (changes, end) = collection.pass(after, to)?;
+            to = end;
+            passed.extend(changes);
+        }
+        if after < to {
+            to = match kept.as_slice() {
+                [] => to,
+                [one] => one.changes_kept(after, to, limit, &mut found)?,
+                all => self.changes_of_all(all, after, to, limit, &mut found)?,
+            };
+        }
+        if !passed.is_empty() {
+            found.extend(passed);
+            found.retain(|change| change.csn <= to);
+            found.sort_by(|a, b| (a.csn, a.table, &a.key).cmp(&(b.csn, b.table, &b.key)));
+        }
+        Ok((found, to))
+    }
+
+    /// The changes of several collections, by what each commit says of the tables that it has changed.
+    fn changes_of_all(
+        &self,
+        collections: &[&Collection],
+        after: Csn,
+        to: Csn,
+        limit: usize,
+        out: &mut Vec<Changed>,
+    ) -> Result<Csn> {
+        let by_table: BTreeMap<TableId, &Collection> =
+            collections.iter().map(|collection| (collection.id(), *collection)).collect();
+        for csn in (after.0 + 1..=to.0).map(Csn) {
+            for table in self.engine().tables_changed(csn)?.iter().map(|change| change.table) {
+                let Some(collection) = by_table.get(&table) else { continue };
+                if let Some(touched) = self.engine().change(table, csn)? {
+                    collection.push_changes(csn, touched, out)?;
+                }
+            }
+            if out.len() >= limit {
+                return Ok(csn);
+            }
+        }
+        Ok(to)
     }
 }
 
 impl Collection {
-    /// The changes of the collection's documents by the commits after `after` up to `to`, in their
-    /// order, and true where these are all; else they are those of the first commits, with about 65,536
-    /// changes. It looks at the newest state of every document of the collection.
-    pub fn changes(&self, after: Csn, to: Csn) -> Result<(Vec<Changed>, bool)> {
+    /// Appends changes that the table of changes names to `out`; returns the commit up to which these are
+    /// all.
+    fn changes_kept(
+        &self,
+        after: Csn,
+        to: Csn,
+        limit: usize,
+        out: &mut Vec<Changed>,
+    ) -> Result<Csn> {
+        for change in self.engine().changes(self.id(), after, to)? {
+            let (csn, touched) = change?;
+            if out.len() >= limit {
+                return Ok(Csn(csn.0 - 1));
+            }
+            self.push_changes(csn, touched, out)?;
+        }
+        Ok(to)
+    }
+
+    /// Appends the changes of one commit to `out`.
+    fn push_changes(&self, csn: Csn, touched: Touched, out: &mut Vec<Changed>) -> Result<()> {
+        let keys = match touched {
+            Touched::Keys(keys) => keys,
+            Touched::All => {
+                out.extend(self.pass(Csn(csn.0 - 1), csn)?.0);
+                return Ok(());
+            }
+        };
+        let at = self.last(self.engine().visible());
+        for prefix in keys.iter().map(|key| Prefix::of_subject(key)) {
+            let state = self.state_in_passing(&prefix, at)?;
+            let list = &state.list;
+            let revision = list.at(self.engine(), csn, state.revision)?;
+            let entry = list.entry(self.engine(), revision)?;
+            // A document that was erased since has no such revision.
+            let Some(entry) = entry.filter(|entry| entry.csn == csn) else { continue };
+            let Some(key) = document_of(&prefix.record(Record::Paths)) else { continue };
+            let (table, deleted) = (self.id(), entry.deleted.is_some());
+            out.push(Changed { csn, table, key, revision, deleted });
+        }
+        Ok(())
+    }
+
+    /// The changes of the collection's documents by the commits after `after` up to `to`, in their order,
+    /// and the commit up to which these are all: about 65,536 changes. It looks at the newest state of
+    /// every document of the collection.
+    fn pass(&self, after: Csn, to: Csn) -> Result<(Vec<Changed>, Csn)> {
         let snapshot = self.engine().snapshot();
         let at = self.last(snapshot.csn());
-        let to = to.min(at);
+        let mut to = to.min(at);
         let mut found: BTreeMap<Csn, Vec<Changed>> = BTreeMap::new();
-        let (mut count, mut is_all) = (0, true);
+        let mut count = 0;
         let mut scan =
             self.engine().store().scan(self.id(), Bound::Unbounded, Bound::Unbounded, at, false);
         while let Some(item) = scan.next() {
@@ -155,44 +178,10 @@ impl Collection {
                 count += 1;
                 while count > GATHERED_MAX && found.len() > 1 {
                     count -= found.pop_last().map_or(0, |(_, gone)| gone.len());
-                    is_all = false;
+                    to = found.last_key_value().map_or(to, |(last, _)| *last);
                 }
             }
         }
-        Ok((found.into_values().flatten().collect(), is_all))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Notes are given in the order of commits, no commit is cut in two, and what has gone is not
-    /// passed over in silence. What one commit has done to a document in two steps is one change.
-    #[test]
-    fn notes() {
-        let recent = Recent::default();
-        recent.begin(Csn(7));
-        for (csn, key, revision) in
-            [(8, "a", 1), (9, "a", 2), (9, "b", 1), (9, "a", 2), (12, "a", 3)]
-        {
-            let prefix = Prefix::new(key).expect("a good key");
-            recent.note(TableId(16), &prefix, Csn(csn), Revision(revision), false);
-        }
-        let csns = |after, to, limit| {
-            let found = recent.since(Csn(after), Csn(to), limit);
-            found.map(|found| found.iter().map(|change| change.csn.0).collect::<Vec<_>>())
-        };
-        assert_eq!(csns(7, 20, 9), Some(vec![8, 9, 9, 12]));
-        assert_eq!(csns(8, 11, 9), Some(vec![9, 9]));
-        assert_eq!(csns(7, 20, 2), Some(vec![8, 9, 9]));
-        assert_eq!(csns(12, 20, 9), Some(vec![]));
-        assert_eq!(csns(6, 20, 9), None);
-
-        let long = Prefix::new(&"k".repeat(1000)).expect("a good key");
-        for csn in 13..13 + (BYTES_MAX / 1000) as u64 {
-            recent.note(TableId(16), &long, Csn(csn), Revision(1), false);
-        }
-        assert_eq!(csns(12, 13, 9), None, "what has gone is asked for elsewhere");
+        Ok((found.into_values().flatten().collect(), to))
     }
 }

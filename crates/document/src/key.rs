@@ -56,6 +56,16 @@ impl Prefix {
         Some(Prefix(StoredKey::from_slice(key.get(..key.len().checked_sub(5)?)?)))
     }
 
+    /// The prefix that [`subject`] has given.
+    pub fn of_subject(subject: &[u8]) -> Prefix {
+        Prefix(StoredKey::from_slice(subject))
+    }
+
+    /// How the table of changes names the document.
+    pub fn subject(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The key of a record.
     pub fn record(&self, record: Record) -> StoredKey {
         let (tag, number) = match record {
@@ -97,6 +107,15 @@ pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
         REVISIONS => Some(Record::Revisions(u32::from_be_bytes(*number))),
         PATHS if *number == [0; 4] => Some(Record::Paths),
         _ => None,
+    }
+}
+
+/// How the table of changes names a document: by its prefix, once for each revision
+/// ([`store::Table::subject`]).
+pub(crate) fn subject(key: &[u8]) -> Option<&[u8]> {
+    match record_of(key)? {
+        Record::Revisions(_) => key.get(..key.len().checked_sub(5)?),
+        Record::Chunk(_) | Record::Paths => None,
     }
 }
 

@@ -65,7 +65,5 @@ impl CacheObserver {
                 last = Some(key);
             }
         }
-        // The record does not tell the revisions: a reader of changes up to here asks the store.
-        self.cache.recent().begin(commit.csn());
     }
 }

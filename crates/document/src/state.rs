@@ -11,7 +11,6 @@
 //! * the list of revisions ([`RevisionList`]) only grows, in the order of commits.
 
 use crate::error::Damaged;
-use crate::feed::Recent;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, Page};
 use crate::tree::{Growth, Tree};
@@ -306,7 +305,6 @@ pub(crate) struct Cache {
     hasher: FixedState,
     shard_bytes: usize,
     growth: Arc<Growth>,
-    recent: Recent,
 }
 
 type Key = (TableId, Prefix);
@@ -335,13 +333,7 @@ impl Cache {
             hasher: FixedState::default(),
             shard_bytes: bytes / SHARDS,
             growth: Arc::default(),
-            recent: Recent::default(),
         }
-    }
-
-    /// What was published of late.
-    pub fn recent(&self) -> &Recent {
-        &self.recent
     }
 
     /// Where states that are going to be kept tell what they fetch.
@@ -383,19 +375,12 @@ impl Cache {
 
     /// Puts the state of a commit that is about to become visible.
     pub fn publish(&self, key: Key, state: State) {
-        self.recent.note(key.0, &key.1, state.csn, state.revision, state.tree.is_none());
         let mut shard = self.shard(&key).lock();
         shard.published = shard.published.max(state.csn);
         shard.insert(key, state, self.shard_bytes);
     }
 
     /// Forgets a document whose commit is about to become visible: the next reader asks the store.
-    pub fn publish_unknown(&self, key: &Key, csn: Csn, revision: Revision) {
-        self.recent.note(key.0, &key.1, csn, revision, false);
-        self.forget(key, csn);
-    }
-
-    /// The same, of a document that was erased: nobody is told more than that it was removed.
     pub fn forget(&self, key: &Key, csn: Csn) {
         let mut shard = self.shard(key).lock();
         shard.published = shard.published.max(csn);
@@ -515,7 +500,7 @@ mod tests {
                     let csn = *done / 2 + 1;
                     match (*done % 2, *unknown >> (csn - 1) & 1) {
                         (0, 0) => cache.publish(key(), state_at(csn)),
-                        (0, _) => cache.publish_unknown(&key(), Csn(csn), Revision(csn)),
+                        (0, _) => cache.forget(&key(), Csn(csn)),
                         _ => visible = csn,
                     }
                     *done += 1;

@@ -226,7 +226,16 @@ pub fn keeps_history(key: &[u8]) -> bool {
     !matches!(record_of(key), Some(Record::Revisions(_)))
 }
 
+/// How the table of changes names what was written ([`Table::subject`]).
+pub fn subject(key: &[u8]) -> Option<&[u8]> {
+    crate::key::subject(key)
+}
+
 impl Table for DocumentTable {
+    fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        subject(key)
+    }
+
     fn merge(
         &self,
         key: &[u8],

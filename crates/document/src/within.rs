@@ -166,6 +166,8 @@ impl Collection {
             }
         }
         let id = self.id();
+        let (csns, _) = state.list.newest_first(self.engine(), 1, state.revision.0)?;
+        txn.erase_changes(id, prefix.subject(), csns)?;
         hint(txn, move |cache, commit| cache.forget(&(id, prefix), commit.csn));
         Ok(())
     }

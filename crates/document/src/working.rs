@@ -160,7 +160,6 @@ impl Working {
 
     /// Writes what changed since `txn` has changed the document before: it is the same revision.
     pub fn write_more(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
-        let revision = self.next_revision();
         let (entry, _, found, _) = self.write_changes(txn, table, &prefix)?;
         let mut more = Vec::new();
         entry.encode(&mut more);
@@ -169,7 +168,7 @@ impl Working {
         let list = found.list;
         hint(txn, move |cache, commit| {
             list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
-            cache.publish_unknown(&(table, prefix), commit.csn, revision);
+            cache.forget(&(table, prefix), commit.csn);
         });
         Ok(())
     }
@@ -236,7 +235,7 @@ impl Working {
         let revision = self.next_revision();
         write_entry(txn, table, &prefix, revision, &entry)?;
         hint(txn, move |cache, commit| {
-            cache.publish_unknown(&(table, prefix), commit.csn, revision);
+            cache.forget(&(table, prefix), commit.csn);
         });
         Ok(())
     }
@@ -283,6 +282,7 @@ fn write_entry(
     revision: Revision,
     entry: &Entry,
 ) -> Result<()> {
+    txn.note_changes(table);
     let before = Revision(revision.0 - 1);
     let key = prefix.record(Record::Revisions(page_after(before)?));
     let op = match before.0 % PAGE {

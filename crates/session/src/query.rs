@@ -362,7 +362,7 @@ impl Session {
                     load.finish(&mut change)?;
                 }
                 open.checks.end_statement(txn, &mut values)?;
-                handles.count(txn, found.storage(), count as i64);
+                txn.note_rows(found.storage(), count as i64);
                 return Ok(count);
             }
         }

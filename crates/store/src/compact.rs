@@ -95,8 +95,8 @@ fn due(runs: &[Arc<Run>]) -> Option<Range<usize>> {
 }
 
 /// What is known of a table during a merge.
-#[derive(Clone, Copy)]
 struct Horizon {
+    table: Arc<dyn Table>,
     /// The last commit whose state must still be known; 0: keep everything.
     csn: Csn,
     /// The table ended at or below that.
@@ -128,7 +128,7 @@ impl Horizons<'_> {
             };
             let csn = csn.max(table.forgotten().min(self.limit));
             let gone = table.ended().is_some_and(|ended| ended <= csn);
-            Horizon { csn, gone, dropped: false }
+            Horizon { table, csn, gone, dropped: false }
         })
     }
 
@@ -237,7 +237,7 @@ impl Shared {
                 }
                 continue;
             }
-            let mut newest = true;
+            let mut newest = !(range.start == 0 && self.is_forgotten(&full, &mut horizons));
             for cursor in cursors.iter_mut().filter(|c| c.key() == Some(&full)) {
                 if let (true, Some((block, place))) = (std::mem::take(&mut newest), cursor.entry())
                     && let Some(e) = block.group(&place).entries().next()
@@ -251,6 +251,16 @@ impl Shared {
             }
         }
         self.replace(Half::Current, inputs, out.finish()?, &horizons.raised())
+    }
+
+    /// True for a key that tells of a commit whose history has been let go of.
+    fn is_forgotten(&self, full: &[u8], horizons: &mut Horizons<'_>) -> bool {
+        let (id, key) = key::split(full);
+        let Some((table, csn)) = horizons.of(id).table.tells_of(key) else { return false };
+        let horizon = horizons.of(table);
+        let forgotten = csn <= horizon.csn;
+        horizon.dropped |= forgotten;
+        forgotten
     }
 
     fn merge_history(
@@ -299,7 +309,7 @@ impl Shared {
                 }
                 continue;
             }
-            let table = (self.resolve)(id);
+            let table = Arc::clone(&horizons.of(id).table);
             let horizon = if bottom { horizons.of(id).csn.0 } else { 0 };
             fold.begin(&full, &table, horizon)?;
             for (run, position) in runs.iter().zip(&mut positions) {

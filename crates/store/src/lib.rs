@@ -206,6 +206,19 @@ pub trait Table: Send + Sync + 'static {
         Csn::ZERO
     }
 
+    /// The part of a key by which the table of changes (crate `txn`) names what was written; `None` for
+    /// keys that it does not name.
+    fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        Some(key)
+    }
+
+    /// The commit and the table of which a key tells, where the key is to be forgotten with the history
+    /// of that table: a merge that reaches the oldest run drops the key once the state of that table at
+    /// the commit need not be readable.
+    fn tells_of(&self, _key: &[u8]) -> Option<(TableId, Csn)> {
+        None
+    }
+
     /// The commit that dropped the whole table: nothing is written to it afterwards, and nobody reads
     /// it at that commit or above. Compaction takes the table away once no past before is to be kept.
     fn ended(&self) -> Option<Csn> {

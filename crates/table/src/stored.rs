@@ -123,6 +123,10 @@ pub(crate) fn twin_of(rows: TableId) -> TableId {
 }
 
 impl Table for StoredDocuments {
+    fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        document::table::subject(key)
+    }
+
     fn merge(
         &self,
         key: &[u8],

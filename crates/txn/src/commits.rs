@@ -22,6 +22,7 @@ use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use store::{Csn, Store};
 
+use crate::changes::{ChangeList, read_list};
 use crate::error::TxnError;
 use crate::infos::{CommitInfo, CommitInfos};
 use crate::pages::{COMMITS_TABLE, OpenPage, Page, assemble, first_csn, page_key, page_of};
@@ -129,6 +130,12 @@ impl CommitIndex {
             page.entry(csn).map(|entry| CommitInfo::new(csn, entry).to_owned())
         })?;
         info.ok_or_else(|| damaged(csn, "commit page ends early"))
+    }
+
+    /// The tables that a visible commit other than 0 has changed, as far as that was noted.
+    pub(crate) fn tables(&self, store: &Store, csn: Csn) -> Result<ChangeList, TxnError> {
+        let tables = self.with_page(store, csn, |page| read_list(page.tables(csn)))?;
+        tables.map_err(|source| TxnError::Damaged { csn, source })
     }
 
     /// What is known of each of `csns`, all visible and none of them 0.

@@ -50,6 +50,9 @@ use parking_lot::Mutex;
 use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
 use vfs::{Clock, DirLock, Env};
 
+use crate::changes::{
+    self, CHANGES_TABLE, ChangeList, Changes, Derived, TableChange, TableChanges, Touched,
+};
 use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
@@ -63,7 +66,7 @@ use crate::snapshot::Snapshot;
 use crate::tracker::Tracker;
 use crate::transaction::{Isolation, Transaction};
 
-/// Finds the table of a number. It is not asked for the table of commits.
+/// Finds the table of a number. It is not asked for the tables of commits and of changes.
 pub type TableResolver = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
 
 /// Log positions between two looks at whether the log can be cut.
@@ -164,6 +167,8 @@ pub(crate) struct Prepared<'a> {
     pub durability: Option<Durability>,
     pub hooks: Vec<Hook>,
     pub hints: Vec<Hint>,
+    /// The tables that were changed, for the table of changes.
+    pub changes: ChangeList,
     /// What was read and at which commit, where that must be validated.
     pub reads: Option<(&'a ReadSet, Csn)>,
 }
@@ -191,6 +196,8 @@ pub struct Engine {
     window: Window,
     queue: PublishQueue,
     commits: CommitIndex,
+    /// The first commit of which the table of changes tells; above all where there was none.
+    changes_from: AtomicU64,
     observers: Arc<Observers>,
     /// Shared with the store, whose retention goes by time.
     milestones: Arc<Milestones>,
@@ -228,7 +235,7 @@ impl Engine {
             std::io::ErrorKind::WouldBlock => EngineError::InUse { dir: dir.to_owned(), source },
             _ => io(source),
         })?;
-        let resolve = with_commits(resolve);
+        let resolve = with_own_tables(resolve);
         let store = Store::open(env, &dir.join("store"), options.store, Arc::clone(&resolve))?;
         let checkpoint = store.checkpoint();
         let from = match read_note(&checkpoint.note) {
@@ -248,6 +255,7 @@ impl Engine {
                 what: "the table of commits does not end at the last commit",
             });
         }
+        let changes_from = changes::read_begin(&store)?;
         let milestones = Arc::new(Milestones::default());
         let floor = Arc::clone(&milestones);
         store.set_time_floor(Arc::new(move |time_us| floor.floor(time_us)));
@@ -263,6 +271,7 @@ impl Engine {
             window: Window::starting_at(last),
             queue: PublishQueue::default(),
             commits,
+            changes_from: AtomicU64::new(changes_from.map_or(u64::MAX, |csn| csn.0)),
             observers: Arc::default(),
             milestones,
             stopped: OnceLock::new(),
@@ -413,6 +422,44 @@ impl Engine {
         self.commits.infos(&self.store, csns)
     }
 
+    /// The tables that commit `csn` has changed, ascending, of those of which transactions note changes
+    /// ([`Transaction::note_changes`]).
+    pub fn tables_changed(&self, csn: Csn) -> Result<ChangeList, TxnError> {
+        let newest = self.visible();
+        if csn.0 == 0 || csn > newest {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        self.commits.tables(&self.store, csn)
+    }
+
+    /// The changes of `table` by the commits after `after` up to `to` (or the newest visible one), in their
+    /// order.
+    ///
+    /// # Errors
+    /// [`TxnError::ChangesForgotten`] where `after` is before what [`Engine::changes_kept`] names.
+    pub fn changes(&self, table: TableId, after: Csn, to: Csn) -> Result<TableChanges, TxnError> {
+        // A merge drops changes before the horizon is raised for readers: what is read is pinned first.
+        let changes = TableChanges::new(&self.store, table, after, to.min(self.visible()));
+        let kept = self.changes_kept(table);
+        if after < kept {
+            return Err(TxnError::ChangesForgotten { after, kept });
+        }
+        Ok(changes)
+    }
+
+    /// What commit `csn` did to `table`; `None` where it did nothing, or its changes are not kept.
+    pub fn change(&self, table: TableId, csn: Csn) -> Result<Option<Touched>, TxnError> {
+        changes::read(&self.store, table, csn.min(self.visible()))
+    }
+
+    /// The commit after which the changes of `table` are kept: 0 unless retention has dropped some, or
+    /// some commits were made by a release that kept none.
+    pub fn changes_kept(&self, table: TableId) -> Csn {
+        let from = self.changes_from.load(Ordering::Relaxed);
+        let before = if from == u64::MAX { self.visible().0 } else { from - 1 };
+        Csn(before).max(self.store.horizon(table))
+    }
+
     /// The store below, for reads, statistics and maintenance.
     pub fn store(&self) -> &Store {
         &self.store
@@ -463,6 +510,7 @@ impl Engine {
             durability: Some(Durability::Sync),
             hooks: Vec::new(),
             hints: Vec::new(),
+            changes: ChangeList::new(),
             reads: None,
         };
         let place = self.order(anew)?;
@@ -522,6 +570,19 @@ impl Engine {
     /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
     fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let durability = prepared.durability.unwrap_or(self.durability);
+        let changes = changes::derive(
+            &prepared.changes,
+            &prepared.writes,
+            prepared.loaded.as_ref(),
+            &self.resolve,
+        );
+        let mut list = Vec::new();
+        let is_told = |change: &TableChange| {
+            change.rows != 0 || changes.iter().any(|(table, _)| *table == change.table)
+        };
+        let told: ChangeList = prepared.changes.iter().copied().filter(is_told).collect();
+        changes::put_list(&mut list, &told);
+        let prepared = Prepared { note: Note { tables: &list, ..prepared.note }, ..prepared };
         let (mut bytes, tables) = encode(&prepared)?;
         // Waits where memory is full, fails where files cannot be written: before the log has it.
         self.store.admit()?;
@@ -539,7 +600,8 @@ impl Engine {
             error => self.unknown(&error),
         })?;
         let commit = Commit { csn, time_us };
-        self.enter(commit, &note, writes, loaded.as_ref()).map_err(|error| self.unknown(&error))?;
+        self.enter(commit, &note, writes, loaded.as_ref(), Some(changes))
+            .map_err(|error| self.unknown(&error))?;
         *last = Sequencer { csn, time_us };
         let durable = !matches!(durability, Durability::Os);
         let observers = Arc::clone(&self.observers);
@@ -552,20 +614,31 @@ impl Engine {
     }
 
     /// Takes the next commit into memory. Called in the order of numbers; the commit is visible later.
+    /// `changes` is what the table of changes keeps of it; none where it was made by a release without one.
     fn enter(
         &self,
         commit: Commit,
         note: &Note<'_>,
         mut writes: Vec<Write>,
         loaded: Option<&Loaded>,
+        changes: Option<Derived>,
     ) -> Result<(), StoreError> {
         let Commit { csn, time_us } = commit;
+        let own = writes.len();
         writes.push(page_write(csn, time_us, note));
+        if let Some(changes) = changes {
+            if self.changes_from.load(Ordering::Relaxed) > csn.0 {
+                self.changes_from.store(csn.0, Ordering::Relaxed);
+                writes.push(changes::begin_write(csn));
+            }
+            let changes = changes.into_iter();
+            writes.extend(changes.map(|(table, keys)| changes::change_write(table, csn, keys)));
+        }
         self.store.apply(csn, &writes)?;
         if let Some(loaded) = loaded {
             self.store.ingest(csn, loaded)?;
         }
-        writes.pop();
+        writes.truncate(own);
         self.commits.push(csn, time_us, note);
         self.milestones.note(csn, time_us);
         self.window.push(csn, writes, loaded);
@@ -729,6 +802,7 @@ fn encode(prepared: &Prepared<'_>) -> Result<(Vec<u8>, Vec<TableId>), TxnError> 
     let loaded = loaded.as_ref().map(Loaded::to_bytes);
     record::begin(&mut bytes, note, loaded.as_deref());
     let mut tables = Tables::default();
+    prepared.changes.iter().for_each(|change| tables.note(change.table));
     for write in writes {
         record::push(&mut bytes, write);
         tables.note(write.table);
@@ -742,12 +816,15 @@ pub(crate) fn limit(what: &'static str, bytes: usize, max: usize) -> Result<(), 
     if bytes > max { Err(TxnError::TooLarge { what, bytes, max }) } else { Ok(()) }
 }
 
-/// The resolver, with the table of commits answered here.
-fn with_commits(resolve: TableResolver) -> TableResolver {
+/// The resolver, with the tables of the engine itself answered here.
+fn with_own_tables(resolve: TableResolver) -> TableResolver {
     let commits: Arc<dyn Table> = Arc::new(Commits);
-    Arc::new(
-        move |table| if table == COMMITS_TABLE { Arc::clone(&commits) } else { resolve(table) },
-    )
+    let changes: Arc<dyn Table> = Arc::new(Changes);
+    Arc::new(move |table| match table {
+        COMMITS_TABLE => Arc::clone(&commits),
+        CHANGES_TABLE => Arc::clone(&changes),
+        _ => resolve(table),
+    })
 }
 
 /// The log position in a checkpoint's note: none where the store has never flushed.

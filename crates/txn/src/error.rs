@@ -6,7 +6,7 @@
 //!   ask again      OutcomeUnknown: the log failed under this commit; reopen, then look
 //!   reopen         Refused · Closed 57P03: reads go on, nothing more is written
 //!   ask the leader Following 25006
-//!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit 22023
+//!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit, ChangesForgotten 22023
 //!   call for help  Store or Log, XX001 where files are damaged · Damaged XX001
 //! ```
 //!
@@ -113,6 +113,14 @@ pub enum TxnError {
         /// The newest visible commit.
         newest: Csn,
     },
+    /// The changes of a table are not kept so far back.
+    #[error("the changes after commit {} are not kept; those after commit {} are", after.0, kept.0)]
+    ChangesForgotten {
+        /// The commit whose successors were asked for.
+        after: Csn,
+        /// The commit after which all changes are kept.
+        kept: Csn,
+    },
     /// A table could not merge the transaction's own deltas.
     #[error("table {} cannot merge a delta of this transaction", table.0)]
     Merge {
@@ -166,7 +174,7 @@ impl TxnError {
             TxnError::Closed => "57P03",
             TxnError::NoBase { .. } => "55000",
             TxnError::TooLarge { .. } => "54000",
-            TxnError::NoSuchCommit { .. } => "22023",
+            TxnError::NoSuchCommit { .. } | TxnError::ChangesForgotten { .. } => "22023",
             TxnError::Merge { .. } | TxnError::Damaged { .. } => "XX001",
             TxnError::Log(error) => log_state(error),
             TxnError::Store(StoreError::TooLarge { .. }) => "54000",

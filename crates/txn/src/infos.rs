@@ -41,7 +41,7 @@ pub struct CommitInfo<Text = String> {
 impl<'a> CommitInfo<&'a str> {
     #[inline]
     pub(crate) fn new(csn: Csn, (time_us, note): (u64, Note<'a>)) -> Self {
-        let Note { author, message, role, authored_us } = note;
+        let Note { author, message, role, authored_us, .. } = note;
         CommitInfo { csn, time_us, author, message, role, authored_us }
     }
 

@@ -25,6 +25,7 @@
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
 //! | `observer` | state in memory that follows from the commits |
+//! | `changes` | which keys of which table each commit has written
 //! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
 //!
 //! # Invariants
@@ -35,6 +36,7 @@
 //! * This crate knows nothing of SQL or JSON, and has no threads of its own.
 
 mod bytes;
+mod changes;
 mod commits;
 mod cursor;
 mod engine;
@@ -63,6 +65,7 @@ mod interleavings;
 mod tracker_tests;
 
 pub use bytes::Malformed;
+pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
 pub use error::{EngineError, Failure, SerializationFailure, TxnError};

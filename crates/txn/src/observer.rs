@@ -24,6 +24,7 @@ use std::sync::Weak;
 use parking_lot::RwLock;
 use store::{Csn, TableId};
 
+use crate::changes::ChangeList;
 use crate::engine::Commit;
 use crate::record::{self, RecordWrites};
 
@@ -67,6 +68,12 @@ impl<'a> Observed<'a> {
     /// The writes of the commit, in their order. Keys of bulk loads are not among them.
     pub fn writes(&self) -> RecordWrites<'a> {
         record::writes(self.record)
+    }
+
+    /// The tables that the commit has changed, ascending, of those of which transactions note changes
+    /// ([`Transaction::note_changes`](crate::Transaction::note_changes)).
+    pub fn changes(&self) -> ChangeList {
+        record::changes(self.record)
     }
 
     /// Takes out the hints of a type, in the order in which the transaction gave them.

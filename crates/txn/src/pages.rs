@@ -12,6 +12,7 @@
 //!        | messages   : one for all, or an index each                 |
 //!        | authored   : (which, difference to the commit time) ...    |  imports only
 //!        | roles      : one for all, or an index each                 |  where anybody had to prove
+//!        | tables     : one list for all, or an index each            |  what each has changed
 //!        | strings    : each once                                     |
 //!        +------------------------------------------------------------+
 //! ```
@@ -32,7 +33,8 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use store::{Csn, MergeError, Op, Table, TableId, Write};
 
-use crate::bytes::{Malformed, Reader, put_slice, put_varint};
+use crate::bytes::{Malformed, Reader, put_slice, put_varint, unzigzag, zigzag};
+use crate::changes::read_list;
 use crate::record::{Note, read_role};
 
 /// The table that holds the commits.
@@ -46,9 +48,12 @@ const FLAG_ONE_MESSAGE: u8 = 2;
 const FLAG_AUTHORED: u8 = 4;
 const FLAG_ROLES: u8 = 8;
 const FLAG_ONE_ROLE: u8 = 16;
+const FLAG_TABLES: u8 = 32;
+const FLAG_ONE_LIST: u8 = 64;
 const ENTRY_AUTHORED: u8 = 1;
 const ENTRY_ROLE_IS_AUTHOR: u8 = 2;
 const ENTRY_ROLE: u8 = 4;
+const ENTRY_TABLES: u8 = 8;
 
 /// In the place of a role: it is the author. The role that is string *k* is *k* + 1.
 const ROLE_IS_AUTHOR: u32 = 1;
@@ -79,7 +84,10 @@ pub(crate) struct Page {
     authored: Vec<(u32, u64)>,
     /// 0 for none, [`ROLE_IS_AUTHOR`], or a string; nothing at all where no commit has one.
     roles: Vec<u32>,
+    /// 0 for no table, or a list of tables; nothing at all where no commit has one.
+    tables: Vec<u32>,
     strings: Strings,
+    lists: Lists,
 }
 
 /// The strings of a page, numbered from 1, one after the other in one piece of memory: whoever copies
@@ -111,6 +119,34 @@ impl Strings {
     }
 }
 
+/// The lists of tables of a page, encoded and numbered from 1, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lists {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl Lists {
+    /// Adds a list and returns its number.
+    fn push(&mut self, list: &[u8]) -> u32 {
+        self.bytes.extend_from_slice(list);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("1,024 lists of far less than 4 MB"));
+        self.ends.len() as u32
+    }
+
+    /// The list with a number; 0 is the empty one.
+    #[inline]
+    fn get(&self, id: u32) -> &[u8] {
+        let Some(at) = (id as usize).checked_sub(1) else { return &[] };
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..self.ends[at] as usize]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (1..=self.ends.len() as u32).map(|id| self.get(id))
+    }
+}
+
 impl Page {
     pub(crate) fn new(number: u64) -> Self {
         Page {
@@ -120,7 +156,9 @@ impl Page {
             messages: Vec::new(),
             authored: Vec::new(),
             roles: Vec::new(),
+            tables: Vec::new(),
             strings: Strings::default(),
+            lists: Lists::default(),
         }
     }
 
@@ -140,11 +178,14 @@ impl Page {
             + (self.authors.len()
                 + self.messages.len()
                 + self.roles.len()
-                + self.strings.ends.len())
+                + self.tables.len()
+                + self.strings.ends.len()
+                + self.lists.ends.len())
                 * size_of::<u32>()
             + self.times.len() * size_of::<u64>()
             + self.authored.len() * size_of::<(u32, u64)>()
             + self.strings.text.len()
+            + self.lists.bytes.len()
     }
 
     #[inline]
@@ -193,8 +234,19 @@ impl Page {
         let role = if self.roles.is_empty() { "" } else { self.role_at(position, author) };
         let authored_us = if self.authored.is_empty() { None } else { self.authored_at(position) };
         let message = self.strings.get(self.messages[position]);
-        let note = Note { author, role, message, authored_us };
+        let tables = self.tables_at(position);
+        let note = Note { author, role, message, authored_us, tables };
         Some((self.times[position], note))
+    }
+
+    /// The tables that `csn` has changed, encoded; none where it is not on this page.
+    pub(crate) fn tables(&self, csn: Csn) -> &[u8] {
+        self.position(csn).map_or(&[], |position| self.tables_at(position))
+    }
+
+    #[inline]
+    fn tables_at(&self, position: usize) -> &[u8] {
+        self.tables.get(position).map_or(&[], |list| self.lists.get(*list))
     }
 
     /// The image as the store keeps it.
@@ -209,6 +261,11 @@ impl Page {
             true => 0,
             false if one(&self.roles) => FLAG_ROLES | FLAG_ONE_ROLE,
             false => FLAG_ROLES,
+        };
+        flags |= match self.tables.is_empty() {
+            true => 0,
+            false if one(&self.tables) => FLAG_TABLES | FLAG_ONE_LIST,
+            false => FLAG_TABLES,
         };
         out.extend_from_slice(&[FORMAT, flags]);
         out.extend_from_slice(&(self.times.len() as u16).to_le_bytes());
@@ -234,6 +291,12 @@ impl Page {
             let stored = if flags & FLAG_ONE_ROLE != 0 { &self.roles[..1] } else { &self.roles };
             stored.iter().for_each(|id| put_varint(out, u64::from(*id)));
         }
+        if !self.tables.is_empty() {
+            let stored = if flags & FLAG_ONE_LIST != 0 { &self.tables[..1] } else { &self.tables };
+            stored.iter().for_each(|id| put_varint(out, u64::from(*id)));
+            put_varint(out, self.lists.ends.len() as u64);
+            self.lists.iter().for_each(|list| put_slice(out, list));
+        }
         put_varint(out, self.strings.ends.len() as u64);
         self.strings.iter().for_each(|string| put_slice(out, string.as_bytes()));
     }
@@ -248,8 +311,13 @@ impl Page {
             });
         }
         let flags = reader.u8()?;
-        let known = FLAG_ONE_AUTHOR | FLAG_ONE_MESSAGE | FLAG_AUTHORED | FLAG_ROLES | FLAG_ONE_ROLE;
-        if flags & !known != 0 || flags & (FLAG_ROLES | FLAG_ONE_ROLE) == FLAG_ONE_ROLE {
+        let of_lists = FLAG_TABLES | FLAG_ONE_LIST;
+        let of_roles = FLAG_ROLES | FLAG_ONE_ROLE;
+        let known = FLAG_ONE_AUTHOR | FLAG_ONE_MESSAGE | FLAG_AUTHORED | of_roles | of_lists;
+        if flags & !known != 0
+            || flags & of_roles == FLAG_ONE_ROLE
+            || flags & of_lists == FLAG_ONE_LIST
+        {
             return Err(Malformed { what: "flags that this version does not know", at: 1 });
         }
         let count = usize::from(reader.u16()?);
@@ -266,6 +334,10 @@ impl Page {
         }
         if flags & FLAG_ROLES != 0 {
             page.roles = decode_ids(&mut reader, count, flags & FLAG_ONE_ROLE != 0)?;
+        }
+        if flags & FLAG_TABLES != 0 {
+            page.tables = decode_ids(&mut reader, count, flags & FLAG_ONE_LIST != 0)?;
+            page.decode_lists(&mut reader)?;
         }
         page.decode_strings(&mut reader)?;
         Ok(page)
@@ -301,6 +373,19 @@ impl Page {
         Ok(())
     }
 
+    fn decode_lists(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        let count = reader.varint()?;
+        if count > PAGE_COMMITS || self.tables.iter().any(|id| u64::from(*id) > count) {
+            return Err(reader.bad("list of tables that the page does not have"));
+        }
+        for _ in 0..count {
+            let list = reader.slice()?;
+            read_list(list)?;
+            self.lists.push(list);
+        }
+        Ok(())
+    }
+
     fn decode_strings(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
         let count = reader.varint()?;
         if count > 3 * PAGE_COMMITS {
@@ -330,26 +415,20 @@ fn decode_ids(reader: &mut Reader<'_>, count: usize, one: bool) -> Result<Vec<u3
     if one { Ok(vec![id(reader)?; count]) } else { (0..count).map(|_| id(reader)).collect() }
 }
 
-fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
-}
-
 /// A page that commits are appended to: the columns, and where each string is.
 #[derive(Debug)]
 pub(crate) struct OpenPage {
     /// Shared with readers: where one holds it, the next commit goes to a copy.
     pub page: Arc<Page>,
     ids: HashMap<Box<str>, u32, FixedState>,
+    list_ids: HashMap<Box<[u8]>, u32, FixedState>,
 }
 
 impl OpenPage {
     pub(crate) fn new(page: Page) -> Self {
         let ids = page.strings.iter().zip(1..).map(|(string, id)| (string.into(), id)).collect();
-        OpenPage { page: Arc::new(page), ids }
+        let list_ids = page.lists.iter().zip(1..).map(|(list, id)| (list.into(), id)).collect();
+        OpenPage { page: Arc::new(page), ids, list_ids }
     }
 
     /// Appends the next commit; its time is not before the last one's.
@@ -370,7 +449,14 @@ impl OpenPage {
                 self.intern(role, last) + ROLE_IS_AUTHOR
             }
         };
+        let list = self.intern_list(note.tables);
         let page = Arc::make_mut(&mut self.page);
+        if list != 0 && page.tables.is_empty() {
+            page.tables.resize(page.times.len(), 0);
+        }
+        if list != 0 || !page.tables.is_empty() {
+            page.tables.push(list);
+        }
         if role != 0 && page.roles.is_empty() {
             page.roles.resize(page.times.len(), 0);
         }
@@ -383,6 +469,23 @@ impl OpenPage {
         page.times.push(time_us);
         page.authors.push(author);
         page.messages.push(message);
+    }
+
+    fn intern_list(&mut self, list: &[u8]) -> u32 {
+        if list.is_empty() {
+            return 0;
+        }
+        if let Some(last) =
+            self.page.tables.last().filter(|last| self.page.lists.get(**last) == list)
+        {
+            return *last;
+        }
+        if let Some(id) = self.list_ids.get(list) {
+            return *id;
+        }
+        let id = Arc::make_mut(&mut self.page).lists.push(list);
+        self.list_ids.insert(list.into(), id);
+        id
     }
 
     fn intern(&mut self, text: &str, last: Option<u32>) -> u32 {
@@ -404,7 +507,8 @@ impl OpenPage {
 /// Entry of one commit, as a delta of its page.
 fn encode_entry(out: &mut Vec<u8>, time_us: u64, note: &Note<'_>) {
     let role = note.role_flag(ENTRY_ROLE_IS_AUTHOR, ENTRY_ROLE);
-    out.push(role | if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 });
+    let tables = if note.tables.is_empty() { 0 } else { ENTRY_TABLES };
+    out.push(role | tables | if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 });
     out.extend_from_slice(&time_us.to_le_bytes());
     if let Some(authored_us) = note.authored_us {
         out.extend_from_slice(&authored_us.to_le_bytes());
@@ -414,20 +518,26 @@ fn encode_entry(out: &mut Vec<u8>, time_us: u64, note: &Note<'_>) {
     if role == ENTRY_ROLE {
         put_slice(out, note.role.as_bytes());
     }
+    if tables != 0 {
+        put_slice(out, note.tables);
+    }
 }
 
 fn decode_entry(bytes: &[u8]) -> Result<(u64, Note<'_>), Malformed> {
     let mut reader = Reader::new(bytes);
     let flags = reader.u8()?;
     let two_roles = ENTRY_ROLE_IS_AUTHOR | ENTRY_ROLE;
-    if flags & !(ENTRY_AUTHORED | two_roles) != 0 || flags & two_roles == two_roles {
+    let known = ENTRY_AUTHORED | two_roles | ENTRY_TABLES;
+    if flags & !known != 0 || flags & two_roles == two_roles {
         return Err(Malformed { what: "flags that this version does not know", at: 0 });
     }
     let time_us = reader.u64()?;
     let authored_us = if flags & ENTRY_AUTHORED != 0 { Some(reader.u64()?) } else { None };
     let (author, message) = (reader.text()?, reader.text()?);
     let role = read_role(&mut reader, author, flags, ENTRY_ROLE_IS_AUTHOR, ENTRY_ROLE)?;
-    let note = Note { author, message, role, authored_us };
+    let tables = if flags & ENTRY_TABLES != 0 { reader.slice()? } else { &[] };
+    read_list(tables)?;
+    let note = Note { author, message, role, authored_us, tables };
     if !reader.is_done() {
         return Err(reader.bad("bytes after the last text"));
     }

@@ -10,7 +10,8 @@ struct Texts(String, String, &'static str, Option<u64>);
 impl Texts {
     fn note(&self) -> Note<'_> {
         let Texts(author, message, role, authored_us) = self;
-        Note { author, message, role, authored_us: *authored_us }
+        let tables: &[u8] = [&[][..], &[16, 2], &[16, 0, 17, 1]][message.len() % 3];
+        Note { author, message, role, authored_us: *authored_us, tables }
     }
 }
 
@@ -111,7 +112,8 @@ fn pages_from_before_roles_are_read() {
     entry.extend_from_slice(&5_u64.to_le_bytes());
     entry.extend_from_slice(b"\x05grace\x03now");
     let open = assemble(1, &image, [(Csn(1026), &entry[..])].into_iter()).expect("it is read");
-    let note = |author, message, authored_us| Note { author, message, role: "", authored_us };
+    let note =
+        |author, message, authored_us| Note { author, message, authored_us, ..Note::default() };
     for (csn, expected) in [
         (1024, (1_000, note("ada", "why", None))),
         (1025, (1_007, note("", "why", Some(1_002)))),

@@ -3,8 +3,8 @@
 //! ```text
 //!   0      1       2          4            8        16         24
 //!   +------+-------+----------+------------+--------+----------+----------------+----------------+
-//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | [role, load,]  |
-//!   | 1    | u8    | u16 = 0  | u32        |  u64   | u64      | author, message| writes         |
+//!   | kind | flags | reserved | write count|  csn   | time_us  | authored,      | [role, load],  |
+//!   | 1    | u8    | u16 = 0  | u32        |  u64   | u64      | author, message| tables, writes |
 //!   +------+-------+----------+------------+--------+----------+----------------+----------------+
 //!     '------------------ patched under the commit mutex: csn and time ------'
 //! ```
@@ -22,6 +22,7 @@
 use store::{Csn, Op, TableId, Write};
 
 use crate::bytes::{Malformed, Reader, put_slice, put_varint};
+use crate::changes::{ChangeList, read_list};
 
 /// First byte of a commit record; other kinds of record may come with later versions.
 const KIND_COMMIT: u8 = 1;
@@ -29,6 +30,7 @@ const FLAG_AUTHORED: u8 = 1;
 const FLAG_LOADED: u8 = 2;
 const FLAG_ROLE_IS_AUTHOR: u8 = 4;
 const FLAG_ROLE: u8 = 8;
+const FLAG_TABLES: u8 = 16;
 const HEADER_BYTES: usize = 24;
 const AT_COUNT: usize = 4;
 const AT_CSN: usize = 8;
@@ -56,6 +58,8 @@ pub(crate) struct Note<'a> {
     /// The authenticated role of the committing client; empty without authentication.
     pub role: &'a str,
     pub authored_us: Option<u64>,
+    /// The tables of which the commit has noted changes, encoded: [`crate::changes::read_list`].
+    pub tables: &'a [u8],
 }
 
 impl Note<'_> {
@@ -78,6 +82,8 @@ pub(crate) struct Record<'a> {
     pub note: Note<'a>,
     /// A bulk load that is part of the commit: the bytes by which the store knows it.
     pub loaded: Option<&'a [u8]>,
+    /// False for a commit of a release that kept no table of changes.
+    pub notes_changes: bool,
     pub writes: Vec<Write>,
 }
 
@@ -101,6 +107,8 @@ pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>, loaded: Option<&[u8]>) {
         out[1] |= FLAG_LOADED;
         put_slice(out, loaded);
     }
+    out[1] |= FLAG_TABLES;
+    put_slice(out, note.tables);
 }
 
 /// Bytes that `writes` take in a record, rounded up.
@@ -161,13 +169,19 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
     if !left.reader.is_done() {
         return Err(left.reader.bad("bytes after the last write"));
     }
-    let Head { csn, time_us, note, loaded } = head;
-    Ok(Record { csn, time_us, note, loaded, writes })
+    let Head { csn, time_us, note, loaded, notes_changes } = head;
+    Ok(Record { csn, time_us, note, loaded, notes_changes, writes })
 }
 
 /// The writes of a record that this process has encoded or decoded before.
 pub(crate) fn writes(bytes: &[u8]) -> RecordWrites<'_> {
     open(bytes).expect("the record was read before").1
+}
+
+/// The tables that the commit of such a record has changed.
+pub(crate) fn changes(bytes: &[u8]) -> ChangeList {
+    let head = open(bytes).expect("the record was read before").0;
+    read_list(head.note.tables).expect("the record was read before")
 }
 
 /// The part of a record before its writes.
@@ -176,6 +190,7 @@ struct Head<'a> {
     time_us: u64,
     note: Note<'a>,
     loaded: Option<&'a [u8]>,
+    notes_changes: bool,
 }
 
 /// Reads a record up to its writes.
@@ -185,7 +200,7 @@ fn open(bytes: &[u8]) -> Result<(Head<'_>, RecordWrites<'_>), Malformed> {
         return Err(Malformed { what: "kind of record that this version does not know", at: 0 });
     }
     let flags = reader.u8()?;
-    let known = FLAG_AUTHORED | FLAG_LOADED | FLAG_ROLE_IS_AUTHOR | FLAG_ROLE;
+    let known = FLAG_AUTHORED | FLAG_LOADED | FLAG_ROLE_IS_AUTHOR | FLAG_ROLE | FLAG_TABLES;
     let two_roles = FLAG_ROLE_IS_AUTHOR | FLAG_ROLE;
     if flags & !known != 0 || flags & two_roles == two_roles || reader.u16()? != 0 {
         return Err(Malformed { what: "flags that this version does not know", at: 1 });
@@ -198,13 +213,16 @@ fn open(bytes: &[u8]) -> Result<(Head<'_>, RecordWrites<'_>), Malformed> {
     let authored_us = if flags & FLAG_AUTHORED != 0 { Some(reader.u64()?) } else { None };
     let (author, message) = (reader.text()?, reader.text()?);
     let role = read_role(&mut reader, author, flags, FLAG_ROLE_IS_AUTHOR, FLAG_ROLE)?;
-    let note = Note { author, message, role, authored_us };
     let loaded = if flags & FLAG_LOADED != 0 { Some(reader.slice()?) } else { None };
+    let notes_changes = flags & FLAG_TABLES != 0;
+    let tables = if notes_changes { reader.slice()? } else { &[] };
+    read_list(tables)?;
+    let note = Note { author, message, role, authored_us, tables };
     // The smallest write is three bytes: the count alone must not decide what is allocated.
     if count > reader.remaining() / 3 {
         return Err(reader.bad("more writes than bytes"));
     }
-    Ok((Head { csn, time_us, note, loaded }, RecordWrites { reader, count }))
+    Ok((Head { csn, time_us, note, loaded, notes_changes }, RecordWrites { reader, count }))
 }
 
 /// The role of a stored note, by the two flags of [`Note::role_flag`].
@@ -305,8 +323,13 @@ impl<'a> Iterator for RecordWrites<'a> {
 mod tests {
     use super::*;
 
-    const NOTE: Note<'_> =
-        Note { author: "Ada", message: "why: \u{1f980}", role: "ada", authored_us: Some(5) };
+    const NOTE: Note<'_> = Note {
+        author: "Ada",
+        message: "why: \u{1f980}",
+        role: "ada",
+        authored_us: Some(5),
+        tables: &[2, 7, 16, 0],
+    };
 
     fn sample(note: &Note<'_>) -> (Vec<u8>, Vec<Write>) {
         let write = |table, key: &[u8], op| Write { table: TableId(table), key: key.to_vec(), op };
@@ -345,9 +368,9 @@ mod tests {
         }
     }
 
-    /// A record of a release that knew no roles is that of a commit without one, byte for byte.
+    /// A record of a release that knew neither roles nor the table of changes is read.
     #[test]
-    fn records_from_before_roles_are_read() {
+    fn records_of_the_first_release_are_read() {
         let mut old = vec![1, 1, 0, 0, 1, 0, 0, 0];
         old.extend_from_slice(&77_u64.to_le_bytes());
         old.extend_from_slice(&1_700_000_000_000_000_u64.to_le_bytes());
@@ -355,14 +378,9 @@ mod tests {
         old.extend_from_slice(b"\x03Ada\x03why");
         old.extend_from_slice(&[3, 7, 1, b'a']);
         let record = decode(&old).unwrap();
-        let note = Note { author: "Ada", message: "why", role: "", authored_us: Some(5) };
+        let note = Note { author: "Ada", message: "why", authored_us: Some(5), ..Note::default() };
         assert_eq!((record.note, record.writes.len()), (note, 1));
-        let mut new = Vec::new();
-        begin(&mut new, &note, None);
-        push(&mut new, &record.writes[0]);
-        finish(&mut new, 1);
-        number(&mut new, record.csn, record.time_us);
-        assert_eq!(new, old);
+        assert!(!record.notes_changes);
     }
 
     /// A record that was cut anywhere is refused, and no flipped bit makes decoding panic.

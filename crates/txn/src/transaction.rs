@@ -38,6 +38,7 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use store::{Csn, Loaded, Op, TableId, Write};
 
+use crate::changes::{self, CHANGES_TABLE, TableChange, TableChanges, Touched};
 use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
@@ -97,6 +98,7 @@ pub struct Savepoint {
     loads: usize,
     hooks: usize,
     hints: usize,
+    changes: usize,
     rows: usize,
     relations: usize,
     noted: usize,
@@ -123,6 +125,8 @@ pub struct Transaction {
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
     hints: Vec<Hint>,
+    /// What the table of changes is to be told, in the order of the operations.
+    changes: Vec<TableChange>,
     pub(crate) loads: Loads,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
@@ -145,6 +149,7 @@ impl Transaction {
             reads: Mutex::default(),
             hooks: Vec::new(),
             hints: Vec::new(),
+            changes: Vec::new(),
             loads: Loads::new(Arc::clone(&engine)),
             lock_timeout_us: engine.lock_timeout_us,
             interrupt: None,
@@ -594,6 +599,61 @@ impl Transaction {
         self.hints.push(Box::new(hint));
     }
 
+    /// Has the table of changes keep which keys of `table` the commit writes
+    /// ([`Engine::changes`](crate::Engine::changes)).
+    pub fn note_changes(&mut self, table: TableId) {
+        // From the end: neighbours write the same few tables, however many there are.
+        if !self.changes.iter().rev().any(|known| known.table == table) {
+            self.changes.push(TableChange { table, rows: 0 });
+        }
+    }
+
+    /// The same, and that `table` has so many rows more, or fewer. A rollback takes it back.
+    pub fn note_rows(&mut self, table: TableId, rows: i64) {
+        self.changes.push(TableChange { table, rows });
+    }
+
+    /// Takes a key out of what the table of changes has kept of `table`, for a transaction that erases
+    /// the key. `key` is as the table of changes names it ([`store::Table::subject`]); `csns` are the
+    /// commits that have changed it. Errors: as [`Transaction::lock_latest`].
+    pub fn erase_changes(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        mut csns: Vec<Csn>,
+    ) -> Result<(), TxnError> {
+        // What retention has dropped of the table may still be among the changes.
+        let engine = Arc::clone(&self.engine);
+        let horizon = engine.store.horizon(table);
+        for change in TableChanges::new(&engine.store, table, Csn::ZERO, horizon) {
+            csns.push(change?.0);
+        }
+        csns.sort_unstable();
+        csns.dedup();
+        csns.into_iter().try_for_each(|csn| self.erase_change(table, csn, key))
+    }
+
+    fn erase_change(&mut self, table: TableId, csn: Csn, subject: &[u8]) -> Result<(), TxnError> {
+        let key = changes::key(table, csn);
+        self.lock_latest(CHANGES_TABLE, &key, RowLock::Update, Wait::Allowed)?;
+        let own = self.writes.own(CHANGES_TABLE, &key, Moment::END).map(|own| own.base);
+        let touched = match own {
+            Some(OwnBase::Put(value)) => changes::touched(value, csn)?,
+            Some(_) => return Ok(()),
+            None => match changes::read(&self.engine.store, table, csn)? {
+                Some(touched) => touched,
+                None => return Ok(()),
+            },
+        };
+        if matches!(&touched, Touched::Keys(keys) if keys.iter().all(|key| key != subject)) {
+            return Ok(());
+        }
+        // The bytes of the value before go from the files too.
+        let op = changes::without(touched, subject).map_or(Op::Delete, Op::Put);
+        self.write(CHANGES_TABLE, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?;
+        self.write(CHANGES_TABLE, key.to_vec(), op)
+    }
+
     /// Has `hook` run with number and time just before the commit becomes visible, in the order of
     /// commits. It must be quick, must not panic and must not use the engine: everyone waits for it.
     /// It is for signals between the sessions of this process. State follows from the record of the
@@ -639,6 +699,7 @@ impl Transaction {
             loads: self.loads.len(),
             hooks: self.hooks.len(),
             hints: self.hints.len(),
+            changes: self.changes.len(),
             rows: self.held.len(),
             relations: self.relations.len(),
             noted: self.noted,
@@ -652,6 +713,7 @@ impl Transaction {
         self.loads.truncate(savepoint.loads, savepoint.operations);
         self.hooks.truncate(savepoint.hooks);
         self.hints.truncate(savepoint.hints);
+        self.changes.truncate(savepoint.changes);
         self.unlock(savepoint.rows, savepoint.relations, savepoint.noted);
     }
 
@@ -704,11 +766,18 @@ impl Transaction {
         let reads = std::mem::take(self.reads.get_mut());
         let prepared = Prepared {
             writes: std::mem::take(&mut self.writes).into_writes(),
-            note: Note { author: &author, message: &message, role: &role, authored_us },
+            note: Note {
+                author: &author,
+                message: &message,
+                role: &role,
+                authored_us,
+                tables: &[],
+            },
             loaded: self.loads.take(),
             durability,
             hooks,
             hints: std::mem::take(&mut self.hints),
+            changes: changes::sum(&self.changes),
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
         let place = self.engine.order(prepared)?;

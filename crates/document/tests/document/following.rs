@@ -42,10 +42,10 @@ fn a_follower_reads_what_its_leader_reads() {
                 assert_eq!(read(&follower), read(&leader.docs), "step {step}, {key}");
             }
             let after = Csn(dice.below(engine.visible().0 as usize + 1) as u64);
-            let told = |docs: &document::Collection| docs.changes(after, Csn::MAX).expect("told").0;
-            assert_eq!(told(&follower), told(&leader.docs), "step {step}");
-            let noted = documents.recent_changes(after, Csn::MAX, 10);
-            assert_eq!(noted.is_some(), after == engine.visible(), "memory does not know these");
+            let newest = engine.visible();
+            let told = leader.documents.changes(&[&leader.docs], after, newest, 9);
+            let followed = documents.changes(&[&follower], after, newest, 9);
+            assert_eq!(followed.expect("told"), told.expect("told"), "step {step}");
         }
     });
 }

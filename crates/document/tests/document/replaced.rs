@@ -40,10 +40,12 @@ fn begins_anew(world: &World) {
     }
     assert!(world.docs.at(Revision(2)).get("d").is_err());
     assert!(world.docs.node_history("d", "$.secret").is_err());
-    let (told, is_all) = world.docs.changes(store::Csn(0), csn).expect("reads");
+    let collections = [&world.docs];
+    let told = world.documents.changes(&collections, store::Csn(0), csn, usize::MAX);
+    let (told, upto) = told.expect("reads");
     let of_it: Vec<u64> =
         told.iter().filter(|told| told.key == "d").map(|told| told.revision.0).collect();
-    assert_eq!((of_it, is_all), (vec![1], true));
+    assert_eq!((of_it, upto), (vec![1], csn));
     assert_eq!(world.docs.len().expect("counts"), 2);
 }
 

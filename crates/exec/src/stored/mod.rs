@@ -101,7 +101,7 @@ impl<'a> Stored<'a> {
     pub fn count_rows(&self) {
         if !self.is_counted.replace(true) {
             for (table, rows) in self.grown.borrow_mut().drain(..).filter(|(_, rows)| *rows != 0) {
-                self.handles.count(&mut self.txn.borrow_mut(), table.storage(), rows);
+                self.txn.borrow_mut().note_rows(table.storage(), rows);
             }
         }
     }

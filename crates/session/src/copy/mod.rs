@@ -394,7 +394,7 @@ impl Session {
             }
             open.checks.end_statement(txn, &mut values)?;
         }
-        instance.handles.count(txn, handle.storage(), (copy.rows - before) as i64);
+        txn.note_rows(handle.storage(), (copy.rows - before) as i64);
         Ok(())
     }
 

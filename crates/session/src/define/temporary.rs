@@ -151,7 +151,7 @@ impl Session {
             }
         }
         open.checks.end_statement(txn, &mut values)?;
-        handles.count(txn, found.storage(), -count);
+        txn.note_rows(found.storage(), -count);
         Ok(())
     }
 

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Changes come table by table that the store has kept for the relation, in each in the order of the
-//! rows' keys, and of one row in the order of commits. They are read as they are wanted.
+//! rows' keys, and of one row in the order of commits. The table of changes tells which rows these are,
+//! so a reader pays for the changes and not for the table. The rows are read as they are wanted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
         // What a commit made and gave up at once had no rows for anybody else.
         if handle.is_some_and(|handle| handle.storage() == past.table) {
             let ended = (past.ended <= upto).then_some(past.ended);
-            parts.extend(part(&names, table, last.min(upto), ended));
+            parts.extend(part(around, &names, table, after, last.min(upto), ended)?);
             storages.push(past.table);
         }
     }
@@ -102,7 +103,7 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
     let handle = names.handles.table(&names.catalog, table);
     let is_other = handle.is_some_and(|handle| !storages.contains(&handle.storage()));
     if after < upto && is_other {
-        parts.extend(part(names, table, upto, None));
+        parts.extend(part(around, names, table, after, upto, None)?);
     }
     Ok(Box::new(Changes {
         instance: Arc::clone(instance),
@@ -115,15 +116,24 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
 }
 
 /// The table of the store that has the relation's rows by a catalog.
-fn part(names: &Arc<Names>, table: Oid, upto: Csn, ended: Option<Csn>) -> Option<Part> {
-    let handle = names.handles.table(&names.catalog, table)?;
-    Some(Part {
-        relation: Arc::clone(names.catalog.relation(table)?),
+fn part(
+    around: &Surroundings<'_>,
+    names: &Arc<Names>,
+    table: Oid,
+    after: Csn,
+    upto: Csn,
+    ended: Option<Csn>,
+) -> Result<Option<Part>> {
+    let Some(handle) = names.handles.table(&names.catalog, table) else { return Ok(None) };
+    let Some(relation) = names.catalog.relation(table) else { return Ok(None) };
+    let engine = &around.client.instance.engine;
+    Ok(Some(Part {
+        relation: Arc::clone(relation),
         names: Arc::clone(names),
-        cursor: PastCursor::over(&handle, KeyRange::ALL),
+        cursor: PastCursor::over_changes(&handle, engine, after, upto).map_err(error)?,
         upto,
         ended: ended.map(|ended| (ended, PastCursor::over(&handle, KeyRange::ALL))),
-    })
+    }))
 }
 
 /// The commit that an argument means: a number, or the newest at or before a time.

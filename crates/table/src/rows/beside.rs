@@ -82,15 +82,16 @@ impl Rows for DocumentRows {
         let op = match (found.is_some(), is_there) {
             (false, false) => return Ok(()),
             (true, false) => {
-                self.handles.count(txn, storage, -1);
+                txn.note_rows(storage, -1);
                 Op::Delete
             }
             (true, true) => marked(&table, before)?,
             (false, true) => {
-                self.handles.count(txn, storage, 1);
+                txn.note_rows(storage, 1);
                 Op::Put(new_row(&table, values)?)
             }
         };
+        txn.note_changes(storage);
         Ok(txn.write(storage, key, op)?)
     }
 }

@@ -1,28 +1,44 @@
-//! How many rows a table has, about: for planning, and for `pg_class.reltuples`.
+//! How many rows each table has: for planning, and for `pg_class.reltuples`.
 //!
-//! Commits add to numbers in memory just before they become visible. The numbers are written now and
-//! then and at the end; what was counted since is lost by a crash, which is why they are estimates.
+//! The record of a commit says by how many rows the commit changes each table
+//! ([`Transaction::note_rows`]). The counts in memory observe the commits. They are written now and then,
+//! with the commit that they were taken at; opening adds what the commits since then say.
 //!
 //! ```text
-//!   table COUNTS    key  number of the table, big end first     value  rows, 8 bytes, little end first
+//!   table COUNTS   key  number of the table, u32 big-endian     value  rows, i64 little-endian
+//!                  key  empty                                    value  the commit, u64 little-endian
 //! ```
 
 use std::collections::HashMap;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
-use store::TableId;
-use txn::{CommitMeta, Durability, Engine, Isolation, Transaction};
+use store::{Csn, TableId};
+use txn::{CommitMeta, Durability, Engine, Isolation, Observed, Observer};
 
+use crate::catalog::CATALOG;
 use crate::{Error, Result};
 
 /// Where the numbers are kept: the last of SQL's tables, which none will ever be.
 pub(crate) const COUNTS: TableId = TableId(0x7fff_ffff);
+/// The key of the commit that the numbers were taken at.
+const TAKEN: &[u8] = &[];
+
+/// Commits that an opening adds up before it writes the counts, for the next one.
+const ADDED_MAX: u64 = 16 << 10;
+
+/// The counts of all tables.
+#[derive(Debug, Default)]
+pub(super) struct RowCounts(Mutex<Counts>);
 
 #[derive(Debug, Default)]
-pub(super) struct RowCounts(Mutex<HashMap<TableId, Count, FixedState>>);
+struct Counts {
+    tables: HashMap<TableId, Count, FixedState>,
+    /// The newest commit that is counted.
+    counted: Csn,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
@@ -30,45 +46,77 @@ struct Count {
     saved: i64,
 }
 
+impl Counts {
+    fn add(&mut self, table: TableId, rows: i64) {
+        let count = self.tables.entry(table).or_default();
+        count.rows = count.rows.saturating_add(rows);
+    }
+}
+
+impl Observer for RowCounts {
+    fn follows(&self, table: TableId) -> bool {
+        table >= CATALOG
+    }
+
+    fn observe(&self, commit: &mut Observed<'_>) {
+        let mut counts = self.0.lock();
+        commit.changes().iter().for_each(|change| counts.add(change.table, change.rows));
+        counts.counted = commit.csn();
+    }
+}
+
 impl RowCounts {
     pub(super) fn get(&self, table: TableId) -> u64 {
-        self.0.lock().get(&table).map_or(0, |count| count.rows.max(0) as u64)
+        self.0.lock().tables.get(&table).map_or(0, |count| count.rows.max(0) as u64)
     }
 
-    pub(super) fn add(counts: &Arc<RowCounts>, txn: &mut Transaction, table: TableId, rows: i64) {
-        if rows == 0 {
-            return;
-        }
-        let counts = Arc::clone(counts);
-        txn.on_publish(move |_| counts.0.lock().entry(table).or_default().rows += rows);
-    }
-
-    pub(super) fn load(&self, engine: &Arc<Engine>) -> Result<()> {
+    /// Reads the counts as of the newest commit, and has them follow the engine from there on.
+    pub(super) fn open(counts: &Arc<RowCounts>, engine: &Arc<Engine>) -> Result<()> {
         let snapshot = engine.snapshot();
-        let mut counts = self.0.lock();
+        let mut found = Counts { counted: snapshot.csn(), ..Counts::default() };
+        let mut taken = Csn::ZERO;
         for item in snapshot.scan(COUNTS, Bound::Unbounded, Bound::Unbounded, false) {
             let (key, versioned) = item?;
-            let table = key.try_into().map(u32::from_be_bytes);
-            let rows = versioned.base().try_into().map(i64::from_le_bytes);
-            let (Ok(table), Ok(rows)) = (table, rows) else {
-                return Err(Error::Damaged { what: "the number of rows of a table" });
+            let damaged = Error::Damaged { what: "the number of rows of a table" };
+            let Ok(value) = <[u8; 8]>::try_from(versioned.base()) else { return Err(damaged) };
+            if key.as_slice() == TAKEN {
+                taken = taken.max(Csn(u64::from_le_bytes(value)));
+                continue;
+            }
+            let Ok(table) = key.as_slice().try_into().map(u32::from_be_bytes) else {
+                return Err(damaged);
             };
-            let count = counts.entry(TableId(table)).or_default();
-            count.rows += rows - count.saved;
-            count.saved = rows;
+            // A release that did not write the commit counted up to about here.
+            taken = taken.max(Csn(versioned.csn().0.saturating_sub(1)));
+            let rows = i64::from_le_bytes(value);
+            found.tables.insert(TableId(table), Count { rows, saved: rows });
+        }
+        for csn in (taken.0 + 1..=snapshot.csn().0).map(Csn) {
+            for change in engine.tables_changed(csn)? {
+                found.add(change.table, change.rows);
+            }
+        }
+        let is_far = snapshot.csn().0 - taken.0.min(snapshot.csn().0) > ADDED_MAX;
+        drop(snapshot);
+        *counts.0.lock() = found;
+        let following: Weak<RowCounts> = Arc::downgrade(counts);
+        engine.observe(following);
+        if is_far {
+            // Where the disk is full or broken the next opening adds up as much.
+            let _ = counts.save(engine);
         }
         Ok(())
     }
 
+    /// Writes the counts that have changed by a commit of their own, so that opening need not add them up.
     pub(super) fn save(&self, engine: &Arc<Engine>) -> Result<()> {
-        let changed = |(_, count): &(&TableId, &Count)| count.rows != count.saved;
-        let changed: Vec<(TableId, i64)> = self
-            .0
-            .lock()
-            .iter()
-            .filter(changed)
-            .map(|(table, count)| (*table, count.rows))
-            .collect();
+        let (changed, counted) = {
+            let counts = self.0.lock();
+            let changed = counts.tables.iter().filter(|(_, count)| count.rows != count.saved);
+            let changed: Vec<(TableId, i64)> =
+                changed.map(|(table, count)| (*table, count.rows)).collect();
+            (changed, counts.counted)
+        };
         if changed.is_empty() {
             return Ok(());
         }
@@ -76,10 +124,11 @@ impl RowCounts {
         for (table, rows) in &changed {
             txn.put(COUNTS, &table.0.to_be_bytes(), rows.to_le_bytes().to_vec())?;
         }
+        txn.put(COUNTS, TAKEN, counted.0.to_le_bytes().to_vec())?;
         txn.commit(CommitMeta { durability: Some(Durability::Os), ..CommitMeta::default() })?;
         let mut counts = self.0.lock();
         for (table, rows) in changed {
-            counts.entry(table).or_default().saved = rows;
+            counts.tables.entry(table).or_default().saved = rows;
         }
         Ok(())
     }

@@ -82,6 +82,7 @@ pub fn erase(
         let storage = era.table.storage();
         let keys = found.get(&storage).unwrap_or(&none);
         for key in sorted(keys) {
+            era.table.erase_changes(change.txn, key)?;
             forget(change.txn, storage, key)?;
             era.table.erase_document(change.txn, key, None)?;
         }
@@ -287,6 +288,7 @@ impl Table {
             self.end(change, key, row)?;
             change.checks.erased(self, row);
         }
+        self.erase_changes(change.txn, key)?;
         forget(change.txn, self.storage(), key)?;
         let mut done = HashSet::new();
         for version in self.every_version(&change.txn.latest(), key)? {
@@ -315,6 +317,16 @@ impl Table {
         }
         self.erase_document(change.txn, key, latest.as_deref())?;
         Ok(latest.is_some())
+    }
+
+    /// Takes the row at `key` out of the table of changes.
+    fn erase_changes(&self, txn: &mut Transaction, key: &[u8]) -> Result<()> {
+        let mut csns = Vec::new();
+        txn.latest().versions(self.storage(), key, Csn::ZERO, |version| {
+            csns.push(version.csn);
+            ControlFlow::Continue(())
+        })?;
+        Ok(txn.erase_changes(self.storage(), key, csns)?)
     }
 
     /// Erases the document of the row at `key`, whose newest state was `latest`.

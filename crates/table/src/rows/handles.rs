@@ -11,7 +11,7 @@ use document::Documents;
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use store::TableId;
-use txn::{Engine, Transaction};
+use txn::Engine;
 use types::Oid;
 
 use super::count::RowCounts;
@@ -88,19 +88,12 @@ impl Handles {
         self.counts.get(storage)
     }
 
-    /// Has the commit of `txn` count so many rows more (or fewer) in a table. Once for a statement;
-    /// what is rolled back is not counted.
-    pub fn count(&self, txn: &mut Transaction, storage: TableId, rows: i64) {
-        RowCounts::add(&self.counts, txn, storage, rows);
-    }
-
-    /// Reads the counts that [`Handles::save_counts`] wrote.
-    pub fn load_counts(&self, engine: &Arc<Engine>) -> Result<()> {
-        self.counts.load(engine)
+    /// Reads the counts of rows, which follow the engine from then on. Called before the first commit.
+    pub fn open_counts(&self, engine: &Arc<Engine>) -> Result<()> {
+        RowCounts::open(&self.counts, engine)
     }
 
     /// Writes the counts that have changed by a commit of their own: at the end, and now and then.
-    /// After a crash those count that were written last.
     pub fn save_counts(&self, engine: &Arc<Engine>) -> Result<()> {
         self.counts.save(engine)
     }

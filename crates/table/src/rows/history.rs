@@ -13,12 +13,12 @@
 //! for: what is asked for only says which versions are given. Everything comes in the order of keys,
 //! and of one key in the order of commits, and only what is committed.
 
-use std::collections::btree_set;
+use std::collections::{BTreeSet, btree_set};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use store::{Csn, Kind};
-use txn::{KeyRange, Snapshot};
+use txn::{Engine, KeyRange, Snapshot, Touched, TxnError};
 
 use super::layout::Row;
 use super::patch;
@@ -190,6 +190,9 @@ impl Table {
     }
 }
 
+/// Keys of changed rows that are held for a walk over them, in bytes; a walk over more looks at all rows.
+const CHANGED_BYTES_MAX: usize = 32 << 20;
+
 /// A walk over the past of rows, that can be suspended.
 pub struct PastCursor {
     table: Arc<Table>,
@@ -208,6 +211,38 @@ impl PastCursor {
     /// The rows, those that are gone included, whose keys are in a range.
     pub fn over(table: &Arc<Table>, range: KeyRange) -> PastCursor {
         PastCursor::of(table, Keys::Range(range))
+    }
+
+    /// The rows that commits after `after` up to `to` have changed, as the table of changes tells. All rows
+    /// where it does not reach back that far, or names too many.
+    pub fn over_changes(
+        table: &Arc<Table>,
+        engine: &Engine,
+        after: Csn,
+        to: Csn,
+    ) -> Result<PastCursor> {
+        let mut keys = BTreeSet::new();
+        let mut bytes = 0;
+        let changes = match engine.changes(table.storage(), after, to) {
+            Ok(changes) => changes,
+            Err(TxnError::ChangesForgotten { .. }) => {
+                return Ok(PastCursor::over(table, KeyRange::ALL));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for change in changes {
+            let Touched::Keys(touched) = change?.1 else {
+                return Ok(PastCursor::over(table, KeyRange::ALL));
+            };
+            for key in touched {
+                let size = key.len() + size_of::<Vec<u8>>();
+                bytes += if keys.insert(key) { size } else { 0 };
+            }
+            if bytes > CHANGED_BYTES_MAX {
+                return Ok(PastCursor::over(table, KeyRange::ALL));
+            }
+        }
+        Ok(PastCursor::of_rows(table, keys))
     }
 
     /// These rows.

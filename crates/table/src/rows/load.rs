@@ -111,6 +111,7 @@ impl Load {
     pub fn finish(self, change: &mut Change<'_>) -> Result<()> {
         let Load { table, rows, indexes } = self;
         let engine = Arc::clone(change.txn.engine());
+        change.txn.note_changes(table.storage());
         match rows.finish(engine.store())? {
             Sorted::Loaded(loaded) => change.txn.attach(loaded)?,
             Sorted::Twice(Twice { key, value }) => {

@@ -309,7 +309,7 @@ impl Table {
         if !self.keyed_by.is_empty() && is_taken(change.txn, self.storage, &key)? {
             return Err(self.duplicate(change.values, None, row));
         }
-        change.txn.write(self.storage, key.clone(), Op::Put(self.encode(row)))?;
+        self.put_row(change.txn, key.clone(), Op::Put(self.encode(row)))?;
         if let Some(documents) = &self.documents {
             documents.put(change.txn, row)?;
         }
@@ -319,6 +319,12 @@ impl Table {
             }
         }
         Ok(key)
+    }
+
+    /// Writes a row, of which the table of changes tells.
+    fn put_row(&self, txn: &mut Transaction, key: Vec<u8>, op: Op) -> Result<()> {
+        txn.note_changes(self.storage);
+        Ok(txn.write(self.storage, key, op)?)
     }
 
     /// The key of a new row: of its values, or an id that no other row has.
@@ -349,7 +355,7 @@ impl Table {
         let strength = self.update_lock(changes);
         let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
         let op = self.written(change.txn, locked, key, new)?;
-        change.txn.write(self.storage, key.to_vec(), op)?;
+        self.put_row(change.txn, key.to_vec(), op)?;
         if let Some(documents) = &self.documents
             && changes(documents.column())
         {
@@ -398,7 +404,7 @@ impl Table {
     /// Ends a row and its entries.
     pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
-        change.txn.write(self.storage, key.to_vec(), Op::Delete)?;
+        self.put_row(change.txn, key.to_vec(), Op::Delete)?;
         if let Some(documents) = &self.documents {
             documents.remove(change.txn, old)?;
         }

@@ -20,6 +20,7 @@ use store::{Csn, Loaded, StoreError};
 
 use super::{Commit, Engine, Sequencer, Stopped, Tables};
 use crate::bytes::Malformed;
+use crate::changes::{self, read_list};
 use crate::error::{EngineError, TxnError};
 use crate::record::{self, Record};
 
@@ -97,6 +98,7 @@ impl Engine {
         }
         for (commit, lsn, bytes) in entered {
             let mut tables = Tables::default();
+            record::changes(bytes).iter().for_each(|change| tables.note(change.table));
             record::writes(bytes).for_each(|write| tables.note(write.table));
             self.observers.show(commit, bytes, &tables.list, Vec::new());
             self.show(commit, lsn);
@@ -133,9 +135,13 @@ impl Engine {
         loaded: Option<Loaded>,
         last: &mut Sequencer,
     ) -> Result<Commit, StoreError> {
-        let Record { csn, time_us, note, writes, .. } = record;
+        let Record { csn, time_us, note, writes, notes_changes, .. } = record;
         let commit = Commit { csn, time_us };
-        self.enter(commit, &note, writes, loaded.as_ref())?;
+        let changes = notes_changes.then(|| {
+            let list = read_list(note.tables).expect("the record was decoded");
+            changes::derive(&list, &writes, loaded.as_ref(), &self.resolve)
+        });
+        self.enter(commit, &note, writes, loaded.as_ref(), changes)?;
         *last = Sequencer { csn, time_us };
         Ok(commit)
     }

@@ -3,6 +3,7 @@
 
 mod anomalies;
 mod bulk;
+mod changes;
 mod common;
 mod crash;
 mod cursors;

@@ -53,7 +53,7 @@ impl World {
             8 << 20,
             Tables::hold_documents,
         )));
-        handles.load_counts(&engine).expect("counts are read");
+        handles.open_counts(&engine).expect("counts are read");
         World { engine, cache, handles }
     }
 

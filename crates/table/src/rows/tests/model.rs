@@ -145,12 +145,18 @@ fn compare_past(
 ) {
     let now = world.engine.snapshot();
     let (after, to_csn) = (models[from].0, models[to].0);
-    let mut changes = Vec::new();
-    let mut cursor = PastCursor::over(table, KeyRange::ALL);
-    while !cursor.is_at_end() {
-        let more = changes.len() + 3;
-        cursor.changes(&now, after, to_csn, &mut changes, more).unwrap();
-    }
+    let walk = |mut cursor: PastCursor| {
+        let mut changes = Vec::new();
+        while !cursor.is_at_end() {
+            let more = changes.len() + 3;
+            cursor.changes(&now, after, to_csn, &mut changes, more).unwrap();
+        }
+        changes
+    };
+    let changes = walk(PastCursor::over(table, KeyRange::ALL));
+    let by_table_of_changes =
+        walk(PastCursor::over_changes(table, &world.engine, after, to_csn).unwrap());
+    assert_eq!(format!("{by_table_of_changes:?}"), format!("{changes:?}"));
     let text = |row: Option<Vec<Datum>>| row.map_or("-".to_owned(), |row| shown(&row));
     let mut told: Vec<String> = changes
         .iter()
