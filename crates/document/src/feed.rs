@@ -11,17 +11,48 @@
 //! commits are told by a pass over all documents instead, because the lists of revisions are never
 //! forgotten: those that loaded documents in bulk, those of which retention has dropped the changes,
 //! and those of releases that kept no table of changes.
+//!
+//! No file names a document that was erased. That it is gone is kept in memory alone, for the readers that
+//! follow at the moment ([`Erased`]).
 
 use crate::collection::{Collection, Documents};
 use crate::key::{Prefix, Record, document_of, record_of};
 use crate::{Result, Revision};
-use std::collections::BTreeMap;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use store::{Csn, TableId};
 use txn::Touched;
 
 /// Changes that one pass over the documents gathers; more only where one commit alone has more.
 const GATHERED_MAX: usize = 65_536;
+
+/// Erased documents that are remembered.
+const ERASED_MAX: usize = 4096;
+
+/// The documents that were erased last, as removals.
+#[derive(Default)]
+pub(crate) struct Erased(Mutex<VecDeque<Changed>>);
+
+impl Erased {
+    /// Notes that a commit, about to become visible, erases a document whose last revision that was.
+    pub fn note(&self, csn: Csn, table: TableId, prefix: &Prefix, revision: Revision) {
+        let Some(key) = document_of(&prefix.record(Record::Paths)) else { return };
+        let mut known = self.0.lock();
+        if known.len() == ERASED_MAX {
+            known.pop_front();
+        }
+        known.push_back(Changed { csn, table, key, revision, deleted: true });
+    }
+
+    /// Those of some tables by the commits after `after` up to `to`.
+    fn between(&self, after: Csn, to: Csn, is_asked: impl Fn(TableId) -> bool) -> Vec<Changed> {
+        let known = self.0.lock();
+        let from = known.partition_point(|change| change.csn <= after);
+        let found = known.range(from..).take_while(|change| change.csn <= to);
+        found.filter(|change| is_asked(change.table)).cloned().collect()
+    }
+}
 
 /// A revision of a document that a commit made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,10 +97,16 @@ impl Documents {
                 all => self.changes_of_all(all, after, to, limit, &mut found)?,
             };
         }
+        passed.extend(self.cache().erased().between(after, to, |table| {
+            collections.iter().any(|collection| collection.id() == table)
+        }));
         if !passed.is_empty() {
             found.extend(passed);
             found.retain(|change| change.csn <= to);
-            found.sort_by(|a, b| (a.csn, a.table, &a.key).cmp(&(b.csn, b.table, &b.key)));
+            let place = |of: &Changed| (of.csn, of.table);
+            found.sort_by(|a, b| (place(a), &a.key).cmp(&(place(b), &b.key)));
+            // The commit that erased a document may have put another one in its place, which comes first.
+            found.dedup_by(|next, kept| (place(next), &next.key) == (place(kept), &kept.key));
         }
         Ok((found, to))
     }

@@ -12,11 +12,12 @@
 //! * After a commit the cache holds no state of a document from before it, where the commit has
 //!   written to the document.
 
-use crate::key::{Prefix, record_of};
+use crate::Revision;
+use crate::key::{Prefix, Record, record_of};
 use crate::state::Cache;
 use std::sync::Arc;
 use store::TableId;
-use txn::{Commit, Observed, Observer, Transaction};
+use txn::{Commit, Observed, Observer, OpRef, Transaction};
 
 /// Puts into the cache what a commit has made of a document.
 type Publish = dyn FnOnce(&Cache, Commit) + Send;
@@ -56,6 +57,12 @@ impl CacheObserver {
     fn forget(&self, commit: &Observed<'_>) {
         let mut last = None;
         for write in commit.writes().filter(|write| (self.holds_documents)(write.table)) {
+            if let (OpRef::Erase { .. }, Some(Record::Revisions(0))) =
+                (write.op, record_of(write.key))
+                && let Some(prefix) = Prefix::of(write.key)
+            {
+                self.cache.erased().note(commit.csn(), write.table, &prefix, Revision(0));
+            }
             let Some(prefix) = record_of(write.key).and_then(|_| Prefix::of(write.key)) else {
                 continue;
             };

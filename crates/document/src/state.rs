@@ -11,6 +11,7 @@
 //! * the list of revisions ([`RevisionList`]) only grows, in the order of commits.
 
 use crate::error::Damaged;
+use crate::feed::Erased;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, Page};
 use crate::tree::{Growth, Tree};
@@ -305,6 +306,7 @@ pub(crate) struct Cache {
     hasher: FixedState,
     shard_bytes: usize,
     growth: Arc<Growth>,
+    erased: Erased,
 }
 
 type Key = (TableId, Prefix);
@@ -333,7 +335,13 @@ impl Cache {
             hasher: FixedState::default(),
             shard_bytes: bytes / SHARDS,
             growth: Arc::default(),
+            erased: Erased::default(),
         }
+    }
+
+    /// The documents that were erased last.
+    pub fn erased(&self) -> &Erased {
+        &self.erased
     }
 
     /// Where states that are going to be kept tell what they fetch.

@@ -155,8 +155,20 @@ impl Collection {
     /// version. It was removed before, where it was there.
     pub fn erase_within(&self, txn: &mut Transaction, key: &str) -> Result<()> {
         let prefix = Prefix::new(key)?;
+        let committed = self.erase_records(txn, &prefix)?;
+        if committed.tree.is_some() {
+            let (id, revision) = (self.id(), Revision(committed.revision.0 + 1));
+            hint(txn, move |cache, commit| {
+                cache.erased().note(commit.csn, id, &prefix, revision);
+            });
+        }
+        Ok(())
+    }
+
+    /// Erases all records of a document, and returns its newest committed state.
+    fn erase_records(&self, txn: &mut Transaction, prefix: &Prefix) -> Result<State> {
         let latest = txn.latest();
-        let (state, _) = self.state_within(View::of(txn, &latest), &prefix)?;
+        let (state, _) = self.state_within(View::of(txn, &latest), prefix)?;
         let chunks = (0..=NodeKey(state.next_key).chunk()).map(Record::Chunk);
         let pages = (0..=page_after(state.revision)?).map(Record::Revisions);
         for record in chunks.chain(pages).chain([Record::Paths]) {
@@ -165,11 +177,12 @@ impl Collection {
                 txn.write(self.id(), prefix.record(record).to_vec(), op)?;
             }
         }
-        let id = self.id();
-        let (csns, _) = state.list.newest_first(self.engine(), 1, state.revision.0)?;
-        txn.erase_changes(id, prefix.subject(), csns)?;
-        hint(txn, move |cache, commit| cache.forget(&(id, prefix), commit.csn));
-        Ok(())
+        let committed = self.state_in_passing(prefix, latest.csn())?;
+        let (csns, _) = committed.list.newest_first(self.engine(), 1, committed.revision.0)?;
+        txn.erase_changes(self.id(), prefix.subject(), csns)?;
+        let key = (self.id(), prefix.clone());
+        hint(txn, move |cache, commit| cache.forget(&key, commit.csn));
+        Ok(committed)
     }
 
     /// Gives the document this value as if there had never been one before: all that it was is erased, in
@@ -192,7 +205,7 @@ impl Collection {
         meta.check(key, &state)?;
         let created = state.tree.is_none();
         if state.revision.0 > 0 {
-            self.erase_within(&mut txn, key)?;
+            self.erase_records(&mut txn, &prefix)?;
         }
         self.put_within(&mut txn, key, tape)?;
         let _still_there = self.table().enter()?;

@@ -53,6 +53,25 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The commit of the first change of `key` after `csn` and up to `to`: where the state at `csn` ended.
+    /// `None` where it is still the newest at `to`. It costs a look-up, however many changes follow.
+    pub fn successor(
+        &self,
+        table: TableId,
+        key: &[u8],
+        csn: Csn,
+        to: Csn,
+    ) -> Result<Option<Csn>, StoreError> {
+        let mut found = None;
+        self.versions(table, key, Csn(csn.0.saturating_add(1)), to, |version| {
+            found = Some(version.csn);
+            ControlFlow::Break(())
+        })?;
+        Ok(found)
+    }
+}
+
 /// Calls `f` for each change of a key that the layers hold, erased or not.
 fn walk<F>(state: &State, full: &[u8], (from, to): (Csn, Csn), mut f: F) -> Result<(), StoreError>
 where

@@ -207,6 +207,13 @@ impl Tables {
         }
     }
 
+    /// The relation whose rows or documents lie in a table, or lay there until it gave them up; `None` where
+    /// that is not known, and for a table that is not SQL's.
+    pub fn relation_of(&self, table: TableId) -> Option<Oid> {
+        let known = self.known.read().get(&table).map(|stored| stored.relation);
+        known.filter(|relation| *relation != Oid::NONE)
+    }
+
     /// The relation whose documents lie in a table, or lay there until it gave them up; [`Oid::NONE`] where
     /// that is not known. `None` for a table that has no documents of SQL.
     pub fn relation_of_documents(&self, table: TableId) -> Option<Oid> {

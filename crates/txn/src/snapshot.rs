@@ -112,6 +112,17 @@ impl Snapshot {
     {
         self.engine.store.versions(table, key, from, self.csn, f)
     }
+
+    /// The commit of the first change of `key` after `csn`, up to this snapshot: where the state at `csn`
+    /// ended. `None` where it is still the newest.
+    pub fn successor(
+        &self,
+        table: TableId,
+        key: &[u8],
+        csn: Csn,
+    ) -> Result<Option<Csn>, StoreError> {
+        self.engine.store.successor(table, key, csn, self.csn)
+    }
 }
 
 impl Clone for Snapshot {

@@ -4,6 +4,7 @@ use crate::world::World;
 use document::{Allowed, CollectionOptions, DocumentError, Meta, Revision};
 use json::Tape;
 use store::Csn;
+use txn::{CommitMeta, Isolation};
 use vfs::{OpenMode, Vfs};
 
 const SECRET: &str = "a word that stands nowhere else";
@@ -164,4 +165,26 @@ fn a_writer_may_only_create_or_only_modify() {
         assert!(!write("there", modifier).expect("it may").created, "{way}");
         assert!(write("gone", creator).expect("it may").created, "{way}");
     }
+}
+
+/// Readers of changes that follow while a document is erased learn that it is gone; of what it was they
+/// learn nothing.
+#[test]
+fn an_erasure_is_told_as_a_removal() {
+    let world = grown(CollectionOptions::default());
+    let before = world.documents.engine().visible();
+    let last = world.docs.get("d").expect("reads").expect("it is there").revision();
+    let mut txn = world.documents.engine().begin(Isolation::ReadCommitted);
+    world.docs.remove_within(&mut txn, "d").expect("removes");
+    world.docs.erase_within(&mut txn, "d").expect("erases");
+    let csn = txn.commit(CommitMeta::default()).expect("commits").csn;
+    let told = |after| {
+        let (told, upto) =
+            world.documents.changes(&[&world.docs], after, csn, 1000).expect("reads");
+        assert_eq!(upto, csn);
+        let of_it = told.into_iter().filter(|told| told.key == "d");
+        of_it.map(|told| (told.csn, told.revision.0, told.deleted)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(before), [(csn, last.0 + 1, true)]);
+    assert_eq!(told(store::Csn(0)), [(csn, last.0 + 1, true)]);
 }

@@ -199,11 +199,19 @@ pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-/// The commits that the statement sees, oldest first.
+/// The commits that the statement sees, oldest first, with the tables that each has changed.
 pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     let engine = &scene.client.instance.engine;
+    let stored = scene.client.instance.catalogs.tables();
+    let failed = |error| crate::error::Error::from(error).cause;
     for commit in engine.commits(Csn(1), scene.client.seen.get(), false) {
-        let commit = commit.map_err(|error| crate::error::Error::from(error).cause)?;
+        let commit = commit.map_err(failed)?;
+        let changed = engine.tables_changed(commit.csn).map_err(failed)?;
+        let changed = changed.iter().filter_map(|change| stored.relation_of(change.table));
+        let mut relations: Vec<Oid> = changed.collect();
+        relations.sort_unstable();
+        relations.dedup();
+        let relations: Vec<Datum> = relations.into_iter().map(Datum::Oid).collect();
         rows.row(&[
             ("version", Datum::Int8(i64::try_from(commit.csn.0).unwrap_or(i64::MAX))),
             ("committed_at", Datum::TimestampTz(time_of(commit.time_us))),
@@ -214,6 +222,7 @@ pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
                 "authored_at",
                 commit.authored_us.map_or(Datum::Null, |us| Datum::TimestampTz(time_of(us))),
             ),
+            ("tables", array(Type::REGCLASS, Repr::Oid, 1, &relations)),
         ]);
     }
     Ok(())

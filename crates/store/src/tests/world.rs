@@ -301,6 +301,9 @@ impl World {
             ControlFlow::Continue(())
         });
         visited.expect("versions are visited");
+        let successor = self.store.successor(table, key, Csn(from.saturating_sub(1)), Csn(to));
+        let first = got.iter().find(|version| version.0 > from.saturating_sub(1));
+        assert_eq!(successor.expect("it is found"), first.map(|version| Csn(version.0)));
         let events = self.model.0.get(&(table, key.to_vec())).map_or(&[][..], Vec::as_slice);
         // Where something was erased a deletion may stand for it, or be missing behind it.
         let erased = |csn: u64| events.iter().any(|e| e.csn == csn && e.is_erased);

@@ -26,7 +26,8 @@ const INDEX: TableId = TableId(9);
 
 /// What each commit has done to each table, and by how many rows; none for so many keys that the table of
 /// changes says *all*.
-type Model = BTreeMap<(TableId, Csn), (Option<BTreeSet<Vec<u8>>>, i64)>;
+type Model = BTreeMap<(TableId, Csn), Done>;
+type Done = (Option<BTreeSet<Vec<u8>>>, i64);
 
 fn following() -> EngineOptions {
     let mut options = options();
@@ -37,7 +38,7 @@ fn following() -> EngineOptions {
 /// One transaction of random writes, part of them rolled back.
 fn change(engine: &Arc<Engine>, random: &SimRandom, model: &mut Model) {
     let mut txn = engine.begin(Isolation::ReadCommitted);
-    let mut done: BTreeMap<TableId, (Option<BTreeSet<Vec<u8>>>, i64)> = BTreeMap::new();
+    let mut done: BTreeMap<TableId, Done> = BTreeMap::new();
     txn.put(INDEX, b"entry", vec![1]).unwrap();
     for _ in 0..random.below(4) {
         let savepoint = txn.savepoint();
@@ -237,7 +238,7 @@ fn changes_go_with_the_history() {
     };
     (0..10).for_each(|n| assert_eq!(put(n), Csn(u64::from(n) + 1)));
     let reader = engine.snapshot();
-    let last = (10..20).map(put).last().unwrap();
+    let last = (10..20).map(put).max().unwrap();
     let count = |table, after| engine.changes(table, after, Csn::MAX).map(Iterator::count);
     assert_eq!(count(U, Csn(7)).unwrap(), 13);
     // A snapshot that reads at a commit keeps what came after it.
