@@ -19,6 +19,9 @@
 //! the table's documents are as good as gone. They are still what they were at any commit before, as
 //! long as the collection's history is kept; compaction takes away what no history reaches back to.
 //!
+//! What is read is in memory: the catalog observes the engine and takes in the records that a commit writes,
+//! whether a transaction of this process or a leader made it.
+//!
 //! # Invariants
 //! * A table number is given once.
 //! * There is one [`DocumentTable`] for a table number, known to the store before the first commit
@@ -32,9 +35,9 @@ use parking_lot::{Mutex, RwLock};
 use record::{Dropped, Entry, Input};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
-use std::sync::Arc;
-use store::{Csn, MergeError, Table, TableId};
-use txn::{CommitMeta, Engine, Isolation};
+use std::sync::{Arc, Weak};
+use store::{Csn, MergeError, Store, Table, TableId};
+use txn::{CommitMeta, Engine, Isolation, Observed, Observer, OpRef};
 
 /// The catalog's own table.
 const CATALOG: TableId = TableId(0);
@@ -80,10 +83,11 @@ impl Tables {
         }
     }
 
+    /// The table of an entry, which is made where it is not known yet.
     fn add(&self, entry: &Entry) -> Known {
-        let table = Arc::new(DocumentTable::new(entry.options));
-        self.known.write().insert(entry.id, Arc::clone(&table));
-        Known { id: entry.id, table }
+        let mut known = self.known.write();
+        let new = || Arc::new(DocumentTable::new(entry.options));
+        Known { id: entry.id, table: Arc::clone(known.entry(entry.id).or_insert_with(new)) }
     }
 }
 
@@ -111,8 +115,26 @@ pub(crate) struct Catalog {
     tables: Tables,
     known: RwLock<HashMap<String, Known>>,
     dropped: RwLock<BTreeMap<TableId, (String, Known)>>,
+    /// Tables of which the store is to be told that less of their past is kept.
+    shortened: Mutex<Vec<Arc<DocumentTable>>>,
+    /// The first commit whose records did not decode; none did as long as there is none.
+    damaged: Mutex<Option<Csn>>,
     /// One change at a time.
     changing: Mutex<()>,
+}
+
+impl Observer for Catalog {
+    fn follows(&self, table: TableId) -> bool {
+        table == CATALOG
+    }
+
+    fn observe(&self, commit: &mut Observed<'_>) {
+        for write in commit.writes().filter(|write| write.table == CATALOG) {
+            if self.take_in(commit.csn(), write.key, write.op).is_err() {
+                self.damaged.lock().get_or_insert(commit.csn());
+            }
+        }
+    }
 }
 
 fn key_of(name: &str) -> Vec<u8> {
@@ -137,7 +159,7 @@ fn check_name(name: &str) -> Result<()> {
 
 impl Catalog {
     /// Reads the catalog of an engine that resolves tables by `tables`.
-    pub fn load(engine: &Arc<Engine>, tables: Tables) -> Result<Catalog> {
+    pub fn load(engine: &Arc<Engine>, tables: Tables) -> Result<Arc<Catalog>> {
         let snapshot = engine.snapshot();
         let range = |from: &[u8], to: &[u8]| {
             let (from, to) = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
@@ -155,12 +177,63 @@ impl Catalog {
             of.table.end(found.csn);
             dropped.insert(found.entry.id, (found.name, of));
         }
-        Ok(Catalog {
+        let catalog = Arc::new(Catalog {
             tables,
             known: RwLock::new(known),
             dropped: RwLock::new(dropped),
+            shortened: Mutex::default(),
+            damaged: Mutex::default(),
             changing: Mutex::default(),
-        })
+        });
+        let following: Weak<Catalog> = Arc::downgrade(&catalog);
+        engine.observe(following);
+        Ok(catalog)
+    }
+
+    /// Takes in a record that a commit has written.
+    fn take_in(&self, csn: Csn, key: &[u8], op: OpRef<'_>) -> Result<()> {
+        match (key.split_first(), op) {
+            (Some((b'c', name)), OpRef::Put(value)) => {
+                let entry = read_entry(value)?;
+                let known = self.tables.add(&entry);
+                self.keep(&known.table, entry.options.history);
+                self.known.write().insert(record::name(name)?, known);
+            }
+            (Some((b'c', name)), OpRef::Delete) => {
+                self.known.write().remove(&record::name(name)?);
+            }
+            (Some((b'd', _)), OpRef::Put(value)) => {
+                let found = Dropped::decode(value, csn)?;
+                let known = self.tables.add(&found.entry);
+                known.table.end(found.csn);
+                self.keep(&known.table, found.entry.options.history);
+                self.dropped.write().insert(known.id, (found.name, known));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keep(&self, table: &Arc<DocumentTable>, history: Retention) {
+        if table.options().history != history {
+            table.keep(history);
+            self.shortened.lock().push(Arc::clone(table));
+        }
+    }
+
+    /// Tells the store of histories that became shorter: to be called after a commit that changed the
+    /// catalog.
+    pub fn settle(&self, store: &Store) {
+        let shortened = std::mem::take(&mut *self.shortened.lock());
+        shortened.iter().for_each(|table| table.settle(store));
+    }
+
+    /// Fails once a commit has written a record that does not decode.
+    fn check(&self) -> Result<()> {
+        match *self.damaged.lock() {
+            Some(_) => Err(Error::Catalog("a record of a commit")),
+            None => Ok(()),
+        }
     }
 
     /// The names of the collections, in order.
@@ -207,7 +280,7 @@ impl Catalog {
     /// The collections that were dropped by the commits after `after` up to `to`, by name, in the order of
     /// these.
     pub fn dropped_between(&self, after: Csn, to: Csn) -> Vec<(String, Known)> {
-        // One that is being dropped goes over to the others once it has ended.
+        // A collection that is being dropped is among both for a moment.
         let known =
             self.known.read().clone().into_iter().map(|(name, known)| (known.id, (name, known)));
         let mut all: BTreeMap<TableId, (String, Known)> = known.collect();
@@ -252,12 +325,11 @@ impl Catalog {
             }
         };
         let entry = Entry { id: TableId(number), options: options.unwrap_or_default() };
-        let known = self.tables.add(&entry);
         txn.put(CATALOG, b"n", (number + 1).to_le_bytes().to_vec())?;
         txn.put(CATALOG, &key_of(name), encoded(&entry))?;
         txn.commit(CommitMeta::default())?;
-        self.known.write().insert(name.to_owned(), known.clone());
-        Ok(known)
+        self.check()?;
+        self.find(name).ok_or(Error::Catalog("a collection that was just made"))
     }
 
     /// Keeps another part of the past of a collection from now on.
@@ -272,8 +344,8 @@ impl Catalog {
         let mut txn = engine.begin(Isolation::ReadCommitted);
         txn.put(CATALOG, &key_of(name), encoded(&Entry { id, options }))?;
         txn.commit(CommitMeta::default())?;
-        table.keep(history, engine.store());
-        Ok(())
+        self.settle(engine.store());
+        self.check()
     }
 
     /// Drops a collection; false where there is none.
@@ -282,17 +354,13 @@ impl Catalog {
         let Some(Known { id, table }) = self.find(name) else { return Ok(false) };
         let entry = Entry { id, options: table.options() };
         let record = Dropped { entry, csn: Csn(0), name: name.to_owned() };
-        {
-            let _nobody_writes = table.close();
-            let mut txn = engine.begin(Isolation::ReadCommitted);
-            txn.delete(CATALOG, &key_of(name))?;
-            txn.put(CATALOG, &dropped_key_of(id), record.encode())?;
-            let ended = Arc::clone(&table);
-            txn.on_publish(move |commit| ended.end(commit.csn));
-            txn.commit(CommitMeta::default())?;
-        }
-        self.dropped.write().insert(id, (record.name, Known { id, table }));
-        self.known.write().remove(name);
+        let _nobody_writes = table.close();
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        // In this order, so that it is at no moment in neither list.
+        txn.put(CATALOG, &dropped_key_of(id), record.encode())?;
+        txn.delete(CATALOG, &key_of(name))?;
+        txn.commit(CommitMeta::default())?;
+        self.check()?;
         Ok(true)
     }
 
@@ -316,7 +384,8 @@ impl Catalog {
             txn.put(CATALOG, &dropped_key_of(*id), record.encode())?;
         }
         txn.commit(CommitMeta::default())?;
-        found.iter().for_each(|known| known.table.keep(Retention::None, engine.store()));
+        self.settle(engine.store());
+        self.check()?;
         Ok(found.len() as u64)
     }
 }

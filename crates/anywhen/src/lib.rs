@@ -125,7 +125,7 @@ struct Shared {
     env: Env,
     path: PathBuf,
     documents: Arc<Documents>,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
     /// One at a time: backup, compaction, verification.
     care: Mutex<()>,
     /// The tables of SQL, as the store knows them.

@@ -154,13 +154,24 @@ impl DocumentTable {
         }
     }
 
-    /// Keeps another part of the past from now on. What was dropped before stays dropped.
-    pub fn keep(&self, history: Retention, store: &Store) {
+    /// Keeps another part of the past from now on; what was dropped before stays dropped. Less is kept only
+    /// once [`DocumentTable::settle`] was called.
+    pub fn keep(&self, history: Retention) {
         *self.history.write() = history;
         *self.retention.write() = store::Retention::Unsettled;
+    }
+
+    /// Tells the store of a history that [`DocumentTable::keep`] has made shorter. Waits for a flush that is
+    /// under way.
+    pub fn settle(&self, store: &Store) {
+        let history = *self.history.read();
         if history != Retention::Forever {
             store.after_flush();
-            *self.retention.write() = history.retention();
+            let now = self.history.read();
+            // A history that has changed meanwhile has a flush of its own to wait for.
+            if *now == history {
+                *self.retention.write() = history.retention();
+            }
         }
     }
 
