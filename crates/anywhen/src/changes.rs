@@ -28,7 +28,7 @@ pub struct DocumentChange {
     pub table: TableId,
     /// The document's key.
     pub key: String,
-    /// The revision.
+    /// The revision; 0 where the document was erased.
     pub revision: Revision,
     /// True where it removed the document.
     pub deleted: bool,

@@ -36,6 +36,7 @@ mod backup;
 mod catalog;
 mod changes;
 mod error;
+mod follower;
 mod following;
 #[cfg(feature = "sql")]
 pub mod sql;
@@ -58,7 +59,7 @@ pub use document::{
 pub use error::{Error, Result};
 pub use following::{Following, ToldChange};
 pub use json;
-pub use log::Durability;
+pub use log::{Durability, Lsn};
 #[cfg(feature = "server")]
 pub use server;
 pub use stats::Stats;
@@ -90,6 +91,9 @@ pub struct Options {
     pub durability: Durability,
     /// What to do where there is a database, or where there is none.
     pub create: Create,
+    /// True for a follower of another database: it makes no commits of its own, and takes those of its
+    /// leader by [`Database::apply`].
+    pub follower: bool,
 }
 
 /// Whether opening may make a database.
@@ -111,6 +115,7 @@ impl Default for Options {
             memtable_bytes: 32 << 20,
             durability: Durability::Sync,
             create: Create::IfMissing,
+            follower: false,
         }
     }
 }
@@ -134,6 +139,10 @@ struct Shared {
     /// What sessions share, once there was one.
     #[cfg(feature = "sql")]
     instance: Mutex<Option<Arc<session::Instance>>>,
+    /// Held for reading while commits of a leader are taken in, alone while what follows the commits is
+    /// opened.
+    #[cfg(feature = "sql")]
+    applying: parking_lot::RwLock<()>,
 }
 
 impl Database {
@@ -154,11 +163,15 @@ impl Database {
 
     /// Makes a database that lives in memory and is gone when it is dropped.
     pub fn open_in_memory() -> Result<Database> {
+        Database::in_memory(false)
+    }
+
+    fn in_memory(follower: bool) -> Result<Database> {
         let disk = vfs::SimVfs::unrecorded();
         Database::open_env(
             &Env { fs: Arc::new(disk), ..Env::os() },
             Path::new("/anywhen"),
-            Options::default(),
+            Options { follower, ..Options::default() },
         )
     }
 
@@ -191,6 +204,7 @@ impl Database {
         }
         let mut engine_options = EngineOptions::default();
         engine_options.durability = options.durability;
+        engine_options.follower = options.follower;
         engine_options.store.cache_bytes = options.cache_bytes;
         engine_options.store.memtable_bytes = options.memtable_bytes;
         engine_options.store.background = background;
@@ -223,6 +237,8 @@ impl Database {
             sql_tables,
             #[cfg(feature = "sql")]
             instance: Mutex::new(None),
+            #[cfg(feature = "sql")]
+            applying: parking_lot::RwLock::default(),
         };
         Ok(Database { shared: Arc::new(shared) })
     }
@@ -440,6 +456,10 @@ impl Database {
         self.engine().checkpoint()?;
         let is_erasing = !self.engine().store().erasures().is_empty();
         self.engine().store().compact()?;
+        if self.is_follower() {
+            // The log of a follower has what the log of its leader had.
+            return Ok(());
+        }
         if is_erasing {
             // The log has it as well.
             self.engine().scrub()?;

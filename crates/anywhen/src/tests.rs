@@ -5,6 +5,8 @@ use crate::{Database, DocumentError, Error, Meta, Revision, TimeAxis};
 
 mod collections;
 mod flips;
+#[cfg(feature = "sql")]
+mod follower;
 mod following;
 mod memory;
 #[cfg(feature = "sql")]

@@ -35,14 +35,14 @@ const ERASED_MAX: usize = 4096;
 pub(crate) struct Erased(Mutex<VecDeque<Changed>>);
 
 impl Erased {
-    /// Notes that a commit, about to become visible, erases a document whose last revision that was.
-    pub fn note(&self, csn: Csn, table: TableId, prefix: &Prefix, revision: Revision) {
+    /// Notes that a commit, about to become visible, erases a document.
+    pub fn note(&self, csn: Csn, table: TableId, prefix: &Prefix) {
         let Some(key) = document_of(&prefix.record(Record::Paths)) else { return };
         let mut known = self.0.lock();
         if known.len() == ERASED_MAX {
             known.pop_front();
         }
-        known.push_back(Changed { csn, table, key, revision, deleted: true });
+        known.push_back(Changed { csn, table, key, revision: Revision(0), deleted: true });
     }
 
     /// Those of some tables by the commits after `after` up to `to`.
@@ -63,7 +63,7 @@ pub struct Changed {
     pub table: TableId,
     /// The document's key.
     pub key: String,
-    /// The revision.
+    /// The revision; 0 where the document was erased.
     pub revision: Revision,
     /// True where it removed the document.
     pub deleted: bool,

@@ -12,7 +12,6 @@
 //! * After a commit the cache holds no state of a document from before it, where the commit has
 //!   written to the document.
 
-use crate::Revision;
 use crate::key::{Prefix, Record, record_of};
 use crate::state::Cache;
 use std::sync::Arc;
@@ -61,7 +60,7 @@ impl CacheObserver {
                 (write.op, record_of(write.key))
                 && let Some(prefix) = Prefix::of(write.key)
             {
-                self.cache.erased().note(commit.csn(), write.table, &prefix, Revision(0));
+                self.cache.erased().note(commit.csn(), write.table, &prefix);
             }
             let Some(prefix) = record_of(write.key).and_then(|_| Prefix::of(write.key)) else {
                 continue;

@@ -155,18 +155,14 @@ impl Collection {
     /// version. It was removed before, where it was there.
     pub fn erase_within(&self, txn: &mut Transaction, key: &str) -> Result<()> {
         let prefix = Prefix::new(key)?;
-        let committed = self.erase_records(txn, &prefix)?;
-        if committed.tree.is_some() {
-            let (id, revision) = (self.id(), Revision(committed.revision.0 + 1));
-            hint(txn, move |cache, commit| {
-                cache.erased().note(commit.csn, id, &prefix, revision);
-            });
-        }
+        self.erase_records(txn, &prefix)?;
+        let id = self.id();
+        hint(txn, move |cache, commit| cache.erased().note(commit.csn, id, &prefix));
         Ok(())
     }
 
-    /// Erases all records of a document, and returns its newest committed state.
-    fn erase_records(&self, txn: &mut Transaction, prefix: &Prefix) -> Result<State> {
+    /// Erases all records of a document.
+    fn erase_records(&self, txn: &mut Transaction, prefix: &Prefix) -> Result<()> {
         let latest = txn.latest();
         let (state, _) = self.state_within(View::of(txn, &latest), prefix)?;
         let chunks = (0..=NodeKey(state.next_key).chunk()).map(Record::Chunk);
@@ -182,7 +178,7 @@ impl Collection {
         txn.erase_changes(self.id(), prefix.subject(), csns)?;
         let key = (self.id(), prefix.clone());
         hint(txn, move |cache, commit| cache.forget(&key, commit.csn));
-        Ok(committed)
+        Ok(())
     }
 
     /// Gives the document this value as if there had never been one before: all that it was is erased, in

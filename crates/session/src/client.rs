@@ -69,6 +69,10 @@ impl Client {
         database: &str,
         start: &StartUp,
     ) -> Self {
+        let mut settings = Settings::new(login.superuser);
+        if instance.engine.is_follower() {
+            settings.tell_internal("in_hot_standby", "on");
+        }
         Client {
             random: Generator::new(Arc::clone(&instance)),
             reader: instance.engine.reader(),
@@ -77,7 +81,7 @@ impl Client {
             database: database.into(),
             login: login.user.as_str().into(),
             role: if start.embedded { "".into() } else { login.user.as_str().into() },
-            settings: RefCell::new(Settings::new(login.superuser)),
+            settings: RefCell::new(settings),
             notices: RefCell::default(),
             late_notices: Arc::default(),
             notes: RefCell::default(),

@@ -302,6 +302,10 @@ impl Session {
             let inner = self.begin_inner(modes.isolation);
             self.open().inner = Some(inner);
         }
+        if !modes.read_only && self.client.instance.engine.is_follower() {
+            let message = "cannot set transaction read-write mode during recovery";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         let open = self.open();
         if open.modes.read_only && !modes.read_only && open.looked {
             return Err(Error::new(

@@ -268,7 +268,8 @@ impl Session {
         let mut modes = Modes {
             isolation: txn::Isolation::ReadCommitted,
             uncommitted: false,
-            read_only: settings.bool("default_transaction_read_only"),
+            read_only: settings.bool("default_transaction_read_only")
+                || self.client.instance.engine.is_follower(),
             deferrable: settings.bool("default_transaction_deferrable"),
         };
         modes.set_isolation(settings.text("default_transaction_isolation"));

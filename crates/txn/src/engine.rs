@@ -346,6 +346,11 @@ impl Engine {
         claims
     }
 
+    /// True for an engine that follows another one, and makes no commits of its own.
+    pub fn is_follower(&self) -> bool {
+        self.follower
+    }
+
     /// The newest visible commit; 0 before the first.
     pub fn visible(&self) -> Csn {
         Csn(self.tracker.visible())

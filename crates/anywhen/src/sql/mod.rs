@@ -80,6 +80,7 @@ impl Database {
             tables: self.shared.sql_tables.clone(),
             collections: Some(self.finder()),
         };
+        let _nothing_is_applied = self.shared.applying.write();
         let opened = Instance::open(Arc::clone(&self.shared.documents), options)?;
         *instance = Some(Arc::clone(&opened));
         Ok(opened)

@@ -63,7 +63,7 @@ pub(super) fn call(
                 return Err(types::Error::new(types::SqlState::UNDEFINED_OBJECT, message));
             }
         },
-        "pg_is_in_recovery" => Datum::Bool(false),
+        "pg_is_in_recovery" => Datum::Bool(client.instance.engine.is_follower()),
         "pg_my_temp_schema" => Datum::Oid(names.temporary.unwrap_or(Oid::NONE)),
         "pg_is_other_temp_schema" => {
             let schema = super::oid(args, 0);

@@ -62,8 +62,8 @@ impl CatalogCache {
         tables: Tables,
         superuser: &str,
     ) -> Result<Arc<CatalogCache>> {
-        let snapshot = engine.snapshot();
-        if snapshot.read(CATALOG, VERSION_KEY)?.is_none() {
+        let is_new = engine.snapshot().read(CATALOG, VERSION_KEY)?.is_none();
+        if is_new && !engine.is_follower() {
             let mut txn = engine.begin(Isolation::ReadCommitted);
             for entry in bootstrap::entries(superuser) {
                 txn.put(CATALOG, &record::key_of(entry.key()), record::value_of(&entry))?;
@@ -72,7 +72,11 @@ impl CatalogCache {
             let meta = CommitMeta { message: "initial catalog".into(), ..CommitMeta::default() };
             txn.commit(meta)?;
         }
-        let Loaded { catalog, next_oid, retired } = load(&engine.snapshot())?;
+        let Loaded { catalog, next_oid, retired } = match is_new && engine.is_follower() {
+            // The leader has no catalog yet: once it has, the records of that commit fill this one.
+            true => Loaded::new(superuser),
+            false => load(&engine.snapshot())?,
+        };
         for retired in retired {
             tables.add(retired.table, retired.relation, retired.kept, Some(retired.csn));
         }
@@ -287,6 +291,15 @@ struct Loaded {
     catalog: Catalog,
     next_oid: Oid,
     retired: Vec<record::Retired>,
+}
+
+impl Loaded {
+    /// The catalog that a new database begins with.
+    fn new(superuser: &str) -> Loaded {
+        let mut catalog = Catalog::default();
+        catalog.apply(bootstrap::entries(superuser), &[]);
+        Loaded { catalog, next_oid: Oid::FIRST_USER, retired: Vec::new() }
+    }
 }
 
 /// Reads all records as of a snapshot.
