@@ -20,6 +20,10 @@ impl<F: Fn(Csn) + Send + Sync> Observer for Subscriber<F> {
         false
     }
 
+    fn reads_writes(&self) -> bool {
+        false
+    }
+
     fn observe(&self, _commit: &mut Observed<'_>) {}
 
     fn shown(&self, newest: Csn) {

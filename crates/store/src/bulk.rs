@@ -1,4 +1,5 @@
-//! Bulk loads: many new keys straight into segment files, named by the caller's commit record.
+//! Bulk loads: what one commit writes to very many keys goes straight into segment files, which the
+//! caller's commit record names.
 //!
 //! ```text
 //!   store.bulk() ─put─put─put─> finish() ──Loaded──> the caller's commit record ──log──> ingest(csn, &loaded)
@@ -6,7 +7,9 @@
 //! ```
 //!
 //! Nothing large passes through the log. The commit number is not known while the files are written, so
-//! entries stand at commit 0 in the file, and the manifest adds the commit (`shift`) to them.
+//! entries stand at commit 0 in the file, and the manifest adds the commit (`shift`) to them. Once it is
+//! committed, the load lies among the memtables ([`crate::memtable::Late`]); the flush of the memtable upon
+//! it makes it a current run, and moves to history what it has superseded.
 //!
 //! # Crash points
 //! * Before the commit record is durable: no manifest names the files; [`Store::recovered`] removes them.
@@ -14,8 +17,8 @@
 //!   checkpoint covers the commit and the manifest names them.
 //!
 //! # Invariants
-//! * A bulk load has only keys that never had a version, so its place among memtables and runs does not
-//!   matter. The caller keeps others from writing these keys until it has committed.
+//! * The caller keeps others from writing these keys until it has committed.
+//! * Each key is put or deleted, once.
 
 use crate::cache::Cache;
 use crate::error::StoreError;
@@ -23,6 +26,7 @@ use crate::filter;
 use crate::group::{Group, Tag};
 use crate::key::{self, KEY_MAX};
 use crate::manifest::{get_metas, put_metas};
+use crate::memtable::Late;
 use crate::run::Run;
 use crate::segment::{Half, Meta};
 use crate::store::{Shared, Store, open_run};
@@ -41,12 +45,15 @@ pub struct Bulk<'s> {
     run: RunWriter,
     group: Group,
     last: Vec<u8>,
+    is_fresh: bool,
 }
 
 /// A finished bulk load: what the commit record must carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     metas: Vec<Meta>,
+    /// True where no key is known to have had a version before.
+    is_fresh: bool,
 }
 
 impl Loaded {
@@ -59,7 +66,7 @@ impl Loaded {
 
     /// From the bytes of a commit record; `None` where they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Loaded> {
-        get_metas(bytes).map(|metas| Loaded { metas })
+        get_metas(bytes).map(|metas| Loaded { metas, is_fresh: false })
     }
 
     /// Keys loaded.
@@ -70,9 +77,13 @@ impl Loaded {
     /// Several loads as one. Between the first and the last key of a file of one of them there are no keys
     /// of the others: they are of different tables, for example.
     pub fn join(loads: impl IntoIterator<Item = Loaded>) -> Loaded {
-        let mut metas: Vec<Meta> = loads.into_iter().flat_map(|loaded| loaded.metas).collect();
-        metas.sort_unstable_by(|a, b| a.first.cmp(&b.first));
-        Loaded { metas }
+        let (mut metas, mut is_fresh) = (Vec::new(), true);
+        for loaded in loads {
+            is_fresh &= loaded.is_fresh;
+            metas.extend(loaded.metas);
+        }
+        metas.sort_unstable_by(|a: &Meta, b: &Meta| a.first.cmp(&b.first));
+        Loaded { metas, is_fresh }
     }
 
     /// The ranges of keys that the files span, first and last key, in order.
@@ -167,11 +178,36 @@ impl Bulk<'_> {
         !self.last.is_empty()
     }
 
+    /// Writes a key that may have had versions, above the one before in the order of (table, key): the
+    /// value, or none for a deletion.
+    pub fn write(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), StoreError> {
+        self.is_fresh = false;
+        match value {
+            Some(value) => self.push(table, key, Tag::Put, value),
+            None => self.push(table, key, Tag::Delete, &[]),
+        }
+    }
+
     /// As [`Bulk::put`], of a key that is known never to have had a version.
     pub(crate) fn put_new(
         &mut self,
         table: TableId,
         key: &[u8],
+        value: &[u8],
+    ) -> Result<(), StoreError> {
+        self.push(table, key, Tag::Put, value)
+    }
+
+    fn push(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        tag: Tag,
         value: &[u8],
     ) -> Result<(), StoreError> {
         if key.len() > KEY_MAX || value.len() > 1 << 30 {
@@ -184,7 +220,7 @@ impl Bulk<'_> {
         self.last.clear();
         self.last.extend_from_slice(&full);
         self.group.clear();
-        self.group.push(0, Tag::Put, value);
+        self.group.push(0, tag, value);
         self.run.push(&full, &self.group)
     }
 
@@ -192,7 +228,7 @@ impl Bulk<'_> {
     pub fn finish(self) -> Result<Loaded, StoreError> {
         let metas = self.run.finish()?;
         let home = &self.store.shared.shop.home;
-        let loaded = Loaded { metas };
+        let loaded = Loaded { metas, is_fresh: self.is_fresh };
         if let Err(e) = home.sync_names() {
             self.store.discard(&loaded);
             return Err(StoreError::io("cannot sync", home.describe(""))(e));
@@ -217,15 +253,15 @@ impl Store {
     /// Begins a bulk load of new keys.
     pub fn bulk(&self) -> Bulk<'_> {
         let run = RunWriter::new(&self.shared.shop, Half::Current, LEVEL).for_bulk();
-        Bulk { store: self, run, group: Group::default(), last: Vec::new() }
+        Bulk { store: self, run, group: Group::default(), last: Vec::new(), is_fresh: true }
     }
 
-    /// Makes a bulk load commit `csn`, which is above every commit before: in place of
-    /// [`Store::apply`], or after it where the commit has other writes too (of other keys), and before
-    /// [`Store::set_durable`]. Done again when the log is replayed.
+    /// Makes a bulk load commit `csn`, which is above every commit before, or a part of it: the other
+    /// writes of the commit, of other keys, follow with [`Store::apply`]. Done again when the log is
+    /// replayed.
     pub fn ingest(&self, csn: Csn, loaded: &Loaded) -> Result<(), StoreError> {
         let run = self.shared.open_loaded(csn, loaded)?;
-        self.shared.ingest(csn, run)
+        self.shared.ingest(csn, Late { run, is_fresh: loaded.is_fresh })
     }
 
     /// Opens a finished load to be read before its commit. It has a small cache of its own: what the

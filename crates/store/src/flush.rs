@@ -23,7 +23,7 @@ use crate::filter;
 use crate::group::{Entry, Group, Tag};
 use crate::key;
 use crate::memtable::Chain;
-use crate::run::Run;
+use crate::run::{Run, RunCursor};
 use crate::segment::{Half, Meta};
 use crate::stats::Counters;
 use crate::store::{Frozen, Shared, State, Store};
@@ -60,7 +60,7 @@ impl Shared {
         let state = self.state();
         if durable > state.checkpoint.csn && state.memtables().all(|m| m.first() > durable.0) {
             let checkpoint = Checkpoint { csn: durable, note };
-            self.install(|state| state.cover(&checkpoint))?;
+            self.install(|state| state.checkpoint = checkpoint.clone())?;
         }
         Ok(())
     }
@@ -93,28 +93,95 @@ impl Shared {
         } else {
             Checkpoint { csn: Csn(cutoff), note: frozen.note.clone() }
         };
-        let (current, history) = self.write_runs(&state, &frozen, cutoff)?;
+        let late: Vec<Arc<Run>> = frozen.mem.late().iter().map(|late| late.run.clone()).collect();
+        let superseded = self.write_superseded(&state, &frozen)?;
+        let mut upon = (*state).clone();
+        upon.current.extend(late.iter().cloned());
+        let written = self.write_runs(&upon, &frozen, cutoff);
+        let (current, history) = written.inspect_err(|_| {
+            superseded.iter().flat_map(|run| &run.segments).for_each(|segment| segment.doom());
+        })?;
         let rest = frozen
             .mem
             .above(cutoff)
             .map(|mem| Arc::new(Frozen { mem: Arc::new(mem), note: checkpoint.note.clone() }));
-        let written: u64 = current.iter().chain(&history).map(|run| run.bytes).sum();
+        let runs = || current.iter().chain(&superseded).chain(&history);
+        let written: u64 = runs().map(|run| run.bytes).sum();
         let installed = self.install(|state| {
             assert!(Arc::ptr_eq(&state.frozen[0], &frozen), "memtables are flushed oldest first");
             state.frozen.remove(0);
             if let Some(rest) = &rest {
                 state.frozen.insert(0, rest.clone());
             }
-            // A bulk load that is covered now lies below what later commits did to its keys.
-            state.cover(&checkpoint);
-            state.current.extend(current.clone());
-            state.history.extend(history.clone());
+            state.checkpoint = checkpoint.clone();
+            state.current.extend(late.iter().chain(&current).cloned());
+            state.history.extend(superseded.iter().chain(&history).cloned());
         });
-        self.unless_installed(installed, current.iter().chain(&history))?;
+        self.unless_installed(installed, runs())?;
         Counters::add(&self.counters.flushes, 1);
         Counters::add(&self.counters.written, written);
         self.background.memtables_changed(self, true);
         Ok(())
+    }
+
+    /// Writes to a history run what the late runs below a memtable have superseded, and what they have
+    /// deleted. Only keys that an older current run has are looked at: the late runs and the current runs
+    /// are walked together, each over the stretches in which the others have no key.
+    fn write_superseded(
+        &self,
+        state: &State,
+        frozen: &Frozen,
+    ) -> Result<Option<Arc<Run>>, StoreError> {
+        let mut older: Vec<RunCursor> =
+            state.images().map(|run| RunCursor::new(run.clone(), false)).collect();
+        let late = frozen.mem.late().iter().filter(|late| !late.is_fresh);
+        let mut late: Vec<RunCursor> =
+            late.map(|late| RunCursor::new(late.run.clone(), false)).collect();
+        late.iter_mut().try_for_each(|cursor| cursor.seek(None, false))?;
+        let Some(first) = late.iter().filter_map(RunCursor::key).min().map(<[u8]>::to_vec) else {
+            return Ok(None);
+        };
+        older.iter_mut().try_for_each(|cursor| cursor.seek(Some(&first), false))?;
+        let mut out = HistoryWriter::new(&self.shop, LEVEL);
+        let mut chain;
+        let mut key = Vec::new();
+        loop {
+            let keys = late.iter().enumerate().filter_map(|(at, run)| Some((run.key()?, at)));
+            let Some((next, at)) = keys.min() else { break };
+            key.clear();
+            key.extend_from_slice(next);
+            for cursor in &mut older {
+                cursor.seek_ahead(&key)?;
+            }
+            let Some(first) = older.iter().filter_map(RunCursor::key).min() else { break };
+            if first > key.as_slice() {
+                // Nothing older has a key before this one.
+                let first = first.to_vec();
+                late.iter_mut().try_for_each(|cursor| cursor.seek_ahead(&first))?;
+                continue;
+            }
+            let old = older.iter().find(|cursor| cursor.key() == Some(&key));
+            if let (Some((block, place)), Some((late, at))) =
+                (old.and_then(RunCursor::entry), late[at].entry())
+                && let Some(entry) = late.group(&at).entries().next()
+            {
+                let (id, short) = key::split(&key);
+                let table = (self.resolve)(id);
+                if table.keeps_history(short) {
+                    chain = Chain::default();
+                    chain.push(entry.csn, entry.tag, entry.bytes);
+                    let old = block.group(&place).entries().next();
+                    past(state, &key, &chain, entry.csn, &table, old, &mut out)?;
+                }
+            }
+            late[at].advance()?;
+        }
+        let metas = out.finish()?;
+        if metas.is_empty() {
+            return Ok(None);
+        }
+        let run = self.open_run(Half::History, metas.clone());
+        run.map(Some).inspect_err(|_| self.discard(&metas))
     }
 
     /// Writes the entries of a memtable up to `cutoff`, durably; the runs are not installed yet.
@@ -194,7 +261,7 @@ impl Flush<'_> {
         if keeps {
             let old =
                 old.as_ref().and_then(|(block, place, _)| block.group(place).entries().next());
-            self.past(full, chain, table, old)?;
+            past(self.state, full, chain, self.cutoff, table, old, &mut self.history)?;
         }
         let mut gather = Gather::default();
         let mut known = None;
@@ -217,45 +284,6 @@ impl Flush<'_> {
             None if old.is_none() => Ok(()),
             None => self.write(full, found.csn, Tag::Delete),
         }
-    }
-
-    /// Writes what the newest change superseded, and the newest change itself unless it is a Put.
-    fn past(
-        &mut self,
-        full: &[u8],
-        chain: &Chain,
-        table: &Arc<dyn Table>,
-        old: Option<Entry<'_>>,
-    ) -> Result<(), StoreError> {
-        let cutoff = self.cutoff;
-        let groups = chain.groups().iter().take_while(|g| g.first() <= cutoff);
-        let mut entries =
-            groups.flat_map(|g| g.view().entries()).take_while(|e| e.csn <= cutoff).peekable();
-        let first_is_delta = entries.peek().is_some_and(|e| e.tag == Tag::Delta);
-        let mut begun = false;
-        let mut put = |history: &mut HistoryWriter, e: Entry<'_>| {
-            if !std::mem::replace(&mut begun, true) {
-                history.begin(full, table)?;
-            }
-            history.entry(e.csn, e.tag, e.bytes)
-        };
-        if let Some(old) = old
-            && (old.tag == Tag::Put
-                || old.tag == Tag::Image && (first_is_delta || self.forgets(full, table, old.csn)))
-        {
-            put(&mut self.history, old)?;
-        }
-        while let Some(e) = entries.next() {
-            if e.tag != Tag::Put || entries.peek().is_some() {
-                put(&mut self.history, e)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// True where retention may have dropped, or be dropping, the change at `csn` from history.
-    fn forgets(&self, full: &[u8], table: &Arc<dyn Table>, csn: u64) -> bool {
-        table.retention() != Retention::Forever || csn <= self.state.horizon(key::split(full).0).0
     }
 
     /// Writes the newest image.
@@ -284,4 +312,45 @@ impl Flush<'_> {
         self.group.push(csn, tag, bytes);
         self.current.push(full, &self.group)
     }
+}
+
+/// Writes to history what the newest change of a key superseded, and the newest change itself unless it is a
+/// Put. `old` is the newest entry of the current runs.
+fn past(
+    state: &State,
+    full: &[u8],
+    chain: &Chain,
+    cutoff: u64,
+    table: &Arc<dyn Table>,
+    old: Option<Entry<'_>>,
+    history: &mut HistoryWriter,
+) -> Result<(), StoreError> {
+    let groups = chain.groups().iter().take_while(|g| g.first() <= cutoff);
+    let mut entries =
+        groups.flat_map(|g| g.view().entries()).take_while(|e| e.csn <= cutoff).peekable();
+    let first_is_delta = entries.peek().is_some_and(|e| e.tag == Tag::Delta);
+    let mut begun = false;
+    let mut put = |e: Entry<'_>| {
+        if !std::mem::replace(&mut begun, true) {
+            history.begin(full, table)?;
+        }
+        history.entry(e.csn, e.tag, e.bytes)
+    };
+    if let Some(old) = old
+        && (old.tag == Tag::Put
+            || old.tag == Tag::Image && (first_is_delta || forgets(state, full, table, old.csn)))
+    {
+        put(old)?;
+    }
+    while let Some(e) = entries.next() {
+        if e.tag != Tag::Put || entries.peek().is_some() {
+            put(e)?;
+        }
+    }
+    Ok(())
+}
+
+/// True where retention may have dropped, or be dropping, the change at `csn` from history.
+fn forgets(state: &State, full: &[u8], table: &Arc<dyn Table>, csn: u64) -> bool {
+    table.retention() != Retention::Forever || csn <= state.horizon(key::split(full).0).0
 }

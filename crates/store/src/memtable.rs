@@ -12,6 +12,15 @@
 //! else holds the group, else it copies that group first. So no reader ever sees a group change, and
 //! no lock is held while the caller's code runs.
 //!
+//! A memtable may stand on *late runs* ([`Late`]): sorted files of its first commit, which wrote too much
+//! for memory. What the memtable itself has of that commit is of other keys.
+//!
+//! ```text
+//!   newest   memtable   44 45 46          the small writes of commit 44, and what came after
+//!            late run   44 44 44 ...      the others of commit 44
+//!            memtable   41 42 43          frozen
+//! ```
+//!
 //! # Invariants
 //! * Commits arrive in ascending order, one writer at a time.
 //! * Each group but the first of a chain begins with an anchor.
@@ -20,6 +29,7 @@
 use crate::StoreOptions;
 use crate::group::{self, Found, Group, Tag};
 use crate::key::{FullKey, Range};
+use crate::run::Run;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -96,9 +106,19 @@ impl Chain {
 /// All chains since the last flush. Short keys lie in the tree's own nodes.
 pub type Map = BTreeMap<FullKey, Chain>;
 
+/// A run of one commit that lies among the memtables. Each key has one entry: a put or a deletion.
+#[derive(Clone)]
+pub struct Late {
+    pub run: Arc<Run>,
+    /// True where none of its keys had a version before.
+    pub is_fresh: bool,
+}
+
 /// A memtable.
 pub struct Memtable {
     map: RwLock<Map>,
+    /// What its first commit wrote to files, oldest first.
+    late: Vec<Late>,
     bytes: AtomicUsize,
     writes: AtomicUsize,
     first: AtomicU64,
@@ -109,6 +129,7 @@ impl Default for Memtable {
     fn default() -> Self {
         Memtable {
             map: RwLock::default(),
+            late: Vec::new(),
             bytes: AtomicUsize::new(0),
             writes: AtomicUsize::new(0),
             first: AtomicU64::new(u64::MAX),
@@ -125,6 +146,18 @@ pub struct Hit {
 }
 
 impl Memtable {
+    /// A memtable that begins with what commit `csn` wrote to files.
+    pub fn over(csn: u64, late: Vec<Late>) -> Memtable {
+        let mem = Memtable { late, ..Memtable::default() };
+        mem.added(csn, 0, 0);
+        mem
+    }
+
+    /// What the first commit wrote to files, oldest first.
+    pub fn late(&self) -> &[Late] {
+        &self.late
+    }
+
     /// The chains, for reading. Held briefly: the writer waits.
     pub fn read(&self) -> RwLockReadGuard<'_, Map> {
         self.map.read()

@@ -3,6 +3,7 @@
 //! ```text
 //!                      at = 20            at = now
 //!   memtable  +44 +52    later: below       decides (with the base below)
+//!   late run             later: below       decides
 //!   current   31         later: below       the base
 //!   history   10 +17     decides            not asked
 //! ```
@@ -79,13 +80,24 @@ impl Shared {
     ) -> Result<Option<Versioned>, StoreError> {
         let mut gather = Gather::default();
         for mem in state.memtables().filter(|mem| !mem.is_empty()) {
-            let map = mem.read();
-            let Some(chain) = map.get(full) else { continue };
-            match chain.find(at.0) {
-                None => gather.newer = true,
-                Some((group, found)) => {
-                    if let Step::Known(known) = gather.group(group, found) {
-                        return end(full, gather, known);
+            if let Some(chain) = mem.read().get(full) {
+                match chain.find(at.0) {
+                    None => gather.newer = true,
+                    Some((group, found)) => {
+                        if let Step::Known(known) = gather.group(group, found) {
+                            return end(full, gather, known);
+                        }
+                    }
+                }
+            }
+            for late in mem.late().iter().rev() {
+                match late.run.find(full, filter::hash(full), u64::MAX)? {
+                    None => {}
+                    Some((.., found)) if found.csn > at.0 => gather.newer = true,
+                    Some((block, place, found)) => {
+                        if let Step::Known(known) = gather.block(&block, &place, found) {
+                            return end(full, gather, known);
+                        }
                     }
                 }
             }
@@ -135,6 +147,11 @@ impl Shared {
         for mem in state.memtables() {
             if let Some((_, tail)) = mem.read().get(full).and_then(|c| c.tail()) {
                 return Ok(Some(Csn(tail.csn)));
+            }
+            for late in mem.late().iter().rev() {
+                if let Some((.., found)) = late.run.find(full, filter::hash(full), u64::MAX)? {
+                    return Ok(Some(Csn(found.csn)));
+                }
             }
         }
         let hash = filter::hash(full);

@@ -224,6 +224,9 @@ pub struct RunCursor {
     reverse: bool,
 }
 
+/// Steps that a cursor takes before it looks a key up.
+const STEPS_AHEAD: usize = 4;
+
 impl RunCursor {
     /// A cursor that stands nowhere yet.
     pub fn new(run: Arc<Run>, reverse: bool) -> RunCursor {
@@ -241,6 +244,21 @@ impl RunCursor {
         };
         self.note();
         Ok(())
+    }
+
+    /// Goes on to the first key at or after `key`, forwards, from where it stands; stays where it is there
+    /// already. Near keys cost a step each.
+    pub fn seek_ahead(&mut self, key: &[u8]) -> Result<(), StoreError> {
+        for _ in 0..STEPS_AHEAD {
+            if self.key().is_none_or(|at| at >= key) {
+                return Ok(());
+            }
+            self.advance()?;
+        }
+        match self.key() {
+            Some(at) if at < key => self.seek(Some(key), false),
+            _ => Ok(()),
+        }
     }
 
     /// The key stood on.

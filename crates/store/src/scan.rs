@@ -14,7 +14,8 @@
 //! * Keys come in strict order, each at most once, and only if alive at the commit.
 //! * A scan sees the runs and memtables of the moment it began, and of those only the commits at or
 //!   below its own.
-//! * Sources stand in the order of the descent: memtables, current runs, history runs, newest first.
+//! * Sources stand in the order of the descent: memtables and late runs, current runs, history runs,
+//!   newest first.
 
 use crate::bulk::Staged;
 use crate::group::{Tag, slice};
@@ -91,6 +92,8 @@ impl Seen<'_> {
 
 enum Source {
     Memtable(MemCursor),
+    /// A late run, and whether none of its keys had a version before.
+    Late(RunCursor, bool),
     Current(RunCursor),
     History(RunCursor),
 }
@@ -166,7 +169,7 @@ impl Source {
     fn key(&self) -> Option<&[u8]> {
         match self {
             Source::Memtable(m) => m.hits.get(m.passed).map(|h| h.key.as_slice()),
-            Source::Current(c) | Source::History(c) => c.key(),
+            Source::Late(c, _) | Source::Current(c) | Source::History(c) => c.key(),
         }
     }
 
@@ -179,7 +182,7 @@ impl Source {
                 m.fill(reverse, at);
                 Ok(())
             }
-            Source::Current(c) | Source::History(c) => {
+            Source::Late(c, _) | Source::Current(c) | Source::History(c) => {
                 match if reverse { &range.1 } else { &range.0 } {
                     Bound::Unbounded => c.seek(None, false),
                     Bound::Included(key) => c.seek(Some(key), false),
@@ -196,7 +199,7 @@ impl Source {
                 m.fill(reverse, at);
                 Ok(())
             }
-            Source::Current(c) | Source::History(c) => c.advance(),
+            Source::Late(c, _) | Source::Current(c) | Source::History(c) => c.advance(),
         }
     }
 }
@@ -211,15 +214,20 @@ impl Scan {
         staged: &[Staged],
     ) -> Scan {
         let state = shared.state();
-        let mems = state.memtables().filter(|mem| !mem.is_empty()).map(|mem| {
+        let mems = state.memtables().filter(|mem| !mem.is_empty()).flat_map(|mem| {
+            let late =
+                mem.late().iter().rev().map(|late| {
+                    Source::Late(RunCursor::new(late.run.clone(), reverse), late.is_fresh)
+                });
             let mem = mem.clone();
-            Source::Memtable(MemCursor {
+            let cursor = Source::Memtable(MemCursor {
                 mem,
                 hits: Vec::new(),
                 passed: 0,
                 rest: None,
                 batch: BATCHES.start,
-            })
+            });
+            std::iter::once(cursor).chain(late)
         });
         let images = staged.iter().map(Staged::run).chain(state.images());
         let current = images.map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
@@ -309,6 +317,13 @@ impl Scan {
                             }
                         }
                     }
+                    Source::Late(c, _) => match c.state(self.at)? {
+                        Some((block, place, found)) => gather.block(&block, &place, found),
+                        None => {
+                            gather.newer = true;
+                            Step::Below
+                        }
+                    },
                     // Older current runs say nothing once a newer one has spoken.
                     Source::Current(_) if superseded => Step::Below,
                     Source::Current(c) | Source::History(c) => match c.state(self.at)? {
@@ -416,7 +431,7 @@ impl Scan {
         // No key is empty: each begins with the number of its table.
         let end = (!end.is_empty()).then_some(end.as_slice());
         match &mut sources[first] {
-            Source::Current(run) => run.stretch(end, *at, full, f),
+            Source::Late(run, _) | Source::Current(run) => run.stretch(end, *at, full, f),
             Source::Memtable(mem) => mem.stretch(end, *at, full, f),
             Source::History(_) => Ok(ControlFlow::Continue(())),
         }
@@ -468,7 +483,9 @@ impl Keys {
     /// look at them: what is superseded lies in a history run, or what supersedes it in a memtable.
     pub(crate) fn changed(shared: Arc<Shared>, table: TableId, range: Range) -> Keys {
         let mut keys = Keys::new(shared, table, range, false);
-        keys.0.sources.retain(|source| !matches!(source, Source::Current(_)));
+        let is_first =
+            |source: &Source| matches!(source, Source::Current(_) | Source::Late(_, true));
+        keys.0.sources.retain(|source| !is_first(source));
         keys
     }
 

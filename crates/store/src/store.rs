@@ -23,7 +23,7 @@ use crate::erase::{Erasures, Span};
 use crate::group::Tag;
 use crate::key::{self, KEY_MAX};
 use crate::manifest::Manifest;
-use crate::memtable::{Chain, ENTRY_BYTES, Memtable};
+use crate::memtable::{Chain, ENTRY_BYTES, Late, Memtable};
 use crate::run::Run;
 use crate::segment::{Half, Meta, Segment};
 use crate::segment_store::{BULK_SUFFIX, DirectoryStore, MANIFEST, SegmentStore};
@@ -62,8 +62,6 @@ pub(crate) struct State {
     pub frozen: Vec<Arc<Frozen>>,
     pub current: Vec<Arc<Run>>,
     pub history: Vec<Arc<Run>>,
-    /// Bulk loads that the checkpoint does not cover yet, with their commits: current runs in waiting.
-    pub bulk: Vec<(Csn, Arc<Run>)>,
     pub checkpoint: Checkpoint,
     pub horizons: Vec<(TableId, Csn)>,
     /// What is erased and may still be in memtables and runs.
@@ -85,16 +83,12 @@ impl State {
 
     /// The runs that hold current images, newest first.
     pub fn images(&self) -> impl Iterator<Item = &Arc<Run>> {
-        self.bulk.iter().rev().map(|b| &b.1).chain(self.current.iter().rev())
+        self.current.iter().rev()
     }
 
-    /// Covers all commits up to that of `checkpoint`: bulk loads among them count as current from now on.
-    pub fn cover(&mut self, checkpoint: &Checkpoint) {
-        let (covered, rest) =
-            std::mem::take(&mut self.bulk).into_iter().partition(|b| b.0 <= checkpoint.csn);
-        self.bulk = rest;
-        self.current.extend(Vec::into_iter(covered).map(|b: (Csn, Arc<Run>)| b.1));
-        self.checkpoint = checkpoint.clone();
+    /// The runs that lie among the memtables.
+    pub fn late(&self) -> impl Iterator<Item = &Arc<Run>> {
+        self.memtables().flat_map(|mem| mem.late()).map(|late| &late.run)
     }
 
     /// Notes what reads rely on after runs have changed.
@@ -104,7 +98,7 @@ impl State {
 
     /// All segments.
     pub fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
-        self.images().chain(&self.history).flat_map(|run| &run.segments)
+        self.images().chain(&self.history).chain(self.late()).flat_map(|run| &run.segments)
     }
 
     /// The manifest that tells of these runs; `next` is the next number of a file.
@@ -238,19 +232,28 @@ impl Shared {
         Ok(())
     }
 
-    /// Shows a bulk load to readers, as commit `csn` or as a part of it.
-    pub fn ingest(&self, csn: Csn, run: Arc<Run>) -> Result<(), StoreError> {
+    /// Puts a run of commit `csn` upon what is in memory: a new memtable stands on it.
+    pub fn ingest(&self, csn: Csn, late: Late) -> Result<(), StoreError> {
         self.check_poison()?;
-        let mut last = self.writer.lock();
-        if csn.0 < *last || csn == Csn::MAX {
+        let last = self.writer.lock();
+        let active = Arc::clone(&self.state().active);
+        if csn.0 <= *last || csn.0 < active.last() || csn == Csn::MAX {
             return Err(StoreError::Order { csn, last: Csn(*last) });
+        }
+        if late.run.segments.is_empty() {
+            return Ok(());
+        }
+        let mut all = vec![late];
+        if active.first() == csn.0 {
+            // Another run of the same commit.
+            all.splice(..0, active.late().iter().cloned());
+        } else {
+            self.freeze_locked();
         }
         let mut state = self.state.write();
         let mut next = (**state).clone();
-        next.bulk.extend((!run.segments.is_empty()).then_some((csn, run)));
-        next.settle();
+        next.active = Arc::new(Memtable::over(csn.0, all));
         *state = Arc::new(next);
-        *last = csn.0;
         Ok(())
     }
 
@@ -478,7 +481,6 @@ impl Store {
             current_from: 0,
             current,
             history,
-            bulk: Vec::new(),
             checkpoint: checkpoint.clone(),
             horizons: manifest.horizons,
             erased: (!manifest.erased.is_empty()).then(|| Arc::new(manifest.erased)),

@@ -92,7 +92,7 @@ impl Store {
             state
         };
         let total = state.segments().map(|s| s.meta.bytes).sum();
-        for run in state.images().chain(&state.history) {
+        for run in state.images().chain(&state.history).chain(state.late()) {
             let mut walk = Walk::default();
             for segment in &run.segments {
                 if let Err(problem) = walk.segment(run, segment, &mut report) {

@@ -118,6 +118,13 @@ where
         }
     }
     for mem in state.frozen.iter().map(|f| &f.mem).chain([&state.active]) {
+        for late in mem.late() {
+            if let Some((block, place, _)) = late.run.find(full, hash, u64::MAX)?
+                && visit(block.group(&place)).is_break()
+            {
+                return Ok(());
+            }
+        }
         let Some(groups) = mem.read().get(full).map(|c| c.groups().to_vec()) else {
             continue;
         };

@@ -90,6 +90,9 @@ pub struct EngineOptions {
     pub store: StoreOptions,
     /// How the log is set up.
     pub log: LogOptions,
+    /// A transaction that writes more bytes than this puts what it can into files before its commit, so
+    /// that nobody waits for them.
+    pub large_bytes: usize,
     /// True for a follower: commits come by [`Engine::apply`] alone, transactions only read.
     pub follower: bool,
 }
@@ -101,6 +104,7 @@ impl Default for EngineOptions {
             lock_timeout_us: None,
             store: StoreOptions::default(),
             log: LogOptions::default(),
+            large_bytes: 8 << 20,
             follower: false,
         }
     }
@@ -198,7 +202,8 @@ pub struct Engine {
     commits: CommitIndex,
     /// The first commit of which the table of changes tells; above all where there was none.
     changes_from: AtomicU64,
-    observers: Arc<Observers>,
+    pub(crate) observers: Arc<Observers>,
+    pub(crate) large_bytes: usize,
     /// Shared with the store, whose retention goes by time.
     milestones: Arc<Milestones>,
     stopped: OnceLock<Stopped>,
@@ -273,6 +278,7 @@ impl Engine {
             commits,
             changes_from: AtomicU64::new(changes_from.map_or(u64::MAX, |csn| csn.0)),
             observers: Arc::default(),
+            large_bytes: options.large_bytes,
             milestones,
             stopped: OnceLock::new(),
             follower: options.follower,
@@ -639,10 +645,10 @@ impl Engine {
             let changes = changes.into_iter();
             writes.extend(changes.map(|(table, keys)| changes::change_write(table, csn, keys)));
         }
-        self.store.apply(csn, &writes)?;
         if let Some(loaded) = loaded {
             self.store.ingest(csn, loaded)?;
         }
+        self.store.apply(csn, &writes)?;
         writes.truncate(own);
         self.commits.push(csn, time_us, note);
         self.milestones.note(csn, time_us);

@@ -25,6 +25,7 @@
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
 //! | `observer` | state in memory that follows from the commits |
+//! | `large` | the writes of a large transaction in files |
 //! | `changes` | which keys of which table each commit has written
 //! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
 //!
@@ -42,6 +43,7 @@ mod cursor;
 mod engine;
 mod error;
 mod infos;
+mod large;
 mod loads;
 mod locks;
 mod observer;

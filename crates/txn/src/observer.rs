@@ -36,6 +36,12 @@ pub trait Observer: Send + Sync {
     /// Returns true for the tables whose writes the observer follows. The answer never changes.
     fn follows(&self, table: TableId) -> bool;
 
+    /// Returns false where the observer reads the list of changes alone ([`Observed::changes`]): a large
+    /// commit may then leave writes out of its record that go to files.
+    fn reads_writes(&self) -> bool {
+        true
+    }
+
     /// Takes in a commit that has written at least one table that the observer follows. It must be
     /// quick, must not panic and must not use the engine: every commit waits for it.
     fn observe(&self, commit: &mut Observed<'_>);
@@ -107,6 +113,13 @@ impl Observers {
                 observer.observe(&mut Observed { commit, record, hints: &mut hints });
             }
         }
+    }
+
+    /// True where an observer reads the writes to a table from the records.
+    pub fn read_writes(&self, table: TableId) -> bool {
+        let observers = self.0.read();
+        let mut all = observers.iter().filter_map(Weak::upgrade);
+        all.any(|observer| observer.reads_writes() && observer.follows(table))
     }
 
     /// Tells all observers that the commits up to `newest` are visible.

@@ -42,6 +42,7 @@ use crate::changes::{self, CHANGES_TABLE, TableChange, TableChanges, Touched};
 use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
+use crate::large;
 use crate::loads::Loads;
 use crate::locks::{
     Acquired, Held, LockFailure, Modes, Noting, Patience, Queued, Reader, RelationLock, RowLock,
@@ -582,8 +583,7 @@ impl Transaction {
 
     fn check_size(&self, key: &[u8], value_bytes: usize) -> Result<(), TxnError> {
         limit("key", key.len(), KEY_BYTES_MAX)?;
-        let bytes = self.writes.bytes().saturating_add(key.len()).saturating_add(value_bytes);
-        limit("transaction", bytes, RECORD_BYTES_MAX)?;
+        limit("value", value_bytes, RECORD_BYTES_MAX)?;
         limit("number of writes in a transaction", self.writes.len() + 1, OPERATIONS_MAX)
     }
 
@@ -668,6 +668,11 @@ impl Transaction {
     pub fn attach(&mut self, loaded: Loaded) -> Result<(), TxnError> {
         let made = self.writes.step();
         self.loads.push(loaded, made)
+    }
+
+    /// True where the transaction has written so much that its puts and deletions go to files.
+    pub fn is_large(&self) -> bool {
+        self.writes.bytes() > self.engine.large_bytes
     }
 
     /// True where the transaction has written or loaded keys of a table.
@@ -764,8 +769,12 @@ impl Transaction {
         }
         let CommitMeta { author, message, role, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
+        let writes = std::mem::take(&mut self.writes).into_writes();
+        let (writes, late) = large::split(&self.engine, writes, |table| {
+            self.loads.touches(table) || self.engine.observers.read_writes(table)
+        })?;
         let prepared = Prepared {
-            writes: std::mem::take(&mut self.writes).into_writes(),
+            writes,
             note: Note {
                 author: &author,
                 message: &message,
@@ -773,7 +782,10 @@ impl Transaction {
                 authored_us,
                 tables: &[],
             },
-            loaded: self.loads.take(),
+            loaded: match (self.loads.take(), late) {
+                (Some(loaded), Some(late)) => Some(Loaded::join([loaded, late])),
+                (loaded, late) => loaded.or(late),
+            },
             durability,
             hooks,
             hints: std::mem::take(&mut self.hints),

@@ -43,7 +43,10 @@ fn tell(seed: u64, steps: u64, prepare: impl FnOnce(&SimVfs)) -> Story {
     for step in 0..steps {
         for _ in 0..=dice.below(4) {
             let writes = any_writes(&dice, &story.world.model);
-            story.world.commit(writes);
+            match dice.below(4) {
+                0 => story.world.commit_late(writes),
+                _ => story.world.commit(writes),
+            };
         }
         let csn = story.world.last() - dice.below(2).min(story.world.last() - 1);
         story.world.sync(csn);
@@ -89,12 +92,14 @@ fn recover(before: &World, disk: SimVfs, durable: u64, covered: u64, deeply: boo
     if durable > 0 {
         assert!(store.checkpoint().csn.0 >= covered, "the log was released up to {covered}");
     }
-    replay(&store, &log, durable);
+    let mut late = before.late.clone();
+    late.retain(|csn, _| *csn <= durable);
+    replay(&store, &log, &late, durable);
     store.recovered().expect("leftovers go");
     let mut model = Model::default();
     log.iter().for_each(|(csn, writes)| model.apply(*csn, writes));
     let mut world =
-        World { disk, env, options: before.options.clone(), store, log, durable, model };
+        World { late, disk, env, options: before.options.clone(), store, log, durable, model };
     if deeply {
         world.check_all();
         let report = world.store.verify(&mut |_, _| {}).expect("verifies");

@@ -99,7 +99,10 @@ fn step(world: &mut World, dice: &SimRandom, holds: &mut Vec<Hold>) {
     match dice.below(100) {
         0..45 => {
             let writes = any_writes(dice, &world.model);
-            world.commit(writes);
+            match dice.below(4) {
+                0 => world.commit_late(writes),
+                _ => world.commit(writes),
+            };
             if dice.chance(80, 100) {
                 let csn = world.last() - dice.below(3).min(world.last() - 1);
                 world.sync(csn);

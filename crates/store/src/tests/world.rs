@@ -130,8 +130,23 @@ pub struct World {
     pub store: Store,
     /// All commits, the store's log.
     pub log: Vec<(u64, Vec<Write>)>,
+    /// The commits that wrote part of their keys to files ([`late_keys`]), as the log names these.
+    pub late: BTreeMap<u64, Vec<u8>>,
     pub durable: u64,
     pub model: Model,
+}
+
+/// Splits the writes of a commit into those that may go to a file, in order, and the others.
+pub fn late_keys(writes: &[Write]) -> (Vec<Write>, Vec<Write>) {
+    let same = |a: &Write, b: &Write| (a.table, &a.key) == (b.table, &b.key);
+    let is_late = |write: &Write| {
+        matches!(write.op, Op::Put(_) | Op::Delete)
+            && writes.iter().filter(|other| same(write, other)).count() == 1
+    };
+    let (mut late, rest): (Vec<Write>, Vec<Write>) =
+        writes.iter().cloned().partition(|write| is_late(write));
+    late.sort_by(|a, b| (a.table, &a.key).cmp(&(b.table, &b.key)));
+    (late, rest)
 }
 
 pub fn small_options() -> StoreOptions {
@@ -151,7 +166,8 @@ impl World {
         let env = Env::sim(&disk, seed);
         let store = Store::open(&env, Path::new(DIR), options.clone(), resolve())
             .expect("a new store opens");
-        World { disk, env, options, store, log: Vec::new(), durable: 0, model: Model::default() }
+        let (log, late) = (Vec::new(), BTreeMap::new());
+        World { disk, env, options, store, log, late, durable: 0, model: Model::default() }
     }
 
     pub fn last(&self) -> u64 {
@@ -163,6 +179,27 @@ impl World {
         let csn = self.last() + 1;
         self.store.apply(Csn(csn), &writes).expect("a commit applies");
         self.model.apply(csn, &writes);
+        self.log.push((csn, writes));
+        csn
+    }
+
+    /// Commits as a large transaction does: what can go to a file does.
+    pub fn commit_late(&mut self, writes: Vec<Write>) -> u64 {
+        let csn = self.last() + 1;
+        let (late, rest) = late_keys(&writes);
+        let mut bulk = self.store.bulk();
+        for Write { table, key, op } in &late {
+            let value = match op {
+                Op::Put(value) => Some(value.as_slice()),
+                _ => None,
+            };
+            bulk.write(*table, key, value).expect("it is written");
+        }
+        let loaded = bulk.finish().expect("it is durable");
+        self.store.ingest(Csn(csn), &loaded).expect("it is taken in");
+        self.store.apply(Csn(csn), &rest).expect("a commit applies");
+        self.model.apply(csn, &writes);
+        self.late.insert(csn, loaded.to_bytes());
         self.log.push((csn, writes));
         csn
     }
@@ -183,12 +220,13 @@ impl World {
     pub fn reopen(mut self) -> World {
         drop(self.store);
         self.log.retain(|c| c.0 <= self.durable);
+        self.late.retain(|csn, _| *csn <= self.durable);
         let mut model = Model::default();
         self.log.iter().for_each(|(csn, writes)| model.apply(*csn, writes));
         self.model = model;
         let store = Store::open(&self.env, Path::new(DIR), self.options.clone(), resolve())
             .expect("the store reopens");
-        replay(&store, &self.log, self.durable);
+        replay(&store, &self.log, &self.late, self.durable);
         self.store = store;
         self
     }
@@ -379,13 +417,24 @@ impl World {
 }
 
 /// Applies the log above the checkpoint, as a caller does after opening.
-pub fn replay(store: &Store, log: &[(u64, Vec<Write>)], durable: u64) {
+pub fn replay(
+    store: &Store,
+    log: &[(u64, Vec<Write>)],
+    late: &BTreeMap<u64, Vec<u8>>,
+    durable: u64,
+) {
     let checkpoint = store.checkpoint();
     assert!(checkpoint.csn.0 <= durable, "nothing above the durable commit is in a file");
     let note = checkpoint.note.as_slice().try_into().map_or(0, u64::from_le_bytes);
     assert!(note <= checkpoint.csn.0, "a replay from the note misses nothing");
     for (csn, writes) in log.iter().filter(|c| c.0 > note && c.0 <= durable) {
         if *csn > checkpoint.csn.0 {
+            let rest = late.get(csn).map(|bytes| {
+                let loaded = Loaded::from_bytes(bytes).expect("the log is sound");
+                store.ingest(Csn(*csn), &loaded).expect("its files are there");
+                late_keys(writes).1
+            });
+            let writes = rest.as_ref().unwrap_or(writes);
             store.apply(Csn(*csn), writes).expect("the log applies again");
         }
     }

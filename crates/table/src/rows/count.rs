@@ -58,6 +58,10 @@ impl Observer for RowCounts {
         table >= CATALOG
     }
 
+    fn reads_writes(&self) -> bool {
+        false
+    }
+
     fn observe(&self, commit: &mut Observed<'_>) {
         let mut counts = self.0.lock();
         commit.changes().iter().for_each(|change| counts.add(change.table, change.rows));

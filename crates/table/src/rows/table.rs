@@ -389,6 +389,7 @@ impl Table {
     fn written(&self, txn: &Transaction, locked: Locked, key: &[u8], new: &[Datum]) -> Result<Op> {
         let bytes = self.encode(new);
         if locked == Locked::Unchanged
+            && !txn.is_large()
             && bytes.len() >= patch::ROW_BYTES_MIN
             && let Some(found) = txn.read(self.storage, key)?
         {

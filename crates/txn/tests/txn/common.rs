@@ -44,6 +44,13 @@ pub fn options() -> EngineOptions {
     options
 }
 
+/// The same; nearly every commit is a large one, whose writes go to files where they can.
+pub fn large() -> EngineOptions {
+    let mut options = options();
+    options.large_bytes = 8;
+    options
+}
+
 pub fn try_open(env: &Env, options: EngineOptions) -> Result<Arc<Engine>, txn::EngineError> {
     Engine::open(env, Path::new("/db"), options, Arc::new(|_| Arc::new(Append)))
 }

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use store::Csn;
-use txn::{Engine, Isolation, TxnError};
+use txn::{Engine, EngineOptions, Isolation, TxnError};
 use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
 
-use crate::common::{SimRandom, T, contents, meta, options, seed, try_open};
+use crate::common::{SimRandom, T, contents, large, meta, options, seed, try_open};
 
 pub type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -119,18 +119,28 @@ pub fn check(
 /// At every operation, in six ways: what was acknowledged is there, whole, and a writer goes on.
 #[test]
 fn power_loss_after_every_operation() {
+    lose_power(options(), 200);
+}
+
+/// The same, where what commits write goes to files: each is there whole or not at all.
+#[test]
+fn power_loss_around_large_commits() {
+    lose_power(large(), 60);
+}
+
+fn lose_power(options: EngineOptions, commits: usize) {
     let seed = seed(7);
     let disk = SimVfs::new(seed);
-    let engine = try_open(&Env::sim(&disk, seed), options()).unwrap();
+    let engine = try_open(&Env::sim(&disk, seed), options.clone()).unwrap();
     let mut told = Told::new();
-    work(&engine, &disk, &SimRandom::new(seed), 200, &mut told).unwrap();
+    work(&engine, &disk, &SimRandom::new(seed), commits, &mut told).unwrap();
     let mut reopenings = 0;
     for at in 0..=disk.op_count() {
         for policy in CrashPolicy::ALL {
             let what = format!("seed {seed}, {policy:?} after operation {at}");
             let image = disk.image(at, &policy, seed);
             let bounds = told.bounds(at);
-            let reopened = try_open(&Env::sim(&image, seed + 1), options())
+            let reopened = try_open(&Env::sim(&image, seed + 1), options.clone())
                 .unwrap_or_else(|e| panic!("{what}: {e}"));
             let found = check(&reopened, &told, bounds, &what);
             reopenings += 1;
@@ -141,7 +151,7 @@ fn power_loss_after_every_operation() {
                 assert_eq!(commit.csn.0 as usize, found + 1, "{what}");
                 let expected = state_of(&reopened, commit.csn);
                 drop(reopened);
-                let again = try_open(&Env::sim(&image, seed + 2), options())
+                let again = try_open(&Env::sim(&image, seed + 2), options.clone())
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert_eq!(again.visible(), commit.csn, "{what}: after going on");
                 assert_eq!(state_of(&again, commit.csn), expected, "{what}: after going on");
@@ -171,6 +181,16 @@ fn a_disk_that_lies_is_caught() {
 /// written, reads go on, and after reopening what was acknowledged is there and nothing half.
 #[test]
 fn every_nth_operation_fails() {
+    fail_operations(options());
+}
+
+/// The same, where what commits write goes to files.
+#[test]
+fn every_nth_operation_of_large_commits_fails() {
+    fail_operations(large());
+}
+
+fn fail_operations(options: EngineOptions) {
     let seed = seed(8);
     let mut failures = 0;
     for kind in [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite] {
@@ -178,7 +198,7 @@ fn every_nth_operation_fails() {
             let what = format!("seed {seed}, {kind:?} at {nth}");
             let disk = SimVfs::new(seed);
             let env = Env::sim(&disk, seed);
-            let engine = try_open(&env, options()).unwrap();
+            let engine = try_open(&env, options.clone()).unwrap();
             disk.fail(FaultPlan { nth, kind, once: true, on: OpClasses::CHANGES });
             let mut told = Told::new();
             let Err(error) = work(&engine, &disk, &SimRandom::new(seed), 30, &mut told) else {
@@ -215,7 +235,7 @@ fn every_nth_operation_fails() {
             drop(engine);
             disk.heal();
             let reopened =
-                try_open(&env, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+                try_open(&env, options.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
             check(&reopened, &told, (known, told.begun.len()), &what);
         }
     }

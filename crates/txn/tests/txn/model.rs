@@ -5,10 +5,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use store::Csn;
-use txn::{Engine, Isolation, Snapshot, Transaction};
+use txn::{Engine, EngineOptions, Isolation, Snapshot, Transaction};
 use vfs::{Env, SimVfs};
 
-use crate::common::{Append, SimRandom, T, contents, get, meta, options, seed, try_open};
+use crate::common::{Append, SimRandom, T, contents, get, large, meta, options, seed, try_open};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -111,11 +111,21 @@ fn transaction(engine: &Arc<Engine>, map: &mut Map, random: &SimRandom, what: &s
 /// 3,000 transactions with savepoints, flushes, compactions and reopenings between them.
 #[test]
 fn transactions_agree_with_a_map() {
+    agree(options());
+}
+
+/// The same, where what is written goes to files.
+#[test]
+fn large_transactions_agree_with_a_map() {
+    agree(large());
+}
+
+fn agree(options: EngineOptions) {
     let seed = seed(11);
     let random = SimRandom::new(seed);
     let disk = SimVfs::unrecorded();
     let env = Env::sim(&disk, seed);
-    let mut engine = try_open(&env, options()).unwrap();
+    let mut engine = try_open(&env, options.clone()).unwrap();
     let mut map = Map::new();
     let mut kept: Vec<(Snapshot, Map)> = Vec::new();
     let mut past: BTreeMap<Csn, Map> = BTreeMap::new();
@@ -129,7 +139,7 @@ fn transactions_agree_with_a_map() {
             2 => {
                 kept.clear();
                 engine.close().unwrap();
-                engine = try_open(&env, options()).unwrap();
+                engine = try_open(&env, options.clone()).unwrap();
             }
             3..10 => kept.push((engine.snapshot(), map.clone())),
             10..20 if !kept.is_empty() => {
