@@ -10,6 +10,8 @@
 //! let mut from = Lsn(0);
 //! for record in leader.records(from)? {
 //!     let (end, bytes) = record?;
+//!     // What a large transaction wrote is in files that the record names.
+//!     follower.adopt(&bytes, |file, offset, part| leader.read_file(file, offset, part))?;
 //!     follower.apply(&[bytes])?;
 //!     from = end;
 //! }
@@ -49,14 +51,45 @@ impl Database {
         Ok(self.engine().records(from)?.map(move |record| record.map_err(log)))
     }
 
+    /// The files that a record names, each with its length in bytes: what a large transaction or a bulk load
+    /// wrote. A leader keeps them until it merges them with others.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] where the record does not decode.
+    pub fn files(&self, record: &[u8]) -> Result<Vec<(String, u64)>> {
+        Ok(self.engine().files(record)?)
+    }
+
+    /// Reads bytes of a file that a record of this database names.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] where the file is not there any more, or the disk fails.
+    pub fn read_file(&self, name: &str, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let read = self.engine().store().read_file(name, offset, bytes);
+        Ok(read.map_err(txn::EngineError::from)?)
+    }
+
+    /// Takes over the files that a record of the leader names, as far as they are not here: before the
+    /// record itself. `read` fills a buffer from an offset of a file of the leader.
+    ///
+    /// # Errors
+    /// What `read` and the disk report.
+    pub fn adopt(
+        &self,
+        record: &[u8],
+        read: impl FnMut(&str, u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.engine().adopt(record, read)
+    }
+
     /// Takes in commits of the leader, given as the records of its log in their order
     /// ([`Database::records`]); those that the follower has are passed over. They are durable here, and
     /// visible, when this returns. Returns the newest commit. Records of a few MB together are enough for
     /// a call.
     ///
     /// # Errors
-    /// [`Error::Engine`] where this is no follower (55000), a commit is missing before a record, a record
-    /// does not decode, or the disk fails.
+    /// [`Error::Engine`] where this is no follower (55000), a commit or a file is missing before a record, a
+    /// record does not decode, or the disk fails.
     pub fn apply<R: AsRef<[u8]>>(&self, records: &[R]) -> Result<Csn> {
         #[cfg(feature = "sql")]
         let _nothing_opens = self.shared.applying.read();

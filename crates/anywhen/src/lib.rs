@@ -89,6 +89,9 @@ pub struct Options {
     pub memtable_bytes: usize,
     /// What a commit waits for.
     pub durability: Durability,
+    /// A transaction that changes more rows than fit into so many bytes writes them to files before its
+    /// commit, so that others do not wait for it.
+    pub large_bytes: usize,
     /// What to do where there is a database, or where there is none.
     pub create: Create,
     /// True for a follower of another database: it makes no commits of its own, and takes those of its
@@ -114,6 +117,7 @@ impl Default for Options {
             document_cache_bytes: 64 << 20,
             memtable_bytes: 32 << 20,
             durability: Durability::Sync,
+            large_bytes: EngineOptions::default().large_bytes,
             create: Create::IfMissing,
             follower: false,
         }
@@ -205,6 +209,7 @@ impl Database {
         let mut engine_options = EngineOptions::default();
         engine_options.durability = options.durability;
         engine_options.follower = options.follower;
+        engine_options.large_bytes = options.large_bytes;
         engine_options.store.cache_bytes = options.cache_bytes;
         engine_options.store.memtable_bytes = options.memtable_bytes;
         engine_options.store.background = background;

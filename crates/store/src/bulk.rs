@@ -28,7 +28,7 @@ use crate::key::{self, KEY_MAX};
 use crate::manifest::{get_metas, put_metas};
 use crate::memtable::Late;
 use crate::run::Run;
-use crate::segment::{Half, Meta};
+use crate::segment::{Half, Meta, Segment};
 use crate::store::{Shared, Store, open_run};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::RunWriter;
@@ -36,6 +36,8 @@ use crate::{Csn, TableId};
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
+/// Bytes that are copied at once.
+const COPY_BYTES: usize = 1 << 20;
 /// What is read of a staged load is kept up to so many bytes.
 const STAGED_CACHE_BYTES: usize = 8 << 20;
 
@@ -98,6 +100,11 @@ impl Loaded {
                 last: (table == last_table.0).then_some(last),
             })
         })
+    }
+
+    /// The files, each with its length in bytes.
+    pub fn files(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.metas.iter().map(|meta| (meta.name(), meta.bytes))
     }
 
     pub(crate) fn metas(&self) -> &[Meta] {
@@ -270,6 +277,55 @@ impl Store {
         let cache = Arc::new(Cache::new(STAGED_CACHE_BYTES));
         let run = open_run(&self.shared.shop.home, &cache, Half::Current, loaded.metas.clone())?;
         Ok(Staged { run })
+    }
+
+    /// Reads bytes of a file of a load ([`Loaded::files`]), for a follower. Fails where a merge has removed
+    /// the file.
+    pub fn read_file(&self, name: &str, offset: u64, bytes: &mut [u8]) -> Result<(), StoreError> {
+        let home = &self.shared.shop.home;
+        let read = home.open(name).and_then(|file| file.read_exact_at(bytes, offset));
+        read.map_err(StoreError::io("cannot read", home.describe(name)))
+    }
+
+    /// Takes over the files of a load of another store, as far as they are not there: `read` fills a
+    /// buffer from an offset of a file. They are durable when this returns; like those of a load of this
+    /// store they go at the next opening unless a commit names them.
+    pub fn adopt<E: From<StoreError>>(
+        &self,
+        loaded: &Loaded,
+        mut read: impl FnMut(&str, u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let home = &self.shared.shop.home;
+        for meta in &loaded.metas {
+            let name = meta.name();
+            let io = |what| StoreError::io(what, home.describe(&name));
+            if self.has(meta) {
+                continue;
+            }
+            // What is there was not finished.
+            let _ = home.delete(&name);
+            let mut file = home.create(&name).map_err(io("cannot create"))?;
+            let mut buffer = vec![0; COPY_BYTES.min(meta.bytes as usize)];
+            let mut at = 0;
+            while at < meta.bytes {
+                let part = (meta.bytes - at).min(buffer.len() as u64) as usize;
+                read(&name, at, &mut buffer[..part])?;
+                file.append(&buffer[..part]).map_err(io("cannot write"))?;
+                at += part as u64;
+            }
+            file.finish().map_err(io("cannot sync"))?;
+        }
+        Ok(home.sync_names().map_err(StoreError::io("cannot sync", home.describe("")))?)
+    }
+
+    /// True where all files of a load are there and whole.
+    pub fn holds(&self, loaded: &Loaded) -> bool {
+        loaded.metas.iter().all(|meta| self.has(meta))
+    }
+
+    fn has(&self, meta: &Meta) -> bool {
+        let cache = Arc::new(Cache::new(0));
+        Segment::open(&self.shared.shop.home, &cache, Half::Current, meta.clone()).is_ok()
     }
 
     /// Removes the files of a bulk load that will not be committed.

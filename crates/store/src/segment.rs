@@ -71,6 +71,10 @@ pub struct Meta {
     pub last_key: Vec<u8>,
 }
 
+/// Files of bulk loads have random numbers from here on, so that the store of a follower, which takes them
+/// from its leader, can give numbers of its own.
+pub const BULK_NUMBERS: u64 = 1 << 63;
+
 impl Meta {
     /// The name of the file.
     pub fn name(&self) -> String {

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::filter;
 use crate::group::{self, Group, Tag};
 use crate::part;
-use crate::segment::{Footer, Guide, Half, Meta, index_entry};
+use crate::segment::{BULK_NUMBERS, Footer, Guide, Half, Meta, index_entry};
 use crate::segment_store::{SegmentSink, SegmentStore};
 use crate::{Csn, Table, key};
 use std::sync::Arc;
@@ -157,7 +157,10 @@ impl RunWriter {
 
     fn begin_segment(&self) -> Result<Open, StoreError> {
         let meta = Meta {
-            number: self.shop.next.fetch_add(1, Ordering::Relaxed),
+            number: match self.bulk {
+                true => BULK_NUMBERS | self.shop.random.next_u64(),
+                false => self.shop.next.fetch_add(1, Ordering::Relaxed),
+            },
             salt: self.shop.random.next_u64(),
             bytes: 0,
             shift: 0,

@@ -235,6 +235,12 @@ pub enum EngineError {
     /// The engine makes commits of its own, so it takes none of another one. Open it as a follower.
     #[error("the database is no follower of another one")]
     NotFollowing,
+    /// A record of the leader names files that the follower does not have.
+    #[error("commit {} names files of the leader that are not here: copy them first", csn.0)]
+    FilesMissing {
+        /// The commit.
+        csn: Csn,
+    },
     /// What the store noted about the log, or about commits, does not decode.
     #[error("the store's checkpoint is damaged: {what}")]
     Checkpoint {
@@ -264,7 +270,7 @@ impl EngineError {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             EngineError::InUse { .. } | EngineError::StillOpen { .. } => "55006",
-            EngineError::NotFollowing => "55000",
+            EngineError::NotFollowing | EngineError::FilesMissing { .. } => "55000",
             EngineError::Record { .. }
             | EngineError::Gap { .. }
             | EngineError::Checkpoint { .. } => "XX001",

@@ -17,7 +17,8 @@ use std::time::Duration;
 use vfs::{Env, SimRandom, SimVfs};
 
 fn open(env: &Env, follower: bool) -> Database {
-    let options = Options { create: Create::IfMissing, follower, ..Options::default() };
+    let options =
+        Options { create: Create::IfMissing, follower, large_bytes: 60, ..Options::default() };
     Database::open_as(env, Path::new("/data"), options, false).expect("opens")
 }
 
@@ -182,6 +183,7 @@ fn a_follower_answers_as_its_leader_did() {
         }
         let mut told: BTreeMap<Csn, Vec<String>> = BTreeMap::new();
         let mut at = Lsn(0);
+        let (mut plain, mut large) = (0, 0);
         for round in 0..24 {
             for _ in 0..1 + random.below(12) {
                 step(&leader, &random);
@@ -195,6 +197,14 @@ fn a_follower_answers_as_its_leader_did() {
             records.truncate(random.below(records.len() as u64 + 1) as usize);
             let mut answered = 0;
             for (end, record) in records {
+                if leader.files(&record).expect("it decodes").is_empty() {
+                    plain += 1;
+                } else {
+                    large += 1;
+                    assert!(follower.apply(&[&record]).is_err(), "its files are missing");
+                    let read = |name: &str, at, part: &mut [u8]| leader.read_file(name, at, part);
+                    follower.adopt(&record, read).expect("it copies them");
+                }
                 let newest = follower.apply(&[record]).expect("it follows");
                 at = end;
                 if random.below(4) == 0
@@ -222,6 +232,7 @@ fn a_follower_answers_as_its_leader_did() {
                 same(&answers(&follower), then, &what);
             }
         }
+        assert!(plain > 20 && large > 2, "seed {seed}: {plain} plain and {large} large commits");
         let refused = ask(&follower, "create table t (a int)");
         assert!(refused[0].contains("read-only transaction"), "{refused:?}");
         assert_eq!(ask(&follower, "select pg_is_in_recovery()"), ["t"]);
@@ -245,12 +256,19 @@ const FOLDER: &str = "ANYWHEN_FOLLOWER_FOLDER";
 fn follower_in_a_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let options = Options { create: Create::IfMissing, follower: true, ..Options::default() };
-    let follower = Database::open_with(folder, options).expect("opens");
+    let copies = Path::new(&folder).with_extension("files");
+    let follower = Database::open_with(&folder, options).expect("opens");
     let mut input = std::io::stdin().lock();
     let mut length = [0; 4];
     while input.read_exact(&mut length).is_ok() {
         let mut record = vec![0; u32::from_le_bytes(length) as usize];
         input.read_exact(&mut record).expect("a whole record");
+        let read = |name: &str, at, part: &mut [u8]| {
+            let file = std::fs::File::open(copies.join(name)).expect("it was copied");
+            std::os::unix::fs::FileExt::read_exact_at(&file, part, at).expect("it is whole");
+            Ok(())
+        };
+        follower.adopt(&record, read).expect("it copies them");
         let newest = follower.apply(&[record]).expect("it follows");
         println!("\nanswers {} {:x}", newest.0, hash(&answers(&follower)));
     }
@@ -280,6 +298,8 @@ fn a_follower_in_another_process() {
             .spawn()
             .expect("it starts")
     };
+    let copies = folder.with_extension("files");
+    std::fs::create_dir_all(&copies).expect("it is made");
     let mut at = Lsn(0);
     let mut compared = 0;
     for _ in 0..3 {
@@ -292,6 +312,11 @@ fn a_follower_in_another_process() {
             let records: Vec<_> =
                 leader.records(at).expect("it is there").map(|one| one.expect("sound")).collect();
             for (end, record) in records {
+                for (name, bytes) in leader.files(&record).expect("it decodes") {
+                    let mut file = vec![0; bytes as usize];
+                    leader.read_file(&name, 0, &mut file).expect("it is there");
+                    std::fs::write(copies.join(name), file).expect("it is written");
+                }
                 input.write_all(&(record.len() as u32).to_le_bytes()).expect("it listens");
                 input.write_all(&record).expect("it listens");
                 let line = output.find_map(|line| {
@@ -312,4 +337,5 @@ fn a_follower_in_another_process() {
     }
     assert!(compared > 30, "else it proves little: {compared}");
     std::fs::remove_dir_all(&folder).expect("it is there");
+    std::fs::remove_dir_all(&copies).expect("it is there");
 }

@@ -66,7 +66,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::NotFollowing`] where the engine is no follower; [`EngineError::Gap`] where a
-    /// commit is missing before a record, and [`EngineError::Record`] where one does not decode: the
+    /// commit is missing before a record, [`EngineError::FilesMissing`] where a file that a record names is
+    /// ([`Engine::adopt`]), and [`EngineError::Record`] where one does not decode: the
     /// commits before it are taken in, and the call can be repeated with other records. After a failure
     /// of the disk nothing more is taken in until the engine is opened again.
     pub fn apply<R: AsRef<[u8]>>(&self, records: &[R]) -> Result<Csn, EngineError> {
@@ -107,6 +108,43 @@ impl Engine {
         outcome.map(|()| self.visible())
     }
 
+    /// The files that a record of the log names, each with its length in bytes. A follower needs them
+    /// before it takes the record in ([`Engine::adopt`]); [`Store::read_file`](store::Store::read_file)
+    /// reads them.
+    ///
+    /// # Errors
+    /// [`EngineError::Record`] where the record does not decode.
+    pub fn files(&self, record: &[u8]) -> Result<Vec<(String, u64)>, EngineError> {
+        let loaded = load_of(&decode(record, Lsn(record.len() as u64))?)?;
+        Ok(loaded.iter().flat_map(Loaded::files).collect())
+    }
+
+    /// Takes over the files that a record of the leader names, as far as they are not here: `read` fills a
+    /// buffer from an offset of a file of the leader.
+    ///
+    /// # Errors
+    /// [`EngineError::Record`] where the record does not decode; what `read` and the disk report.
+    pub fn adopt<E: From<EngineError>>(
+        &self,
+        record: &[u8],
+        mut read: impl FnMut(&str, u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(loaded) = load_of(&decode(record, Lsn(record.len() as u64))?)? else {
+            return Ok(());
+        };
+        let mut failed = None;
+        let copied = self.store.adopt(&loaded, |name, offset, bytes| {
+            read(name, offset, bytes).map_err(|error| {
+                failed = Some(error);
+                StoreError::Missing { file: name.to_owned() }
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(copied.map_err(EngineError::from)?),
+        }
+    }
+
     /// Writes a record of the leader to the log and takes its commit into memory; does nothing where
     /// the commit is there.
     fn follow(&self, bytes: &[u8]) -> Result<Option<(Commit, Lsn)>, EngineError> {
@@ -117,6 +155,11 @@ impl Engine {
             return Ok(None);
         }
         let loaded = check(&record, &last, end)?;
+        if let Some(loaded) = &loaded
+            && !self.store.holds(loaded)
+        {
+            return Err(EngineError::FilesMissing { csn: record.csn });
+        }
         self.store.admit()?;
         let lsn = self.log.append(bytes).map_err(|error| match error {
             // A full disk: this commit has no room, and what was there before is as it was.
@@ -162,10 +205,15 @@ fn check(record: &Record<'_>, last: &Sequencer, lsn: Lsn) -> Result<Option<Loade
     if record.time_us < last.time_us {
         return Err(malformed("time before that of the commit before", 16));
     }
+    load_of(record)
+}
+
+/// The bulk load of a record.
+fn load_of(record: &Record<'_>) -> Result<Option<Loaded>, EngineError> {
     let Some(bytes) = record.loaded else { return Ok(None) };
-    Loaded::from_bytes(bytes)
-        .map(Some)
-        .ok_or_else(|| malformed("bulk load that does not decode", 24))
+    let source = Malformed { what: "bulk load that does not decode", at: 24 };
+    let error = EngineError::Record { lsn: Lsn(bytes.len() as u64), source };
+    Loaded::from_bytes(bytes).map(Some).ok_or(error)
 }
 
 /// The record that ends in the log at `lsn`.
