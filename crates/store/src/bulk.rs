@@ -27,7 +27,7 @@ use crate::group::{Group, Tag};
 use crate::key::{self, KEY_MAX};
 use crate::manifest::{get_metas, put_metas};
 use crate::memtable::Late;
-use crate::run::Run;
+use crate::run::{Run, RunCursor};
 use crate::segment::{Half, Meta, Segment};
 use crate::store::{Shared, Store, open_run};
 use crate::versioned::{Gather, Step, Versioned};
@@ -140,15 +140,26 @@ impl Staged {
         &self.run
     }
 
-    /// The value of a key.
-    pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Versioned>, StoreError> {
+    /// What the load says of a key: none where nothing, else its value, or none where it deletes the key.
+    pub fn read(
+        &self,
+        table: TableId,
+        key: &[u8],
+    ) -> Result<Option<Option<Versioned>>, StoreError> {
         let full = key::full(table, key);
         let found = self.run.find(&full, filter::hash(&full), u64::MAX)?;
         let Some((block, place, found)) = found else { return Ok(None) };
         match Gather::default().block(&block, &place, found) {
-            Step::Known(known) => Ok(known),
+            Step::Known(known) => Ok(Some(known)),
             Step::Below => Ok(None),
         }
+    }
+
+    /// A walk over all keys, in order.
+    pub fn cursor(&self) -> Result<StagedCursor, StoreError> {
+        let mut cursor = RunCursor::new(self.run.clone(), false);
+        cursor.seek(None, false)?;
+        Ok(StagedCursor(cursor))
     }
 
     /// Calls `f` with each key and value, in order, until it fails.
@@ -168,6 +179,29 @@ impl Staged {
             next = position.next(&self.run)?;
         }
         Ok(())
+    }
+}
+
+/// A walk over the keys of a finished load, in order; it stands on the first.
+pub struct StagedCursor(RunCursor);
+
+impl StagedCursor {
+    /// The key that it stands on; none at the end.
+    pub fn key(&self) -> Option<(TableId, &[u8])> {
+        self.0.key().map(key::split)
+    }
+
+    /// Calls `f` with the value of the key, or none where the load deletes it.
+    pub fn value<R>(&self, f: impl FnOnce(Option<&[u8]>) -> R) -> R {
+        match self.0.entry() {
+            Some((block, place)) => f(block.group(&place).image(u64::MAX).map(|(_, value)| value)),
+            None => f(None),
+        }
+    }
+
+    /// Goes to the next key.
+    pub fn advance(&mut self) -> Result<(), StoreError> {
+        self.0.advance()
     }
 }
 

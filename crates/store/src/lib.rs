@@ -76,7 +76,7 @@ mod versioned;
 mod versions;
 mod writer;
 
-pub use bulk::{Bulk, Loaded, Span, Staged};
+pub use bulk::{Bulk, Loaded, Span, Staged, StagedCursor};
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};

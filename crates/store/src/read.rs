@@ -233,7 +233,8 @@ impl Store {
         self.scan_over(table, lower, upper, at, reverse, &[])
     }
 
-    /// As [`Store::scan`], with the keys of loads that are not part of a commit yet.
+    /// As [`Store::scan`], with the keys of loads that are not part of a commit yet, newest first, which hide
+    /// what the store has of these keys.
     pub fn scan_over(
         &self,
         table: TableId,

@@ -229,12 +229,14 @@ impl Scan {
             });
             std::iter::once(cursor).chain(late)
         });
-        let images = staged.iter().map(Staged::run).chain(state.images());
-        let current = images.map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        // What the reader itself has written and not committed hides all else.
+        let staged = staged.iter().map(Staged::run);
+        let staged = staged.map(|r| Source::Late(RunCursor::new(r.clone(), reverse), false));
+        let current = state.images().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
-        let sources = mems.chain(current).chain(history).collect();
+        let sources = staged.chain(mems).chain(current).chain(history).collect();
         let ended = key::is_empty(&range);
         let is_erased = state.erased.as_ref().is_some_and(|erased| erased.touches(table));
         Scan {
@@ -346,7 +348,12 @@ impl Scan {
             return self.shared.read_in(&self.state, &self.full, Csn::MAX);
         }
         let found = end(&self.full, gather, known.flatten())?;
-        Ok(found.filter(|found| !self.is_erased || !self.state.erases(&self.full, found.csn().0)))
+        // What is not committed yet stands at commit 0, and is not what was erased.
+        let is_there = |found: &Versioned| {
+            let csn = found.csn().0;
+            !self.is_erased || csn == 0 || !self.state.erases(&self.full, csn)
+        };
+        Ok(found.filter(is_there))
     }
 
     /// The next key, which stays where it is until the next call, with its state; `None` at the end

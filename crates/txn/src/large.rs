@@ -1,4 +1,4 @@
-//! Large commits: what one transaction writes to very many keys goes to files, not through the log.
+//! Large transactions: what one writes to very many keys goes to files, not through memory and log.
 //!
 //! ```text
 //!   writes of the transaction      to whom                       at the commit
@@ -12,13 +12,23 @@
 //! written and synced before the commit has a number, by the committing thread, and nobody waits for them.
 //! The commit is one record all the same: after a power loss it is there whole or not at all.
 //!
-//! What observers read from the record stays in the record: the catalog, documents. So do deltas, which the
-//! store merges by commit number, and erasures.
+//! Before that, while the transaction goes on, writes that have outgrown memory go to *pieces*, sorted files
+//! that only the transaction reads. The commit merges the pieces and what is left in memory.
+//!
+//! ```text
+//!   memory    k: put      m: delete                the newest operation of a key decides
+//!   piece 2   a: put      k: put      z: put
+//!   piece 1   a: put      m: put
+//!   commit    a: piece 2  k: memory   m: memory   z: piece 2
+//! ```
+//!
+//! What observers read from the record stays in the record: the catalog, documents. So do deltas upon what
+//! was committed before, which the store merges by commit number, and erasures.
 
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use store::{Loaded, Op, TableId, Write};
+use store::{Bulk, Csn, Loaded, Op, Staged, StagedCursor, TableId, Write};
 
 use crate::engine::Engine;
 use crate::error::TxnError;
@@ -27,80 +37,181 @@ use crate::record::{size_hint, size_of_write};
 /// Bytes of one table that are worth a file.
 const TABLE_BYTES_MIN: usize = 64 << 10;
 
-/// Writes what can go to files of a transaction beyond the engine's limit; returns what is left for the
-/// record, in order, and the files. `keeps` tells the tables whose writes stay in the record.
+/// Writes what can go to files of a transaction beyond the engine's limit, or that has pieces; returns what
+/// is left for the record, in order, and the files. `staged` are the pieces and bulk loads, newest first,
+/// which become part of the files where there are pieces. `keeps` tells the tables whose writes stay in
+/// the record.
 ///
 /// # Errors
 /// What writing files reports; then no file is left.
 pub(crate) fn split(
     engine: &Engine,
     writes: Vec<Write>,
+    staged: &[&Staged],
     keeps: impl Fn(TableId) -> bool,
 ) -> Result<(Vec<Write>, Option<Loaded>), TxnError> {
     let limit = engine.large_bytes;
-    if writes.len() < 2 || size_hint(&writes) <= limit {
+    if staged.is_empty() && (writes.len() < 2 || size_hint(&writes) <= limit) {
         return Ok((writes, None));
     }
     let mut sizes: HashMap<TableId, usize, FixedState> = HashMap::default();
     for write in &writes {
-        let size = sizes.entry(write.table).or_default();
-        *size = match write.op {
-            // Erasures of keys and writes to them stay together.
-            Op::Erase { .. } => 0,
-            _ => size.saturating_add(size_of_write(write)),
-        };
+        *sizes.entry(write.table).or_default() += size_of_write(write);
     }
-    let erased = writes.iter().filter(|write| matches!(write.op, Op::Erase { .. }));
-    let erased: Vec<TableId> = erased.map(|write| write.table).collect();
-    let least = TABLE_BYTES_MIN.min(limit);
-    sizes.retain(|table, size| *size > least && !erased.contains(table) && !keeps(*table));
-    if sizes.is_empty() {
-        return Ok((writes, None));
-    }
-    let mut rest = Vec::new();
-    let mut tables: HashMap<TableId, Vec<Write>, FixedState> = HashMap::default();
+    // Where there are pieces every write of their tables counts, because it may hide a key of theirs.
+    let least = if staged.is_empty() { TABLE_BYTES_MIN.min(limit) } else { 0 };
+    sizes.retain(|table, size| *size > least && !keeps(*table));
+    let (mut moved, mut rest) = (Vec::new(), Vec::new());
     for write in writes {
-        match sizes.contains_key(&write.table) {
-            true => tables.entry(write.table).or_default().push(write),
-            false => rest.push(write),
+        if sizes.contains_key(&write.table) { &mut moved } else { &mut rest }.push(write);
+    }
+    if moved.is_empty() && staged.is_empty() {
+        return Ok((rest, None));
+    }
+    let mut merge = Merge { files: Files::new(engine), rest };
+    merge.run(moved, staged)?;
+    let loaded = merge.files.finish()?;
+    Ok((merge.rest, loaded))
+}
+
+/// Writes a piece of a transaction: puts and deletions, one of a key, in any order. `None` where there are
+/// none.
+///
+/// # Errors
+/// What writing files reports; then no file is left.
+pub(crate) fn piece(engine: &Engine, writes: &[Write]) -> Result<Option<Loaded>, TxnError> {
+    let mut sorted: Vec<&Write> = writes.iter().collect();
+    sorted.sort_unstable_by(|one, other| place(one).cmp(&place(other)));
+    let mut files = Files::new(engine);
+    for write in sorted {
+        match &write.op {
+            Op::Put(value) => files.write(write.table, &write.key, Some(value))?,
+            _ => files.write(write.table, &write.key, None)?,
         }
     }
-    let mut files = Files { engine, done: Vec::new() };
-    for writes in tables.into_values() {
-        files.write(writes, &mut rest)?;
-    }
-    let loaded = Loaded::join(files.done.drain(..));
-    Ok((rest, Some(loaded)))
+    files.finish()
 }
 
-/// The files written so far; they are removed where this is dropped with any.
-struct Files<'e> {
-    engine: &'e Engine,
-    done: Vec<Loaded>,
+/// True for a write that a file can hold.
+pub(crate) fn is_plain(write: &Write) -> bool {
+    matches!(write.op, Op::Put(_) | Op::Delete)
 }
 
-impl Files<'_> {
-    /// Writes the keys of one table that have one write each; the others go to `rest`, in order.
-    fn write(&mut self, mut writes: Vec<Write>, rest: &mut Vec<Write>) -> Result<(), TxnError> {
-        writes.sort_by(|one, other| one.key.cmp(&other.key));
-        let mut bulk = self.engine.store().bulk();
-        let mut all = writes.into_iter().peekable();
-        while let Some(write) = all.next() {
-            let has_more = all.peek().is_some_and(|next| next.key == write.key);
-            match &write.op {
-                Op::Put(value) if !has_more => bulk.write(write.table, &write.key, Some(value))?,
-                Op::Delete if !has_more => bulk.write(write.table, &write.key, None)?,
-                _ => {
-                    let key = write.key.clone();
-                    rest.push(write);
-                    while let Some(next) = all.next_if(|next| next.key == key) {
-                        rest.push(next);
-                    }
+fn place(write: &Write) -> (TableId, &[u8]) {
+    (write.table, &write.key)
+}
+
+/// Merges what is in memory with pieces.
+struct Merge<'e> {
+    files: Files<'e>,
+    /// What stays for the record.
+    rest: Vec<Write>,
+}
+
+impl Merge<'_> {
+    fn run(&mut self, mut memory: Vec<Write>, staged: &[&Staged]) -> Result<(), TxnError> {
+        memory.sort_by(|one, other| place(one).cmp(&place(other)));
+        let mut memory = memory.into_iter().peekable();
+        let mut cursors =
+            staged.iter().map(|piece| piece.cursor()).collect::<Result<Vec<_>, _>>()?;
+        let mut key = Vec::new();
+        loop {
+            let below = cursors.iter().filter_map(StagedCursor::key).min();
+            let Some(next) = memory.peek().map(place).into_iter().chain(below).min() else {
+                return Ok(());
+            };
+            let table = next.0;
+            key.clear();
+            key.extend_from_slice(next.1);
+            let mut own = Vec::new();
+            while let Some(write) = memory.next_if(|write| place(write) == (table, &key)) {
+                own.push(write);
+            }
+            let at = |cursor: &StagedCursor| cursor.key() == Some((table, key.as_slice()));
+            let below = cursors.iter().find(|cursor| at(cursor));
+            self.key(table, &key, own, below)?;
+            for cursor in &mut cursors {
+                if cursor.key() == Some((table, key.as_slice())) {
+                    cursor.advance()?;
                 }
             }
         }
-        self.done.push(bulk.finish()?);
+    }
+
+    /// Writes one key: what memory has of it, oldest first, upon what the newest piece has.
+    fn key(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        mut own: Vec<Write>,
+        below: Option<&StagedCursor>,
+    ) -> Result<(), TxnError> {
+        if own.iter().any(|write| matches!(write.op, Op::Erase { .. })) {
+            // An erasure and what is written to its key stay together.
+            self.rest.append(&mut own);
+            return Ok(());
+        }
+        match (own.as_slice(), below) {
+            ([], Some(below)) => below.value(|value| self.files.write(table, key, value)),
+            ([Write { op: Op::Put(value), .. }], _) => self.files.write(table, key, Some(value)),
+            ([Write { op: Op::Delete, .. }], _) => self.files.write(table, key, None),
+            ([first, ..], Some(below)) if matches!(first.op, Op::Delta(_)) => {
+                let deltas = own.iter().filter_map(|write| match &write.op {
+                    Op::Delta(delta) => Some((Csn::MAX, delta.as_slice())),
+                    _ => None,
+                });
+                let mut image = Vec::new();
+                let kind = self.files.engine.table(table);
+                let merged = below.value(|base| {
+                    let base = base.ok_or(TxnError::NoBase { table })?;
+                    store::merge_into(&*kind, key, Csn::MAX, base, deltas, &mut image)
+                        .map_err(|source| TxnError::Merge { table, source })
+                });
+                merged?;
+                self.files.write(table, key, Some(&image))
+            }
+            _ => {
+                self.rest.append(&mut own);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Files under way, one after the other for each table; they are removed where this is dropped before
+/// [`Files::finish`].
+struct Files<'e> {
+    engine: &'e Engine,
+    open: Option<(TableId, Bulk<'e>)>,
+    done: Vec<Loaded>,
+}
+
+impl<'e> Files<'e> {
+    fn new(engine: &'e Engine) -> Files<'e> {
+        Files { engine, open: None, done: Vec::new() }
+    }
+
+    /// Adds a key, above the one before: its value, or none for a deletion.
+    fn write(&mut self, table: TableId, key: &[u8], value: Option<&[u8]>) -> Result<(), TxnError> {
+        if self.open.as_ref().is_none_or(|(open, _)| *open != table) {
+            self.end_table()?;
+            self.open = Some((table, self.engine.store().bulk()));
+        }
+        let Some((_, bulk)) = &mut self.open else { return Ok(()) };
+        Ok(bulk.write(table, key, value)?)
+    }
+
+    fn end_table(&mut self) -> Result<(), TxnError> {
+        if let Some((_, bulk)) = self.open.take() {
+            self.done.push(bulk.finish()?);
+        }
         Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Option<Loaded>, TxnError> {
+        self.end_table()?;
+        let done = std::mem::take(&mut self.done);
+        Ok((!done.is_empty()).then(|| Loaded::join(done)))
     }
 }
 

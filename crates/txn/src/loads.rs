@@ -1,4 +1,4 @@
-//! [`Loads`]: the bulk loads that a transaction has made and not committed.
+//! [`Loads`]: what a transaction has put into files and not committed: bulk loads, and pieces of its writes.
 //!
 //! ```text
 //!   operations   0 .. 4 │        5 .. 9 │ 10 .. 1010
@@ -10,8 +10,12 @@
 //! A load is as visible to its transaction as what it writes. One commit cannot both load a key and write
 //! it, so before the first write to such a key the load becomes writes.
 //!
+//! A *piece* is a part of the transaction's own writes that memory had no room for
+//! ([`crate::large`]). Newer pieces hide older ones, and what is in memory hides them all. The commit merges
+//! the pieces with what is in memory.
+//!
 //! # Invariants
-//! * No two loads hold the same key, and none a key that has a version.
+//! * No two bulk loads hold the same key, and none a key that has a version.
 //! * What counts is joined into one load of the commit; the files of all else are removed.
 
 use std::sync::Arc;
@@ -29,6 +33,14 @@ struct Load {
     made: Moment,
     /// The position and the moment from which on writes stand for it.
     written: Option<(usize, Moment)>,
+    /// A part of the transaction's own writes.
+    is_piece: bool,
+}
+
+impl Load {
+    fn is_visible(&self, at: Moment) -> bool {
+        self.made < at && self.written.is_none_or(|(_, written)| written >= at)
+    }
 }
 
 /// The loads of a transaction, in the order in which they were made.
@@ -51,10 +63,31 @@ impl Loads {
         self.list.iter().all(|load| load.written.is_some())
     }
 
-    /// Adds a load.
-    pub fn push(&mut self, loaded: Loaded, made: Moment) -> Result<(), TxnError> {
+    /// True where there are pieces of the transaction's writes.
+    pub fn has_pieces(&self) -> bool {
+        self.list.iter().any(|load| load.is_piece)
+    }
+
+    /// True where there are bulk loads.
+    pub fn has_loads(&self) -> bool {
+        self.list.iter().any(|load| !load.is_piece)
+    }
+
+    /// Where there are pieces: all that counts, newest first.
+    pub fn to_merge(&self) -> Vec<&Staged> {
+        if !self.has_pieces() {
+            return Vec::new();
+        }
+        let all = self.list.iter().rev().filter(|load| load.written.is_none());
+        all.map(|load| &load.staged).collect()
+    }
+
+    /// Adds a load, or a piece of the transaction's writes.
+    pub fn push(&mut self, loaded: Loaded, made: Moment, is_piece: bool) -> Result<(), TxnError> {
         match self.engine.store().stage(&loaded) {
-            Ok(staged) => self.list.push(Load { loaded, staged, made, written: None }),
+            Ok(staged) => {
+                self.list.push(Load { loaded, staged, made, written: None, is_piece });
+            }
             Err(error) => {
                 self.engine.store().discard(&loaded);
                 return Err(error.into());
@@ -64,9 +97,7 @@ impl Loads {
     }
 
     fn visible(&self, at: Moment) -> impl Iterator<Item = &Load> {
-        self.list.iter().filter(move |load| {
-            load.made < at && load.written.is_none_or(|(_, written)| written >= at)
-        })
+        self.list.iter().filter(move |load| load.is_visible(at))
     }
 
     /// True where keys of a table were loaded.
@@ -74,20 +105,22 @@ impl Loads {
         self.list.iter().any(|load| load.loaded.spans().any(|span| span.table == table))
     }
 
-    /// What a scan at a moment has to look through too.
+    /// What a scan at a moment has to look through too, newest first.
     pub fn staged(&self, at: Moment) -> Vec<Staged> {
-        self.visible(at).map(|load| load.staged.clone()).collect()
+        let mut staged: Vec<Staged> = self.visible(at).map(|load| load.staged.clone()).collect();
+        staged.reverse();
+        staged
     }
 
-    /// The value of a key at a moment.
+    /// What they say of a key at a moment: none where nothing, else its value, or none where it is deleted.
     #[inline]
     pub fn read(
         &self,
         table: TableId,
         key: &[u8],
         at: Moment,
-    ) -> Result<Option<Versioned>, TxnError> {
-        for load in self.visible(at) {
+    ) -> Result<Option<Option<Versioned>>, TxnError> {
+        for load in self.list.iter().rev().filter(|load| load.is_visible(at)) {
             if let Some(found) = load.staged.read(table, key)? {
                 return Ok(Some(found));
             }
@@ -95,9 +128,9 @@ impl Loads {
         Ok(None)
     }
 
-    /// The load that counts and holds a key.
+    /// The bulk load that counts and holds a key.
     pub fn holder(&self, table: TableId, key: &[u8]) -> Result<Option<usize>, TxnError> {
-        for (at, load) in self.list.iter().enumerate() {
+        for (at, load) in self.list.iter().enumerate().filter(|(_, load)| !load.is_piece) {
             if load.written.is_none() && load.staged.read(table, key)?.is_some() {
                 return Ok(Some(at));
             }

@@ -59,6 +59,9 @@ use crate::snapshot::Snapshot;
 use crate::view::View;
 use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
 
+/// Writes in memory, in parts of what makes a transaction a large one, before they go to a piece.
+const MEMORY_PARTS: usize = 2;
+
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 65_000;
 
@@ -129,6 +132,8 @@ pub struct Transaction {
     /// What the table of changes is to be told, in the order of the operations.
     changes: Vec<TableChange>,
     pub(crate) loads: Loads,
+    /// Bytes of writes in memory from which on some are moved to a piece.
+    relieve_at: usize,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
 }
@@ -152,6 +157,7 @@ impl Transaction {
             hints: Vec::new(),
             changes: Vec::new(),
             loads: Loads::new(Arc::clone(&engine)),
+            relieve_at: MEMORY_PARTS * engine.large_bytes,
             lock_timeout_us: engine.lock_timeout_us,
             interrupt: None,
             engine,
@@ -518,7 +524,7 @@ impl Transaction {
         self.unload(table, key)?;
         self.lock_to_write(table, key, value.len())?;
         self.push(table, key, Op::Put(value));
-        Ok(())
+        self.relieve()
     }
 
     /// Ends `key`; nothing happens to one that does not exist. Takes the row lock.
@@ -526,7 +532,7 @@ impl Transaction {
         self.unload(table, key)?;
         self.lock_to_write(table, key, 0)?;
         self.push(table, key, Op::Delete);
-        Ok(())
+        self.relieve()
     }
 
     /// Changes the value of `key` by a delta of its table's own kind. Takes the row lock; fails with
@@ -541,13 +547,16 @@ impl Transaction {
         let stands = match self.writes.own(table, key, Moment::END) {
             Some(own) if own.base == OwnBase::Deleted => false,
             Some(_) => true,
-            None => self.snapshot.read(table, key)?.is_some(),
+            None => match self.loads.read(table, key, Moment::END)? {
+                Some(own) => own.is_some(),
+                None => self.snapshot.read(table, key)?.is_some(),
+            },
         };
         if !stands {
             return Err(TxnError::NoBase { table });
         }
         self.push(table, key, Op::Delta(delta));
-        Ok(())
+        self.relieve()
     }
 
     /// Writes to a key that a lock of this transaction keeps others from writing: its own
@@ -562,7 +571,7 @@ impl Transaction {
         self.unload(table, &key)?;
         self.check_size(&key, bytes)?;
         self.writes.push(Write { table, key, op });
-        Ok(())
+        self.relieve()
     }
 
     /// The lock that a whole value needs: under READ COMMITTED it may replace what nobody here read.
@@ -667,12 +676,48 @@ impl Transaction {
     /// transaction sees what was loaded.
     pub fn attach(&mut self, loaded: Loaded) -> Result<(), TxnError> {
         let made = self.writes.step();
-        self.loads.push(loaded, made)
+        self.loads.push(loaded, made, false)
     }
 
     /// True where the transaction has written so much that its puts and deletions go to files.
     pub fn is_large(&self) -> bool {
-        self.writes.bytes() > self.engine.large_bytes
+        self.writes.bytes() > self.engine.large_bytes || self.loads.has_pieces()
+    }
+
+    /// Moves writes to a piece where they have outgrown memory.
+    #[inline]
+    fn relieve(&mut self) -> Result<(), TxnError> {
+        if self.writes.bytes() < self.relieve_at { Ok(()) } else { self.spill() }
+    }
+
+    #[cold]
+    fn spill(&mut self) -> Result<(), TxnError> {
+        let budget = MEMORY_PARTS * self.engine.large_bytes;
+        if !self.loads.has_loads() {
+            let observers = &self.engine.observers;
+            // The table of the last write, which is mostly that of the next one too.
+            let mut last = (CHANGES_TABLE, true);
+            let plain = self.writes.take_undivided(|write| {
+                if last.0 != write.table {
+                    last = (write.table, observers.read_writes(write.table));
+                }
+                large::is_plain(write) && !last.1
+            });
+            match large::piece(&self.engine, &plain) {
+                Ok(None) => {}
+                Ok(Some(loaded)) => {
+                    let made = self.writes.step();
+                    self.loads.push(loaded, made, true)?;
+                }
+                Err(error) => {
+                    // The statement fails, and is taken back with all others.
+                    plain.into_iter().for_each(|write| self.writes.push(write));
+                    return Err(error);
+                }
+            }
+        }
+        self.relieve_at = self.writes.bytes() + budget;
+        Ok(())
     }
 
     /// True where the transaction has written or loaded keys of a table.
@@ -700,7 +745,7 @@ impl Transaction {
     /// Marks the present position.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
-            operations: self.writes.len(),
+            operations: self.writes.mark(),
             loads: self.loads.len(),
             hooks: self.hooks.len(),
             hints: self.hints.len(),
@@ -770,9 +815,15 @@ impl Transaction {
         let CommitMeta { author, message, role, authored_us, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
         let writes = std::mem::take(&mut self.writes).into_writes();
-        let (writes, late) = large::split(&self.engine, writes, |table| {
-            self.loads.touches(table) || self.engine.observers.read_writes(table)
+        let staged = self.loads.to_merge();
+        let (writes, late) = large::split(&self.engine, writes, &staged, |table| {
+            let is_loaded = staged.is_empty() && self.loads.touches(table);
+            is_loaded || self.engine.observers.read_writes(table)
         })?;
+        if !staged.is_empty() {
+            // Their keys are in the files of the commit.
+            self.loads.truncate(0, 0);
+        }
         let prepared = Prepared {
             writes,
             note: Note {

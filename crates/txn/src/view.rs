@@ -90,7 +90,7 @@ impl<'t> View<'t> {
             }
             match transaction.loads.read(table, key, self.moment)? {
                 None => Ok(self.snapshot.read(table, key)?),
-                loaded => Ok(loaded),
+                Some(loaded) => Ok(loaded),
             }
         })
     }

@@ -24,6 +24,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 use store::{Op, TableId, Write};
@@ -63,6 +64,9 @@ pub(crate) struct WriteSet {
     bytes: usize,
     /// The number of the next operation.
     serial: u32,
+    /// The last moment and the last position that somebody may come back to.
+    asked: AtomicU32,
+    marked: AtomicUsize,
 }
 
 /// What a transaction's own writes say of one key.
@@ -100,14 +104,40 @@ impl WriteSet {
         self.bytes
     }
 
-    /// The present moment.
+    /// The present moment, for a reader that will not see what is written later.
     pub(crate) fn moment(&self) -> Moment {
+        self.asked.fetch_max(self.serial, Ordering::Relaxed);
         Moment(self.serial)
+    }
+
+    /// The present position, for a savepoint.
+    pub(crate) fn mark(&self) -> usize {
+        self.marked.fetch_max(self.operations.len(), Ordering::Relaxed);
+        self.operations.len()
+    }
+
+    /// Takes out the operations, of those that no reader's moment and no savepoint divides, that `may_go`
+    /// and that are of keys without earlier operations; the others stay, in their order.
+    pub(crate) fn take_undivided(&mut self, mut may_go: impl FnMut(&Write) -> bool) -> Vec<Write> {
+        let asked = *self.asked.get_mut();
+        let start = self.operations.partition_point(|operation| operation.serial < asked);
+        let start = start.max(*self.marked.get_mut());
+        let mut taken = Vec::new();
+        let mut kept = Vec::new();
+        while self.operations.len() > start {
+            let Some(write) = self.pop() else { break };
+            let is_first =
+                self.table(write.table).is_none_or(|keys| !keys.contains_key(&*write.key));
+            if is_first && may_go(&write) { &mut taken } else { &mut kept }.push(write);
+        }
+        taken.reverse();
+        kept.into_iter().rev().for_each(|write| self.push(write));
+        taken
     }
 
     /// The present moment, which is over then: as if there had been an operation.
     pub(crate) fn step(&mut self) -> Moment {
-        let now = self.moment();
+        let now = Moment(self.serial);
         self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
         now
     }
@@ -153,15 +183,23 @@ impl WriteSet {
     /// Takes back every operation from `position` on.
     pub(crate) fn truncate(&mut self, position: usize) {
         while self.operations.len() > position {
-            let Some(Operation { write, previous, .. }) = self.operations.pop() else { break };
-            self.bytes -= size_of_write(&write);
-            let keys = self.table_mut(write.table);
-            if previous == NONE {
-                keys.remove(write.key.as_slice());
-            } else if let Some(last) = keys.get_mut(write.key.as_slice()) {
-                *last = previous;
-            }
+            drop(self.pop());
         }
+        // A position that is gone divides nothing any more.
+        self.marked.fetch_min(position, Ordering::Relaxed);
+    }
+
+    /// Takes back the last operation.
+    fn pop(&mut self) -> Option<Write> {
+        let Operation { write, previous, .. } = self.operations.pop()?;
+        self.bytes -= size_of_write(&write);
+        let keys = self.table_mut(write.table);
+        if previous == NONE {
+            keys.remove(write.key.as_slice());
+        } else if let Some(last) = keys.get_mut(write.key.as_slice()) {
+            *last = previous;
+        }
+        Some(write)
     }
 
     /// What the transaction's own writes said of `key` at a moment; `None` where it had not written it.
