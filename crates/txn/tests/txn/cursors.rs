@@ -3,9 +3,10 @@
 use std::ops::{Bound, ControlFlow};
 
 use store::Op;
-use txn::{Cursor, Isolation, KeyRange, RowLock, Transaction, TxnError, Wait};
+use txn::{Cursor, EngineOptions, Isolation, KeyRange, RowLock, Transaction, TxnError, Wait};
+use vfs::{Env, SimVfs};
 
-use crate::common::{Append, SimRandom, T, engine, meta, seed};
+use crate::common::{Append, SimRandom, T, engine, large, meta, options, seed, try_open};
 
 fn key(random: &SimRandom) -> Vec<u8> {
     vec![b'a' + random.below(20) as u8]
@@ -26,8 +27,18 @@ fn scanned(txn: &Transaction, range: &KeyRange, reverse: bool) -> Vec<(Vec<u8>, 
 /// random ranges and both ways: a cursor is not moved by any of it.
 #[test]
 fn a_cursor_sees_what_was_there_when_it_began() {
+    stay(options());
+}
+
+/// The same, where the transaction's own writes go to files all the time.
+#[test]
+fn a_cursor_of_a_large_transaction_sees_what_was_there_when_it_began() {
+    stay(large());
+}
+
+fn stay(options: EngineOptions) {
     let random = SimRandom::new(seed(3));
-    let engine = engine(3);
+    let engine = try_open(&Env::sim(&SimVfs::unrecorded(), 3), options).unwrap();
     for round in 0..300 {
         let isolation = match round % 3 {
             0 => Isolation::ReadCommitted,
