@@ -54,6 +54,8 @@ enum Command {
     Pgwire(Options),
     /// Part of a document over HTTP, by 1 to 32 clients, beside a writer, after 10,000 revisions
     Rest(Options),
+    /// One transaction of 2,000,000 rows beside small ones: what it costs the others
+    Large(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -118,6 +120,9 @@ fn run(command: Command) -> Result<()> {
             measure("pgwire", &options, Priority::RealTime, suite::pgwire::run)
         }
         Command::Rest(options) => measure("rest", &options, Priority::Preferred, suite::rest::run),
+        Command::Large(options) => {
+            measure("large", &options, Priority::Preferred, suite::transactions::run)
+        }
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));

@@ -270,9 +270,26 @@ impl Server {
         Ok(Server { process, address })
     }
 
+    /// Starts Anywhen's SQL server on a data folder that is there.
+    pub fn restart(folder: &Path) -> Result<Self> {
+        Self::start_as("serve", folder)
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The number of its process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Ends it at once, as a power failure would.
+    pub fn kill(&mut self) -> Result<()> {
+        self.process.kill()?;
+        self.process.wait()?;
+        Ok(())
     }
 }
 
@@ -285,7 +302,7 @@ impl Drop for Server {
 
 /// What [`Server::start`] starts: serves a folder, says where, and ends when its standard input does.
 pub fn serve(folder: &Path) -> Result<()> {
-    let database = Database::create(folder)?;
+    let database = Database::open_or_create(folder)?;
     let options = server::Options {
         listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
         ..server::Options::default()

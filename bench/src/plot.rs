@@ -137,6 +137,7 @@ fn title(report: &Report) -> &'static str {
         "history" => "Anywhen beside PostgreSQL 17: long histories of a tiny document",
         "pgwire" => "Anywhen beside PostgreSQL 17: the protocol, seven workloads and pgbench",
         "rest" => "Anywhen over HTTP: part of a document of 1.71 MB, beside the floor",
+        "large" => "Anywhen beside PostgreSQL 17: what a large transaction does to the others",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }

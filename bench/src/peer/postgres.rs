@@ -98,17 +98,7 @@ impl Postgres {
                 format!("initdb failed; can {user} reach {}?\n{log}", data.display()).into()
             );
         }
-        let server = command(&binaries, "postgres", user)
-            .arg("-D")
-            .arg(&data)
-            .arg("-c")
-            .arg(if port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" })
-            .args(["-p", &port.unwrap_or(PORT).to_string(), "-c"])
-            .arg(format!("unix_socket_directories={}", socket.display()))
-            .args(["-c", "synchronous_commit=on", "-c", "fsync=on", "-c", "shared_buffers=1GB"])
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
+        let server = serve(&binaries, (&data, &socket), user, port, log)?;
         let server = Postgres { server, binaries, data, socket, user, port };
         for _ in 0..600 {
             if server.connect().is_ok() {
@@ -131,6 +121,15 @@ impl Postgres {
 }
 
 impl Postgres {
+    /// Stops it without a checkpoint, as a power failure would, and starts it again.
+    pub fn crash_and_restart(&mut self) -> Result<()> {
+        stop(&self.binaries, &self.data, self.user, "immediate")?;
+        self.server.wait()?;
+        let log = fs::OpenOptions::new().append(true).open(self.data.join("../log"))?;
+        self.server = serve(&self.binaries, (&self.data, &self.socket), self.user, self.port, log)?;
+        Ok(())
+    }
+
     /// Where it listens on the loopback.
     pub fn address(&self) -> Result<SocketAddr> {
         let port = self.port.ok_or("this server does not listen")?;
@@ -155,6 +154,28 @@ pub fn stop_leftover(cache: &Path, work: &Path) {
         // A failure means that nobody was there any more.
         let _ = stop(&cache.join(PROGRAMS), &data, user, "immediate");
     }
+}
+
+/// Starts the server over a cluster: its folder, and that of its socket.
+fn serve(
+    binaries: &Path,
+    (data, socket): (&Path, &Path),
+    user: Option<(u32, u32)>,
+    port: Option<u16>,
+    log: fs::File,
+) -> Result<Child> {
+    let server = command(binaries, "postgres", user)
+        .arg("-D")
+        .arg(data)
+        .arg("-c")
+        .arg(if port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" })
+        .args(["-p", &port.unwrap_or(PORT).to_string(), "-c"])
+        .arg(format!("unix_socket_directories={}", socket.display()))
+        .args(["-c", "synchronous_commit=on", "-c", "fsync=on", "-c", "shared_buffers=1GB"])
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?;
+    Ok(server)
 }
 
 /// A program of the server's package, run as the right user.

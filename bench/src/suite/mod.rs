@@ -17,6 +17,7 @@ pub mod pgwire;
 pub mod rest;
 mod sample;
 mod statements;
+pub mod transactions;
 pub mod versioned;
 
 pub use large::read as read_large;
