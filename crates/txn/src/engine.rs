@@ -104,7 +104,7 @@ impl Default for EngineOptions {
             lock_timeout_us: None,
             store: StoreOptions::default(),
             log: LogOptions::default(),
-            large_bytes: 8 << 20,
+            large_bytes: 2 << 20,
             follower: false,
         }
     }

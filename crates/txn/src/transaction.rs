@@ -60,7 +60,7 @@ use crate::view::View;
 use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
 
 /// Writes in memory, in parts of what makes a transaction a large one, before they go to a piece.
-const MEMORY_PARTS: usize = 2;
+const MEMORY_PARTS: usize = 8;
 
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 65_000;
@@ -99,6 +99,7 @@ pub enum Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint {
     operations: usize,
+    marked_before: usize,
     loads: usize,
     hooks: usize,
     hints: usize,
@@ -687,10 +688,15 @@ impl Transaction {
     /// Moves writes to a piece where they have outgrown memory.
     #[inline]
     fn relieve(&mut self) -> Result<(), TxnError> {
-        if self.writes.bytes() < self.relieve_at { Ok(()) } else { self.spill() }
+        if self.writes.bytes() < self.relieve_at { Ok(()) } else { self.try_to_relieve() }
     }
 
     #[cold]
+    fn try_to_relieve(&mut self) -> Result<(), TxnError> {
+        // Where a savepoint or a reader holds most of it, more may go a little later.
+        if self.writes.divided() > self.writes.len() / 2 { Ok(()) } else { self.spill() }
+    }
+
     fn spill(&mut self) -> Result<(), TxnError> {
         let budget = MEMORY_PARTS * self.engine.large_bytes;
         if !self.loads.has_loads() {
@@ -744,8 +750,10 @@ impl Transaction {
 
     /// Marks the present position.
     pub fn savepoint(&self) -> Savepoint {
+        let (operations, marked_before) = self.writes.mark();
         Savepoint {
-            operations: self.writes.mark(),
+            operations,
+            marked_before,
             loads: self.loads.len(),
             hooks: self.hooks.len(),
             hints: self.hints.len(),
@@ -754,6 +762,16 @@ impl Transaction {
             relations: self.relations.len(),
             noted: self.noted,
         }
+    }
+
+    /// Says that nobody rolls back to the savepoint, nor to a later one: what was written since may leave
+    /// memory.
+    ///
+    /// # Errors
+    /// What writing a file reports, where that is done now; the savepoint is released all the same.
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<(), TxnError> {
+        self.writes.unmark((savepoint.operations, savepoint.marked_before));
+        self.relieve()
     }
 
     /// Takes back what was written since the savepoint, and lets go of what was locked since. The

@@ -110,18 +110,28 @@ impl WriteSet {
         Moment(self.serial)
     }
 
-    /// The present position, for a savepoint.
-    pub(crate) fn mark(&self) -> usize {
-        self.marked.fetch_max(self.operations.len(), Ordering::Relaxed);
-        self.operations.len()
+    /// The present position, for a savepoint, and the last one that was marked before.
+    pub(crate) fn mark(&self) -> (usize, usize) {
+        let before = self.marked.fetch_max(self.operations.len(), Ordering::Relaxed);
+        (self.operations.len(), before)
+    }
+
+    /// Nobody comes back to a position that [`WriteSet::mark`] has given, nor to later ones.
+    pub(crate) fn unmark(&self, (_, before): (usize, usize)) {
+        self.marked.store(before, Ordering::Relaxed);
+    }
+
+    /// How many operations, from the first on, a reader's moment or a savepoint divides from the others.
+    pub(crate) fn divided(&self) -> usize {
+        let asked = self.asked.load(Ordering::Relaxed);
+        let start = self.operations.partition_point(|operation| operation.serial < asked);
+        start.max(self.marked.load(Ordering::Relaxed))
     }
 
     /// Takes out the operations, of those that no reader's moment and no savepoint divides, that `may_go`
     /// and that are of keys without earlier operations; the others stay, in their order.
     pub(crate) fn take_undivided(&mut self, mut may_go: impl FnMut(&Write) -> bool) -> Vec<Write> {
-        let asked = *self.asked.get_mut();
-        let start = self.operations.partition_point(|operation| operation.serial < asked);
-        let start = start.max(*self.marked.get_mut());
+        let start = self.divided();
         let mut taken = Vec::new();
         let mut kept = Vec::new();
         while self.operations.len() > start {

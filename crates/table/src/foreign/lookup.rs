@@ -167,6 +167,7 @@ impl Checks {
         let savepoint = txn.savepoint();
         let is_there = self.is_there(txn, key, values);
         txn.rollback_to(savepoint);
+        txn.release(savepoint)?;
         is_there
     }
 }

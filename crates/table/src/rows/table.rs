@@ -293,6 +293,7 @@ impl Table {
             change.txn.rollback_to(savepoint);
             change.checks.rollback_to(mark);
         }
+        change.txn.release(savepoint)?;
         done
     }
 
@@ -636,8 +637,10 @@ fn occupant(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<Option<
         let still = look(txn)?;
         if still.is_some() {
             txn.rollback_to(savepoint);
+            txn.release(savepoint)?;
             return Ok(Some(found));
         }
+        txn.release(savepoint)?;
     }
     txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)?;
     look(txn)

@@ -96,6 +96,10 @@ fn transaction(engine: &Arc<Engine>, map: &mut Map, random: &SimRandom, what: &s
                 txn.rollback_to(*savepoint);
                 mine.clone_from(copy);
             }
+            2 if !savepoints.is_empty() => {
+                let (savepoint, _) = savepoints.pop().unwrap();
+                txn.release(savepoint).unwrap();
+            }
             _ => step(&mut txn, &mut mine, random, number),
         }
         compare(&txn, &mine, random, what);
