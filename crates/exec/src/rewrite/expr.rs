@@ -2,17 +2,43 @@
 //! place.
 
 use sql::At;
+use sql::imply::same;
 use sql::plan::{Call, Cast, Expr, ExprKind};
 use types::Type;
 
-use crate::plan::each_part;
+use crate::plan::{each_part, is_volatile};
 
-/// The conditions that must all be true.
+/// The conditions that must all be true. What all parts of an `OR` ask for is taken out of it, as in
+/// `(a AND b) OR (a AND c)`, which is `a AND (b OR c)`: it may be the key of a join or of an index.
 pub(super) fn conjuncts(condition: Expr) -> Vec<Expr> {
     match condition.kind {
         ExprKind::And(list) => list.into_iter().flat_map(conjuncts).collect(),
+        ExprKind::Or(list) => factored(list),
         _ => vec![condition],
     }
+}
+
+/// The conjuncts of the condition that any of these is true.
+fn factored(list: Vec<Expr>) -> Vec<Expr> {
+    let mut parts: Vec<Vec<Expr>> = list.iter().cloned().map(conjuncts).collect();
+    let Some((first, others)) = parts.split_first() else {
+        return vec![Expr::of(ExprKind::Or(list), Type::BOOL, At::NONE)];
+    };
+    let is_common = |expr: &&Expr| {
+        !is_volatile(expr) && others.iter().all(|part| part.iter().any(|own| same(own, expr)))
+    };
+    let common: Vec<Expr> = first.iter().filter(is_common).cloned().collect();
+    if common.is_empty() {
+        return vec![Expr::of(ExprKind::Or(list), Type::BOOL, At::NONE)];
+    }
+    for part in &mut parts {
+        part.retain(|own| !common.iter().any(|expr| same(own, expr)));
+    }
+    let mut all = common;
+    // Where one part asks for nothing else the others do not matter.
+    let rest: Option<Vec<Expr>> = parts.into_iter().map(all_of).collect();
+    all.extend(rest.map(|rest| Expr::of(ExprKind::Or(rest), Type::BOOL, At::NONE)));
+    all
 }
 
 /// The condition that all of these are true; none where there are none.

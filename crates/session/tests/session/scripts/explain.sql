@@ -70,3 +70,7 @@ explain (nonsense) select 1;
 explain (timing) select 1;
 explain (wal) select 1;
 explain (costs maybe) select 1;
+-- What all parts of an OR ask for is the key of the join.
+explain (costs off) select 1 from person p, person q
+  where (p.id = q.id and p.age > 10 and q.age < 5) or (p.age > 20 and p.id = q.id and q.age > 50);
+explain (costs off) select 1 from person p where (id = 3 and age > 10) or id = 3;
