@@ -184,7 +184,7 @@ impl Shared {
     }
 
     /// The same files, read past the readers' cache.
-    fn apart(&self, runs: &[Arc<Run>]) -> Vec<Arc<Run>> {
+    pub(crate) fn apart(&self, runs: &[Arc<Run>]) -> Vec<Arc<Run>> {
         let apart = |run: &Arc<Run>| {
             let cache = Arc::new(Cache::single(CACHE_BYTES));
             let segments = run.segments.iter().map(|s| Arc::new(s.through(&cache))).collect();

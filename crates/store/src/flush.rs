@@ -132,11 +132,13 @@ impl Shared {
         state: &State,
         frozen: &Frozen,
     ) -> Result<Option<Arc<Run>>, StoreError> {
-        let mut older: Vec<RunCursor> =
-            state.images().map(|run| RunCursor::new(run.clone(), false)).collect();
+        let walk = |runs: &[Arc<Run>]| -> Vec<RunCursor> {
+            self.apart(runs).into_iter().map(|run| RunCursor::new(run, false)).collect()
+        };
+        // Newest first: what that has of a key counts.
+        let mut older = walk(&state.images().cloned().collect::<Vec<_>>());
         let late = frozen.mem.late().iter().filter(|late| !late.is_fresh);
-        let mut late: Vec<RunCursor> =
-            late.map(|late| RunCursor::new(late.run.clone(), false)).collect();
+        let mut late = walk(&late.map(|late| late.run.clone()).collect::<Vec<_>>());
         late.iter_mut().try_for_each(|cursor| cursor.seek(None, false))?;
         let Some(first) = late.iter().filter_map(RunCursor::key).min().map(<[u8]>::to_vec) else {
             return Ok(None);

@@ -21,7 +21,7 @@
 //! # Invariants
 //! * A value is written once, by the commit that it tells of. Only an erasure replaces it, by a value
 //!   without the keys that were erased.
-//! * The changes of every commit from [`Engine::changes_from`](crate::Engine::changes_from) on are there.
+//! * The changes of every commit after [`Engine::changes_kept`](crate::Engine::changes_kept) are there.
 //!   Commits before that were made by a release that did not keep them.
 
 use std::ops::Bound;
