@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use session::Error;
+use session::{Error, Wake};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
@@ -41,9 +41,6 @@ use crate::wire::{Frame, Inbox, Reader, frontend, violation};
 /// How many may be at the door beside those who have a session, so that a request to cancel gets
 /// through when all sessions are taken. One more is let in at the cost of the one that came first.
 const GUESTS: usize = 100;
-
-/// How often statements are looked at that may not run any longer.
-const WATCH: Duration = Duration::from_millis(10);
 
 /// How long nobody is let in after the system had no room for one more.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -189,11 +186,18 @@ impl Door {
         tokio::time::sleep(PAUSE).await;
     }
 
-    /// Looks at statements that may not run any longer, for ever.
+    /// Stops the statements and transactions whose deadline has come, for ever. It sleeps until the next
+    /// deadline, or until a session sets an earlier one.
     pub(crate) async fn watch(self: Arc<Self>) {
+        let earlier = Arc::new(Notify::new());
+        let told = Arc::clone(&earlier);
+        let wake: Arc<Wake> = Arc::new(move || told.notify_one());
+        self.shared.instance.on_deadline(Arc::downgrade(&wake));
         loop {
-            tokio::time::sleep(WATCH).await;
-            self.shared.instance.watch();
+            match self.shared.instance.watch() {
+                None => earlier.notified().await,
+                Some(wait) => drop(tokio::time::timeout(wait, earlier.notified()).await),
+            }
         }
     }
 

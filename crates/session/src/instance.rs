@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use document::{Collection, CollectionOptions, DocumentTable, Documents, Retention};
@@ -257,9 +257,29 @@ pub struct Instance {
     opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
-    /// How many deadlines there are.
-    deadlines: AtomicUsize,
+    watch: Watch,
 }
+
+/// When the deadlines of sessions are looked at next.
+struct Watch {
+    /// The monotonic time of the next look, in microseconds; above all where nobody is going to look.
+    next_us: AtomicU64,
+    /// Has the watchers look earlier than they had planned; each server has one.
+    wake: RwLock<Vec<Weak<Wake>>>,
+}
+
+/// Has a watcher of deadlines look again: [`Instance::on_deadline`].
+pub type Wake = dyn Fn() + Send + Sync;
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch { next_us: AtomicU64::new(u64::MAX), wake: RwLock::default() }
+    }
+}
+
+/// A statement that was stopped too early, between two of its steps, is stopped again after so many
+/// microseconds.
+const STOP_AGAIN_US: u64 = 10_000;
 
 /// True for tables of documents that are there for all sessions.
 fn is_collection(relation: &Relation) -> bool {
@@ -344,11 +364,13 @@ impl Instance {
             handles,
             roster: RwLock::default(),
             next_process: AtomicI32::new(1),
-            deadlines: AtomicUsize::new(0),
+            watch: Watch::default(),
             env: options.env,
         });
-        // What sessions left that did not end.
-        instance.drop_temporary(|_| true)?;
+        // What sessions left that did not end. Those of a leader may go on.
+        if !instance.engine.is_follower() {
+            instance.drop_temporary(|_| true)?;
+        }
         Ok(instance)
     }
 
@@ -646,28 +668,41 @@ impl Instance {
     }
 
     /// Stops the statements that have run for longer than their `statement_timeout`, and ends the
-    /// sessions whose transactions have lasted for longer than their `transaction_timeout`. To be
-    /// called every few milliseconds: it costs nothing while there is no deadline.
-    pub fn watch(&self) {
-        if self.deadlines.load(Ordering::Relaxed) == 0 {
-            return;
-        }
+    /// sessions whose transactions have lasted for longer than their `transaction_timeout`. Returns how
+    /// long nobody need look again, unless a session sets an earlier deadline
+    /// ([`Instance::on_deadline`]); `None` while there is no deadline.
+    pub fn watch(&self) -> Option<Duration> {
+        // A deadline that is set from now on, and is not seen below, has the watcher look again.
+        self.watch.next_us.store(u64::MAX, Ordering::SeqCst);
         let now = self.env.clock.monotonic_us();
-        let is_over = |deadline: &AtomicU64| {
-            let deadline = deadline.load(Ordering::Relaxed);
-            deadline != 0 && deadline <= now
-        };
-        let mut late = Vec::new();
+        let (mut late, mut next_us) = (Vec::new(), u64::MAX);
         for slot in self.roster.read().values() {
-            if is_over(&slot.deadline_us) {
-                late.push((Arc::clone(slot), Stop::Timeout));
-            }
-            if is_over(&slot.transaction_deadline_us) {
-                late.push((Arc::clone(slot), Stop::TransactionTimeout));
+            for (deadline, why) in [
+                (&slot.deadline_us, Stop::Timeout),
+                (&slot.transaction_deadline_us, Stop::TransactionTimeout),
+            ] {
+                match deadline.load(Ordering::SeqCst) {
+                    0 => {}
+                    deadline if deadline <= now => {
+                        late.push((Arc::clone(slot), why));
+                        next_us = next_us.min(now + STOP_AGAIN_US);
+                    }
+                    deadline => next_us = next_us.min(deadline),
+                }
             }
         }
+        self.watch.next_us.fetch_min(next_us, Ordering::SeqCst);
         // Not while the roster is held: a session that waits reads it with its own locks in hand.
         late.iter().for_each(|(slot, why)| slot.stop(*why));
+        (next_us != u64::MAX).then(|| Duration::from_micros(next_us - now))
+    }
+
+    /// Has `wake` called whenever a session sets a deadline before the time that [`Instance::watch`] has
+    /// named, as long as its watcher keeps it.
+    pub fn on_deadline(&self, wake: Weak<Wake>) {
+        let mut all = self.watch.wake.write();
+        all.retain(|known| known.strong_count() > 0);
+        all.push(wake);
     }
 
     /// Sets when a session has taken too long for something; 0 for never.
@@ -680,12 +715,13 @@ impl Instance {
         if deadline.load(Ordering::Relaxed) == deadline_us {
             return;
         }
-        let before = deadline.swap(deadline_us, Ordering::Relaxed);
-        match (before, deadline_us) {
-            (0, 0) => {}
-            (0, _) => drop(self.deadlines.fetch_add(1, Ordering::Relaxed)),
-            (_, 0) => drop(self.deadlines.fetch_sub(1, Ordering::Relaxed)),
-            _ => {}
+        deadline.store(deadline_us, Ordering::SeqCst);
+        let next_us = &self.watch.next_us;
+        if deadline_us != 0
+            && next_us.load(Ordering::SeqCst) > deadline_us
+            && next_us.fetch_min(deadline_us, Ordering::SeqCst) > deadline_us
+        {
+            self.watch.wake.read().iter().filter_map(Weak::upgrade).for_each(|wake| wake());
         }
     }
 

@@ -1,11 +1,12 @@
 //! From the first packet to the end: versions, limits, time running out, cancelling, shutting down.
 
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use server::{Limits, Options};
+use server::{Limits, Options, Server};
 
-use crate::world::{Wire, message, options, packet, show, start, startup};
+use crate::world::{Wire, instance, message, options, packet, show, start, startup};
 
 /// A statement that would run for hours, and gives no rows meanwhile.
 const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 1000000000000)";
@@ -160,6 +161,31 @@ fn statement_timeout() {
         "T count type 20 length 8\nE ERROR 57014: canceling statement due to statement timeout\nZ I\n"
     );
     assert!(wire.query("SELECT 1").contains("D 1"));
+}
+
+/// Deadlines are met while a later one is waited for, after an earlier one was called off, and by a server
+/// that comes after another one over the same database.
+#[test]
+fn deadlines_in_any_order() {
+    let instance = instance();
+    for _ in 0..2 {
+        let server = Server::start(Arc::clone(&instance), options()).expect("it starts");
+        let mut patient = Wire::connect(&server);
+        patient.query("SET statement_timeout = 600000");
+        patient.query("SELECT 1");
+        let mut wire = Wire::connect(&server);
+        for timeout in ["100000", "40"] {
+            wire.query(&format!("SET statement_timeout = {timeout}"));
+            wire.query("SELECT 1");
+        }
+        let start = Instant::now();
+        assert!(wire.query(ENDLESS).contains("E ERROR 57014"));
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(40), "{took:?}");
+        assert!(wire.query("SELECT 1").contains("D 1"));
+        drop((patient, wire));
+        server.shutdown();
+    }
 }
 
 /// Who is silent for too long is sent away, with the code of where it was silent.

@@ -1,8 +1,10 @@
 //! A server of its own for each test, on a simulated disk, and sessions with it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use server::{Handle, Options, Server};
+use session::Instance;
 use vfs::{Env, SimVfs};
 
 use crate::open;
@@ -15,10 +17,14 @@ pub fn options() -> Options {
 
 /// A server over an empty database.
 pub fn start(options: Options) -> Handle {
+    Server::start(instance(), options).expect("a server starts")
+}
+
+/// A new database.
+pub fn instance() -> Arc<Instance> {
     let env = Env::sim(&SimVfs::new(1), 1);
     let env = Env { clock: Env::os().clock, random: Env::os().random, ..env };
-    let instance = open::instance(&env, Path::new("/db")).expect("a new database opens");
-    Server::start(instance, options).expect("a server starts")
+    open::instance(&env, Path::new("/db")).expect("a new database opens")
 }
 
 impl Wire {

@@ -63,7 +63,13 @@ fn workload() -> Vec<String> {
 
 /// Small files, and no threads, so that the n-th operation is the same one every time.
 fn open(env: &Env) -> Result<Arc<Instance>, Error> {
+    open_with(env, EngineOptions::default().large_bytes)
+}
+
+/// The same; transactions beyond so many bytes write to files.
+fn open_with(env: &Env, large_bytes: usize) -> Result<Arc<Instance>, Error> {
     let mut engine = EngineOptions::default();
+    engine.large_bytes = large_bytes;
     engine.store.background = false;
     engine.store.memtable_bytes = 16 << 10;
     engine.log.segment_bytes = 16 << 10;
@@ -165,7 +171,12 @@ fn state(session: &mut Session) -> Vec<String> {
 
 /// The state before the workload and after each of its steps, on a sound disk.
 fn sound(steps: &[String]) -> Vec<Vec<String>> {
-    let instance = open(&Env::sim(&SimVfs::unrecorded(), SEED)).expect("a new database opens");
+    sound_with(steps, EngineOptions::default().large_bytes)
+}
+
+fn sound_with(steps: &[String], large_bytes: usize) -> Vec<Vec<String>> {
+    let env = Env::sim(&SimVfs::unrecorded(), SEED);
+    let instance = open_with(&env, large_bytes).expect("a new database opens");
     let mut session = connect(&instance);
     let mut states = vec![state(&mut session)];
     for text in steps {
@@ -184,6 +195,21 @@ struct Failing {
     states: &'static [&'static str],
     /// Every so many operations are tried.
     stride: usize,
+}
+
+/// Where nearly every transaction is a large one, whose writes go to files while it runs, every statement
+/// does the same.
+#[test]
+fn large_transactions_do_what_small_ones_do() {
+    let steps = workload();
+    let expected = sound(&steps);
+    for large_bytes in [16, 300, 4_000] {
+        for (step, (large, small)) in
+            sound_with(&steps, large_bytes).iter().zip(&expected).enumerate()
+        {
+            assert_eq!(large, small, "{large_bytes} bytes, after step {step}");
+        }
+    }
 }
 
 #[test]
