@@ -28,7 +28,7 @@ use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
 use crate::varint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vfs::File;
+use vfs::{File, Random};
 
 /// The format this program writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
@@ -71,9 +71,19 @@ pub struct Meta {
     pub last_key: Vec<u8>,
 }
 
-/// Files of bulk loads have random numbers from here on, so that the store of a follower, which takes them
-/// from its leader, can give numbers of its own.
-pub const BULK_NUMBERS: u64 = 1 << 63;
+/// Files of bulk loads have numbers from here on: the low half is the number that the store gives, the
+/// other half is random. So the store of a follower can take them over beside files of its own.
+const BULK_NUMBERS: u64 = 1 << 63;
+
+/// The number of a file of a bulk load.
+pub fn bulk_number(number: u64, random: &dyn Random) -> u64 {
+    BULK_NUMBERS | random.next_u64() << 32 | number & u64::from(u32::MAX)
+}
+
+/// The number that the store gave a file.
+pub fn given_number(number: u64) -> u64 {
+    if number < BULK_NUMBERS { number } else { number & u64::from(u32::MAX) }
+}
 
 impl Meta {
     /// The name of the file.

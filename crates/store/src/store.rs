@@ -25,7 +25,7 @@ use crate::key::{self, KEY_MAX};
 use crate::manifest::Manifest;
 use crate::memtable::{Chain, ENTRY_BYTES, Late, Memtable};
 use crate::run::Run;
-use crate::segment::{BULK_NUMBERS, Half, Meta, Segment};
+use crate::segment::{Half, Meta, Segment, given_number};
 use crate::segment_store::{BULK_SUFFIX, DirectoryStore, MANIFEST, SegmentStore};
 use crate::stats::Counters;
 use crate::writer::Workshop;
@@ -489,11 +489,10 @@ impl Store {
         let named = state.segments().map(|s| s.meta.name()).collect();
         let found = list(&home)?;
         remove_orphans(&home, &found, &named, false)?;
-        // A bulk load of an earlier release, which the log is going to name, has taken numbers that no
-        // manifest knows of.
+        // A bulk load that the log is going to name has taken numbers that no manifest knows of.
         let taken = found
             .iter()
-            .filter_map(|n| Meta::number_of(n).filter(|number| *number < BULK_NUMBERS))
+            .filter_map(|n| Meta::number_of(n).map(given_number))
             .max()
             .map_or(0, |n| n.saturating_add(1));
         let shop = Workshop {

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::filter;
 use crate::group::{self, Group, Tag};
 use crate::part;
-use crate::segment::{BULK_NUMBERS, Footer, Guide, Half, Meta, index_entry};
+use crate::segment::{Footer, Guide, Half, Meta, bulk_number, index_entry};
 use crate::segment_store::{SegmentSink, SegmentStore};
 use crate::{Csn, Table, key};
 use std::sync::Arc;
@@ -156,11 +156,9 @@ impl RunWriter {
     }
 
     fn begin_segment(&self) -> Result<Open, StoreError> {
+        let number = self.shop.next.fetch_add(1, Ordering::Relaxed);
         let meta = Meta {
-            number: match self.bulk {
-                true => BULK_NUMBERS | self.shop.random.next_u64(),
-                false => self.shop.next.fetch_add(1, Ordering::Relaxed),
-            },
+            number: if self.bulk { bulk_number(number, &*self.shop.random) } else { number },
             salt: self.shop.random.next_u64(),
             bytes: 0,
             shift: 0,

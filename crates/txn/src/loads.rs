@@ -105,6 +105,12 @@ impl Loads {
         self.list.iter().any(|load| load.loaded.spans().any(|span| span.table == table))
     }
 
+    /// True where writes to a table went to a piece.
+    pub fn has_piece_of(&self, table: TableId) -> bool {
+        let mut pieces = self.list.iter().filter(|load| load.is_piece);
+        pieces.any(|load| load.loaded.spans().any(|span| span.table == table))
+    }
+
     /// What a scan at a moment has to look through too, newest first.
     pub fn staged(&self, at: Moment) -> Vec<Staged> {
         let mut staged: Vec<Staged> = self.visible(at).map(|load| load.staged.clone()).collect();

@@ -279,7 +279,7 @@ impl Transaction {
 
     /// True where it has written to a table.
     pub fn has_written(&self, table: TableId) -> bool {
-        self.writes.touches(table)
+        self.writes.touches(table) || self.loads.has_piece_of(table)
     }
 
     /// The state of `key` with the transaction's own writes, unmerged; `None` where it is absent or
