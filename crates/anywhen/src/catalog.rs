@@ -19,7 +19,7 @@
 //! the table's documents are as good as gone. They are still what they were at any commit before, as
 //! long as the collection's history is kept; compaction takes away what no history reaches back to.
 //!
-//! What is read is in memory: the catalog observes the engine and takes in the records that a commit writes,
+//! Readers use the catalog in memory. It observes the engine and takes in the records that a commit writes,
 //! whether a transaction of this process or a leader made it.
 //!
 //! # Invariants

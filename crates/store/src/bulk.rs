@@ -336,7 +336,7 @@ impl Store {
             if self.has(meta) {
                 continue;
             }
-            // What is there was not finished.
+            // A copy that is there and not whole was interrupted.
             let _ = home.delete(&name);
             let mut file = home.create(&name).map_err(io("cannot create"))?;
             let mut buffer = vec![0; COPY_BYTES.min(meta.bytes as usize)];

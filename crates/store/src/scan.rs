@@ -348,7 +348,7 @@ impl Scan {
             return self.shared.read_in(&self.state, &self.full, Csn::MAX);
         }
         let found = end(&self.full, gather, known.flatten())?;
-        // What is not committed yet stands at commit 0, and is not what was erased.
+        // Writes of the reader itself stand at commit 0; no erasure hides them.
         let is_there = |found: &Versioned| {
             let csn = found.csn().0;
             !self.is_erased || csn == 0 || !self.state.erases(&self.full, csn)
