@@ -134,7 +134,7 @@ impl Database {
 
     /// The names of the collections, in order.
     fn collections(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        engine(py, || Ok(self.database()?.collections()?))
+        engine(py, || Ok(self.database()?.collections()))
     }
 
     /// Makes a collection where there is none; what is not said is as it is, or as is usual.

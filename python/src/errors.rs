@@ -172,7 +172,9 @@ impl From<Error> for Box<Failure> {
             Error::Exists(_) => Failure::sql("42P04", text),
             Error::BadName { .. } => Failure::new("edit", "42602", text),
             Error::OptionsDiffer { .. } => Failure::sql("42710", text),
-            Error::Catalog(_) | Error::Inconsistent { .. } => Failure::sql("XX001", text),
+            Error::NameTaken { .. } => Failure::sql("42P07", text),
+            Error::Table(error) => Failure::sql(error.sqlstate().code(), text),
+            Error::Inconsistent { .. } => Failure::sql("XX001", text),
             Error::Engine(EngineError::InUse { .. }) => {
                 let mut failure = Failure::sql("55006", text);
                 failure.hint = Some(

@@ -123,7 +123,7 @@ impl Database {
         }
         let names = match collection {
             Some(name) => vec![name.to_owned()],
-            None => self.collections()?,
+            None => self.collections(),
         };
         let there = names.into_iter().filter_map(|name| {
             let found = self.find_collection(&name).filter(|found| found.dropped().is_none());
@@ -167,11 +167,12 @@ impl Database {
 
     /// The documents that are there no more by the commits after `after` up to `to`, in the order of these.
     fn ended(&self, after: Csn, to: Csn, collection: Option<&str>) -> Result<Vec<Ended>> {
-        let dropped = self.shared.catalog.dropped_between(after, to).into_iter();
-        let mut ended: Vec<Ended> = dropped
-            .map(|(name, known)| Ended { name, collection: self.handle(known), is_dropped: true })
-            .collect();
-        ended.extend(self.tables_given_up(after, to)?);
+        let given_up = self.shared.collections.given_up(after, to)?.into_iter();
+        let told =
+            given_up.map(|table::collections::GivenUp { name, collection, is_dropped, .. }| {
+                Ended { name, collection, is_dropped }
+            });
+        let mut ended: Vec<Ended> = told.collect();
         ended.retain(|of| collection.is_none_or(|name| of.name == name));
         ended.sort_by_key(Ended::csn);
         Ok(ended)

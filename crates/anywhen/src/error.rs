@@ -36,9 +36,12 @@ pub enum Error {
         /// The collection.
         name: String,
     },
-    /// The catalog does not decode.
-    #[error("the catalog does not decode: {0}; restore the database from a backup")]
-    Catalog(&'static str),
+    /// Something else of SQL in the schema `public` has the name: an ordinary table, a view, an index ...
+    #[error("{name:?} is the name of something in the schema public that is no collection")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// A file or folder could not be used.
     #[error("{}: {source}", path.display())]
     Io {
@@ -61,7 +64,10 @@ pub enum Error {
         /// What does not fit.
         what: &'static str,
     },
-    /// From SQL, for what a collection does as the table that it is.
+    /// From the tables that collections are.
+    #[error(transparent)]
+    Table(#[from] table::Error),
+    /// From SQL.
     #[cfg(feature = "sql")]
     #[error(transparent)]
     Sql(#[from] session::Error),

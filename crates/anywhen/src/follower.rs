@@ -95,9 +95,7 @@ impl Database {
         let _nothing_opens = self.shared.applying.read();
         let newest = self.engine().apply(records)?;
         let store = self.engine().store();
-        self.shared.catalog.settle(store);
-        #[cfg(feature = "sql")]
-        self.shared.sql_tables.settle(store);
+        self.shared.collections.catalogs().tables().settle(store);
         Ok(newest)
     }
 }

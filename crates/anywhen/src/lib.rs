@@ -28,13 +28,13 @@
 //!   Database ── Collection ── Document        put, get, edit, at(moment), history, diff, node_history ...
 //!       │            │
 //!       │         document                    trees of nodes with stable keys
-//!     catalog        │
+//!     table          │                        which collections there are: tables of SQL
 //!       └───── txn ──┴── log, store           one commit, one log record; every version kept
 //! ```
 
 mod backup;
-mod catalog;
 mod changes;
+mod collections;
 mod error;
 mod follower;
 mod following;
@@ -47,8 +47,8 @@ mod tests;
 pub mod time;
 mod verify;
 
-pub use catalog::{DroppedCollection, NAME_BYTES_MAX};
 pub use changes::{Changes, CollectionEnd, DocumentChange};
+pub use collections::DroppedCollection;
 pub use document::{
     Allowed, BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt,
     CollectionOptions, Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint,
@@ -65,10 +65,11 @@ pub use server;
 pub use stats::Stats;
 pub use store::{Csn, TableId};
 pub use subscription::Subscription;
+pub use table::Error as TableError;
+pub use table::collections::NAME_BYTES_MAX;
 pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
 pub use verify::VerifyReport;
 
-use catalog::{Catalog, Known, Tables};
 use document::{DocumentTransaction, Documents};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -134,12 +135,9 @@ struct Shared {
     env: Env,
     path: PathBuf,
     documents: Arc<Documents>,
-    catalog: Arc<Catalog>,
+    collections: Arc<table::Collections>,
     /// One at a time: backup, compaction, verification.
     care: Mutex<()>,
-    /// The tables of SQL, as the store knows them.
-    #[cfg(feature = "sql")]
-    sql_tables: table::Tables,
     /// What sessions share, once there was one.
     #[cfg(feature = "sql")]
     instance: Mutex<Option<Arc<session::Instance>>>,
@@ -213,33 +211,17 @@ impl Database {
         engine_options.store.cache_bytes = options.cache_bytes;
         engine_options.store.memtable_bytes = options.memtable_bytes;
         engine_options.store.background = background;
-        let tables = Tables::new();
-        let resolve = {
-            let tables = tables.clone();
-            let resolve: txn::TableResolver = Arc::new(move |id| tables.resolve(id));
-            resolve
-        };
-        #[cfg(feature = "sql")]
-        let (sql_tables, resolve) = {
-            let sql_tables = table::Tables::new();
-            let resolve = sql_tables.resolver(resolve);
-            (sql_tables, resolve)
-        };
-        let engine = Engine::open(env, path, engine_options, resolve)?;
-        let catalog = Catalog::load(&engine, tables)?;
-        #[cfg(feature = "sql")]
-        let holds_documents = table::Tables::hold_documents;
-        #[cfg(not(feature = "sql"))]
-        let holds_documents = |table: store::TableId| table.0 >= catalog::FIRST_TABLE;
-        let documents = Documents::new(engine, options.document_cache_bytes, holds_documents);
+        let tables = table::Tables::new();
+        let engine = Engine::open(env, path, engine_options, tables.resolver())?;
+        let has_documents = table::Tables::has_documents;
+        let documents = Documents::new(engine, options.document_cache_bytes, has_documents);
+        let collections = table::Collections::open(Arc::clone(&documents), tables)?;
         let shared = Shared {
             env: env.clone(),
             path: path.to_owned(),
             documents,
-            catalog,
+            collections: Arc::new(collections),
             care: Mutex::new(()),
-            #[cfg(feature = "sql")]
-            sql_tables,
             #[cfg(feature = "sql")]
             instance: Mutex::new(None),
             #[cfg(feature = "sql")]
@@ -255,142 +237,6 @@ impl Database {
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.shared.documents.engine()
-    }
-
-    // --- collections -----------------------------------------------------------------------------
-
-    /// The collection of that name, made where there is none.
-    pub fn collection(&self, name: &str) -> Result<Collection> {
-        if let Some(found) = self.find(name)? {
-            return Ok(found);
-        }
-        let known = self.shared.catalog.find_or_create(self.engine(), name, None)?;
-        Ok(self.handle(known))
-    }
-
-    /// The collection of that name and those options, made where there is none. Fails where it
-    /// exists with others.
-    pub fn collection_with(&self, name: &str, options: CollectionOptions) -> Result<Collection> {
-        if let Some(found) = self.find(name)? {
-            return match found.options() == options {
-                true => Ok(found),
-                false => Err(Error::OptionsDiffer { name: name.to_owned() }),
-            };
-        }
-        let known = self.shared.catalog.find_or_create(self.engine(), name, Some(options))?;
-        Ok(self.handle(known))
-    }
-
-    /// The collection of that name, `None` where there is none. A table `USING document` of SQL is a
-    /// collection too: by its name where it is in the schema `public`, else behind that of its schema and a
-    /// dot, and where there is no other of that name. Documents that are put into it make rows whose other
-    /// columns are NULL; a table whose rows need more than that (other indexes, checks, foreign keys,
-    /// defaults) is changed by SQL alone ([`DocumentError::Refused`]).
-    pub fn find_collection(&self, name: &str) -> Option<Collection> {
-        self.find(name).ok().flatten()
-    }
-
-    /// What is called so: a collection, or a table of documents of SQL.
-    fn find(&self, name: &str) -> Result<Option<Collection>> {
-        match self.shared.catalog.find(name) {
-            Some(known) => Ok(Some(self.handle(known))),
-            None => self.table_of_documents(name),
-        }
-    }
-
-    /// The collection that had that name at a commit, `None` where there was none. Where it was
-    /// dropped since, it can be read at commits before that, as far as its history is kept.
-    pub fn find_collection_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
-        let at = at.min(self.newest());
-        match self.shared.catalog.find_at(self.engine(), name, at)? {
-            Some(known) => Ok(Some(self.handle(known))),
-            None => self.table_of_documents_at(name, at),
-        }
-    }
-
-    fn handle(&self, known: Known) -> Collection {
-        self.shared.documents.collection(known.id, known.table)
-    }
-
-    /// The names of the collections, in order; the tables `USING document` of SQL among them.
-    pub fn collections(&self) -> Result<Vec<String>> {
-        let mut names = self.shared.catalog.names();
-        names.extend(self.tables_of_documents()?);
-        names.sort_unstable();
-        names.dedup();
-        Ok(names)
-    }
-
-    /// Keeps another part of a collection's past from now on; handles on it learn of it at once. What
-    /// was forgotten does not come back, and what is to be forgotten goes with the next
-    /// [`compact`](Database::compact) at the latest. Fails with [`Error::NoCollection`] where there is
-    /// none.
-    pub fn set_history(&self, name: &str, history: Retention) -> Result<()> {
-        if self.shared.catalog.find(name).is_none() && self.set_history_of_table(name, history)? {
-            return Ok(());
-        }
-        self.shared.catalog.alter(self.engine(), name, history)
-    }
-
-    /// Drops a collection, in the same time however large it is; false where there is none. The name
-    /// is free at once. Handles on the collection answer [`DocumentError::Dropped`] from then on, and
-    /// so do transactions that meant to write to it.
-    ///
-    /// The collection's past stays as long as its history says, for
-    /// [`find_collection_at`](Database::find_collection_at): for ever, unless it was made otherwise or
-    /// is [purged](Database::purge_collection).
-    pub fn drop_collection(&self, name: &str) -> Result<bool> {
-        if self.shared.catalog.find(name).is_none() && self.drop_table(name, false)? {
-            return Ok(true);
-        }
-        self.shared.catalog.drop_collection(self.engine(), name)
-    }
-
-    /// Drops a collection where it is there, and lets go of the past of all that ever had this name
-    /// and were dropped: compaction takes it away. A table of documents is erased: tables that were
-    /// dropped before keep their past. False where there was nothing to drop or to let go of.
-    pub fn purge_collection(&self, name: &str) -> Result<bool> {
-        let is_collection = self.shared.catalog.find(name).is_some();
-        let is_dropped = match !is_collection && self.drop_table(name, true)? {
-            true => true,
-            false => self.shared.catalog.drop_collection(self.engine(), name)?,
-        };
-        Ok(self.shared.catalog.purge(self.engine(), name)? > 0 || is_dropped)
-    }
-
-    /// The collections that were dropped, in the order in which that was.
-    pub fn dropped_collections(&self) -> Vec<DroppedCollection> {
-        self.shared.catalog.dropped()
-    }
-
-    #[cfg(not(feature = "sql"))]
-    fn table_of_documents(&self, _: &str) -> Result<Option<Collection>> {
-        Ok(None)
-    }
-
-    #[cfg(not(feature = "sql"))]
-    fn table_of_documents_at(&self, _: &str, _: Csn) -> Result<Option<Collection>> {
-        Ok(None)
-    }
-
-    #[cfg(not(feature = "sql"))]
-    fn tables_of_documents(&self) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    #[cfg(not(feature = "sql"))]
-    fn tables_given_up(&self, _: Csn, _: Csn) -> Result<Vec<changes::Ended>> {
-        Ok(Vec::new())
-    }
-
-    #[cfg(not(feature = "sql"))]
-    fn set_history_of_table(&self, _: &str, _: Retention) -> Result<bool> {
-        Ok(false)
-    }
-
-    #[cfg(not(feature = "sql"))]
-    fn drop_table(&self, _: &str, _: bool) -> Result<bool> {
-        Ok(false)
     }
 
     // --- transactions and commits ----------------------------------------------------------------
@@ -469,12 +315,7 @@ impl Database {
             // The log has it as well.
             self.engine().scrub()?;
         }
-        #[cfg(feature = "sql")]
-        table::rows::clean(self.engine()).map_err(|error| match error {
-            table::Error::Txn(error) => Error::Txn(error),
-            _ => Error::Catalog("what was erased of tables"),
-        })?;
-        Ok(())
+        Ok(table::rows::clean(self.engine())?)
     }
 
     /// Forgets the newest versions of documents kept in memory, so that the next reads are cold.
@@ -492,6 +333,7 @@ impl Database {
         if let Some(instance) = shared.instance.into_inner() {
             instance.rest();
         }
+        drop(shared.collections);
         let documents = Arc::try_unwrap(shared.documents).map_err(|documents| {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&documents) - 1 })
         })?;

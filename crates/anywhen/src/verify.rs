@@ -101,7 +101,7 @@ impl Database {
             problems: stored.problems.iter().map(ToString::to_string).collect(),
             ..VerifyReport::default()
         };
-        for name in self.collections()? {
+        for name in self.collections() {
             let Some(collection) = self.find_collection(&name) else { continue };
             for key in collection.keys("") {
                 let key = key?;

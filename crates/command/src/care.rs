@@ -145,7 +145,7 @@ pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
 pub(crate) fn stats(session: &mut Session) -> Outcome {
     let database = session.database()?;
     let stats = database.stats();
-    let names = database.collections()?;
+    let names = database.collections();
     let mut documents = 0;
     for name in &names {
         documents += database.collection(name)?.len()?;

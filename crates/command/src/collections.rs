@@ -50,7 +50,7 @@ impl Described {
 
 /// All collections, in order, and what each keeps.
 pub(crate) fn described(database: &Database) -> Outcome<Vec<Described>> {
-    let names = database.collections()?.into_iter();
+    let names = database.collections().into_iter();
     let describe = |name: String| {
         let options = database.find_collection(&name)?.options();
         Some(Described { name, options })
@@ -109,7 +109,7 @@ pub(crate) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
         if a.at.is_some() {
             return Err(Failure::refused("--at needs a collection"));
         }
-        let names = session.database()?.collections()?;
+        let names = session.database()?.collections();
         return list(session.json, names.into_iter().map(Ok));
     };
     let (name, prefix) = name.split_once('/').unwrap_or((name, ""));
@@ -152,7 +152,7 @@ fn long(session: &mut Session) -> Outcome {
 /// Collections that were dropped: when, and how much of their past is kept.
 fn dropped(session: &mut Session) -> Outcome {
     let database = session.database()?;
-    let dropped = database.dropped_collections();
+    let dropped = database.dropped_collections()?;
     let width = widest(dropped.iter().map(|of| of.name.clone()));
     let mut lines = Vec::new();
     for of in dropped {

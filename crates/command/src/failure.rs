@@ -148,11 +148,14 @@ fn kind_of(error: &Error) -> Kind {
         | Error::BadName { .. }
         | Error::NoCollection { .. }
         | Error::OptionsDiffer { .. }
+        | Error::NameTaken { .. }
         | Error::Sql(_) => true,
         Error::Io { path, source } => return Failure::file(path, source).kind,
         Error::Document(error) => document_refused(error),
         Error::Engine(error) => engine_refused(error),
         Error::Txn(error) => txn_refused(error),
+        Error::Table(anywhen::TableError::Txn(error)) => txn_refused(error),
+        Error::Table(error) => !matches!(error, anywhen::TableError::Damaged { .. }),
         Error::Store(error) => store_refused(error),
         _ => false,
     };

@@ -69,7 +69,7 @@ impl Session {
         let database = self.database()?;
         database.find_collection(name).ok_or_else(|| {
             let failure = Failure::refused(format!("there is no collection {name:?}"));
-            match database.dropped_collections().iter().any(|dropped| dropped.name == name) {
+            match database.dropped_collections().unwrap_or_default().iter().any(|dropped| dropped.name == name) {
                 true => failure.hint(
                     "it was dropped: `anywhen ls --dropped` shows when, and --at a time before shows what was in it",
                 ),

@@ -24,6 +24,12 @@ pub trait Rows: Send + Sync {
     /// [`DocumentError::Refused`](crate::DocumentError::Refused) where rows need more than a document.
     fn lock(&self, txn: &mut Transaction, key: &str) -> Result<()>;
 
+    /// Has the row, which is locked, never been; its document is erased in the same commit.
+    ///
+    /// # Errors
+    /// [`DocumentError::Refused`](crate::DocumentError::Refused) where rows have more than a document.
+    fn forget(&self, txn: &mut Transaction, key: &str) -> Result<()>;
+
     /// Has the row, which is locked, be changed with its document, which is there after that, or not.
     ///
     /// # Errors

@@ -641,7 +641,6 @@ impl Collection {
             let revision = working.next_revision();
             self.follow(&mut txn, key, working.is_there())?;
             working.write_empty(&mut txn, self.id, prefix)?;
-            let _still_there = self.table.enter()?;
             let commit = txn.commit(meta.commit()?)?;
             return Ok((
                 Committed {
@@ -658,7 +657,6 @@ impl Collection {
         let created = working.found().tree.is_none() && working.is_there();
         self.follow(&mut txn, key, working.is_there())?;
         working.write(&mut txn, self.id, prefix)?;
-        let _still_there = self.table.enter()?;
         let commit = txn.commit(meta.commit()?)?;
         Ok((
             Committed {

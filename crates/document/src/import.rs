@@ -97,7 +97,6 @@ impl Collection {
         let revision = working.next_revision();
         self.follow(&mut txn, key, true)?;
         working.write_loaded(&mut txn, self.id(), prefix, counts)?;
-        let _still_there = self.table().enter()?;
         let commit = txn.commit(meta.commit()?)?;
         Ok(Committed {
             revision,

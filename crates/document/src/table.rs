@@ -4,20 +4,16 @@
 //! what documents carry and whether the collection is still there. There is one `DocumentTable` for
 //! each collection of a database, so that a change of its options reaches everybody at once.
 //!
-//! ```text
-//!   write      enter ──────── commit ──────── leave        any number at a time
-//!   drop                              close ───────── commit, ended ──────── open      alone
-//! ```
-//!
 //! # Invariants
-//! * No commit after the one that dropped a collection writes into its table.
+//! * No commit after the one that dropped a collection writes into its table: who writes holds a lock on the
+//!   row of the document, and with it on the relation ([`Rows::lock`](crate::Rows::lock)).
 //! * The store hears of a shorter history only once no flush is on its way that did not know of it.
 
 use crate::chunk_buf::ChunkBuf;
 use crate::error::{Damaged, DocumentError};
 use crate::key::{Record, record_of};
 use crate::{Result, paths, revisions};
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::RwLock;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -120,8 +116,6 @@ pub struct DocumentTable {
     retention: RwLock<store::Retention>,
     /// The commit that dropped the collection; none did as long as this is the largest number.
     ended: AtomicU64,
-    /// Shared by those who write, taken alone by the one who drops.
-    gate: RwLock<()>,
 }
 
 impl DocumentTable {
@@ -134,7 +128,6 @@ impl DocumentTable {
             history: RwLock::new(options.history),
             retention: RwLock::new(options.history.retention()),
             ended: AtomicU64::new(u64::MAX),
-            gate: RwLock::default(),
         }
     }
 
@@ -192,20 +185,6 @@ impl DocumentTable {
             Some(csn) if csn <= at => Err(DocumentError::Dropped { csn }),
             _ => Ok(()),
         }
-    }
-
-    /// Keeps the collection from being dropped; fails where it was. To be held from before the commit
-    /// until it has returned, and by nobody who waits for anything but that.
-    pub(crate) fn enter(&self) -> Result<RwLockReadGuard<'_, ()>> {
-        let guard = self.gate.read();
-        self.check(Csn::MAX)?;
-        Ok(guard)
-    }
-
-    /// Waits until nobody commits to the collection, and keeps everybody from it: to be held while a
-    /// commit drops it.
-    pub fn close(&self) -> RwLockWriteGuard<'_, ()> {
-        self.gate.write()
     }
 }
 

@@ -176,8 +176,7 @@ impl DocumentTransaction {
         }
     }
 
-    /// Makes all changes durable and visible, as one commit. Fails with [`DocumentError::Dropped`]
-    /// where a collection that it writes to was dropped meanwhile.
+    /// Makes all changes durable and visible, as one commit.
     pub fn commit(mut self, meta: &Meta) -> Result<Commit> {
         for ((table, key), working) in std::mem::take(&mut self.working) {
             let is_changed = working.is_changed();
@@ -193,8 +192,6 @@ impl DocumentTransaction {
                 working.write_empty(&mut self.txn, table, Prefix::new(&key)?)?;
             }
         }
-        let still_there = self.collections.values().map(|of| of.table().enter());
-        let _still_there = still_there.collect::<Result<Vec<_>>>()?;
         Ok(self.txn.commit(meta.commit()?)?)
     }
 

@@ -164,7 +164,10 @@ impl Collection {
     /// Erases all records of a document.
     fn erase_records(&self, txn: &mut Transaction, prefix: &Prefix) -> Result<()> {
         let latest = txn.latest();
-        let (state, _) = self.state_within(View::of(txn, &latest), prefix)?;
+        let state = match self.dropped() {
+            Some(_) => self.state(prefix, self.last(latest.csn()))?,
+            None => self.state_within(View::of(txn, &latest), prefix)?.0,
+        };
         let chunks = (0..=NodeKey(state.next_key).chunk()).map(Record::Chunk);
         let pages = (0..=page_after(state.revision)?).map(Record::Revisions);
         for record in chunks.chain(pages).chain([Record::Paths]) {
@@ -185,13 +188,9 @@ impl Collection {
     /// the same commit, and this is its revision 1. A document that never was is put.
     ///
     /// # Errors
-    /// [`DocumentError::Refused`] where rows stand beside the documents: they have a past of their own;
+    /// [`DocumentError::Refused`] where rows stand beside the documents that have more than a document;
     /// [`DocumentError::Stale`] where the document is not as `meta` says.
     pub fn replace(&self, key: &str, tape: &Tape, meta: &Meta) -> Result<Committed> {
-        if self.rows.is_some() {
-            let text = "the past of a row goes by ERASE alone";
-            return Err(DocumentError::Refused(text.to_owned()));
-        }
         let prefix = Prefix::new(key)?;
         self.table().check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
@@ -201,10 +200,13 @@ impl Collection {
         meta.check(key, &state)?;
         let created = state.tree.is_none();
         if state.revision.0 > 0 {
+            if let Some(rows) = &self.rows {
+                rows.forget(&mut txn, key)?;
+            }
             self.erase_records(&mut txn, &prefix)?;
         }
         self.put_within(&mut txn, key, tape)?;
-        let _still_there = self.table().enter()?;
+        self.follow(&mut txn, key, true)?;
         let commit = txn.commit(meta.commit()?)?;
         let (csn, time_us) = (commit.csn, commit.time_us);
         Ok(Committed { revision: Revision(1), csn, time_us, changed: true, created })

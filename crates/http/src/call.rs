@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use anywhen::sql::DocumentRights;
 use anywhen::{
-    Allowed, Collection, Committed, Csn, Database, Document, DocumentError, Meta, Metadata, Moment,
-    NodeKey, NodeRef, Revision,
+    Allowed, Collection, CollectionOptions, Committed, Csn, Document, DocumentError, Meta,
+    Metadata, Moment, NodeKey, NodeRef, Revision,
 };
 use axum::extract::RawPathParams;
 use axum::http::header::{HeaderName, IF_MATCH};
@@ -186,14 +186,14 @@ impl Call {
         self.caller.must_own(&self.app.database, found.id(), self.part(part))
     }
 
-    /// The collection of the path that a document is put into. Where there is none `make` makes it, once
-    /// nothing stands against the document: whoever is refused has made nothing. Of a long body that is seen
-    /// only later.
+    /// The collection of the path that a document is put into. Where there is none it is made, with these options
+    /// if any are given, once nothing stands against the document: whoever is refused has made nothing. Of a
+    /// long body that is seen only later.
     pub(crate) fn collection_or(
         &self,
         part: &str,
         key: &str,
-        make: impl FnOnce(&Database, &str) -> anywhen::Result<Collection>,
+        options: Option<CollectionOptions>,
     ) -> Result<Collection> {
         let name = self.part(part);
         if let Some(found) = self.app.database.find_collection(name) {
@@ -217,7 +217,7 @@ impl Call {
         if let Input::Whole(body) = &self.body {
             json::parse_slice(body, &anywhen::limits(), &mut Unseen)?;
         }
-        Ok(make(&self.app.database, name)?)
+        Ok(self.caller.make_collection(&self.app.database, name, options)?)
     }
 
     /// The collection of the path at a moment: one that was dropped since can be read before that.

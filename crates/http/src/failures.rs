@@ -111,7 +111,10 @@ impl From<Error> for Problem {
             Error::Document(error) => error.into(),
             Error::NoCollection { .. } => Problem::missing(error),
             Error::BadName { .. } => Problem::bad(error),
-            Error::OptionsDiffer { .. } => Problem::new(StatusCode::CONFLICT, error),
+            Error::OptionsDiffer { .. } | Error::NameTaken { .. } => {
+                Problem::new(StatusCode::CONFLICT, error)
+            }
+            Error::Table(error) => anywhen::sql::Error::from(error).into(),
             Error::Txn(error) => transaction(error.sqlstate(), &error),
             Error::Sql(error) => error.into(),
             Error::Engine(anywhen::EngineError::Txn(error)) => {

@@ -10,13 +10,14 @@
 //! ```
 //!
 //! The documents are found by the number of their table in the store, not by a name that may mean another table
-//! by now. The rights are those of the present, as everywhere: the past of a table that was dropped is for
-//! superusers.
+//! by now. The rights are those of the present, as everywhere; the past of a table that was dropped is for
+//! its owner.
 
 use store::TableId;
 use table::catalog::{Address, Class, POSTGRES_DATABASE, Privileges};
-use types::Oid;
+use table::collections::COLLECTIONS_ROLE;
 
+use crate::error::Result;
 use crate::instance::Instance;
 use crate::rights::Rights;
 
@@ -58,30 +59,42 @@ impl Instance {
         Some(KnownRole { may_login: may.login, is_superuser: may.superuser })
     }
 
-    /// What a role may do with the documents that lie in a table of the store; what everybody may, where no role
-    /// is given or none has its name. `None` where the documents are not those of a table of SQL.
+    /// What a role may do with the documents that lie in a table of the store; where no role is given or none has
+    /// its name, what [`COLLECTIONS_ROLE`] may, which owns what was made for nobody in particular. The past of a
+    /// table that was dropped is for its owner.
+    ///
+    /// # Errors
+    /// Where the catalog cannot be read.
     pub fn document_rights(
         &self,
         documents: TableId,
         role: Option<&str>,
-    ) -> Option<DocumentRights> {
-        let relation = self.catalogs.tables().relation_of_documents(documents)?;
+    ) -> Result<DocumentRights> {
         let catalog = self.catalogs.newest();
-        let role =
-            role.and_then(|name| catalog.role_named(name)).map_or(Oid::NONE, |role| role.oid);
+        let role = role.and_then(|name| catalog.role_named(name));
+        let role = role.map_or(COLLECTIONS_ROLE, |role| role.oid);
         if catalog.is_superuser(role) {
-            return Some(DocumentRights::ALL);
+            return Ok(DocumentRights::ALL);
         }
+        let relation = self.catalogs.tables().relation_of(documents);
+        let Some(relation) = relation.filter(|oid| catalog.relation(*oid).is_some()) else {
+            let owner = self.collections.owner_of(documents)?;
+            let is_owner = |owner| catalog.has_privileges_of(role, owner, POSTGRES_DATABASE);
+            return Ok(match owner.is_some_and(is_owner) {
+                true => DocumentRights::ALL,
+                false => DocumentRights::default(),
+            });
+        };
         let known = self.handles.table(&catalog, relation);
         let Some(known) = known.as_ref().and_then(|table| Some((table, table.documents()?))) else {
-            return Some(DocumentRights::default());
+            return Ok(DocumentRights::default());
         };
         let (table, of) = known;
         let database = POSTGRES_DATABASE;
         let rights = Rights { catalog: &catalog, named_in: &catalog, database, role };
         let schema = Address::of(Class::Schema, table.relation().schema);
         if !rights.has(schema, Privileges::USAGE) {
-            return Some(DocumentRights::default());
+            return Ok(DocumentRights::default());
         }
         let attnum = |position: usize| position as i16 + 1;
         let document = [attnum(of.column())];
@@ -91,7 +104,7 @@ impl Instance {
             rights.has(object, wanted) || rights.has_on_columns(relation, columns, wanted)
         };
         let owner = catalog.owner_of(object);
-        Some(DocumentRights {
+        Ok(DocumentRights {
             view: has(Privileges::SELECT, &both),
             create: has(Privileges::INSERT, &both),
             modify: has(Privileges::UPDATE, &document),

@@ -12,15 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use document::{Collection, CollectionOptions, DocumentTable, Documents, Retention};
+use document::Documents;
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
-use table::catalog::{
-    Address, Catalog, Class, POSTGRES_DATABASE, Persistence, Privileges, Relation,
-};
-use table::rows::{DocumentRows, Handles, Table};
+use table::catalog::{Address, Class, Privileges};
+use table::rows::Handles;
 use table::sequence::Sequences;
-use table::{CatalogCache, Tables};
+use table::{CatalogCache, Collections, Tables};
 use txn::{Engine, EngineOptions, Snapshot, TxnId};
 use types::time::TimestampTz;
 use types::{Oid, SqlState};
@@ -56,31 +54,6 @@ pub struct Options {
     /// The folder for rows that do not fit into `work_mem`. What is in it is removed. None where
     /// statements hold all rows in memory.
     pub temporary: Option<PathBuf>,
-    /// SQL's tables, as the engine's resolver knows them: [`Tables::resolver`].
-    pub tables: Tables,
-    /// Finds collections that are not SQL's.
-    pub collections: Option<FindCollection>,
-}
-
-/// Finds the collection that had a name at a commit, `None` where there was none.
-pub type FindCollection =
-    Arc<dyn Fn(&str, Csn) -> Result<Option<Collection>, types::Error> + Send + Sync>;
-
-/// A table that is not SQL's, in a database that has no others.
-#[derive(Debug)]
-struct NoTable;
-
-impl store::Table for NoTable {
-    fn merge(
-        &self,
-        _key: &[u8],
-        _base_csn: store::Csn,
-        _base: &[u8],
-        _deltas: &mut dyn Iterator<Item = (store::Csn, &[u8])>,
-        _out: &mut Vec<u8>,
-    ) -> Result<(), store::MergeError> {
-        Err(store::MergeError::new("the table is not known"))
-    }
 }
 
 /// Who wants to connect, and how.
@@ -247,7 +220,8 @@ pub struct Instance {
     /// Tables as they are read and changed.
     pub(crate) handles: Arc<Handles>,
     pub(crate) sequences: Sequences,
-    pub(crate) collections: Option<FindCollection>,
+    /// The tables of documents, by name.
+    pub(crate) collections: Arc<Collections>,
     /// Who listens to which channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Arc<Advisory>,
@@ -281,45 +255,20 @@ impl Default for Watch {
 /// microseconds.
 const STOP_AGAIN_US: u64 = 10_000;
 
-/// True for tables of documents that are there for all sessions.
-fn is_collection(relation: &Relation) -> bool {
-    relation.persistence != Persistence::Temporary
-        && relation.table().is_some_and(|table| table.documents.is_some())
-}
-
-/// The name of a table of documents as a collection; `None` in another database than the first.
-fn collection_name(catalog: &Catalog, relation: &Relation) -> Option<String> {
-    let schema = catalog.schema(relation.schema)?;
-    (schema.database == POSTGRES_DATABASE).then(|| match &*schema.name {
-        "public" => relation.name.to_string(),
-        schema => format!("{schema}.{}", relation.name),
-    })
-}
-
-/// Documents that a table has given up: [`Instance::documents_given_up`].
-pub struct GivenUp {
-    /// The collection's name: the one it has now, or had at last.
-    pub name: String,
-    /// The documents, to be read before the commit that gave them up ([`Collection::dropped`]).
-    pub collection: Collection,
-    /// True where that commit dropped the table, or made an ordinary one of it; it truncated it, or keyed it
-    /// anew, where it did not.
-    pub is_dropped: bool,
-}
-
 impl Instance {
     /// Opens the database in `dir`, making it where there is none.
     ///
     /// # Errors
     /// Where it cannot be opened, or is open elsewhere.
     pub fn open_at(dir: &Path, engine: EngineOptions, options: Options) -> Result<Arc<Self>> {
-        let others: txn::TableResolver = Arc::new(|_| Arc::new(NoTable));
-        let resolve = options.tables.resolver(others);
+        let tables = Tables::new();
+        let resolve = tables.resolver();
         let opened = Engine::open(&options.env, dir, engine, resolve).map_err(|error| {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
             Error::new(state, error.to_string())
         })?;
-        Self::open(Documents::new(opened, DOCUMENT_CACHE_BYTES, Tables::hold_documents), options)
+        let documents = Documents::new(opened, DOCUMENT_CACHE_BYTES, Tables::has_documents);
+        Self::open(Arc::new(Collections::open(documents, tables)?), options)
     }
 
     /// Writes what only makes the next opening faster: to be called before the database is closed.
@@ -328,15 +277,18 @@ impl Instance {
         let _ = self.handles.save_counts(&self.engine);
     }
 
-    /// Makes what sessions share over the engine of `documents`, which it makes a database where it is new.
+    /// Makes what sessions share over the tables of a database. One that is new is given its catalog.
     ///
     /// # Errors
-    /// Where the catalog cannot be read.
-    pub fn open(documents: Arc<Documents>, options: Options) -> Result<Arc<Self>> {
-        let engine = Arc::clone(documents.engine());
+    /// Where the catalog cannot be written, or the counts of rows cannot be read.
+    pub fn open(collections: Arc<Collections>, options: Options) -> Result<Arc<Self>> {
+        let engine = Arc::clone(collections.engine());
         let started = now(&options.env);
-        let catalogs = CatalogCache::open(&engine, options.tables, "postgres")?;
-        let handles = Arc::new(Handles::new(documents));
+        let catalogs = Arc::clone(collections.catalogs());
+        let handles = Arc::clone(collections.handles());
+        if !engine.is_follower() {
+            catalogs.begin(&engine)?;
+        }
         handles.open_counts(&engine)?;
         let temporary = match &options.temporary {
             Some(folder) => {
@@ -358,7 +310,7 @@ impl Instance {
             exported: Arc::default(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
-            collections: options.collections,
+            collections,
             engine,
             catalogs,
             handles,
@@ -372,116 +324,6 @@ impl Instance {
             instance.drop_temporary(|_| true)?;
         }
         Ok(instance)
-    }
-
-    /// A table `USING document` of the database that there is at first, by its name: alone for the schema
-    /// `public`, else behind that of its schema and a dot.
-    pub fn document_table(&self, name: &str) -> Option<Arc<Table>> {
-        self.document_table_in(&self.catalogs.newest(), name)
-    }
-
-    fn document_table_in(&self, catalog: &Arc<Catalog>, name: &str) -> Option<Arc<Table>> {
-        let find = |schema: &str, name: &str| {
-            let schema = catalog.schema_named(POSTGRES_DATABASE, schema)?;
-            let relation = catalog.relation_named(schema.oid, name)?;
-            let table = self.handles.table(catalog, relation.oid)?;
-            (is_collection(relation)).then_some(table)
-        };
-        let in_schema = || name.split_once('.').and_then(|(schema, name)| find(schema, name));
-        find("public", name).or_else(in_schema)
-    }
-
-    /// The documents of such a table, with rows that follow them.
-    pub fn documents(&self, name: &str) -> Option<Collection> {
-        let table = self.document_table(name)?;
-        self.documents_of(&table)
-    }
-
-    /// The same, to be read as of a commit: those of the table that had the name then, which may have given
-    /// them up since, or else of the one that has it now.
-    ///
-    /// # Errors
-    /// Where the catalog of the commit cannot be read.
-    pub fn documents_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
-        let tables = self.catalogs.tables();
-        if tables.past_between(at, Csn::MAX).is_empty() {
-            return Ok(self.documents(name));
-        }
-        let then = self.catalogs.at(&self.engine.snapshot_at(at)?)?;
-        let Some(table) = self.document_table_in(&then, name) else {
-            return Ok(self.documents(name));
-        };
-        let given_up = tables.past_of(table.relation().oid).into_iter().find(|past| {
-            table.documents().is_some_and(|documents| documents.collection().id() == past.table)
-        });
-        Ok(match given_up {
-            Some(past) => self.documents_until(&table, past.ended),
-            None => self.documents_of(&table),
-        })
-    }
-
-    fn documents_of(&self, table: &Table) -> Option<Collection> {
-        let collection = table.documents()?.collection().clone();
-        let (catalogs, handles) = (Arc::clone(&self.catalogs), Arc::clone(&self.handles));
-        let relation = table.relation().oid;
-        let rows = DocumentRows::new(catalogs, handles, relation, collection.id());
-        Some(collection.with_rows(Arc::new(rows)))
-    }
-
-    /// The documents that a table had until a commit took them from it.
-    fn documents_until(&self, table: &Table, ended: Csn) -> Option<Collection> {
-        let documents = table.documents()?.collection();
-        // Of what was forgotten since, the store tells.
-        let history = Retention::For(Duration::MAX);
-        let table = DocumentTable::new(CollectionOptions { history, ..documents.options() });
-        table.end(ended);
-        Some(self.handles.documents().collection(documents.id(), Arc::new(table)))
-    }
-
-    /// The names by which [`Instance::documents`] finds something.
-    pub fn documents_names(&self) -> Vec<String> {
-        let catalog = self.catalogs.newest();
-        let relations = catalog.relations().filter(|relation| is_collection(relation));
-        relations.filter_map(|relation| collection_name(&catalog, relation)).collect()
-    }
-
-    /// The documents that tables have given up by the commits after `after` up to `to`, in the order of
-    /// these: because a table was dropped, truncated or keyed by another type.
-    ///
-    /// # Errors
-    /// Where the catalog of a commit cannot be read.
-    pub fn documents_given_up(&self, after: Csn, to: Csn) -> Result<Vec<GivenUp>> {
-        let mut found = Vec::new();
-        for (oid, past) in self.catalogs.tables().past_between(after, to) {
-            let then = self.engine.snapshot_at(Csn(past.ended.0 - 1).min(self.engine.visible()))?;
-            let then = self.catalogs.at(&then)?;
-            // What a commit made and gave up at once had no documents for anybody else.
-            let table = self.handles.table(&then, oid);
-            let is_of = |table: &Arc<Table>| {
-                table.documents().is_some_and(|of| of.collection().id() == past.table)
-            };
-            let documents = table.filter(is_of);
-            let documents = documents.and_then(|table| self.documents_until(&table, past.ended));
-            let Some(collection) = documents else { continue };
-            let newest = self.catalogs.newest();
-            let now = newest.relation(oid).filter(|relation| is_collection(relation));
-            let name = match (now, then.relation(oid)) {
-                (Some(now), _) => collection_name(&newest, now),
-                (None, Some(last)) if is_collection(last) => collection_name(&then, last),
-                _ => None,
-            };
-            let Some(name) = name else { continue };
-            let after = match past.ended <= self.engine.visible() {
-                true => self.catalogs.at(&self.engine.snapshot_at(past.ended)?)?,
-                false => newest,
-            };
-            found.push(GivenUp {
-                name,
-                collection,
-                is_dropped: !after.relation(oid).is_some_and(|relation| is_collection(relation)),
-            });
-        }
-        Ok(found)
     }
 
     /// What must be known before `user` may connect to `database`; the name of the user where it

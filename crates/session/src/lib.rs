@@ -54,7 +54,7 @@ mod transaction;
 
 pub use document_rights::{DocumentRights, KnownRole};
 pub use error::{Error, Result, Severity};
-pub use instance::{FindCollection, GivenUp, Instance, Login, Options, Password, StartUp, Wake};
+pub use instance::{Instance, Login, Options, Password, StartUp, Wake};
 pub use message::{Messages, Notification};
 pub use portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag};
 pub use session::Session;

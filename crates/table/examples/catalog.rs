@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use log::Durability;
-use store::{Csn, MergeError, Retention, Table};
+use store::Retention;
 use table::catalog::ddl::{
     Acting, Behavior, Ddl, NewColumn, NewConstraint, NewConstraintKind, NewTable,
 };
@@ -19,22 +19,6 @@ use table::{CatalogCache, Draft, Tables};
 use txn::{CommitMeta, Engine, EngineOptions, Isolation};
 use types::{Oid, Type};
 use vfs::{Env, SimVfs};
-
-/// All tables that are not SQL's; there are none.
-struct Other;
-
-impl Table for Other {
-    fn merge(
-        &self,
-        _key: &[u8],
-        _base_csn: Csn,
-        _base: &[u8],
-        _deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
-        _out: &mut Vec<u8>,
-    ) -> Result<(), MergeError> {
-        Err(MergeError::new("nothing is written here"))
-    }
-}
 
 fn new_table(name: &str) -> NewTable {
     let mut columns: Vec<NewColumn> =
@@ -86,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count: usize = std::env::args().nth(1).map_or(Ok(10_000), |count| count.parse())?;
     let env = Env { fs: Arc::new(SimVfs::unrecorded()), ..Env::os() };
     let tables = Tables::new();
-    let resolver = tables.resolver(Arc::new(|_| Arc::new(Other)));
+    let resolver = tables.resolver();
     let engine = Engine::open(&env, Path::new("/db"), EngineOptions::default(), resolver)?;
     let cache = CatalogCache::open(&engine, tables.clone(), "postgres")?;
 

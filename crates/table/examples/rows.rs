@@ -22,7 +22,7 @@ use table::catalog::{
 };
 use table::foreign::Checks;
 use table::rows::{Batch, Change, Cursor, Handles, NoValues, Table};
-use table::{Result, Tables};
+use table::{Collections, Result, Tables};
 use txn::{CommitMeta, Durability, Engine, EngineOptions, Isolation, KeyRange, RowLock, Wait};
 use types::{Datum, Type};
 use vfs::{Env, SimVfs};
@@ -37,16 +37,13 @@ fn open() -> Result<World> {
     let mut options = EngineOptions::default();
     options.durability = Durability::Os;
     let tables = Tables::new();
-    let resolver = tables.resolver(Arc::new(|_| unreachable!("there are no other tables")));
+    let resolver = tables.resolver();
     let env = Env::sim(&SimVfs::unrecorded(), 1);
     let engine =
         Engine::open(&env, Path::new("/db"), options, resolver).expect("a new database opens");
-    let cache = CatalogCache::open(&engine, tables, "postgres")?;
-    let handles = Arc::new(Handles::new(Documents::new(
-        Arc::clone(&engine),
-        8 << 20,
-        Tables::hold_documents,
-    )));
+    let documents = Documents::new(Arc::clone(&engine), 8 << 20, Tables::has_documents);
+    let collections = Collections::open(documents, tables)?;
+    let (cache, handles) = (Arc::clone(collections.catalogs()), Arc::clone(collections.handles()));
     Ok(World { engine, cache, handles })
 }
 

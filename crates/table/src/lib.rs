@@ -3,6 +3,7 @@
 //! ```text
 //!   catalog    which tables, types and roles there are, at any commit; DDL in transactions
 //!   rows       rows by key, their indexes and constraints, their past
+//!   collections  the tables of documents by name, for programs and clients of HTTP
 //!   stored     what the store asks of a table: how deltas merge, how much of the past is kept
 //!      └── txn, store        versions of keys, commits, locks
 //!      └── types, scalar     values, and how names are quoted
@@ -17,6 +18,7 @@
 //!   grows at its end.
 
 pub mod catalog;
+pub mod collections;
 mod error;
 pub mod foreign;
 pub mod index;
@@ -25,5 +27,6 @@ pub mod sequence;
 mod stored;
 
 pub use catalog::{Catalog, CatalogCache, Draft};
+pub use collections::Collections;
 pub use error::{Error, Result};
 pub use stored::{PastStorage, StoredTable, Tables};

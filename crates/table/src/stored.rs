@@ -20,7 +20,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use document::{CollectionOptions, DocumentTable};
 use parking_lot::{Mutex, RwLock};
+use std::time::Duration;
 use store::{Csn, MergeError, Retention, Store, Table, TableId};
 use txn::TableResolver;
 use types::Oid;
@@ -39,6 +41,17 @@ impl Kept {
     /// All that retention says.
     pub fn all(retention: Retention) -> Self {
         Kept { retention, from: Csn::ZERO }
+    }
+
+    /// The same for a collection of documents.
+    pub fn history(self) -> document::Retention {
+        match self.retention {
+            Retention::Forever if self.from == Csn::ZERO => document::Retention::Forever,
+            Retention::None => document::Retention::None,
+            Retention::Since(us) => document::Retention::For(Duration::from_micros(us)),
+            // Not for ever all of it.
+            _ => document::Retention::For(Duration::from_micros(u64::MAX)),
+        }
     }
 }
 
@@ -99,10 +112,10 @@ impl Table for StoredTable {
 #[derive(Debug)]
 struct StoredDocuments(Arc<StoredTable>);
 
-/// The numbers of the tables of collections begin here.
+/// From here to [`BEFORE`] lie the documents of collections that releases before 0.2 made.
 const FIRST_COLLECTION: TableId = TableId(16);
 
-/// The numbers of tables of documents begin here.
+/// From here to [`CATALOG`] lie documents.
 const DOCUMENTS: TableId = TableId(0x2000_0000);
 
 /// Where entries lie of versions that were over when an index was made: as far above [`BEFORE`] as those of
@@ -176,6 +189,8 @@ pub struct Tables {
     unknown: Arc<StoredTable>,
     /// Histories that became shorter, and of which the store is to be told.
     shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
+    /// What the holders of collections share, one for each table with documents that somebody has asked for.
+    documents: Arc<RwLock<HashMap<TableId, Arc<DocumentTable>>>>,
 }
 
 impl Default for Tables {
@@ -186,7 +201,8 @@ impl Default for Tables {
         let erasures = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
         let known = HashMap::from([(CATALOG, catalog), (COUNTS, counts), (ERASURES, erasures)]);
         let known = RwLock::new(known);
-        Tables { known: Arc::new(known), unknown, shortened: Arc::default() }
+        let (shortened, documents) = (Arc::default(), Arc::default());
+        Tables { known: Arc::new(known), unknown, shortened, documents }
     }
 }
 
@@ -196,14 +212,14 @@ impl Tables {
         Tables::default()
     }
 
-    /// The table of a number; `None` for those that are not SQL's.
-    pub fn find(&self, table: TableId) -> Option<Arc<dyn Table>> {
+    /// The table of a number.
+    fn find(&self, table: TableId) -> Arc<dyn Table> {
         let known = |table| self.known.read().get(&table).unwrap_or(&self.unknown).clone();
         match table {
-            _ if table >= CATALOG => Some(known(table)),
-            _ if table >= DOCUMENTS => Some(Arc::new(StoredDocuments(known(table)))),
-            _ if table >= BEFORE => Some(known(TableId(table.0 - BEFORE.0 + CATALOG.0))),
-            _ => None,
+            _ if Tables::has_documents(table) => Arc::new(StoredDocuments(known(table))),
+            _ if table >= CATALOG => known(table),
+            _ if table >= BEFORE => known(TableId(table.0 - BEFORE.0 + CATALOG.0)),
+            _ => known(CATALOG),
         }
     }
 
@@ -221,24 +237,37 @@ impl Tables {
         Tables::has_documents(table).then(known)
     }
 
-    /// True for the tables that hold documents: those of collections, and those of SQL's tables.
-    pub fn hold_documents(table: TableId) -> bool {
-        (FIRST_COLLECTION..BEFORE).contains(&table) || Tables::has_documents(table)
-    }
-
-    /// True for the number of a table that has documents of SQL.
+    /// True for the number of a table that has documents.
     pub fn has_documents(table: TableId) -> bool {
-        (DOCUMENTS..CATALOG).contains(&table)
+        (FIRST_COLLECTION..BEFORE).contains(&table) || (DOCUMENTS..CATALOG).contains(&table)
     }
 
-    /// What an engine needs to know tables by their numbers: SQL's from here, all others from
-    /// `others`.
-    pub fn resolver(&self, others: TableResolver) -> TableResolver {
+    /// What all holders of the documents in a table share: how much of the past is kept, and the commit that
+    /// gave them up, which change for all of them at once. `options` say what else the documents carry.
+    pub(crate) fn documents(
+        &self,
+        table: TableId,
+        options: CollectionOptions,
+    ) -> Arc<DocumentTable> {
+        if let Some(found) = self.documents.read().get(&table) {
+            return Arc::clone(found);
+        }
+        let mut documents = self.documents.write();
+        // Looked at under the lock, so that a change that comes meanwhile finds what is made here.
+        let history = self.kept(table).map_or(options.history, Kept::history);
+        let ended = self.known.read().get(&table).and_then(|stored| stored.ended());
+        let new = || {
+            let new = DocumentTable::new(CollectionOptions { history, ..options });
+            ended.into_iter().for_each(|csn| new.end(csn));
+            Arc::new(new)
+        };
+        Arc::clone(documents.entry(table).or_insert_with(new))
+    }
+
+    /// What an engine needs to know tables by their numbers.
+    pub fn resolver(&self) -> TableResolver {
         let tables = self.clone();
-        Arc::new(move |table| match tables.find(table) {
-            Some(table) => table,
-            None => others(table),
-        })
+        Arc::new(move |table| tables.find(table))
     }
 
     /// Has what a relation has given up be forgotten before a commit too.
@@ -307,6 +336,9 @@ impl Tables {
         if let Some(stored) = self.known.read().get(&table) {
             stored.ended.store(csn.0, Ordering::Release);
         }
+        if let Some(documents) = self.documents.read().get(&table) {
+            documents.end(csn);
+        }
     }
 
     /// Keeps another part of a table's past: more at once, less after [`Tables::settle`].
@@ -325,6 +357,10 @@ impl Tables {
             shortened.remove(&table);
         } else {
             shortened.insert(table, kept);
+        }
+        drop((shortened, known));
+        if let Some(documents) = self.documents.read().get(&table) {
+            documents.keep(kept.history());
         }
     }
 

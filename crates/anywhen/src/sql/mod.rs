@@ -36,7 +36,6 @@ use types::{Context, SqlState};
 pub use answer::Answer;
 #[cfg(feature = "arrow")]
 pub use arrow::{Batches, Columns};
-pub use documents::is_table;
 pub use scalar::Dates;
 pub use session::{Column, DocumentRights, Error, KnownRole, Tag};
 pub use types::{Datum, Oid, Type};
@@ -77,11 +76,9 @@ impl Database {
             settings: Vec::new(),
             memory_bytes_max: MEMORY_BYTES_MAX,
             temporary: Some(self.path().join("temporary")),
-            tables: self.shared.sql_tables.clone(),
-            collections: Some(self.finder()),
         };
         let _nothing_is_applied = self.shared.applying.write();
-        let opened = Instance::open(Arc::clone(&self.shared.documents), options)?;
+        let opened = Instance::open(Arc::clone(&self.shared.collections), options)?;
         *instance = Some(Arc::clone(&opened));
         Ok(opened)
     }

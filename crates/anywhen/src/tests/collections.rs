@@ -254,12 +254,17 @@ fn holders_of_a_dropped_collection_are_told() {
     old.put("x", "1").unwrap();
     old.put("x", "2").unwrap();
     let mut writing = world.database.begin().unwrap();
-    writing.collection("a").unwrap().put("x", "3").unwrap();
     writing.collection("b").unwrap().put("y", "3").unwrap();
     let mut reading = world.database.begin().unwrap();
     let mut reading = TxnCollection { collection: old.clone(), inner: &mut reading.inner };
     assert!(world.database.drop_collection("a").unwrap());
     assert!(!world.database.drop_collection("a").unwrap());
+
+    let mut late = TxnCollection { collection: old.clone(), inner: &mut writing.inner };
+    let refused = late.put("x", "3");
+    assert!(matches!(refused, Err(Error::Document(DocumentError::Dropped { .. }))), "{refused:?}");
+    drop(writing);
+    assert!(world.database.collection("b").unwrap().get("y").unwrap().is_none(), "all or nothing");
 
     dropped(old.get("x").map(drop));
     dropped(old.keys("").collect::<Result<Vec<_>, _>>().map(drop));
@@ -268,10 +273,6 @@ fn holders_of_a_dropped_collection_are_told() {
     dropped(old.remove("x").map(drop));
     dropped(old.revert("x", Revision(1), &Meta::default()).map(drop));
     dropped(old.get_at("x", world.database.newest()).map(drop));
-    let refused = writing.commit();
-    assert!(matches!(refused, Err(Error::Document(DocumentError::Dropped { .. }))));
-    assert!(world.database.collection("b").unwrap().get("y").unwrap().is_none(), "all or nothing");
-
     // What was before it is told as it was: by moments, and to whoever began before.
     assert_eq!(json_at(&old, "x", 1).unwrap(), "1");
     assert_eq!(old.history("x", 9).unwrap().len(), 2);
@@ -283,6 +284,27 @@ fn holders_of_a_dropped_collection_are_told() {
     new.put("x", "5").unwrap();
     assert_eq!(json_at(&new, "x", 1).unwrap(), "5");
     dropped(old.get("x").map(drop));
+}
+
+/// Who has written to a collection keeps it until the end of the transaction: the drop waits.
+#[test]
+fn a_drop_waits_for_those_who_have_written() {
+    let world = World::new();
+    let docs = world.database.collection("a").unwrap();
+    let mut writing = world.database.begin().unwrap();
+    writing.collection("a").unwrap().put("x", "1").unwrap();
+    let is_dropped = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(world.database.drop_collection("a").unwrap());
+            is_dropped.store(true, Ordering::SeqCst);
+        });
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(!is_dropped.load(Ordering::SeqCst), "it waits");
+        writing.commit().unwrap();
+    });
+    assert_eq!(json_at(&docs, "x", 1).unwrap(), "1");
+    assert!(matches!(docs.get("x"), Err(DocumentError::Dropped { .. })));
 }
 
 /// The name leads, at each commit, to the collection that had it then: dropped ones stay readable, in
@@ -314,7 +336,7 @@ fn a_name_leads_to_the_collection_of_its_time() {
         assert!(world.database.find_collection_at("a", nothing).unwrap().is_none());
         assert!(world.database.find_collection_at("a", Csn(0)).unwrap().is_none());
         assert_eq!(super::text(&world.database, "a", "x").unwrap(), "4");
-        assert_eq!(world.database.dropped_collections().len(), 3);
+        assert_eq!(world.database.dropped_collections().unwrap().len(), 3);
         world.database.compact().unwrap();
         world = world.reopen();
     }
@@ -325,7 +347,7 @@ fn a_name_leads_to_the_collection_of_its_time() {
     };
     let before = size(&world);
     assert!(world.database.purge_collection("a").unwrap(), "the one that is there goes too");
-    assert!(world.database.collections().unwrap().is_empty());
+    assert!(world.database.collections().is_empty());
     assert!(!world.database.purge_collection("a").unwrap());
     assert!(size(&world) < before);
     world = world.reopen();
@@ -333,7 +355,14 @@ fn a_name_leads_to_the_collection_of_its_time() {
     for gone in [then.get_at("x", moments[0].0).map(drop), then.history("x", 1).map(drop)] {
         assert!(matches!(gone, Err(DocumentError::ForgottenAt { .. })), "{gone:?}");
     }
-    assert!(world.database.dropped_collections().iter().all(|of| of.history == Retention::None));
+    assert!(
+        world
+            .database
+            .dropped_collections()
+            .unwrap()
+            .iter()
+            .all(|of| of.history == Retention::None)
+    );
     assert!(world.database.verify(|_| {}).unwrap().problems.is_empty());
 }
 
@@ -387,23 +416,26 @@ fn no_write_is_lost_in_a_drop() {
                     }
                     let docs = database.collection("a").unwrap();
                     match docs.put(&format!("{thread}-{n}"), "1") {
-                        Ok(done) => written.lock().push((docs.id(), done.csn)),
+                        Ok(done) => written.lock().push((docs, done.csn)),
                         Err(DocumentError::Dropped { .. }) => {}
                         Err(error) => panic!("{error}"),
                     }
                 }
             });
         }
-        for _ in 0..100 {
-            database.drop_collection("a").unwrap();
+        let mut drops = 0;
+        while drops < 100 {
+            drops += u64::from(database.drop_collection("a").unwrap());
             std::thread::yield_now();
         }
         stop.store(true, Ordering::Relaxed);
     });
     database.drop_collection("a").unwrap();
-    let ends: Vec<Csn> = database.dropped_collections().iter().map(|of| of.csn).collect();
-    for (id, csn) in written.into_inner() {
-        let end = ends[id.0 as usize - 16];
+    let ends: Vec<Csn> = database.dropped_collections().unwrap().iter().map(|of| of.csn).collect();
+    assert!(ends.len() >= 100, "{}", ends.len());
+    for (docs, csn) in written.into_inner() {
+        let (id, end) = (docs.id(), docs.dropped().expect("all were dropped"));
+        assert!(ends.contains(&end), "{end:?} is told");
         assert!(csn < end, "commit {csn:?} into table {id:?}, which commit {end:?} had dropped");
     }
 }

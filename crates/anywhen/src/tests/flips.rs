@@ -72,7 +72,7 @@ fn closed() -> SimVfs {
 /// Every answer that the database gives, with its question.
 fn answers(database: &Database, out: &mut Vec<(String, Result<String, Error>)>) {
     let mut tell = |question: String, answer: Result<String, Error>| out.push((question, answer));
-    tell("collections".into(), database.collections().map(|names| names.join(",")));
+    tell("collections".into(), Ok(database.collections().join(",")));
     let commits = database.commits(Csn(1), Csn::MAX, false);
     let commits = commits.map(|info| info.map(|info| format!("{info:?}")));
     tell("commits".into(), commits.collect::<Result<Vec<_>, _>>().map(|all| all.join("\n")));
@@ -115,7 +115,8 @@ fn is_damage(error: &Error) -> bool {
         matches!(error, StoreError::Corrupt { .. } | StoreError::Missing { .. })
     };
     match error {
-        Error::Catalog(_) | Error::Inconsistent { .. } => true,
+        Error::Inconsistent { .. } => true,
+        Error::Table(error) => error.sqlstate().code() == "XX001",
         Error::Store(error) | Error::Document(DocumentError::Store(error)) => of_store(error),
         Error::Txn(error) | Error::Document(DocumentError::Txn(error)) => {
             error.sqlstate() == "XX001"

@@ -70,7 +70,7 @@ fn answers(database: &Database) -> Vec<String> {
             }
         }
     }
-    for name in database.collections().expect("named") {
+    for name in database.collections() {
         let Some(collection) = database.find_collection(&name) else { continue };
         let keys: Vec<String> = collection.keys("").map(|key| key.expect("a key")).collect();
         for key in keys {
@@ -79,7 +79,7 @@ fn answers(database: &Database) -> Vec<String> {
             tell(&name, vec![format!("{key} {} {text}", document.revision().0)]);
         }
     }
-    for dropped in database.dropped_collections() {
+    for dropped in database.dropped_collections().expect("they are known") {
         tell("dropped", vec![format!("{} at {}", dropped.name, dropped.csn.0)]);
     }
     let changes = database.changes(Csn(0), None, 100_000).expect("told");

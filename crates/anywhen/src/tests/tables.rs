@@ -31,7 +31,7 @@ fn prepared() -> Database {
 #[test]
 fn a_table_of_documents_is_a_collection() {
     let database = prepared();
-    assert_eq!(database.collections().unwrap(), ["articles"]);
+    assert_eq!(database.collections(), ["articles"]);
     let articles = database.collection("articles").unwrap();
     articles.put_with("a", r#"{"n":1}"#, &Meta::new("ada", "first")).unwrap();
     run(&database, "UPDATE articles SET doc['n'] = '2', n = 7 WHERE id = 'a'");
@@ -62,7 +62,7 @@ fn a_table_of_documents_is_a_collection() {
     let csn = txn.commit().unwrap();
     let one = format!("SELECT id FROM articles FOR SYSTEM_VERSION AS OF {} ORDER BY id", csn.0);
     assert_eq!(rows(&database, &one), ["a", "d", "e"]);
-    assert_eq!(database.collections().unwrap(), ["articles", "plain"]);
+    assert_eq!(database.collections(), ["articles", "plain"]);
     let keys: Vec<_> = articles.keys("").map(|key| key.unwrap()).collect();
     assert_eq!(keys, ["a", "d", "e"]);
 }
@@ -247,7 +247,7 @@ fn tables_of_documents_end() {
     assert!(database.find_collection("articles").is_none());
     run(&database, "CREATE SCHEMA s");
     run(&database, "CREATE TABLE s.\"Of it\" (id uuid PRIMARY KEY, doc jsonb) USING document");
-    assert_eq!(database.collections().unwrap(), ["s.Of it"]);
+    assert_eq!(database.collections(), ["s.Of it"]);
     assert!(database.drop_collection("s.Of it").unwrap());
     assert!(!database.drop_collection("s.Of it").unwrap());
 }

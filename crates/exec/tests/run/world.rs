@@ -9,6 +9,7 @@ use exec::tables::{Schema, TableFacts};
 use sql::bind::{
     ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
+use table::Collections;
 use table::catalog::ddl::Acting;
 use table::catalog::{
     self, Catalog, CatalogCache, Draft, IndexPart, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC,
@@ -40,20 +41,19 @@ impl World {
         let mut options = EngineOptions::default();
         options.durability = Durability::Os;
         let tables = table::Tables::new();
-        let resolver = tables.resolver(Arc::new(|_| unreachable!("there are no other tables")));
+        let resolver = tables.resolver();
         let env = Env::sim(&SimVfs::unrecorded(), 1);
         let engine =
             Engine::open(&env, Path::new("/db"), options, resolver).expect("a database opens");
-        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
         let sequences = Sequences::new(Arc::clone(&engine));
         let disk = Arc::clone(&env.fs);
         let temporary =
             exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");
-        let handles = Arc::new(Handles::new(Documents::new(
-            Arc::clone(&engine),
-            8 << 20,
-            table::Tables::hold_documents,
-        )));
+        let has_documents = table::Tables::has_documents;
+        let documents = Documents::new(Arc::clone(&engine), 8 << 20, has_documents);
+        let collections = Collections::open(documents, tables).expect("it has a catalog");
+        let (cache, handles) =
+            (Arc::clone(collections.catalogs()), Arc::clone(collections.handles()));
         Arc::new(World { engine, cache, handles, sequences, temporary, disk })
     }
 

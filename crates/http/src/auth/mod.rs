@@ -29,7 +29,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anywhen::sql::{DocumentRights, KnownRole};
-use anywhen::{Database, TableId};
+use anywhen::{Collection, CollectionOptions, Database, TableId};
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 
@@ -103,17 +103,28 @@ impl Caller {
         Ok(known.filter(is_it).map(|_| self.role.as_str()))
     }
 
-    /// What SQL lets the caller do with the documents of a collection; `None` where SQL has no say: the collection
-    /// is no table, or nobody was asked who they are.
+    /// What SQL lets the caller do with the documents of a collection; `None` where nobody was asked who they are.
     pub(crate) fn grants(
         &self,
         database: &Database,
         documents: TableId,
     ) -> anywhen::Result<Option<DocumentRights>> {
-        if self.is_nobody() || !anywhen::sql::is_table(documents) {
+        if self.is_nobody() {
             return Ok(None);
         }
-        database.document_rights(documents, self.sql_role(database)?)
+        database.document_rights(documents, self.sql_role(database)?).map(Some)
+    }
+
+    /// The collection of that name, with those options if any are given; made for the role of the caller where
+    /// there is none.
+    pub(crate) fn make_collection(
+        &self,
+        database: &Database,
+        name: &str,
+        options: Option<CollectionOptions>,
+    ) -> anywhen::Result<Collection> {
+        let role = if self.is_nobody() { None } else { self.sql_role(database)? };
+        database.collection_of(name, options, role)
     }
 
     /// True where the caller may read a collection, with its number and name.

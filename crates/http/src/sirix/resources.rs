@@ -1,6 +1,8 @@
 //! Resources: documents as a whole, in part, over a range of revisions; and changes of one.
 
-use anywhen::{Collection, Document, DocumentError, Meta, NodeKey, PartOptions, Revision};
+use anywhen::{
+    Collection, CollectionOptions, Document, DocumentError, Meta, NodeKey, PartOptions, Revision,
+};
 use axum::http::StatusCode;
 use json::jsonb::Jsonb;
 use json::jsonb::pathlang::{Options as PathOptions, Path};
@@ -33,11 +35,8 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
             return Err(Problem::not_supported(format!("hashType={other} is not supported")).into());
         }
     };
-    let collection = call.collection_or("db", key, |of, name| {
-        let hashes = hashes.unwrap_or(false);
-        let options = anywhen::CollectionOptions { hashes, ..Default::default() };
-        of.collection_with(name, options)
-    })?;
+    let hashed = CollectionOptions { hashes: hashes.unwrap_or(false), ..Default::default() };
+    let collection = call.collection_or("db", key, Some(hashed))?;
     let (database, key) = (database.to_owned(), key.to_owned());
     if hashes.is_some_and(|hashes| hashes != collection.options().hashes) {
         let text = format!("hashType: database {database:?} has another, for all its documents");

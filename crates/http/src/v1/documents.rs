@@ -1,6 +1,6 @@
 //! Documents: get, put, patch, remove.
 
-use anywhen::{Collection, Database, Meta, NodeKey, PartOptions};
+use anywhen::{Collection, Meta, NodeKey, PartOptions};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 
@@ -50,7 +50,7 @@ pub(super) fn get(call: &mut Call) -> Result<Answer> {
 /// `PUT .../{key}`
 pub(super) fn put(call: &mut Call) -> Result<Answer> {
     let (name, key) = (call.part("collection").to_owned(), call.part("key").to_owned());
-    let collection = call.collection_or("collection", &key, Database::collection)?;
+    let collection = call.collection_or("collection", &key, None)?;
     let found = collection.get(&key)?;
     let allowed = call.allowed("collection", &collection, found.is_some())?;
     let mut meta = Meta { allowed, ..call.meta()? };

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use session::{Instance, Options};
-use table::Tables;
 use txn::EngineOptions;
 use vfs::Env;
 
@@ -19,8 +18,6 @@ pub fn instance(env: &Env, folder: &Path) -> Result<Arc<Instance>, Box<dyn Error
         settings: Vec::new(),
         memory_bytes_max: MEMORY_BYTES_MAX,
         temporary: Some(folder.join("temporary")),
-        tables: Tables::new(),
-        collections: None,
     };
     Ok(Instance::open_at(folder, EngineOptions::default(), options)?)
 }

@@ -167,31 +167,31 @@ fn node(args: &[DatumRef<'_>], at: usize) -> Result<NodeRef> {
     }
 }
 
-/// The documents of a collection that a program or a client of HTTP has made, which is no table: as the
-/// statement sees them, one after the other.
+/// The documents of a collection as the statement sees them, one after the other, also those of earlier
+/// releases with values that `jsonb` cannot hold. The collection may have been dropped since.
 ///
 /// # Errors
-/// `42P01` where there is no such collection, `42501` where the role may not read everything.
+/// `42P01` where there is no such collection, `42501` where the role may not read it.
 fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let (names, name) = (&around.names, text(args, 0));
     if around.client.inline.get() {
         let message = "a collection is too large to be looked at here";
         return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
     }
-    let (role, catalog) = (names.role, &names.present);
-    let reads_all = catalog.role_named("pg_read_all_data").map(|role| role.oid);
-    if !names.is_superuser && !reads_all.is_some_and(|all| catalog.is_member_of(role, all)) {
-        let message = format!("permission denied for collection \"{name}\"");
-        let hint = "Members of pg_read_all_data read collections that are no tables.";
-        return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message).with_hint(hint));
-    }
     let seen = seen(around)?;
-    let find = around.client.instance.collections.as_ref();
-    let found = find.map_or(Ok(None), |find| find(name, seen))?;
+    let instance = &around.client.instance;
+    let found = instance.collections.find_at(name, seen);
+    let found = found.map_err(|error| crate::error::Error::from(error).cause)?;
     let collection = found.ok_or_else(|| {
         let message = format!("collection \"{name}\" does not exist");
         Error::new(SqlState::UNDEFINED_TABLE, message)
     })?;
+    let relation = instance.catalogs.tables().relation_of(collection.id());
+    let is_allowed = |oid| Rights::of(names).has(Address::relation(oid), Privileges::SELECT);
+    if !names.is_superuser && !relation.is_some_and(is_allowed) {
+        let message = format!("permission denied for collection \"{name}\"");
+        return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+    }
     let then = collection.at(seen);
     let keys = then.keys("").map_err(error)?;
     let mut notices = MarkNotices {

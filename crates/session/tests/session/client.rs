@@ -18,11 +18,10 @@ pub fn instance() -> Arc<Instance> {
 /// A database on such a disk.
 pub fn instance_on(disk: &SimVfs) -> Arc<Instance> {
     let env = Env::sim(disk, 7);
-    let tables = table::Tables::new();
     let temporary = Some(Path::new("db").join("temporary"));
     let settings = Vec::new();
     let memory_bytes_max = 256 << 20;
-    let options = Options { env, settings, memory_bytes_max, temporary, tables, collections: None };
+    let options = Options { env, settings, memory_bytes_max, temporary };
     Instance::open_at(Path::new("db"), EngineOptions::default(), options).expect("it opens")
 }
 

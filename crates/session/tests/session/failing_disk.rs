@@ -81,8 +81,6 @@ fn open_with(env: &Env, large_bytes: usize) -> Result<Arc<Instance>, Error> {
         settings: Vec::new(),
         memory_bytes_max: 64 << 20,
         temporary: None,
-        tables: table::Tables::new(),
-        collections: None,
     };
     Instance::open_at(Path::new("db"), engine, options)
 }

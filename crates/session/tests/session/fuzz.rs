@@ -32,8 +32,6 @@ pub fn world(random: &SimRandom) -> Arc<Instance> {
         settings: vec![("statement_timeout".to_owned(), "300ms".to_owned())],
         memory_bytes_max: 64 << 20,
         temporary: Some("spilled".into()),
-        tables: table::Tables::new(),
-        collections: None,
     };
     let instance = Instance::open_at(Path::new("db"), EngineOptions::default(), options)
         .expect("a new database opens");

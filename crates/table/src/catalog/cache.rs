@@ -26,14 +26,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
-use store::{Csn, Retention, TableId, Versioned};
-use txn::{CommitMeta, Engine, Isolation, Observed, Observer, OpRef, Snapshot};
+use store::{Csn, Op, Retention, TableId, Versioned};
+use txn::{
+    CommitMeta, Engine, Isolation, Observed, Observer, OpRef, RowLock, Snapshot, Transaction, Wait,
+};
 use types::{Oid, SqlState};
 
 use super::bootstrap;
 use super::record::{self, CATALOG, Record, VERSION_KEY, damaged};
 use super::version::{Catalog, Key};
-use super::{Entry, Relation, RelationKind, TableData};
+use super::{Entry, Relation, RelationKind, Schema, TableData};
 use crate::stored::Kept;
 use crate::{Error, Result, Tables};
 
@@ -52,8 +54,9 @@ pub struct CatalogCache {
 }
 
 impl CatalogCache {
-    /// Reads the catalog of an engine that knows its tables by [`Tables::resolver`] of `tables`. A
-    /// database that has none is given one, whose superuser is called `superuser`.
+    /// Reads the catalog of an engine that knows its tables by [`Tables::resolver`] of `tables`. Of a
+    /// database that has none, it is the one that the first change of the catalog will write
+    /// ([`CatalogCache::begin`]), whose superuser is called `superuser`.
     ///
     /// # Errors
     /// Damaged where a record does not decode, or what the engine reports.
@@ -62,21 +65,12 @@ impl CatalogCache {
         tables: Tables,
         superuser: &str,
     ) -> Result<Arc<CatalogCache>> {
-        let is_new = engine.snapshot().read(CATALOG, VERSION_KEY)?.is_none();
-        if is_new && !engine.is_follower() {
-            let mut txn = engine.begin(Isolation::ReadCommitted);
-            for entry in bootstrap::entries(superuser) {
-                txn.put(CATALOG, &record::key_of(entry.key()), record::value_of(&entry))?;
-            }
-            txn.put(CATALOG, VERSION_KEY, record::next_oid_value_of(Oid::FIRST_USER))?;
-            let meta = CommitMeta { message: "initial catalog".into(), ..CommitMeta::default() };
-            txn.commit(meta)?;
-        }
-        let Loaded { catalog, next_oid, retired } = match is_new && engine.is_follower() {
-            // The leader has no catalog yet: once it has, the records of that commit fill this one.
-            true => Loaded::new(superuser),
-            false => load(&engine.snapshot())?,
+        let snapshot = engine.snapshot();
+        let Loaded { catalog, next_oid, retired } = match snapshot.read(CATALOG, VERSION_KEY)? {
+            None => Loaded::new(superuser),
+            Some(_) => load(&snapshot)?,
         };
+        drop(snapshot);
         for retired in retired {
             tables.add(retired.table, retired.relation, retired.kept, Some(retired.csn));
         }
@@ -98,12 +92,49 @@ impl CatalogCache {
         Ok(cache)
     }
 
-    /// True where a database has a catalog: there is SQL in it.
+    /// Writes the catalog that a database begins with by a commit of its own, where the database has none.
     ///
     /// # Errors
-    /// What the store reports.
-    pub fn exists(engine: &Arc<Engine>) -> Result<bool> {
-        Ok(engine.snapshot().read(CATALOG, VERSION_KEY)?.is_some())
+    /// What the engine reports.
+    pub fn begin(&self, engine: &Arc<Engine>) -> Result<()> {
+        if self.is_written() {
+            return Ok(());
+        }
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        if self.write_initial(&mut txn)? {
+            let next = record::next_oid_value_of(self.next_oid());
+            txn.write(CATALOG, VERSION_KEY.to_vec(), Op::Put(next))?;
+            let meta = CommitMeta { message: "initial catalog".into(), ..CommitMeta::default() };
+            txn.commit(meta)?;
+        }
+        Ok(())
+    }
+
+    /// True where the store has the catalog.
+    pub(crate) fn is_written(&self) -> bool {
+        self.newest.read().version() > Csn::ZERO
+    }
+
+    /// Locks the version of the catalog, and has the transaction write the entries that a database begins
+    /// with, as far as it has not changed them; false where the store has them.
+    pub(crate) fn write_initial(&self, txn: &mut Transaction) -> Result<bool> {
+        txn.lock_latest(CATALOG, VERSION_KEY, RowLock::Update, Wait::Allowed)?;
+        if self.is_written() {
+            return Ok(false);
+        }
+        for entry in bootstrap::entries(&self.superuser()) {
+            let key = record::key_of(entry.key());
+            if txn.read(CATALOG, &key)?.is_none() {
+                txn.write(CATALOG, key, Op::Put(record::value_of(&entry)))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The name of the role that the database belongs to.
+    fn superuser(&self) -> Arc<str> {
+        let newest = self.newest.read();
+        newest.role(bootstrap::POSTGRES_ROLE).map_or_else(|| "postgres".into(), |r| r.name.clone())
     }
 
     /// The newest catalog.
@@ -127,17 +158,38 @@ impl CatalogCache {
             return Ok(known);
         }
         let catalog = if version == Csn::ZERO {
-            let superuser = newest.role(bootstrap::POSTGRES_ROLE).map(|role| role.name.clone());
-            let mut catalog = Catalog::default();
-            let entries = bootstrap::entries(superuser.as_deref().unwrap_or("postgres"));
-            entries.into_iter().for_each(|entry| catalog.put(entry));
-            catalog
+            Loaded::new(&self.superuser()).catalog
         } else {
             load(snapshot)?.catalog
         };
         let catalog = Arc::new(catalog);
         self.keep_past(catalog.clone());
         Ok(catalog)
+    }
+
+    /// A relation and the name of its schema as a snapshot sees them; `None` where it is not there. Reads
+    /// two records, and not the whole catalog.
+    ///
+    /// # Errors
+    /// Damaged where a record does not decode, or what the store reports.
+    pub(crate) fn relation_at(
+        &self,
+        snapshot: &Snapshot,
+        oid: Oid,
+    ) -> Result<Option<(Arc<Relation>, Arc<Schema>)>> {
+        let entry = |key: Key| -> Result<Option<Entry>> {
+            let bytes = record::key_of(key);
+            let Some(found) = snapshot.read(CATALOG, &bytes)? else { return Ok(None) };
+            match record::decode(&bytes, found.base(), found.csn())? {
+                Record::Entry(entry) => Ok(Some(entry)),
+                _ => damaged("an entry of the catalog of another kind"),
+            }
+        };
+        let Some(Entry::Relation(relation)) = entry(Key::Relation(oid))? else { return Ok(None) };
+        match entry(Key::Schema(relation.schema))? {
+            Some(Entry::Schema(schema)) => Ok(Some((relation, schema))),
+            _ => damaged("a relation without its schema"),
+        }
     }
 
     /// The tables of the store, for [`Tables::past_of`] and [`Tables::settle`].
@@ -185,10 +237,7 @@ impl CatalogCache {
             }
         }
         for record::Retired { table, relation, kept, csn: ended } in changes.retired {
-            match ended == csn {
-                true => self.tables.end(table, relation, kept, csn),
-                false => self.tables.keep(table, kept),
-            }
+            self.tables.end(table, relation, kept, ended);
         }
         if let Some(next) = changes.next_oid {
             self.next_oid.fetch_max(next.0, Ordering::Relaxed);

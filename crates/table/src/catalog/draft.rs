@@ -34,6 +34,7 @@ use super::record::{
     value_of,
 };
 use super::version::{Catalog, Key};
+use crate::PastStorage;
 use crate::Result;
 use crate::stored::Kept;
 
@@ -64,6 +65,8 @@ pub struct Draft {
     base: Arc<Catalog>,
     catalog: Arc<Catalog>,
     changes: Vec<Change>,
+    /// True where something was said of tables that were given up before.
+    has_past: bool,
 }
 
 /// A state of a draft, to roll back to.
@@ -78,7 +81,13 @@ impl Draft {
     /// A draft without changes.
     pub fn new(cache: &Arc<CatalogCache>) -> Draft {
         let base = cache.newest();
-        Draft { cache: cache.clone(), catalog: base.clone(), base, changes: Vec::new() }
+        Draft {
+            cache: cache.clone(),
+            catalog: base.clone(),
+            base,
+            changes: Vec::new(),
+            has_past: false,
+        }
     }
 
     /// The catalog as it is for the transaction.
@@ -88,7 +97,7 @@ impl Draft {
 
     /// True where nothing was changed, or all of it was rolled back.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+        self.changes.is_empty() && !self.has_past
     }
 
     /// Takes in what others have committed since. To be called as a statement begins.
@@ -142,7 +151,7 @@ impl Draft {
             return Ok(());
         }
         // Locked before the number is read: so that it never falls.
-        txn.lock_latest(CATALOG, VERSION_KEY, RowLock::Update, Wait::Allowed)?;
+        self.cache.write_initial(txn)?;
         let next = next_oid_value_of(self.cache.next_oid());
         txn.write(CATALOG, VERSION_KEY.to_vec(), Op::Put(next))?;
         Ok(())
@@ -183,13 +192,26 @@ impl Draft {
         relation: Oid,
         from: Csn,
     ) -> Result<()> {
-        let tables = self.cache.tables();
+        let tables = self.cache.tables().clone();
         for past in tables.past_of(relation) {
             let Some(kept) = tables.kept(past.table) else { continue };
             let kept = Kept { from: kept.from.max(from), ..kept };
-            let value = retired_value_of(relation, kept, past.ended);
-            txn.write(CATALOG, retired_key_of(past.table), Op::Put(value))?;
+            self.keep_past(txn, relation, past, kept)?;
         }
+        Ok(())
+    }
+
+    /// Keeps another part of the past of a table that a relation has given up before.
+    pub(crate) fn keep_past(
+        &mut self,
+        txn: &mut Transaction,
+        relation: Oid,
+        past: PastStorage,
+        kept: Kept,
+    ) -> Result<()> {
+        let value = retired_value_of(relation, kept, past.ended);
+        txn.write(CATALOG, retired_key_of(past.table), Op::Put(value))?;
+        self.has_past = true;
         Ok(())
     }
 

@@ -56,6 +56,7 @@ pub use bootstrap::{
 };
 pub use cache::CatalogCache;
 pub use depend::{Dependence, Reference};
+pub(crate) use draft::Change;
 pub use draft::{Draft, DraftSavepoint};
 pub use entry::{
     Action, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Entry,

@@ -64,6 +64,18 @@ impl Rows for DocumentRows {
         Ok(())
     }
 
+    fn forget(&self, txn: &mut Transaction, key: &str) -> Result<(), DocumentError> {
+        let table = self.table()?;
+        if table.relation().live_columns().count() > table.keyed_by().len() + 1 {
+            let name = &table.relation().name;
+            let words =
+                format!("rows of table \"{name}\" have more than a document: ERASE takes them");
+            return Err(DocumentError::Refused(words));
+        }
+        let (_, key) = row_key(&table, key)?;
+        table.forget(txn, &key).map_err(refused)
+    }
+
     fn follow(
         &self,
         txn: &mut Transaction,
@@ -130,6 +142,12 @@ fn marked(table: &Table, before: Vec<u8>) -> Result<Op, DocumentError> {
     let mut row = row;
     row[at] = Jsonb::default().into();
     Ok(Op::Put(table.encode(&row)))
+}
+
+/// The key and the bytes of the row that a document with the values of a key has beside it.
+pub(crate) fn document_row(table: &Table, key: Vec<Datum>) -> Result<(Vec<u8>, Vec<u8>)> {
+    let row_key = table.key_of(&key);
+    Ok((row_key, new_row(table, key)?))
 }
 
 /// A row of a document alone.

@@ -17,9 +17,8 @@
 //! * Who changes a document holds the lock of its row.
 
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
-use document::{Collection, CollectionOptions, DocumentError, DocumentTable, Documents, Retention};
+use document::{Collection, CollectionOptions, DocumentError, Documents};
 use store::Csn;
 use txn::{Transaction, TxnError, View};
 use types::{Context, Datum, DatumRef, Jsonb, Modifier, RowView, SqlState, Style, Type, text};
@@ -27,7 +26,8 @@ use types::{Context, Datum, DatumRef, Jsonb, Modifier, RowView, SqlState, Style,
 use super::layout::Layout;
 use super::table::position;
 use crate::catalog::{DocumentData, Relation, TableData};
-use crate::{Error, Result};
+use crate::stored::Kept;
+use crate::{Error, Result, Tables};
 
 /// The types that key columns of documents may have: those whose values are equal where their texts are.
 const KEY_TYPES: [Type; 10] = [
@@ -69,27 +69,21 @@ impl std::fmt::Debug for RowDocuments {
 impl RowDocuments {
     /// Those of a relation.
     pub(super) fn new(
-        documents: &Arc<Documents>,
+        (documents, tables): (&Arc<Documents>, &Tables),
         relation: &Relation,
         keyed_by: &[usize],
         table: &TableData,
         data: &DocumentData,
     ) -> RowDocuments {
-        let history = match table.history {
-            store::Retention::Forever if table.forgotten == 0 => Retention::Forever,
-            store::Retention::None => Retention::None,
-            store::Retention::Since(us) => Retention::For(Duration::from_micros(us)),
-            // Not for ever all of it.
-            _ => Retention::For(Duration::from_micros(u64::MAX)),
-        };
         let (hashes, path_summary) = (data.hashes, data.path_summary);
+        let history = Kept { retention: table.history, from: Csn(table.forgotten) }.history();
         let options = CollectionOptions { history, hashes, path_summary };
-        let stored = DocumentTable::new(options);
+        let stored = tables.documents(data.storage, options);
         let ty = |at: &usize| (*at, relation.columns[*at].ty);
         RowDocuments {
             at: position(data.column),
             key: keyed_by.iter().map(ty).collect(),
-            collection: documents.collection(data.storage, Arc::new(stored)),
+            collection: documents.collection(data.storage, stored),
         }
     }
 

@@ -18,7 +18,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use store::{Csn, Kind, Op, TableId};
-use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, Wait};
+use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, View, Wait};
 use types::{Datum, Oid};
 
 use super::eras::Era;
@@ -317,6 +317,20 @@ impl Table {
         }
         self.erase_document(change.txn, key, latest.as_deref())?;
         Ok(latest.is_some())
+    }
+
+    /// Has the row at `key` never been, which is locked and has entries in no index. Its document is for the
+    /// caller to erase.
+    pub(super) fn forget(&self, txn: &mut Transaction, key: &[u8]) -> Result<()> {
+        let latest = txn.latest();
+        txn.note_changes(self.storage());
+        if View::of(txn, &latest).read(self.storage(), key)?.is_some() {
+            txn.note_rows(self.storage(), -1);
+            txn.write(self.storage(), key.to_vec(), Op::Delete)?;
+        }
+        self.erase_changes(txn, key)?;
+        forget(txn, self.storage(), key)?;
+        note(txn, self.relation().oid, 1)
     }
 
     /// Takes the row at `key` out of the table of changes.

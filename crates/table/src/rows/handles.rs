@@ -18,8 +18,8 @@ use super::count::RowCounts;
 use super::ids::RowIds;
 use super::moves::Moves;
 use super::table::Table;
-use crate::Result;
 use crate::catalog::Catalog;
+use crate::{Result, Tables};
 
 /// States of one definition kept at most: of the present, of drafts, of the past.
 const STATES_MAX: usize = 4;
@@ -33,6 +33,7 @@ impl std::fmt::Debug for Handles {
 /// The handles of all tables.
 pub struct Handles {
     documents: Arc<Documents>,
+    tables: Tables,
     known: RwLock<HashMap<Oid, Vec<Arc<Table>>, FixedState>>,
     ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
@@ -40,10 +41,12 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// No handles yet. The documents of tables `USING document` are among `documents`.
-    pub fn new(documents: Arc<Documents>) -> Handles {
+    /// No handles yet. The documents of tables `USING document` are among `documents`; the store knows
+    /// `tables`.
+    pub fn new(documents: Arc<Documents>, tables: Tables) -> Handles {
         Handles {
             documents,
+            tables,
             known: RwLock::default(),
             ids: Mutex::default(),
             moves: Mutex::default(),
@@ -68,7 +71,8 @@ impl Handles {
             catalog.schema(def.relation.schema).map_or_else(|| "".into(), |s| s.name.clone());
         let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
         let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
-        let table = Arc::new(Table::new(def, data, schema, ids, moves, &self.documents));
+        let table =
+            Arc::new(Table::new(def, data, schema, ids, moves, (&self.documents, &self.tables)));
         let mut known = self.known.write();
         let states = known.entry(oid).or_default();
         if states.len() == STATES_MAX {

@@ -53,6 +53,7 @@ mod table;
 mod tests;
 
 pub use beside::DocumentRows;
+pub(crate) use beside::document_row;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;

@@ -29,7 +29,7 @@ use super::moves::Moves;
 use super::patch;
 use crate::catalog::{Relation, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
-use crate::{Error, Result};
+use crate::{Error, Result, Tables};
 
 /// A table: its rows, their indexes and constraints.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Table {
         schema: Arc<str>,
         ids: Arc<RowIds>,
         moves: Arc<Moves>,
-        documents: &Arc<Documents>,
+        documents: (&Arc<Documents>, &Tables),
     ) -> Table {
         let relation = &def.relation;
         let keyed_by: Vec<usize> = data.keyed_by.iter().map(|at| position(*at)).collect();

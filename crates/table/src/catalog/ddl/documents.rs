@@ -14,6 +14,8 @@ pub struct NewDocuments {
     pub hashes: bool,
     /// A summary of the paths of every document.
     pub path_summary: bool,
+    /// Where they lie, if they are there already.
+    pub storage: Option<TableId>,
 }
 
 impl NewDocuments {
@@ -23,7 +25,7 @@ impl NewDocuments {
         let column = columns.iter().find(|column| column.ty == Type::JSONB && !column.is_dropped);
         DocumentData {
             column: column.map_or(0, |column| column.attnum),
-            storage: twin_of(rows),
+            storage: self.storage.unwrap_or_else(|| twin_of(rows)),
             hashes: self.hashes,
             path_summary: self.path_summary,
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use log::{LogOptions, Lsn};
-use store::{MergeError, StoreOptions, Table};
+use store::StoreOptions;
 use txn::{CommitMeta, Engine, EngineOptions, Isolation, Transaction};
 use types::{Oid, Type};
 use vfs::{Env, SimVfs};
@@ -26,22 +26,6 @@ pub const PATH: [Oid; 1] = [PUBLIC];
 /// The superuser, in the database `postgres`.
 pub fn acting() -> Acting<'static> {
     Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &PATH }
-}
-
-/// All tables that are not SQL's; there are none.
-struct Other;
-
-impl Table for Other {
-    fn merge(
-        &self,
-        _key: &[u8],
-        _base_csn: store::Csn,
-        _base: &[u8],
-        _deltas: &mut dyn Iterator<Item = (store::Csn, &[u8])>,
-        _out: &mut Vec<u8>,
-    ) -> Result<(), MergeError> {
-        Err(MergeError::new("nothing is written here"))
-    }
 }
 
 /// A database that can be closed and opened again.
@@ -64,6 +48,7 @@ impl World {
     fn open(env: Env) -> World {
         let (engine, tables) = World::engine(&env, false);
         let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
+        cache.begin(&engine).expect("it is written");
         World { env, engine, cache }
     }
 
@@ -87,7 +72,7 @@ impl World {
             background: false,
         };
         let tables = Tables::new();
-        let resolver = tables.resolver(Arc::new(|_| Arc::new(Other)));
+        let resolver = tables.resolver();
         let engine = Engine::open(env, Path::new("/db"), options, resolver).expect("it opens");
         (engine, tables)
     }

@@ -25,7 +25,7 @@ use crate::catalog::{
     CatalogCache, Draft, IndexMethod, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, Persistence,
 };
 use crate::foreign::Checks;
-use crate::{Error, Result, Tables};
+use crate::{Collections, Error, Result, Tables};
 
 /// A database and what is kept in memory beside it.
 pub struct World {
@@ -44,15 +44,14 @@ impl World {
         options.store = StoreOptions { background: false, ..StoreOptions::default() };
         options.log.background = false;
         let tables = Tables::new();
-        let resolver = tables.resolver(Arc::new(|_| unreachable!("there are no other tables")));
+        let resolver = tables.resolver();
         let engine = Engine::open(&Env::sim(disk, seed), Path::new("/db"), options, resolver);
         let engine = engine.expect("the database opens");
-        let cache = CatalogCache::open(&engine, tables, "postgres").expect("so does its catalog");
-        let handles = Arc::new(Handles::new(Documents::new(
-            Arc::clone(&engine),
-            8 << 20,
-            Tables::hold_documents,
-        )));
+        let documents = Documents::new(Arc::clone(&engine), 8 << 20, Tables::has_documents);
+        let collections = Collections::open(documents, tables).expect("so does its catalog");
+        let (cache, handles) =
+            (Arc::clone(collections.catalogs()), Arc::clone(collections.handles()));
+        cache.begin(&engine).expect("it is written");
         handles.open_counts(&engine).expect("counts are read");
         World { engine, cache, handles }
     }
