@@ -14,6 +14,15 @@ use crate::key::{Prefix, Record};
 use std::sync::Arc;
 use txn::Transaction;
 
+/// Whether there was a document before a change, and whether there is one after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stands {
+    /// There was one.
+    pub before: bool,
+    /// There is one.
+    pub after: bool,
+}
+
 /// The rows that stand beside the documents of a collection, one for each.
 pub trait Rows: Send + Sync {
     /// Keeps everybody else from the row of a document until the transaction ends.
@@ -30,11 +39,12 @@ pub trait Rows: Send + Sync {
     /// [`DocumentError::Refused`](crate::DocumentError::Refused) where rows have more than a document.
     fn forget(&self, txn: &mut Transaction, key: &str) -> Result<()>;
 
-    /// Has the row, which is locked, be changed with its document, which is there after that, or not.
+    /// Has the row, which is locked, be changed with its document: `stands` says whether there was one, and
+    /// whether there is one after that.
     ///
     /// # Errors
     /// [`DocumentError::Refused`](crate::DocumentError::Refused) where a new row needs more than a document.
-    fn follow(&self, txn: &mut Transaction, key: &str, is_there: bool) -> Result<()>;
+    fn follow(&self, txn: &mut Transaction, key: &str, stands: Stands) -> Result<()>;
 }
 
 impl Collection {
@@ -53,7 +63,7 @@ impl Collection {
     }
 
     /// Tells the row of a document, if there are rows, that it changes.
-    pub(crate) fn follow(&self, txn: &mut Transaction, key: &str, is_there: bool) -> Result<()> {
-        self.rows.as_ref().map_or(Ok(()), |rows| rows.follow(txn, key, is_there))
+    pub(crate) fn follow(&self, txn: &mut Transaction, key: &str, stands: Stands) -> Result<()> {
+        self.rows.as_ref().map_or(Ok(()), |rows| rows.follow(txn, key, stands))
     }
 }

@@ -639,7 +639,7 @@ impl Collection {
                 return Ok((unchanged, result));
             }
             let revision = working.next_revision();
-            self.follow(&mut txn, key, working.is_there())?;
+            self.follow(&mut txn, key, working.stands())?;
             working.write_empty(&mut txn, self.id, prefix)?;
             let commit = txn.commit(meta.commit()?)?;
             return Ok((
@@ -655,7 +655,7 @@ impl Collection {
         }
         let revision = working.next_revision();
         let created = working.found().tree.is_none() && working.is_there();
-        self.follow(&mut txn, key, working.is_there())?;
+        self.follow(&mut txn, key, working.stands())?;
         working.write(&mut txn, self.id, prefix)?;
         let commit = txn.commit(meta.commit()?)?;
         Ok((

@@ -18,6 +18,7 @@
 //! Whole documents that fit a buffer, and new values of documents that exist, go the usual way.
 
 use crate::admit::{check_scalar, check_text};
+use crate::beside::Stands;
 use crate::chunk::Node;
 use crate::chunk_buf::ChunkBuf;
 use crate::collection::Collection;
@@ -95,7 +96,7 @@ impl Collection {
         }
         let working = Working::new(state, options);
         let revision = working.next_revision();
-        self.follow(&mut txn, key, true)?;
+        self.follow(&mut txn, key, Stands { before: false, after: true })?;
         working.write_loaded(&mut txn, self.id(), prefix, counts)?;
         let commit = txn.commit(meta.commit()?)?;
         Ok(Committed {

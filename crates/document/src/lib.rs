@@ -63,7 +63,7 @@ mod working;
 pub use admit::{Marked, jsonb_of};
 pub use amend::tape_of;
 pub use axes::TimeAxis;
-pub use beside::Rows;
+pub use beside::{Rows, Stands};
 pub use chunk::{CHUNK_NODES, Header, Node};
 pub use collection::{Collection, CollectionAt, Document, Documents, Keys, Moment};
 pub use diff::{Change, ChangeOp, Diff, Position, diff};

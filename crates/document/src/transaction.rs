@@ -184,7 +184,7 @@ impl DocumentTransaction {
                 continue;
             }
             if let Some(collection) = self.collections.get(&table) {
-                collection.follow(&mut self.txn, &key, working.is_there())?;
+                collection.follow(&mut self.txn, &key, working.stands())?;
             }
             if is_changed {
                 working.write(&mut self.txn, table, Prefix::new(&key)?)?;

@@ -12,6 +12,7 @@
 //! # Invariants
 //! * Who changes a document holds a lock that keeps everybody else from it until the end: that of its row.
 
+use crate::beside::Stands;
 use crate::chunk::Chunk;
 use crate::collection::Collection;
 use crate::edit::Edit;
@@ -206,7 +207,7 @@ impl Collection {
             self.erase_records(&mut txn, &prefix)?;
         }
         self.put_within(&mut txn, key, tape)?;
-        self.follow(&mut txn, key, true)?;
+        self.follow(&mut txn, key, Stands { before: false, after: true })?;
         let commit = txn.commit(meta.commit()?)?;
         let (csn, time_us) = (commit.csn, commit.time_us);
         Ok(Committed { revision: Revision(1), csn, time_us, changed: true, created })

@@ -1,6 +1,7 @@
 //! A document inside a transaction: the state it was found in, and what the transaction makes of it.
 
 use crate::admit::check_values;
+use crate::beside::Stands;
 use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
@@ -61,6 +62,11 @@ impl Working {
             Now::Removed => self.found.tree.is_some(),
             Now::Edited(draft) => self.recreated || self.found.tree.is_none() || !draft.is_clean(),
         }
+    }
+
+    /// Whether there was a document when it was found, and whether there is one now.
+    pub fn stands(&self) -> Stands {
+        Stands { before: self.found.tree.is_some(), after: self.is_there() }
     }
 
     /// True where there is a document as the transaction sees it.

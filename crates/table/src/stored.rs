@@ -1,5 +1,5 @@
-//! What the store asks of SQL's tables: how changes of a row merge into it, how much of the past to
-//! keep, and when a table was given up.
+//! What the store asks of tables: how changes of a row or a document merge into it, how much of the past
+//! to keep, and when a table was given up.
 //!
 //! ```text
 //!   csn        10                    30                  50
@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use document::{CollectionOptions, DocumentTable};
+use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use std::time::Duration;
 use store::{Csn, MergeError, Retention, Store, Table, TableId};
@@ -55,37 +56,62 @@ impl Kept {
     }
 }
 
-/// One of SQL's tables, as the store knows it.
+/// What the values of a table of the store are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holds {
+    Rows,
+    Documents,
+}
+
+/// One of the tables of the store, as the store knows it.
 #[derive(Debug)]
 pub struct StoredTable {
     /// The relation that it belongs to, or belonged to.
     relation: Oid,
+    holds: Holds,
     kept: RwLock<Kept>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
 }
 
 impl StoredTable {
-    fn new(relation: Oid, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
+    fn new(relation: Oid, holds: Holds, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
         let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
-        Arc::new(StoredTable { relation, kept: RwLock::new(kept), ended })
+        Arc::new(StoredTable { relation, holds, kept: RwLock::new(kept), ended })
     }
 }
 
 impl Table for StoredTable {
+    fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        match self.holds {
+            Holds::Rows => Some(key),
+            Holds::Documents => document::table::subject(key),
+        }
+    }
+
     fn merge(
         &self,
-        _key: &[u8],
-        _base_csn: Csn,
+        key: &[u8],
+        base_csn: Csn,
         base: &[u8],
         deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
         out: &mut Vec<u8>,
     ) -> Result<(), MergeError> {
-        patch::merge(base, deltas.map(|(_, delta)| delta), out)
+        match self.holds {
+            Holds::Rows => patch::merge(base, deltas.map(|(_, delta)| delta), out),
+            Holds::Documents => document::table::merge(key, base_csn, base, deltas, out),
+        }
     }
 
     fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
-        delta_bytes * 4 > image_bytes
+        match self.holds {
+            Holds::Rows => delta_bytes * 4 > image_bytes,
+            Holds::Documents => document::table::rebase(image_bytes, delta_bytes),
+        }
+    }
+
+    fn keeps_history(&self, key: &[u8]) -> bool {
+        self.holds == Holds::Rows || document::table::keeps_history(key)
     }
 
     fn retention(&self) -> Retention {
@@ -107,10 +133,6 @@ impl Table for StoredTable {
         (csn != u64::MAX).then_some(Csn(csn))
     }
 }
-
-/// A table of the store with the documents of a relation.
-#[derive(Debug)]
-struct StoredDocuments(Arc<StoredTable>);
 
 /// From here to [`BEFORE`] lie the documents of collections that releases before 0.2 made.
 const FIRST_COLLECTION: TableId = TableId(16);
@@ -135,43 +157,6 @@ pub(crate) fn twin_of(rows: TableId) -> TableId {
     TableId(rows.0 - CATALOG.0 + DOCUMENTS.0)
 }
 
-impl Table for StoredDocuments {
-    fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
-        document::table::subject(key)
-    }
-
-    fn merge(
-        &self,
-        key: &[u8],
-        base_csn: Csn,
-        base: &[u8],
-        deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), MergeError> {
-        document::table::merge(key, base_csn, base, deltas, out)
-    }
-
-    fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
-        document::table::rebase(image_bytes, delta_bytes)
-    }
-
-    fn keeps_history(&self, key: &[u8]) -> bool {
-        document::table::keeps_history(key)
-    }
-
-    fn retention(&self) -> Retention {
-        self.0.retention()
-    }
-
-    fn forgotten(&self) -> Csn {
-        self.0.forgotten()
-    }
-
-    fn ended(&self) -> Option<Csn> {
-        self.0.ended()
-    }
-}
-
 /// A table of the store that a relation has given up: its rows before `ended` are there as long as
 /// its history is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,8 +170,10 @@ pub struct PastStorage {
 /// All of SQL's tables, as the store knows them. Cheap to clone; the clones are one.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    known: Arc<RwLock<HashMap<TableId, Arc<StoredTable>>>>,
-    unknown: Arc<StoredTable>,
+    known: Arc<RwLock<HashMap<TableId, Arc<StoredTable>, FixedState>>>,
+    /// What is not known yet keeps everything.
+    unknown_rows: Arc<StoredTable>,
+    unknown_documents: Arc<StoredTable>,
     /// Histories that became shorter, and of which the store is to be told.
     shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
     /// What the holders of collections share, one for each table with documents that somebody has asked for.
@@ -195,14 +182,20 @@ pub struct Tables {
 
 impl Default for Tables {
     fn default() -> Self {
-        let unknown = StoredTable::new(Oid::NONE, Kept::all(Retention::Unsettled), None);
-        let catalog = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
-        let counts = StoredTable::new(Oid::NONE, Kept::all(Retention::None), None);
-        let erasures = StoredTable::new(Oid::NONE, Kept::all(Retention::Forever), None);
-        let known = HashMap::from([(CATALOG, catalog), (COUNTS, counts), (ERASURES, erasures)]);
-        let known = RwLock::new(known);
-        let (shortened, documents) = (Arc::default(), Arc::default());
-        Tables { known: Arc::new(known), unknown, shortened, documents }
+        let rows = |kept| StoredTable::new(Oid::NONE, Holds::Rows, Kept::all(kept), None);
+        let system = [
+            (CATALOG, rows(Retention::Forever)),
+            (COUNTS, rows(Retention::None)),
+            (ERASURES, rows(Retention::Forever)),
+        ];
+        let unsettled = Kept::all(Retention::Unsettled);
+        Tables {
+            known: Arc::new(RwLock::new(system.into_iter().collect())),
+            unknown_rows: rows(Retention::Unsettled),
+            unknown_documents: StoredTable::new(Oid::NONE, Holds::Documents, unsettled, None),
+            shortened: Arc::default(),
+            documents: Arc::default(),
+        }
     }
 }
 
@@ -213,13 +206,18 @@ impl Tables {
     }
 
     /// The table of a number.
-    fn find(&self, table: TableId) -> Arc<dyn Table> {
-        let known = |table| self.known.read().get(&table).unwrap_or(&self.unknown).clone();
+    fn find(&self, table: TableId) -> Arc<StoredTable> {
+        let known = |table, unknown: &Arc<StoredTable>| {
+            Arc::clone(self.known.read().get(&table).unwrap_or(unknown))
+        };
         match table {
-            _ if Tables::has_documents(table) => Arc::new(StoredDocuments(known(table))),
-            _ if table >= CATALOG => known(table),
-            _ if table >= BEFORE => known(TableId(table.0 - BEFORE.0 + CATALOG.0)),
-            _ => known(CATALOG),
+            _ if Tables::has_documents(table) => known(table, &self.unknown_documents),
+            _ if table >= CATALOG => known(table, &self.unknown_rows),
+            // What an index says of the time before it is kept as long as the index.
+            _ if table >= BEFORE => {
+                known(TableId(table.0 - BEFORE.0 + CATALOG.0), &self.unknown_rows)
+            }
+            _ => known(CATALOG, &self.unknown_rows),
         }
     }
 
@@ -318,7 +316,8 @@ impl Tables {
     }
 
     pub(crate) fn add(&self, table: TableId, relation: Oid, kept: Kept, ended: Option<Csn>) {
-        self.known.write().insert(table, StoredTable::new(relation, kept, ended));
+        let holds = if Tables::has_documents(table) { Holds::Documents } else { Holds::Rows };
+        self.known.write().insert(table, StoredTable::new(relation, holds, kept, ended));
     }
 
     /// There is such a table, of which so much is kept.

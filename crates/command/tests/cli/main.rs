@@ -6,6 +6,7 @@ mod collections;
 mod commands;
 mod crowds;
 mod documents;
+mod earlier;
 mod errors;
 mod formats;
 mod histories_killed;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use document::{DocumentError, Rows};
+use document::{DocumentError, Rows, Stands};
 use store::{Op, TableId};
 use txn::{RelationLock, RowLock, Transaction, View, Wait};
 use types::{Datum, Jsonb, Oid};
@@ -80,27 +80,33 @@ impl Rows for DocumentRows {
         &self,
         txn: &mut Transaction,
         key: &str,
-        is_there: bool,
+        stands: Stands,
     ) -> Result<(), DocumentError> {
         let table = self.table()?;
         let (values, key) = row_key(&table, key)?;
-        let mut before = Vec::new();
-        let latest = txn.latest();
-        let found = View::of(txn, &latest).read(table.storage(), &key)?;
-        if let Some(found) = &found {
-            image(found, &mut before).map_err(refused)?;
-        }
         let storage = table.storage();
-        let op = match (found.is_some(), is_there) {
-            (false, false) => return Ok(()),
-            (true, false) => {
-                txn.note_rows(storage, -1);
-                Op::Delete
-            }
-            (true, true) => marked(&table, before)?,
-            (false, true) => {
-                txn.note_rows(storage, 1);
-                Op::Put(new_row(&table, values)?)
+        let op = match stands {
+            // The row is there and has its mark: nothing of it changes, and it has a version.
+            Stands { before: true, after: true } => Op::Delta(patch::UNCHANGED.to_vec()),
+            Stands { after, .. } => {
+                let latest = txn.latest();
+                let found = View::of(txn, &latest).read(storage, &key)?;
+                let mut before = Vec::new();
+                if let Some(found) = &found {
+                    image(found, &mut before).map_err(refused)?;
+                }
+                match (found.is_some(), after) {
+                    (false, false) => return Ok(()),
+                    (true, false) => {
+                        txn.note_rows(storage, -1);
+                        Op::Delete
+                    }
+                    (true, true) => Op::Put(marked(&table, &before)?),
+                    (false, true) => {
+                        txn.note_rows(storage, 1);
+                        Op::Put(new_row(&table, values)?)
+                    }
+                }
             }
         };
         txn.note_changes(storage);
@@ -128,20 +134,11 @@ fn row_key(table: &Table, key: &str) -> Result<(Vec<Datum>, Vec<u8>), DocumentEr
     Ok((values, key))
 }
 
-/// A row that is there, whose document is: written again, so that it has a version.
-fn marked(table: &Table, before: Vec<u8>) -> Result<Op, DocumentError> {
-    let row = table.decode(&before).map_err(refused)?;
-    let at = table.documents().map_or(0, RowDocuments::column);
-    let is_marked = !row[at].as_ref().is_null();
-    if is_marked && before.len() >= patch::ROW_BYTES_MIN {
-        return Ok(Op::Delta(patch::UNCHANGED.to_vec()));
-    }
-    if is_marked {
-        return Ok(Op::Put(before));
-    }
-    let mut row = row;
-    row[at] = Jsonb::default().into();
-    Ok(Op::Put(table.encode(&row)))
+/// A row without a document, with the mark of one.
+fn marked(table: &Table, before: &[u8]) -> Result<Vec<u8>, DocumentError> {
+    let mut row = table.decode(before).map_err(refused)?;
+    row[table.documents().map_or(0, RowDocuments::column)] = Jsonb::default().into();
+    Ok(table.encode(&row))
 }
 
 /// The key and the bytes of the row that a document with the values of a key has beside it.
