@@ -12,7 +12,7 @@
 use sql::plan::{Expr, ExprKind};
 use types::{Datum, Type};
 
-use super::expr::{column_of, comparison, conjuncts, sees_nothing};
+use super::expr::{column_of, comparison, sees_nothing};
 use crate::plan::{Equal, JoinKind, Kind, Node, Scan};
 use crate::tables::{KeyFacts, KeyPart, Schema, TableFacts};
 
@@ -244,16 +244,11 @@ pub(super) fn chance(condition: &Expr, of: &dyn Fn(usize) -> f64) -> f64 {
 fn elements(array: &Expr) -> f64 {
     const ELEMENTS: f64 = 10.0;
     match &array.kind {
-        ExprKind::Const(Datum::Array(array)) => (array.len() as f64).max(1.0),
-        ExprKind::Array(list) => (list.len() as f64).max(1.0),
+        ExprKind::Const(Datum::Array(array)) => (array.as_ref().len() as f64).max(1.0),
+        ExprKind::Array { elements, .. } => (elements.len() as f64).max(1.0),
         ExprKind::Cast { expr, .. } => elements(expr),
         _ => ELEMENTS,
     }
-}
-
-/// The conjuncts of an optional condition.
-pub(super) fn parts(condition: Option<Expr>) -> Vec<Expr> {
-    condition.map(conjuncts).unwrap_or_default()
 }
 
 fn constant(expr: &Expr) -> Option<f64> {

@@ -14,18 +14,16 @@ use sql::plan::{Expr, ExprKind};
 use types::TypeSource;
 
 use super::access::{can_look_up, fits};
+use super::estimate::rows;
 use super::expr::{all_of, and, comparison, conjuncts, has_subplan, move_columns, sees_only};
 use super::keys::{self, Part};
+use super::reorder::LOOK_UP;
 use crate::lower::is_hashed;
-use crate::plan::{Equal, Join, JoinKind, Kind, Node, Path, Plan, is_volatile};
+use crate::plan::{Equal, Join, Kind, Node, Path, Plan, is_volatile};
 use crate::tables::{KeyFacts, Schema};
 
-/// Rows that a table is thought to have of which nothing is known.
-const ROWS_UNKNOWN: f64 = 1000.0;
 /// Up to how many look-ups in an index are always cheaper than a hash table.
 const LOOK_UPS_FEW: f64 = 32.0;
-/// How many rows can be scanned in the time of a look-up.
-const ROWS_PER_LOOK_UP: f64 = 8.0;
 
 /// Chooses how the joins of a plan are computed.
 pub(super) fn methods(
@@ -54,7 +52,7 @@ pub(super) fn methods(
     }
     let left_rows = rows(&join.left, schema);
     let right_rows = rows(&join.right, schema);
-    let few = left_rows <= LOOK_UPS_FEW || left_rows * ROWS_PER_LOOK_UP < right_rows;
+    let few = left_rows <= LOOK_UPS_FEW || left_rows * LOOK_UP < right_rows;
     if few && by_index(plan, join, &keys, types, schema) {
         return;
     }
@@ -166,66 +164,4 @@ fn equality(keys: &[((Expr, Expr), Expr)], at: usize, value: Expr, right: Expr) 
         equality.at = At::NONE;
     }
     equality
-}
-
-/// About how many rows an operator gives.
-pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
-    match &node.kind {
-        Kind::Values(rows) => rows.len() as f64,
-        Kind::Scan(scan) => {
-            let facts = schema.table(scan.relation);
-            let all = facts.as_ref().map_or(ROWS_UNKNOWN, |facts| facts.rows as f64);
-            let key = facts.as_ref().and_then(|facts| {
-                facts.keys.iter().find(|key| key.index == scan.path.index && !scan.path.is_full())
-            });
-            let bound = scan.path.equal.len();
-            let by_key = match key {
-                Some(key) if key.is_unique && bound == key.parts.len() => 1.0,
-                _ => all * 0.05f64.powi(bound as i32),
-            };
-            let ranges = scan.path.low.iter().chain(&scan.path.high).count();
-            // What an index of items finds, and what only some rows are in, is little.
-            let by_key = by_key * 0.02f64.powi(scan.path.asked.len() as i32);
-            let conditions = scan.condition.clone().map_or(0, |expr| conjuncts(expr).len());
-            (by_key * 0.5f64.powi(ranges as i32) * 0.3f64.powi(conditions as i32)).max(1.0)
-        }
-        Kind::Filter { input, .. } => rows(input, schema) * 0.3,
-        Kind::Project { input, .. }
-        | Kind::Window { input, .. }
-        | Kind::Sort { input, .. }
-        | Kind::LockRows { input, .. }
-        | Kind::With { input, .. }
-        | Kind::DistinctOn { input, .. }
-        | Kind::Distinct(input) => rows(input, schema),
-        Kind::Limit { input, limit, .. } => {
-            let all = rows(input, schema);
-            match limit.as_ref().and_then(constant) {
-                Some(limit) => all.min(limit),
-                None => all,
-            }
-        }
-        Kind::Aggregate(aggregate) if aggregate.keys.is_empty() => 1.0,
-        Kind::Aggregate(aggregate) => rows(&aggregate.input, schema) * 0.2,
-        Kind::Join(join) => {
-            let (left, right) = (rows(&join.left, schema), rows(&join.right, schema));
-            match join.kind {
-                JoinKind::Semi | JoinKind::Anti => left * 0.5,
-                _ if join.lateral.is_some() => left * right.max(1.0),
-                _ if join.keys.is_empty() => left * right,
-                _ => left.max(right),
-            }
-        }
-        Kind::SetOperation { left, right, .. } => rows(left, schema) + rows(right, schema),
-        Kind::Given => 1.0,
-        _ => ROWS_UNKNOWN,
-    }
-}
-
-fn constant(expr: &Expr) -> Option<f64> {
-    match &expr.kind {
-        ExprKind::Const(types::Datum::Int8(value)) => Some(*value as f64),
-        ExprKind::Const(types::Datum::Int4(value)) => Some(f64::from(*value)),
-        ExprKind::Cast { expr, .. } => constant(expr),
-        _ => None,
-    }
 }

@@ -11,6 +11,7 @@
 //!   grouped   a scalar subquery that picks rows by equality can be computed for all values at once
 //!   prune     once more
 //!   collapse  projections on top of each other become one
+//!   reorder   inner joins get the cheapest order
 //!   access    conditions on keys become ranges of keys
 //!   join      equalities become keys of hash tables, or of an index of the right side
 //!   order     an order that a key has need not be made; a limit bounds the sort below it
@@ -18,11 +19,11 @@
 //!   freeze    statements that change rows in several places read them as they were at the start
 //! ```
 //!
-//! Joins stay in the order in which they are written. Where sizes matter they are guessed from the
-//! number of rows that tables have, with the plainest of rules.
+//! Where sizes matter they are guessed from the number of rows and the keys that tables have ([`estimate`]).
 
 mod access;
 mod collapse;
+mod estimate;
 mod expr;
 mod freeze;
 mod grouped;
@@ -35,11 +36,12 @@ mod lift;
 mod order;
 mod prune;
 mod push;
+mod reorder;
 mod semi;
 mod texts;
 
 pub(crate) use expr::substitute;
-pub(crate) use join::rows as estimate;
+pub(crate) use estimate::rows as estimate;
 use types::TypeSource;
 
 use crate::plan::{Node, Plan};
@@ -59,6 +61,8 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     grouped::grouped(plan, types, schema);
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |_, node| prune::prune(node));
+    each_root(plan, &mut |_, node| collapse::collapse(node));
+    each_root(plan, &mut |_, node| reorder::reorder(node, types, schema));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));
     access::forget_sure(plan);
