@@ -16,6 +16,7 @@ use std::sync::Arc;
 use sql::bind::Relation;
 use sql::plan::{Expr, LockStrength, LockWait};
 pub use table::index::{Ask, GinClass};
+use table::rows::Statistics;
 use types::time::TimestampTz;
 use types::{Datum, KeyOrder, Oid, Result};
 
@@ -38,6 +39,36 @@ pub struct TableFacts {
     pub checks: Vec<(String, String)>,
     /// About how many rows it has.
     pub rows: u64,
+    /// What the values of its columns are like, which is found out when it is asked for.
+    pub values: Option<Values>,
+}
+
+/// Finds out what the values of a table's columns are like.
+#[derive(Clone)]
+pub struct Values(Arc<dyn Fn() -> Option<Arc<Statistics>> + Send + Sync>);
+
+impl Values {
+    /// Those that a function tells.
+    pub fn new(find: impl Fn() -> Option<Arc<Statistics>> + Send + Sync + 'static) -> Values {
+        Values(Arc::new(find))
+    }
+}
+
+impl std::fmt::Debug for Values {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Values")
+    }
+}
+
+/// Tables with fewer rows are thought to have values like those of all tables.
+const ROWS_SAMPLED_MIN: u64 = 1_000;
+
+impl TableFacts {
+    /// What the values of its columns are like; `None` where the table is small, or that cannot be told.
+    pub fn statistics(&self) -> Option<Arc<Statistics>> {
+        let values = self.values.as_ref().filter(|_| self.rows >= ROWS_SAMPLED_MIN)?;
+        (values.0)()
+    }
 }
 
 /// An order in which the rows of a table can be read.

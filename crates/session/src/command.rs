@@ -110,7 +110,9 @@ impl Session {
             Command::Lock { tables, mode, nowait } => {
                 self.lock_tables(tables, mode, *nowait, portal.is_one_of_many)
             }
-            Command::Maintain { tag, tables } => self.maintain(tag, tables, portal),
+            Command::Maintain { tag, analyzes, tables } => {
+                self.maintain((tag, *analyzes), tables, portal)
+            }
             Command::Copy(copy) => self.copy(copy, portal),
             Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
             Command::Call { .. } => Err(Error::not_supported("CALL here")),

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   text ──────────────> Known ─── the statement
-//!   text ──template──>        └─── plans: path, types of parameters, settings, catalog ──> Planned
+//!   text ──template──>        └─── plans: path, types of parameters, settings, catalog, rows ──> Planned
 //! ```
 //!
 //! All sessions share them. A plan depends on more than its text: on the schemas that names are
-//! looked for in, the types of the parameters, the settings that constants are read with, and the
-//! catalog. Those are its [`Basis`]; a plan of another catalog is never found again.
+//! looked for in, the types of the parameters, the settings that constants are read with, the catalog, and
+//! how many rows the tables have. Those are its [`Basis`]; a plan of another catalog is never found again,
+//! nor is one from before a table has doubled or halved.
 //!
 //! A statement of the simple protocol is known by its template, which has parameters in the place of
 //! constants. Where a template cannot be used in the place of its statements, it is marked unfit, and
@@ -37,6 +38,8 @@ const PLANS_MAX: usize = 8;
 pub(crate) struct Basis {
     /// The version of the catalog.
     pub catalog: u64,
+    /// The generation of plans: tables have another number of rows in the next one.
+    pub generation: u64,
     /// The schemas that names are looked for in.
     pub path: Vec<Oid>,
     /// The types that were given for the parameters.
@@ -46,10 +49,15 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    pub fn new(catalog: u64, path: &[Oid], params: &[Type], style: &Style) -> Self {
+    pub fn new(
+        (catalog, generation): (u64, u64),
+        path: &[Oid],
+        params: &[Type],
+        style: &Style,
+    ) -> Self {
         let style =
             (style.date_order as u8, style.interval_style as u8, style.time_zone.name().into());
-        Basis { catalog, path: path.to_vec(), params: params.to_vec(), style }
+        Basis { catalog, generation, path: path.to_vec(), params: params.to_vec(), style }
     }
 }
 
@@ -94,7 +102,10 @@ impl Known {
             return;
         }
         let mut plans = self.plans.write();
-        plans.retain(|(known, _)| known.catalog >= basis.catalog && *known != basis);
+        plans.retain(|(known, _)| {
+            let is_older = known.catalog < basis.catalog || known.generation < basis.generation;
+            !is_older && *known != basis
+        });
         if plans.len() == PLANS_MAX {
             plans.remove(0);
         }

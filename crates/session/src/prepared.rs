@@ -248,7 +248,7 @@ impl Session {
     /// `CHECKPOINT` writes what is in memory to the store's files, and cuts the log.
     pub(crate) fn maintain(
         &mut self,
-        tag: &'static str,
+        (tag, analyzes): (&'static str, bool),
         tables: &[Path],
         portal: &Portal,
     ) -> Result<Work> {
@@ -276,6 +276,9 @@ impl Session {
                     if may && tag != "CHECKPOINT" {
                         self.lock_maintained(oid)?;
                     }
+                    if may && analyzes {
+                        self.client.instance.handles.analyze(&self.names.catalog, oid);
+                    }
                     may
                 }
                 None if self.names.relation_oid(schema, name).is_some() => self.names.is_superuser,
@@ -290,6 +293,13 @@ impl Session {
         if tag == "CHECKPOINT" || tag == "ANALYZE" || tag == "VACUUM" {
             let instance = &self.client.instance;
             instance.handles.save_counts(&instance.engine)?;
+        }
+        if analyzes && tables.is_empty() {
+            let catalog = Arc::clone(&self.names.catalog);
+            let rights = Rights::of(&self.names);
+            let may = |oid| rights.has(Address::relation(oid), Privileges::MAINTAIN);
+            let relations = catalog.relations().filter(|it| it.table().is_some() && may(it.oid));
+            relations.for_each(|it| self.client.instance.handles.analyze(&catalog, it.oid));
         }
         match tag {
             "VACUUM" => self.clean()?,

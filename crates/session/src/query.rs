@@ -150,7 +150,9 @@ impl Session {
         };
         let names = &self.names;
         let catalog = names.catalog.version().0;
-        let basis = Basis::new(catalog, &names.path, params, &surroundings.style);
+        let generation = self.client.instance.handles.plans_generation();
+        let made_of = (catalog, generation);
+        let basis = Basis::new(made_of, &names.path, params, &surroundings.style);
         if let Some(planned) = known.plan(&basis) {
             return Ok(planned);
         }

@@ -266,6 +266,29 @@ impl Store {
         Keys::changed(self.shared.clone(), table, range)
     }
 
+    /// About `count` keys of a table, evenly among those that files have: for a sample. They are keys that
+    /// blocks begin with, so there are fewer where there are fewer blocks, and none where all is in memory.
+    pub fn spread(&self, table: TableId, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
+        let state = self.shared.state();
+        let (from, to) = (table.0.to_be_bytes(), key::after(table));
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        for segment in state.images().chain(state.late()).flat_map(|run| &run.segments) {
+            let meta = &segment.meta;
+            if meta.last_key.as_slice() < &from[..] || meta.first.0 >= to {
+                continue;
+            }
+            let guide = segment.guide()?;
+            let first = guide.before(&from, 0);
+            let blocks = guide.blocks()[first..].iter().map(|info| guide.key(info));
+            keys.extend(
+                blocks.take_while(|key| *key < &to[..]).map(|key| key::split(key).1.to_vec()),
+            );
+        }
+        keys.sort_unstable();
+        let step = keys.len().div_ceil(count.max(1)).max(1);
+        Ok(keys.into_iter().step_by(step).collect())
+    }
+
     /// The table of a number, as the caller's `resolve` tells.
     pub fn table(&self, table: TableId) -> Arc<dyn Table> {
         (self.shared.resolve)(table)

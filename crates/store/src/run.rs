@@ -106,6 +106,13 @@ impl Run {
 
     /// The first group that is not before (key, `from`).
     pub fn first_from(&self, key: &[u8], from: u64) -> Result<Option<Position>, StoreError> {
+        // A segment that ends before the key is not read: its last block can be a row of many megabytes.
+        if let Some(i) = self.segment_before(key, from)
+            && self.segments[i].meta.last_key.as_slice() < key
+        {
+            let next = self.segments.get(i + 1).map(|_| Position::at(self, i + 1, 0));
+            return next.transpose();
+        }
         match self.last_before(key, from)? {
             Some(position) => position.next(self),
             None => self.start(),

@@ -9,7 +9,10 @@
 //! The number of rows of a table is known exactly, and that of the values of a unique key follows from it.
 //! Other figures are guesses, the usual ones of System R (Selinger et al., 1979) and PostgreSQL.
 
+use std::sync::Arc;
+
 use sql::plan::{Expr, ExprKind};
+use table::rows::{ColumnStatistics, Statistics};
 use types::{Datum, Type};
 
 use super::expr::{column_of, comparison, sees_nothing};
@@ -22,6 +25,11 @@ const ROWS_UNKNOWN: f64 = 1000.0;
 const DISTINCT: f64 = 200.0;
 /// How many rows are thought to have the same value of the first column of an index.
 const ROWS_PER_VALUE: f64 = 8.0;
+
+/// What it costs to look up a key, as rows that are scanned.
+const LOOK_UP: f64 = 8.0;
+/// To fetch a row that an index leads to.
+const FETCH: f64 = 12.0;
 
 /// The chance that `<`, `<=`, `>` or `>=` is true.
 const RANGE: f64 = 0.33;
@@ -36,13 +44,31 @@ const SUBQUERY: f64 = 0.5;
 /// That an index of items finds a row.
 const ITEMS: f64 = 0.02;
 
+/// What is known of the values of a column.
+pub(super) struct Known {
+    /// How many differ.
+    pub distinct: f64,
+    /// What they are like: the statistics of the table, and the position of the column.
+    like: Option<(Arc<Statistics>, usize)>,
+}
+
+impl Known {
+    fn guess(distinct: f64) -> Known {
+        Known { distinct, like: None }
+    }
+
+    fn like(&self) -> Option<&ColumnStatistics> {
+        self.like.as_ref().and_then(|(table, position)| table.column(*position))
+    }
+}
+
 /// About how many rows an operator gives.
 pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
     match &node.kind {
         Kind::Values(rows) => rows.len() as f64,
         Kind::Scan(scan) => rows_of_scan(scan, schema),
         Kind::Filter { input, condition } => {
-            let chance = chance(condition, &|column| distinct(input, column, schema));
+            let chance = chance(condition, &|column| known(input, column, schema));
             (rows(input, schema) * chance).max(1.0)
         }
         Kind::Project { input, .. }
@@ -64,18 +90,18 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
         Kind::Join(join) => {
             let (left, right) = (rows(&join.left, schema), rows(&join.right, schema));
             let width = join.left.width();
-            let distinct_of = |column: usize| match column.checked_sub(width) {
-                None => distinct(&join.left, column, schema),
-                Some(column) => distinct(&join.right, column, schema),
+            let known_of = |column: usize| match column.checked_sub(width) {
+                None => known(&join.left, column, schema),
+                Some(column) => known(&join.right, column, schema),
             };
-            let beside = join.condition.as_ref().map_or(1.0, |expr| chance(expr, &distinct_of));
+            let beside = join.condition.as_ref().map_or(1.0, |expr| chance(expr, &known_of));
             match join.kind {
                 JoinKind::Semi | JoinKind::Anti => (left * SUBQUERY).max(1.0),
                 _ if join.lateral.is_some() => (left * right.max(1.0) * beside).max(1.0),
                 kind => {
                     let key = |(one, other): &(Expr, Expr)| {
-                        let one = values(one, &|column| distinct(&join.left, column, schema));
-                        let other = values(other, &|column| distinct(&join.right, column, schema));
+                        let one = values(one, &|column| known(&join.left, column, schema));
+                        let other = values(other, &|column| known(&join.right, column, schema));
                         1.0 / one.max(other)
                     };
                     let by_keys: f64 = join.keys.iter().map(key).product();
@@ -103,7 +129,7 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
 fn rows_of_scan(scan: &Scan, schema: &dyn Schema) -> f64 {
     let facts = schema.table(scan.relation);
     let all = facts.as_ref().map_or(ROWS_UNKNOWN, |facts| facts.rows as f64);
-    let of = |column: usize| values_in(scan, column, facts.as_deref());
+    let of = |column: usize| known_of_scan(scan, column, facts.as_deref());
     let mut found = all;
     if !scan.path.is_full()
         && let Some(facts) = &facts
@@ -122,6 +148,13 @@ fn rows_of_scan(scan: &Scan, schema: &dyn Schema) -> f64 {
     (found * beside).max(1.0)
 }
 
+/// What it costs to find the rows with some values of the first `parts` parts of a key, as rows that are scanned.
+/// Rows that an index leads to are looked up one by one, those of the table's own key lie together.
+pub(super) fn cost_of_look_up(key: &KeyFacts, parts: usize, facts: &TableFacts) -> f64 {
+    let found = facts.rows as f64 / values_of_key(key, parts, facts);
+    LOOK_UP + found * if key.index.is_some() { FETCH } else { 1.0 }
+}
+
 /// How many different values the first `parts` parts of a key have together.
 pub(super) fn values_of_key(key: &KeyFacts, parts: usize, facts: &TableFacts) -> f64 {
     let all = (facts.rows as f64).max(1.0);
@@ -138,80 +171,87 @@ pub(super) fn values_of_key(key: &KeyFacts, parts: usize, facts: &TableFacts) ->
 
 /// How many different values a column of a table has.
 fn values_of_column(attnum: i16, facts: &TableFacts) -> f64 {
+    known_of_column(attnum, facts).distinct
+}
+
+/// What is known of the values of a column of a table.
+fn known_of_column(attnum: i16, facts: &TableFacts) -> Known {
     let all = (facts.rows as f64).max(1.0);
     let is_it = |part: &KeyPart| matches!(part, KeyPart::Column(known) if *known == attnum);
     let leads = |key: &&KeyFacts| {
         key.classes.is_none() && key.parts.first().is_some_and(|(part, _)| is_it(part))
     };
     let column = facts.relation.columns.iter().find(|column| column.attnum == attnum);
-    if column.is_some_and(|column| column.ty == Type::BOOL) {
-        return 2.0;
-    }
+    let like = facts.statistics().map(|table| (table, attnum as usize - 1));
+    let known = Known { distinct: all, like };
     let keys = || facts.keys.iter().filter(|key| key.predicate.is_none());
     if keys().filter(leads).any(|key| key.is_unique && key.parts.len() == 1) {
-        return all;
+        return known;
     }
-    let guessed = match keys().any(|key| leads(&key)) {
-        true => (all / ROWS_PER_VALUE).max(DISTINCT),
-        false => DISTINCT,
+    let distinct = match known.like() {
+        Some(like) => like.distinct,
+        None if column.is_some_and(|column| column.ty == Type::BOOL) => 2.0,
+        None if keys().any(|key| leads(&key)) => (all / ROWS_PER_VALUE).max(DISTINCT),
+        None => DISTINCT,
     };
-    guessed.min(all)
+    Known { distinct: distinct.min(all), ..known }
 }
 
-/// How many different values a column of a scan has.
-fn values_in(scan: &Scan, column: usize, facts: Option<&TableFacts>) -> f64 {
+/// What is known of the values of a column of a scan.
+fn known_of_scan(scan: &Scan, column: usize, facts: Option<&TableFacts>) -> Known {
     match (facts, scan.attnums.get(column)) {
-        (Some(facts), Some(attnum)) if *attnum > 0 => values_of_column(*attnum, facts),
-        (Some(facts), _) => (facts.rows as f64).max(1.0),
-        (None, _) => DISTINCT,
+        (Some(facts), Some(attnum)) if *attnum > 0 => known_of_column(*attnum, facts),
+        (Some(facts), _) => Known::guess((facts.rows as f64).max(1.0)),
+        (None, _) => Known::guess(DISTINCT),
     }
 }
 
-/// How many different values a column of an operator's rows has.
-pub(super) fn distinct(node: &Node, column: usize, schema: &dyn Schema) -> f64 {
+/// What is known of the values of a column of an operator's rows.
+pub(super) fn known(node: &Node, column: usize, schema: &dyn Schema) -> Known {
+    let guess = || Known::guess(DISTINCT);
     match &node.kind {
-        Kind::Scan(scan) => values_in(scan, column, schema.table(scan.relation).as_deref()),
+        Kind::Scan(scan) => known_of_scan(scan, column, schema.table(scan.relation).as_deref()),
         Kind::Filter { input, .. }
         | Kind::Sort { input, .. }
         | Kind::Limit { input, .. }
         | Kind::LockRows { input, .. }
         | Kind::With { input, .. }
         | Kind::DistinctOn { input, .. }
-        | Kind::Distinct(input) => distinct(input, column, schema),
+        | Kind::Distinct(input) => known(input, column, schema),
         Kind::Project { input, exprs } => match exprs.get(column).and_then(column_of) {
-            Some(column) => distinct(input, column, schema),
-            None => DISTINCT,
+            Some(column) => known(input, column, schema),
+            None => guess(),
         },
         Kind::Join(join) => match column.checked_sub(join.left.width()) {
-            None => distinct(&join.left, column, schema),
-            Some(column) => distinct(&join.right, column, schema),
+            None => known(&join.left, column, schema),
+            Some(column) => known(&join.right, column, schema),
         },
         // Each group has its own value of the only key.
         Kind::Aggregate(aggregate) if aggregate.keys.len() == 1 && column == 0 => {
-            rows(node, schema)
+            Known::guess(rows(node, schema))
         }
         Kind::Aggregate(aggregate) => match aggregate.keys.get(column).and_then(column_of) {
-            Some(column) => distinct(&aggregate.input, column, schema),
-            None => DISTINCT,
+            Some(column) => known(&aggregate.input, column, schema),
+            None => guess(),
         },
-        Kind::Values(rows) => rows.len() as f64,
-        _ => DISTINCT,
+        Kind::Values(rows) => Known::guess(rows.len() as f64),
+        _ => guess(),
     }
 }
 
-/// How many different values an expression has, over columns that have as many as `of` says.
-pub(super) fn values(expr: &Expr, of: &dyn Fn(usize) -> f64) -> f64 {
+/// How many different values an expression has, over columns of which `of` tells.
+fn values(expr: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     match column_of(expr) {
-        Some(column) => of(column),
+        Some(column) => of(column).distinct,
         None if sees_nothing(expr) => 1.0,
         None => DISTINCT,
     }
 }
 
-/// The chance that a condition is true of a row whose columns have as many values as `of` says.
-pub(super) fn chance(condition: &Expr, of: &dyn Fn(usize) -> f64) -> f64 {
+/// The chance that a condition is true of a row of whose columns `of` tells.
+pub(super) fn chance(condition: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     match &condition.kind {
-        ExprKind::And(list) => list.iter().map(|expr| chance(expr, of)).product(),
+        ExprKind::And(list) => all_true(list, of),
         ExprKind::Or(list) => {
             let none: f64 = list.iter().map(|expr| 1.0 - chance(expr, of)).product();
             1.0 - none
@@ -219,24 +259,110 @@ pub(super) fn chance(condition: &Expr, of: &dyn Fn(usize) -> f64) -> f64 {
         ExprKind::Not(expr) => 1.0 - chance(expr, of),
         ExprKind::Const(Datum::Bool(true)) => 1.0,
         ExprKind::Const(Datum::Bool(false) | Datum::Null) => 0.0,
-        ExprKind::IsNull { negated, .. } => if *negated { 1.0 - NULL } else { NULL },
+        ExprKind::IsNull { expr, negated } => {
+            let null = column_of(expr).and_then(|column| Some(of(column).like()?.null));
+            let null = null.unwrap_or(NULL);
+            if *negated { 1.0 - null } else { null }
+        }
         ExprKind::IsBool { .. } | ExprKind::Column { .. } => 0.5,
         ExprKind::Subplan { .. } => SUBQUERY,
         ExprKind::AnyAll { call, all: false } if call.operator && call.name == "=" => {
             match &call.args[..] {
-                [value, array] => (elements(array) / values(value, of)).min(1.0),
+                [value, array] => any_of(value, array, of),
                 _ => OTHER,
             }
         }
         _ => match comparison(condition) {
-            Some(("=", one, other)) => 1.0 / values(one, of).max(values(other, of)).max(1.0),
-            Some(("<>", one, other)) => 1.0 - 1.0 / values(one, of).max(values(other, of)).max(1.0),
-            Some(("<" | "<=" | ">" | ">=", ..)) => RANGE,
+            Some(("=", one, other)) => equal(one, other, of),
+            Some(("<>", one, other)) => 1.0 - equal(one, other, of),
+            Some((symbol @ ("<" | "<=" | ">" | ">="), one, other)) => {
+                below(one, other, symbol.starts_with('<'), of).unwrap_or(RANGE)
+            }
             Some(("~~" | "~~*" | "~" | "~*" | "^@", ..)) => PATTERN,
             Some(("!~~" | "!~~*" | "!~" | "!~*", ..)) => 1.0 - PATTERN,
             Some(("@>" | "<@" | "?" | "?|" | "?&" | "@?" | "@@" | "&&", ..)) => ITEMS,
             _ => OTHER,
         },
+    }
+}
+
+/// The chance that all of some conditions are true. Both ends of a range are weighed together.
+fn all_true(list: &[Expr], of: &dyn Fn(usize) -> Known) -> f64 {
+    let mut chances = 1.0;
+    // For each column the parts that its lower and its upper end leave.
+    let mut ranges: Vec<(usize, [Option<f64>; 2])> = Vec::new();
+    for expr in list {
+        let own = chance(expr, of);
+        let Some((symbol @ ("<" | "<=" | ">" | ">="), one, other)) = comparison(expr) else {
+            chances *= own;
+            continue;
+        };
+        let (column, is_upper) = match (column_of(one), column_of(other)) {
+            (Some(column), None) => (column, symbol.starts_with('<')),
+            (None, Some(column)) => (column, symbol.starts_with('>')),
+            _ => {
+                chances *= own;
+                continue;
+            }
+        };
+        let at = ranges.iter().position(|(known, _)| *known == column).unwrap_or_else(|| {
+            ranges.push((column, [None; 2]));
+            ranges.len() - 1
+        });
+        let end = &mut ranges[at].1[usize::from(is_upper)];
+        *end = Some(end.map_or(own, |known| known.min(own)));
+    }
+    for (_, ends) in ranges {
+        chances *= match ends {
+            // What is above the one and below the other.
+            [Some(above), Some(below)] if above + below > 1.0 => above + below - 1.0,
+            [Some(above), Some(below)] => (above * below).min(0.1),
+            [one, other] => one.or(other).unwrap_or(1.0),
+        };
+    }
+    chances
+}
+
+/// The chance that two values are equal.
+fn equal(one: &Expr, other: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
+    let against = |column: &Expr, value: &Expr| {
+        let known = of(column_of(column)?);
+        sees_nothing(value).then(|| known.like().map(|like| like.equal(constant_of(value))))?
+    };
+    against(one, other)
+        .or_else(|| against(other, one))
+        .unwrap_or_else(|| 1.0 / values(one, of).max(values(other, of)).max(1.0))
+}
+
+/// The chance that a value is below another, or above it; `None` where nothing is known of them.
+fn below(one: &Expr, other: &Expr, is_below: bool, of: &dyn Fn(usize) -> Known) -> Option<f64> {
+    let (column, value, is_below) = match (column_of(one), column_of(other)) {
+        (Some(column), None) => (column, other, is_below),
+        (None, Some(column)) => (column, one, !is_below),
+        _ => return None,
+    };
+    let known = of(column);
+    let like = known.like()?;
+    let part = like.below(constant_of(value)?)?;
+    Some(if is_below { part } else { (1.0 - like.null - part).max(0.0) })
+}
+
+/// The chance that a value is one of those of an array.
+fn any_of(value: &Expr, array: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
+    let one_of = match (column_of(value).map(of), &array.kind) {
+        (Some(known), ExprKind::Const(Datum::Array(array))) => known.like().map(|like| {
+            let each = array.as_ref().to_vec();
+            each.iter().map(|value| like.equal(Some(value))).sum::<f64>()
+        }),
+        _ => None,
+    };
+    one_of.unwrap_or_else(|| elements(array) / values(value, of)).min(1.0)
+}
+
+fn constant_of(expr: &Expr) -> Option<&Datum> {
+    match &expr.kind {
+        ExprKind::Const(value) => Some(value),
+        _ => None,
     }
 }
 

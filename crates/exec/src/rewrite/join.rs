@@ -14,10 +14,10 @@ use sql::plan::{Expr, ExprKind};
 use types::TypeSource;
 
 use super::access::{can_look_up, fits};
-use super::estimate::rows;
+use super::estimate::{cost_of_look_up, rows};
 use super::expr::{all_of, and, comparison, conjuncts, has_subplan, move_columns, sees_only};
 use super::keys::{self, Part};
-use super::reorder::LOOK_UP;
+use super::reorder::{BUILD, PROBE};
 use crate::lower::is_hashed;
 use crate::plan::{Equal, Join, Kind, Node, Path, Plan, is_volatile};
 use crate::tables::{KeyFacts, Schema};
@@ -52,8 +52,8 @@ pub(super) fn methods(
     }
     let left_rows = rows(&join.left, schema);
     let right_rows = rows(&join.right, schema);
-    let few = left_rows <= LOOK_UPS_FEW || left_rows * LOOK_UP < right_rows;
-    if few && by_index(plan, join, &keys, types, schema) {
+    let hashed = right_rows * BUILD + left_rows * PROBE;
+    if by_index(plan, join, &keys, [left_rows, hashed], types, schema) {
         return;
     }
     join.keys = keys.into_iter().map(|(pair, _)| pair).collect();
@@ -86,11 +86,13 @@ pub(super) fn key_of(
     Some((left.clone(), right))
 }
 
-/// Makes the right side, where it is a scan, one by an index; false where none serves.
+/// Makes the right side, where it is a scan, one by an index; false where none serves, or a hash table is cheaper:
+/// `hashed` is what that costs beside the scan of the right side.
 fn by_index(
     plan: &mut Plan,
     join: &mut Join,
     keys_of_join: &[((Expr, Expr), Expr)],
+    [left_rows, hashed]: [f64; 2],
     types: &dyn TypeSource,
     schema: &dyn Schema,
 ) -> bool {
@@ -128,6 +130,10 @@ fn by_index(
         }
     }
     let Some((key, columns)) = best else { return false };
+    let look_ups = left_rows * cost_of_look_up(key, columns.len(), &facts);
+    if left_rows > LOOK_UPS_FEW && look_ups > facts.rows as f64 + hashed {
+        return false;
+    }
     let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
     let (mut args, mut sure) = (Vec::new(), Vec::new());
     for (at, part) in &columns {

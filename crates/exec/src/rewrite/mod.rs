@@ -40,8 +40,8 @@ mod reorder;
 mod semi;
 mod texts;
 
-pub(crate) use expr::substitute;
 pub(crate) use estimate::rows as estimate;
+pub(crate) use expr::substitute;
 use types::TypeSource;
 
 use crate::plan::{Node, Plan};

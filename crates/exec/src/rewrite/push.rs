@@ -112,6 +112,11 @@ fn into(node: &mut Node, mut condition: Expr) -> Option<Expr> {
     None
 }
 
+/// Has only the rows of an operator be given of which a condition is true.
+pub(super) fn filter_into(node: &mut Node, condition: Expr) {
+    below(node, condition);
+}
+
 /// Moves a condition into an operator, or puts it on top of it.
 fn below(node: &mut Node, condition: Expr) {
     if let Some(condition) = into(node, condition) {

@@ -24,7 +24,10 @@ use types::TypeSource;
 
 use super::access::can_look_up;
 use super::estimate::{self, chance};
-use super::expr::{all_of, column_of, columns, comparison, conjuncts, has_subplan, move_columns};
+use super::expr::{
+    all_of, column_of, columns, comparison, conjuncts, has_subplan, move_columns, sees_nothing,
+    sees_only,
+};
 use crate::plan::{Join, JoinKind, Kind, Node, is_volatile};
 use crate::tables::{KeyPart, Schema, TableFacts};
 
@@ -39,12 +42,10 @@ const COST_MIN: f64 = 5_000.0;
 /// Pairs of sides without a condition between them are looked at if they make so few rows.
 const CROSS_ROWS: f64 = 10_000.0;
 
-/// What it costs to look up a row, as rows that are scanned.
-pub(super) const LOOK_UP: f64 = 8.0;
-/// To put a row into a hash table.
-const BUILD: f64 = 2.0;
+/// What it costs to put a row into a hash table, as rows that are scanned.
+pub(super) const BUILD: f64 = 2.0;
 /// To look for partners of a row there.
-const PROBE: f64 = 1.0;
+pub(super) const PROBE: f64 = 1.0;
 /// To give a row.
 const GIVE: f64 = 0.5;
 /// To test a pair of rows.
@@ -59,21 +60,17 @@ pub(super) fn reorder(node: &mut Node, types: &dyn TypeSource, schema: &dyn Sche
         node.inputs(&mut |input| reorder(input, types, schema));
         return;
     }
+    each_leaf(node, &mut |leaf| leaf.inputs(&mut |input| reorder(input, types, schema)));
     let mut chain = Chain::default();
     chain.take_apart(&mut node.clone());
-    for leaf in &mut chain.leaves {
-        leaf.node.inputs(&mut |input| reorder(input, types, schema));
-    }
     let is_wide = chain.leaves.len() > LEAVES_MAX;
-    let stays = is_wide || chain.conditions.iter().any(|one| is_volatile(&one.expr));
-    if !stays {
-        let graph = Graph::of(&chain, types, schema);
-        if let Some(tree) = graph.cheapest() {
-            *node = chain.put_together(&tree, node);
-            return;
-        }
+    if is_wide || chain.conditions.iter().any(|one| is_volatile(&one.expr)) {
+        return;
     }
-    each_leaf(node, &mut |leaf| leaf.inputs(&mut |input| reorder(input, types, schema)));
+    let gain = if chain.narrow(schema) { 1.0 } else { GAIN };
+    if let Some(tree) = Graph::of(&chain, types, schema).cheapest(gain) {
+        *node = chain.put_together(&tree, node);
+    }
 }
 
 /// True for an inner join that can be ordered.
@@ -86,7 +83,8 @@ fn is_chain(node: &Node) -> bool {
 fn passes(node: &Node) -> bool {
     match &node.kind {
         Kind::Project { input, exprs } => {
-            let is_column = |expr: &Expr| matches!(expr.kind, ExprKind::Column { levels_up: 0, .. });
+            let is_column =
+                |expr: &Expr| matches!(expr.kind, ExprKind::Column { levels_up: 0, .. });
             exprs.iter().all(is_column) && (is_chain(input) || passes(input))
         }
         Kind::Filter { input, condition } => {
@@ -125,6 +123,8 @@ struct Condition {
     expr: Expr,
     /// The leaves whose columns it names.
     on: Set,
+    /// The chance that it is true of rows of which that is tested already which follows from it.
+    known: f64,
 }
 
 /// A tree over leaves.
@@ -151,7 +151,7 @@ impl Chain {
         for expr in conditions {
             let mut on = 0;
             columns(&expr, &mut |column| on |= 1 << self.leaf_of(column));
-            self.conditions.push(Condition { expr, on });
+            self.conditions.push(Condition { expr, on, known: 1.0 });
         }
     }
 
@@ -182,6 +182,43 @@ impl Chain {
                 (from..self.width).collect()
             }
         }
+    }
+
+    /// Tests what an `OR` over several leaves asks of one of them in each of its parts there already: of
+    /// `(a.x = 1 AND b.y = 1) OR (a.x = 2 AND b.y = 2)` it is `a.x = 1 OR a.x = 2`.
+    /// True where there is such a thing.
+    fn narrow(&mut self, schema: &dyn Schema) -> bool {
+        let mut is_narrower = false;
+        for at in 0..self.conditions.len() {
+            let Condition { expr, on, .. } = &self.conditions[at];
+            let (on, ExprKind::Or(list)) = (*on, &expr.kind) else { continue };
+            if on.count_ones() < 2 || has_subplan(expr) {
+                continue;
+            }
+            let parts: Vec<Vec<Expr>> = list.iter().cloned().map(conjuncts).collect();
+            for leaf in 0..self.leaves.len() {
+                let Leaf { node, from } = &self.leaves[leaf];
+                let (from, to) = (*from, *from + node.width());
+                let own = |part: &Vec<Expr>| {
+                    let own = part.iter().filter(|expr| sees_only(expr, from..to));
+                    all_of(own.cloned().collect())
+                };
+                let Some(own) = parts.iter().map(own).collect::<Option<Vec<Expr>>>() else {
+                    continue;
+                };
+                if own.iter().any(sees_nothing) {
+                    continue;
+                }
+                let mut narrower = Expr::of(ExprKind::Or(own), types::Type::BOOL, sql::At::NONE);
+                move_columns(&mut narrower, &|column| column - from);
+                let leaf = &mut self.leaves[leaf].node;
+                let chance = chance(&narrower, &|column| estimate::known(leaf, column, schema));
+                self.conditions[at].known *= chance.max(1e-6);
+                super::push::filter_into(leaf, narrower);
+                is_narrower = true;
+            }
+        }
+        is_narrower
     }
 
     /// The leaf that has a column.
@@ -269,7 +306,7 @@ struct Weight {
     /// What it costs to give them.
     cost: f64,
     /// Indexes by which its rows can be looked up: the leaves that have the values for their first columns, and
-    /// how many rows are found for each.
+    /// what it costs to find the rows with some values.
     look_ups: Vec<(Set, f64)>,
 }
 
@@ -292,24 +329,24 @@ struct Best {
 
 impl Graph {
     fn of(chain: &Chain, types: &dyn TypeSource, schema: &dyn Schema) -> Graph {
-        let distinct = |column: usize| {
+        let known = |column: usize| {
             let leaf = &chain.leaves[chain.leaf_of(column)];
-            estimate::distinct(&leaf.node, column - leaf.from, schema)
+            estimate::known(&leaf.node, column - leaf.from, schema)
         };
         let edge = |condition: &Condition| Edge {
             on: condition.on,
-            chance: chance(&condition.expr, &distinct),
+            chance: (chance(&condition.expr, &known) / condition.known).min(1.0),
             sides: sides(chain, &condition.expr, types),
         };
         let edges: Vec<Edge> = chain.conditions.iter().map(edge).collect();
         let leaves = chain.leaves.iter().enumerate();
-        let leaves = leaves.map(|(at, leaf)| Weight::of(chain, at, leaf, &distinct, schema));
+        let leaves = leaves.map(|(at, leaf)| Weight::of(chain, at, leaf, schema));
         let by_key = keys_between(chain, &edges, schema);
         Graph { leaves: leaves.collect(), edges, by_key }
     }
 
-    /// The cheapest tree, where it is worth while to leave the order that is written.
-    fn cheapest(&self) -> Option<Tree> {
+    /// The cheapest tree, if it costs no more than this part of what the order costs that is written.
+    fn cheapest(&self, gain: f64) -> Option<Tree> {
         let count = self.leaves.len();
         let all: Set = Set::MAX >> (Set::BITS as usize - count);
         let written = self.written()?;
@@ -320,7 +357,7 @@ impl Graph {
             true => self.exact(all).or_else(|| self.greedy()),
             false => self.greedy(),
         };
-        found.filter(|(_, cost)| *cost < written * GAIN).map(|(tree, _)| tree)
+        found.filter(|(_, cost)| *cost <= written * gain).map(|(tree, _)| tree)
     }
 
     /// What the tree costs that is written: from left to right, which is what a list of tables means.
@@ -346,10 +383,10 @@ impl Graph {
         let has = |on: Set| on & !set == 0;
         let leaves = self.leaves.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
         let pairs: f64 = leaves.map(|(_, leaf)| leaf.rows).product();
-        let keyed: Vec<Set> = self.by_key.iter().filter(|(on, _)| has(*on)).map(|(on, _)| *on).collect();
-        let is_free = |edge: &&Edge| {
-            has(edge.on) && !(edge.sides.is_some() && keyed.contains(&edge.on))
-        };
+        let keyed: Vec<Set> =
+            self.by_key.iter().filter(|(on, _)| has(*on)).map(|(on, _)| *on).collect();
+        let is_free =
+            |edge: &&Edge| has(edge.on) && !(edge.sides.is_some() && keyed.contains(&edge.on));
         let chances: f64 = self.edges.iter().filter(is_free).map(|edge| edge.chance).product();
         let by_key: f64 =
             self.by_key.iter().filter(|(on, _)| has(*on)).map(|(_, chance)| chance).product();
@@ -358,8 +395,9 @@ impl Graph {
 
     /// True where a condition joins two sets.
     fn are_joined(&self, left: Set, right: Set) -> bool {
-        let joins =
-            |edge: &Edge| edge.on & !(left | right) == 0 && edge.on & left != 0 && edge.on & right != 0;
+        let joins = |edge: &Edge| {
+            edge.on & !(left | right) == 0 && edge.on & left != 0 && edge.on & right != 0
+        };
         self.edges.iter().any(joins)
     }
 
@@ -385,9 +423,9 @@ impl Graph {
         };
         if right.is_power_of_two() {
             let leaf = &self.leaves[right.trailing_zeros() as usize];
-            for (needs, found) in &leaf.look_ups {
+            for (needs, each) in &leaf.look_ups {
                 if needs & !left == 0 {
-                    cost = cost.min(of_left.cost + of_left.rows * (LOOK_UP + found));
+                    cost = cost.min(of_left.cost + of_left.rows * each);
                 }
             }
         }
@@ -437,7 +475,8 @@ impl Graph {
             for one in 0..trees.len() {
                 for other in 0..one {
                     let (left, right) = (trees[one].1, trees[other].1);
-                    let rows = *known.entry(left | right).or_insert_with(|| self.rows(left | right));
+                    let rows =
+                        *known.entry(left | right).or_insert_with(|| self.rows(left | right));
                     let is_cross = !self.are_joined(left, right);
                     let better = |(cross, fewest, ..): &(bool, f64, usize, usize)| {
                         (is_cross, rows) < (*cross, *fewest)
@@ -463,10 +502,9 @@ impl Graph {
 
 fn tree_of(best: &[Option<Best>], set: Set) -> Tree {
     match best[set as usize] {
-        Some(Best { left, .. }) if left != 0 => Tree::Join(
-            Arc::new(tree_of(best, left)),
-            Arc::new(tree_of(best, set & !left)),
-        ),
+        Some(Best { left, .. }) if left != 0 => {
+            Tree::Join(Arc::new(tree_of(best, left)), Arc::new(tree_of(best, set & !left)))
+        }
         _ => Tree::Leaf(set.trailing_zeros() as usize),
     }
 }
@@ -487,13 +525,7 @@ fn sides(chain: &Chain, expr: &Expr, types: &dyn TypeSource) -> Option<(Set, Set
 }
 
 impl Weight {
-    fn of(
-        chain: &Chain,
-        at: usize,
-        leaf: &Leaf,
-        distinct: &dyn Fn(usize) -> f64,
-        schema: &dyn Schema,
-    ) -> Weight {
+    fn of(chain: &Chain, at: usize, leaf: &Leaf, schema: &dyn Schema) -> Weight {
         let rows = estimate::rows(&leaf.node, schema);
         let Kind::Scan(scan) = &leaf.node.kind else {
             return Weight { rows, cost: rows, look_ups: Vec::new() };
@@ -507,16 +539,17 @@ impl Weight {
             return weight;
         }
         let conditions = scan.condition.clone().map(conjuncts).unwrap_or_default();
-        for key in facts.keys.iter().filter(|key| key.classes.is_none() && key.predicate.is_none()) {
+        for key in facts.keys.iter().filter(|key| key.classes.is_none() && key.predicate.is_none())
+        {
             let (mut needs, mut bound, mut is_constant) = (0, 0, true);
             for (part, _) in &key.parts {
                 let KeyPart::Column(attnum) = part else { break };
                 let Some(column) = scan.attnums.iter().position(|known| known == attnum) else {
                     break;
                 };
-                let own = conditions.iter().any(|expr| is_bound(expr, column, &|side| {
-                    super::expr::sees_nothing(side)
-                }));
+                let own = conditions
+                    .iter()
+                    .any(|expr| is_bound(expr, column, &|side| sees_nothing(side)));
                 let from = chain.conditions.iter().find_map(|condition| {
                     let others = condition.on & !(1 << at);
                     let is_it = others != 0
@@ -537,19 +570,17 @@ impl Weight {
             if bound == 0 {
                 continue;
             }
-            let found = all / estimate::values_of_key(key, bound, &facts);
+            let each = estimate::cost_of_look_up(key, bound, &facts);
             match is_constant {
-                // The rows themselves are looked up.
-                true => weight.cost = weight.cost.min(LOOK_UP * found.max(1.0)),
-                false => weight.look_ups.push((needs, found)),
+                true => weight.cost = weight.cost.min(each),
+                false => weight.look_ups.push((needs, each)),
             }
         }
-        // A range of the first column of a key is read alone.
+        // A range of the first column of the table's own key is read alone.
+        let own_key = facts.keys.iter().find(|key| key.index.is_none());
         let leads = |column: usize| {
-            facts.keys.iter().any(|key| {
-                let first = key.parts.first().map(|(part, _)| part);
-                matches!(first, Some(KeyPart::Column(attnum)) if scan.attnums[column] == *attnum)
-            })
+            let first = own_key.and_then(|key| key.parts.first()).map(|(part, _)| part);
+            matches!(first, Some(KeyPart::Column(attnum)) if scan.attnums[column] == *attnum)
         };
         let is_range = |expr: &Expr| match comparison(expr) {
             Some(("<" | "<=" | ">" | ">=", one, other)) => {
@@ -557,10 +588,11 @@ impl Weight {
             }
             _ => false,
         };
+        let own = |column: usize| estimate::known(&leaf.node, column, schema);
         if conditions.iter().any(is_range) {
             let share = conditions.iter().filter(|expr| is_range(expr));
-            let share: f64 = share.map(|expr| chance(expr, distinct)).product();
-            weight.cost = weight.cost.min(all * share * LOOK_UP / 2.0);
+            let share: f64 = share.map(|expr| chance(expr, &own)).product();
+            weight.cost = weight.cost.min(all * share);
         }
         weight
     }
@@ -614,6 +646,9 @@ fn has_key(chain: &Chain, at: usize, on: Set, facts: &TableFacts) -> bool {
             }
             KeyPart::Expr(_) => false,
         };
-        key.is_unique && key.parts.len() > 1 && key.predicate.is_none() && key.parts.iter().all(part)
+        key.is_unique
+            && key.parts.len() > 1
+            && key.predicate.is_none()
+            && key.parts.iter().all(part)
     })
 }

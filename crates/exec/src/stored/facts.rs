@@ -9,7 +9,7 @@ use table::index::GinClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
 
-use crate::tables::{KeyFacts, KeyPart, TableFacts};
+use crate::tables::{KeyFacts, KeyPart, TableFacts, Values};
 
 /// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
 /// table with rows. `names` binds the expressions of its indexes.
@@ -54,7 +54,12 @@ pub fn facts(
         .collect();
     checks.sort();
     let documents = data.documents.map(|documents| documents.column);
-    Some(TableFacts { relation, keys, documents, checks, rows: handles.row_count(data.storage) })
+    let rows = handles.row_count(data.storage);
+    let values = handles.table(catalog, oid).map(|table| {
+        let engine = Arc::downgrade(handles.documents().engine());
+        Values::new(move || table.statistics(&engine.upgrade()?, rows))
+    });
+    Some(TableFacts { relation, keys, documents, checks, rows, values })
 }
 
 /// What is known of an index of a table; none where it cannot be read.

@@ -13,7 +13,7 @@ const TABLES: [&str; 2] = ["d", "h"];
 const KEYS: u64 = 5;
 
 /// What comes back of a statement.
-fn answer(session: &mut Session, text: &str) -> String {
+pub fn answer(session: &mut Session, text: &str) -> String {
     let mut shown = String::new();
     query(session, text, &mut std::iter::empty(), &mut shown);
     shown

@@ -23,6 +23,7 @@ mod fuzz;
 mod generate;
 mod grammar;
 mod histories;
+mod join_orders;
 mod limits;
 mod loads;
 mod oracles;

@@ -500,12 +500,18 @@ impl Parser<'_> {
             _ => "CHECKPOINT",
         };
         let mut tables = Vec::new();
+        let mut analyzes = word == "analyze";
         if self.is_punct(0, "(") {
             while !self.is_end() && !self.eat_punct(")") {
-                self.skip(1);
+                if self.eat(&["analyze"]) {
+                    analyzes |= !self.is_any(&["false", "off"]);
+                } else {
+                    self.skip(1);
+                }
             }
         }
         while self.is_any(&["full", "freeze", "verbose", "analyze", "concurrently"]) {
+            analyzes |= self.is_any(&["analyze"]);
             self.skip(1);
         }
         if word == "reindex" {
@@ -534,7 +540,7 @@ impl Parser<'_> {
                 self.name()?;
             }
         }
-        Ok(Command::Maintain { tag, tables })
+        Ok(Command::Maintain { tag, analyzes: analyzes && word != "cluster", tables })
     }
 }
 

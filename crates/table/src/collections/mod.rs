@@ -430,8 +430,11 @@ fn make(
     new: NewCollection<'_>,
     nobodys: bool,
 ) -> Result<Arc<Relation>> {
-    if nobodys && draft.catalog().role(COLLECTIONS_ROLE).is_none() {
-        draft.lock(txn, Key::Role(COLLECTIONS_ROLE), RowLock::Update)?;
+    if nobodys {
+        // Always before a name is locked: two who make collections could wait for each other.
+        let is_there = draft.catalog().role(COLLECTIONS_ROLE).is_some();
+        let strength = if is_there { RowLock::KeyShare } else { RowLock::Update };
+        draft.lock(txn, Key::Role(COLLECTIONS_ROLE), strength)?;
     }
     if nobodys && draft.catalog().role(COLLECTIONS_ROLE).is_none() {
         let role = Role {

@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::FixedState;
@@ -29,9 +30,16 @@ const TAKEN: &[u8] = &[];
 /// Commits that an opening adds up before it writes the counts, for the next one.
 const ADDED_MAX: u64 = 16 << 10;
 
+/// A table that has doubled or halved since plans were made for it has them made anew, if it has so many rows.
+const ROWS_PLANNED_MIN: i64 = 1_000;
+
 /// The counts of all tables.
 #[derive(Debug, Default)]
-pub(super) struct RowCounts(Mutex<Counts>);
+pub(super) struct RowCounts {
+    counts: Mutex<Counts>,
+    /// How often plans were to be made anew: [`RowCounts::generation`].
+    generation: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -44,12 +52,21 @@ struct Counts {
 struct Count {
     rows: i64,
     saved: i64,
+    /// How many rows plans are made for.
+    planned: i64,
 }
 
 impl Counts {
-    fn add(&mut self, table: TableId, rows: i64) {
+    /// Tells whether the table has doubled or halved.
+    fn add(&mut self, table: TableId, rows: i64) -> bool {
         let count = self.tables.entry(table).or_default();
         count.rows = count.rows.saturating_add(rows);
+        let (less, more) = (count.rows.min(count.planned), count.rows.max(count.planned));
+        let is_other = more >= ROWS_PLANNED_MIN && less < more / 2;
+        if is_other {
+            count.planned = count.rows;
+        }
+        is_other
     }
 }
 
@@ -63,15 +80,33 @@ impl Observer for RowCounts {
     }
 
     fn observe(&self, commit: &mut Observed<'_>) {
-        let mut counts = self.0.lock();
-        commit.changes().iter().for_each(|change| counts.add(change.table, change.rows));
+        let mut counts = self.counts.lock();
+        let mut is_other = false;
+        commit
+            .changes()
+            .iter()
+            .for_each(|change| is_other |= counts.add(change.table, change.rows));
         counts.counted = commit.csn();
+        if is_other {
+            self.plan_anew();
+        }
     }
 }
 
 impl RowCounts {
     pub(super) fn get(&self, table: TableId) -> u64 {
-        self.0.lock().tables.get(&table).map_or(0, |count| count.rows.max(0) as u64)
+        self.counts.lock().tables.get(&table).map_or(0, |count| count.rows.max(0) as u64)
+    }
+
+    /// A number that grows whenever plans are to be made anew, because a table has doubled or halved, or because
+    /// somebody has asked for it.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Has plans be made anew.
+    pub(super) fn plan_anew(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Reads the counts as of the newest commit, and has them follow the engine from there on.
@@ -93,7 +128,7 @@ impl RowCounts {
             // A release that did not write the commit counted up to about here.
             taken = taken.max(Csn(versioned.csn().0.saturating_sub(1)));
             let rows = i64::from_le_bytes(value);
-            found.tables.insert(TableId(table), Count { rows, saved: rows });
+            found.tables.insert(TableId(table), Count { rows, saved: rows, planned: rows });
         }
         for csn in (taken.0 + 1..=snapshot.csn().0).map(Csn) {
             for change in engine.tables_changed(csn)? {
@@ -102,7 +137,7 @@ impl RowCounts {
         }
         let is_far = snapshot.csn().0 - taken.0.min(snapshot.csn().0) > ADDED_MAX;
         drop(snapshot);
-        *counts.0.lock() = found;
+        *counts.counts.lock() = found;
         let following: Weak<RowCounts> = Arc::downgrade(counts);
         engine.observe(following);
         if is_far {
@@ -115,7 +150,7 @@ impl RowCounts {
     /// Writes the counts that have changed by a commit of their own, so that opening need not add them up.
     pub(super) fn save(&self, engine: &Arc<Engine>) -> Result<()> {
         let (changed, counted) = {
-            let counts = self.0.lock();
+            let counts = self.counts.lock();
             let changed = counts.tables.iter().filter(|(_, count)| count.rows != count.saved);
             let changed: Vec<(TableId, i64)> =
                 changed.map(|(table, count)| (*table, count.rows)).collect();
@@ -130,7 +165,7 @@ impl RowCounts {
         }
         txn.put(COUNTS, TAKEN, counted.0.to_le_bytes().to_vec())?;
         txn.commit(CommitMeta { durability: Some(Durability::Os), ..CommitMeta::default() })?;
-        let mut counts = self.0.lock();
+        let mut counts = self.counts.lock();
         for (table, rows) in changed {
             counts.tables.entry(table).or_default().saved = rows;
         }

@@ -17,6 +17,7 @@ use types::Oid;
 use super::count::RowCounts;
 use super::ids::RowIds;
 use super::moves::Moves;
+use super::statistics::Sampled;
 use super::table::Table;
 use crate::catalog::Catalog;
 use crate::{Result, Tables};
@@ -37,6 +38,7 @@ pub struct Handles {
     known: RwLock<HashMap<Oid, Vec<Arc<Table>>, FixedState>>,
     ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
+    sampled: Mutex<HashMap<TableId, Arc<Sampled>, FixedState>>,
     counts: Arc<RowCounts>,
 }
 
@@ -50,6 +52,7 @@ impl Handles {
             known: RwLock::default(),
             ids: Mutex::default(),
             moves: Mutex::default(),
+            sampled: Mutex::default(),
             counts: Arc::default(),
         }
     }
@@ -71,8 +74,10 @@ impl Handles {
             catalog.schema(def.relation.schema).map_or_else(|| "".into(), |s| s.name.clone());
         let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
         let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
-        let table =
-            Arc::new(Table::new(def, data, schema, ids, moves, (&self.documents, &self.tables)));
+        let sampled = Arc::clone(self.sampled.lock().entry(data.storage).or_default());
+        let beside = (ids, moves, sampled);
+        let documents = (&self.documents, &self.tables);
+        let table = Arc::new(Table::new(def, data, schema, beside, documents));
         let mut known = self.known.write();
         let states = known.entry(oid).or_default();
         if states.len() == STATES_MAX {
@@ -90,6 +95,20 @@ impl Handles {
     /// About how many rows there are in a table of the store.
     pub fn row_count(&self, storage: TableId) -> u64 {
         self.counts.get(storage)
+    }
+
+    /// A number that grows whenever plans that were made before are to be made anew: a table has doubled or halved
+    /// since, or was analyzed.
+    pub fn plans_generation(&self) -> u64 {
+        self.counts.generation()
+    }
+
+    /// Finds out anew what the values of a relation are like, and has plans be made anew.
+    pub fn analyze(&self, catalog: &Arc<Catalog>, oid: Oid) {
+        let Some(table) = self.table(catalog, oid) else { return };
+        table.forget_statistics();
+        table.statistics(self.documents.engine(), self.row_count(table.storage()));
+        self.counts.plan_anew();
     }
 
     /// Reads the counts of rows, which follow the engine from then on. Called before the first commit.

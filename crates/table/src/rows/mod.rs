@@ -33,6 +33,7 @@
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
+//! | `statistics` | [`Statistics`]: what the values of columns are like |
 
 mod beside;
 mod change;
@@ -48,6 +49,7 @@ mod layout;
 mod load;
 mod moves;
 pub(crate) mod patch;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -65,5 +67,6 @@ pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};
 pub use load::{LOAD_BYTES_MIN, Load};
+pub use statistics::{ColumnStatistics, Statistics};
 pub use table::Table;
 pub(crate) use table::position;

@@ -27,6 +27,7 @@ use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
 use super::patch;
+use super::statistics::Sampled;
 use crate::catalog::{Relation, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
 use crate::{Error, Result, Tables};
@@ -45,6 +46,7 @@ pub struct Table {
     documents: Option<RowDocuments>,
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
+    pub(super) sampled: Arc<Sampled>,
 }
 
 impl Table {
@@ -53,8 +55,7 @@ impl Table {
         def: &Arc<TableDef>,
         data: &TableData,
         schema: Arc<str>,
-        ids: Arc<RowIds>,
-        moves: Arc<Moves>,
+        (ids, moves, sampled): (Arc<RowIds>, Arc<Moves>, Arc<Sampled>),
         documents: (&Arc<Documents>, &Tables),
     ) -> Table {
         let relation = &def.relation;
@@ -73,6 +74,7 @@ impl Table {
             keyed_by,
             ids,
             moves,
+            sampled,
             def: Arc::clone(def),
         }
     }

@@ -74,3 +74,19 @@ explain (costs maybe) select 1;
 explain (costs off) select 1 from person p, person q
   where (p.id = q.id and p.age > 10 and q.age < 5) or (p.age > 20 and p.id = q.id and q.age > 50);
 explain (costs off) select 1 from person p where (id = 3 and age > 10) or id = 3;
+-- Statistics: what few rows have is looked up by an index, what most have is not. A statement that was prepared
+-- before its tables have grown is planned anew.
+create table sold (id int primary key, what text, n int);
+create table part (id int primary key, sold int);
+create index on part (sold);
+prepare rare as select count(*) from part, sold where sold.id = part.sold and sold.what = 'rare';
+explain (costs off) execute rare;
+insert into sold select i, case when i % 1000 = 0 then 'rare' else 'common' end, i % 10 from generate_series(1, 5000) i;
+insert into part select i, i % 5000 + 1 from generate_series(1, 20000) i;
+explain (costs off) execute rare;
+execute rare;
+explain (costs off) select count(*) from part, sold where sold.id = part.sold and sold.what = 'common';
+update sold set what = 'rare';
+analyze sold;
+explain (costs off) execute rare;
+vacuum (analyze, verbose) sold;

@@ -1,0 +1,288 @@
+//! [`Statistics`]: what the values of a table's columns are like, for planning.
+//!
+//! ```text
+//!   table  ── spots, evenly among its keys ──> some rows at each ──> of each column:
+//!                                                how many values differ
+//!                                                the most common ones, and how often each comes
+//!                                                bounds between parts with as many values
+//! ```
+//!
+//! They are made from a sample when a plan asks for them first, and again once the table has grown or shrunk by
+//! half. They are not stored: what they are made of is.
+//!
+//! How many values differ in the whole table follows from the sample by the estimator of Haas and Stokes (1998),
+//! which PostgreSQL uses as well. Of the first column by which rows are keyed neighbours are alike, so what
+//! differs from one row to the next tells it better.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use txn::{Engine, KeyRange, View};
+use types::{Datum, DatumRef, KeyOrder, Repr, key};
+
+use super::cursor::Cursor;
+use super::layout::Batch;
+use super::table::Table;
+use crate::Result;
+
+/// Rows of a sample, about.
+const ROWS: usize = 6_000;
+/// Rows at each spot.
+const ROWS_AT_ONCE: usize = 30;
+/// Of a table with fewer spots every row is looked at.
+const SPOTS_FEW: usize = 40;
+/// So many values at most are kept as the most common ones.
+const COMMON_MAX: usize = 50;
+/// A common value has so many rows of the sample at least.
+const COMMON_ROWS: usize = 12;
+/// Parts between bounds.
+const PARTS: usize = 100;
+/// Bytes of a value that are compared.
+const BYTES: usize = 24;
+
+/// What the values of a column are like.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnStatistics {
+    /// How they are held.
+    repr: Option<Repr>,
+    /// The part of the rows in which the column is NULL.
+    pub null: f64,
+    /// How many values differ.
+    pub distinct: f64,
+    /// The most common values, as keys, with the part of the rows that has each.
+    common: Vec<(Vec<u8>, f64)>,
+    /// Ends of parts with as many values each, as keys in order; the smallest first.
+    bounds: Vec<Vec<u8>>,
+}
+
+/// What the values of a table's columns are like.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// How many rows the table had.
+    pub rows: u64,
+    columns: Vec<ColumnStatistics>,
+}
+
+impl Statistics {
+    /// Those of a column, by its position; `None` where its values have no order.
+    pub fn column(&self, position: usize) -> Option<&ColumnStatistics> {
+        self.columns.get(position).filter(|column| column.repr.is_some())
+    }
+}
+
+impl ColumnStatistics {
+    /// The part of the rows in which the column is equal to a value; to any value where none is told.
+    pub fn equal(&self, value: Option<&Datum>) -> f64 {
+        let others = 1.0 - self.null - self.common.iter().map(|(_, part)| part).sum::<f64>();
+        let rest = (self.distinct - self.common.len() as f64).max(1.0);
+        let Some(wanted) = value.and_then(|value| self.key_of(value)) else {
+            return (1.0 - self.null).max(0.0) / self.distinct.max(1.0);
+        };
+        match self.common.iter().find(|(known, _)| *known == wanted) {
+            Some((_, part)) => *part,
+            None => others.max(0.0) / rest,
+        }
+    }
+
+    /// The part of the rows in which the column is less than a value; `None` where that is not known.
+    pub fn below(&self, value: &Datum) -> Option<f64> {
+        let wanted = self.key_of(value)?;
+        let parts = self.bounds.len().checked_sub(1).filter(|parts| *parts > 0)?;
+        let at = self.bounds.partition_point(|bound| *bound < wanted);
+        let part = (at as f64 - 0.5).clamp(0.0, parts as f64) / parts as f64;
+        Some(part * (1.0 - self.null))
+    }
+
+    /// A value as a key, as those that are kept.
+    fn key_of(&self, value: &Datum) -> Option<Vec<u8>> {
+        let repr = self.repr?;
+        let integer = match value {
+            Datum::Int2(value) => Some(i64::from(*value)),
+            Datum::Int4(value) => Some(i64::from(*value)),
+            Datum::Int8(value) => Some(*value),
+            _ => None,
+        };
+        let held = match (repr, integer) {
+            (Repr::Int2, Some(value)) => Datum::Int2(i16::try_from(value).ok()?),
+            (Repr::Int4, Some(value)) => Datum::Int4(i32::try_from(value).ok()?),
+            (Repr::Int8, Some(value)) => Datum::Int8(value),
+            _ if value.as_ref().repr() == Some(repr) => value.clone(),
+            _ => return None,
+        };
+        Some(short_key(held.as_ref()))
+    }
+}
+
+fn short_key(value: DatumRef<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    key::write(value, KeyOrder::ASCENDING, &mut out);
+    out.truncate(BYTES);
+    out
+}
+
+/// The statistics of a table of the store, once somebody has asked.
+#[derive(Debug, Default)]
+pub(super) struct Sampled(Mutex<Option<Arc<Statistics>>>);
+
+impl Table {
+    /// What the values of its columns are like, of which it has about so many rows; `None` where that cannot be
+    /// read.
+    pub fn statistics(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        rows: u64,
+    ) -> Option<Arc<Statistics>> {
+        let mut known = self.sampled.0.lock();
+        if let Some(known) = &*known
+            && (known.rows / 2..=known.rows * 3 / 2).contains(&rows)
+        {
+            return Some(Arc::clone(known));
+        }
+        let made = Arc::new(self.sample(engine, rows).ok()?);
+        *known = Some(Arc::clone(&made));
+        Some(made)
+    }
+
+    /// Has the statistics be made anew when they are asked for next.
+    pub fn forget_statistics(&self) {
+        *self.sampled.0.lock() = None;
+    }
+
+    fn sample(self: &Arc<Self>, engine: &Arc<Engine>, rows: u64) -> Result<Statistics> {
+        let snapshot = engine.snapshot();
+        let view = View::past(&snapshot);
+        let spots = engine.store().spread(self.storage(), ROWS / ROWS_AT_ONCE)?;
+        let mut sample: Vec<Vec<Datum>> = Vec::new();
+        let mut batch = Batch::new();
+        // How many rows differ from the one before in the first column of the key.
+        let (mut steps, mut differ) = (0_u64, 0_u64);
+        let first = self.keyed_by().first().copied();
+        let mut take = |batch: &Batch, every: usize, sample: &mut Vec<Vec<Datum>>| -> Result<()> {
+            let mut before: Option<Datum> = None;
+            for (at, row) in batch.iter().enumerate() {
+                if let Some(first) = first {
+                    let value = row.column(first)?.to_owned();
+                    if let Some(before) = &before {
+                        (steps, differ) = (steps + 1, differ + u64::from(*before != value));
+                    }
+                    before = Some(value);
+                }
+                if at % every == 0 {
+                    sample.push(row.to_datums()?);
+                }
+            }
+            Ok(())
+        };
+        if spots.len() < SPOTS_FEW {
+            let every = (rows as usize / ROWS).max(1);
+            let mut cursor = Cursor::over(self, KeyRange::ALL, false).without_documents();
+            while !cursor.is_at_end() {
+                cursor.fill(view, &mut batch, 1_000.max(every))?;
+                if batch.is_empty() {
+                    break;
+                }
+                take(&batch, every, &mut sample)?;
+                batch.clear();
+            }
+        } else {
+            for spot in spots {
+                let range = KeyRange { lower: Bound::Included(spot), ..KeyRange::ALL };
+                let mut cursor = Cursor::over(self, range, false).without_documents();
+                cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
+                take(&batch, 1, &mut sample)?;
+                batch.clear();
+            }
+        }
+        let columns = self.relation().columns.iter().enumerate();
+        let document = self.documents().map(|documents| documents.column());
+        let of = |(at, column): (usize, &crate::catalog::Column)| {
+            if Some(at) == document || column.is_dropped || !has_order(column.repr) {
+                return ColumnStatistics::default();
+            }
+            let mut made = ColumnStatistics::of(&sample, at, column.repr, rows);
+            if Some(at) == first && steps > 0 {
+                made.distinct = (rows as f64 * differ as f64 / steps as f64).max(1.0);
+            }
+            made
+        };
+        Ok(Statistics { rows, columns: columns.map(of).collect() })
+    }
+}
+
+/// True where the keys of values are in their order, or equal at least where they are.
+fn has_order(repr: Repr) -> bool {
+    !matches!(repr, Repr::Jsonb | Repr::Record | Repr::Array)
+}
+
+impl ColumnStatistics {
+    /// Those of a column of a sample of a table with so many rows.
+    fn of(sample: &[Vec<Datum>], at: usize, repr: Repr, rows: u64) -> ColumnStatistics {
+        let there = sample.iter().map(|row| &row[at]).filter(|value| !value.as_ref().is_null());
+        let mut keys: Vec<Vec<u8>> = there.map(|value| short_key(value.as_ref())).collect();
+        let (all, known) = (sample.len().max(1) as f64, keys.len());
+        keys.sort_unstable();
+        let mut counts: HashMap<&[u8], usize> = HashMap::new();
+        keys.iter().for_each(|key| *counts.entry(key).or_default() += 1);
+        let once = counts.values().filter(|count| **count == 1).count() as f64;
+        let (differ, n) = (counts.len() as f64, known as f64);
+        let whole = rows as f64 * n / all;
+        let distinct = match known {
+            0 => 1.0,
+            // Every row of the table is in the sample.
+            _ if n >= whole => differ,
+            _ => (n * differ / (n - once + once * n / whole)).clamp(differ, whole),
+        };
+        let mut common: Vec<(Vec<u8>, f64)> = counts
+            .iter()
+            .filter(|(_, count)| **count >= COMMON_ROWS)
+            .map(|(key, count)| (key.to_vec(), *count as f64 / all))
+            .collect();
+        common.sort_by(|one, other| other.1.total_cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        common.truncate(COMMON_MAX);
+        let parts = PARTS.min(known.saturating_sub(1));
+        let bound = |part: usize| keys[part * (known - 1) / parts].clone();
+        let bounds = if parts == 0 { Vec::new() } else { (0..=parts).map(bound).collect() };
+        ColumnStatistics { repr: Some(repr), null: 1.0 - n / all, distinct, common, bounds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl Iterator<Item = Option<i32>>, rows: u64) -> ColumnStatistics {
+        let value = |value: Option<i32>| vec![value.map_or(Datum::Null, Datum::Int4)];
+        let sample: Vec<Vec<Datum>> = values.map(value).collect();
+        ColumnStatistics::of(&sample, 0, Repr::Int4, rows)
+    }
+
+    /// A sample that is the whole table tells it exactly.
+    #[test]
+    fn a_small_table_is_known() {
+        let column = of((0..1_000).map(|n| (n % 4 != 0).then_some(n % 20)), 1_000);
+        assert_eq!((column.null, column.distinct), (0.25, 15.0));
+        assert_eq!(column.equal(Some(&Datum::Int8(7))), 0.05);
+        assert!(column.equal(Some(&Datum::Int4(4))) < 0.001, "it is never there");
+        let below = column.below(&Datum::Int4(10)).expect("it is known");
+        assert!((0.3..0.45).contains(&below), "{below}");
+        assert_eq!(column.below(&Datum::Int4(-5)), Some(0.0));
+    }
+
+    /// How many values a large table has is guessed from how often those of the sample come again.
+    #[test]
+    fn the_values_of_a_large_table_are_guessed() {
+        let random = vfs::SimRandom::new(vfs::seed(7));
+        for values in [50, 3_000, 40_000] {
+            let sample = (0..6_000).map(|_| Some(random.below(values) as i32));
+            let found = of(sample, 1_000_000).distinct;
+            assert!(
+                (values as f64 * 0.7..values as f64 * 1.4).contains(&found),
+                "{values}: {found}"
+            );
+        }
+        let unique = of((0..6_000).map(Some), 1_000_000).distinct;
+        assert_eq!(unique, 1_000_000.0, "each value once");
+    }
+}
