@@ -17,7 +17,7 @@ use crate::Csn;
 use crate::block::{Block, Place};
 use crate::error::StoreError;
 use crate::group::{Found, GroupRef};
-use crate::key::TABLE_LEN;
+use crate::key::{self, Range, TABLE_LEN};
 use crate::scan::Seen;
 use crate::segment::{Guide, Half, Meta, Segment};
 use std::ops::ControlFlow;
@@ -39,6 +39,14 @@ impl Run {
         let csns = csns.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
         let bytes = segments.iter().map(|s| s.meta.bytes).sum();
         Run { half, segments, csns, bytes }
+    }
+
+    /// True where some key of a range may be in it, as far as that is known without a look at a block.
+    pub fn meets(&self, range: &Range) -> bool {
+        let (Some(first), Some(last)) = (self.segments.first(), self.segments.last()) else {
+            return false;
+        };
+        key::below(&range.1, &first.meta.first.0) && key::above(&range.0, &last.meta.last_key)
     }
 
     /// What the manifest says of the segments.

@@ -215,10 +215,9 @@ impl Scan {
     ) -> Scan {
         let state = shared.state();
         let mems = state.memtables().filter(|mem| !mem.is_empty()).flat_map(|mem| {
-            let late =
-                mem.late().iter().rev().map(|late| {
-                    Source::Late(RunCursor::new(late.run.clone(), reverse), late.is_fresh)
-                });
+            let late = mem.late().iter().rev().filter(|late| late.run.meets(&range));
+            let late = late
+                .map(|late| Source::Late(RunCursor::new(late.run.clone(), reverse), late.is_fresh));
             let mem = mem.clone();
             let cursor = Source::Memtable(MemCursor {
                 mem,
@@ -230,11 +229,13 @@ impl Scan {
             std::iter::once(cursor).chain(late)
         });
         // What the reader itself has written and not committed hides all else.
-        let staged = staged.iter().map(Staged::run);
+        let staged = staged.iter().map(Staged::run).filter(|r| r.meets(&range));
         let staged = staged.map(|r| Source::Late(RunCursor::new(r.clone(), reverse), false));
-        let current = state.images().map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        let current = state.images().filter(|r| r.meets(&range));
+        let current = current.map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
+        let history = history.filter(|r| r.meets(&range));
         let history = history.map(|r| Source::History(RunCursor::new(r.clone(), reverse)));
         let sources = staged.chain(mems).chain(current).chain(history).collect();
         let ended = key::is_empty(&range);
