@@ -167,6 +167,7 @@ A configuration file (TOML) can say the same as the flags:
   tls-required = true
   max-connections = 1000
   threads = 4
+  cache-mib = 256
   slow-statement-ms = 500
   busy-poll-us = 200
   http-listen = [\"127.0.0.1:8080\"]

@@ -42,6 +42,7 @@ struct Config {
     tls_required: bool,
     max_connections: Option<usize>,
     threads: Option<usize>,
+    cache_mib: Option<u64>,
     slow_statement_ms: Option<u64>,
     busy_poll_us: Option<u64>,
     http_listen: Vec<SocketAddr>,
@@ -60,6 +61,9 @@ struct Config {
 pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     let config = config(args)?;
     let http = http_options(session, args, &config)?;
+    if let Some(mib) = args.cache_mib.or(config.cache_mib) {
+        session.cache_bytes = usize::try_from(mib << 20).ok();
+    }
     let options = options(args, config)?;
     if args.check {
         return check(session, &options, http.as_ref());

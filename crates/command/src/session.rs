@@ -12,12 +12,14 @@ use crate::screen;
 pub(crate) struct Session {
     pub data: PathBuf,
     pub json: bool,
+    /// Blocks that the database keeps in memory, in bytes, where that is said.
+    pub cache_bytes: Option<usize>,
     database: Option<Database>,
 }
 
 impl Session {
     pub(crate) fn new(global: &Global) -> Self {
-        Self { data: global.data.clone(), json: global.json, database: None }
+        Self { data: global.data.clone(), json: global.json, cache_bytes: None, database: None }
     }
 
     /// The database, which must exist.
@@ -52,7 +54,9 @@ impl Session {
             if !holds_data(&self.data) {
                 screen::note(&format!("making a new database in {}", self.data.display()));
             }
-            self.database = Some(Database::open_or_create(&self.data)?);
+            let mut options = anywhen::Options::default();
+            options.cache_bytes = self.cache_bytes.unwrap_or(options.cache_bytes);
+            self.database = Some(Database::open_with(&self.data, options)?);
         }
         self.opened()
     }

@@ -1,5 +1,7 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::iter;
 
@@ -78,15 +80,23 @@ impl Machine {
         types: &dyn TypeSource,
         probes: Option<HashMap<usize, usize>>,
     ) -> Result<Self> {
-        let mut builder = Builder { plan, types, sources: Vec::new(), probes };
+        let mut builder =
+            Builder { plan, types, sources: Vec::new(), probes, kept: Some(Cell::new(0)) };
         let root = builder.node(&plan.root)?;
         let subplans = (0..plan.subplans.len())
             .map(|number| builder.subplan(number))
             .collect::<Result<_>>()?;
-        let constants =
-            plan.constants.iter().map(|constant| constant.map(&mut |expr| builder.program(expr)));
+        let constants = plan
+            .constants
+            .iter()
+            .map(|constant| constant.map(&mut |expr| Program::compile(expr, types)));
         let constants = constants.collect::<Result<_>>()?;
-        let shared = Shared::new(plan.slots, subplans, plan.tables);
+        let shared = Shared::new(
+            plan.slots,
+            builder.kept.as_ref().map_or(0, Cell::get),
+            subplans,
+            plan.tables,
+        );
         for (table, source, depends) in builder.sources {
             shared.ctes[table as usize].borrow_mut().set(source, depends);
         }
@@ -108,8 +118,10 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
         tables: 0,
         columns: Vec::new(),
         constants: Vec::new(),
+        wants_values: false,
     };
-    Builder { plan: &plan, types, sources: Vec::new(), probes: None }.node(node)
+    // It runs within another plan, which keeps values of its own.
+    Builder { plan: &plan, types, sources: Vec::new(), probes: None, kept: None }.node(node)
 }
 
 struct Builder<'a> {
@@ -118,6 +130,8 @@ struct Builder<'a> {
     sources: Vec<(u32, Source, Depends)>,
     /// The probes so far, where operators are looked at.
     probes: Option<HashMap<usize, usize>>,
+    /// How many values are kept that are the same for all rows; none where they are not to be kept.
+    kept: Option<Cell<u32>>,
 }
 
 /// So many rows of `VALUES` may be worth loading.
@@ -128,8 +142,18 @@ fn internal(message: impl Into<String>) -> Error {
 }
 
 impl Builder<'_> {
+    /// The program of an expression, of which what needs no row is computed once.
     fn program(&self, expr: &Expr) -> Result<Program> {
-        Program::compile(expr, self.types)
+        let expr = match &self.kept {
+            Some(kept) => {
+                let mut number = kept.get();
+                let expr = plan::with_known_once(expr, &mut number);
+                kept.set(number);
+                expr
+            }
+            None => Cow::Borrowed(expr),
+        };
+        Program::compile(&expr, self.types)
     }
 
     fn maybe(&self, expr: Option<&Expr>) -> Result<Option<Program>> {

@@ -54,6 +54,7 @@ pub fn lower(
         tables: lowering.tables,
         columns,
         constants: Vec::new(),
+        wants_values: false,
     })
 }
 

@@ -84,6 +84,11 @@ impl Prepared {
         self.calls_server
     }
 
+    /// True where another plan might be better for some values of its parameters.
+    pub fn wants_values(&self) -> bool {
+        self.plan.wants_values
+    }
+
     /// The tables whose rows are changed.
     pub fn changed(&self) -> &[Oid] {
         &self.changed

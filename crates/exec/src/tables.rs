@@ -14,6 +14,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use sql::bind::Relation;
+use sql::eval::Row as EvalRow;
 use sql::plan::{Expr, LockStrength, LockWait};
 pub use table::index::{Ask, GinClass};
 use table::rows::Statistics;
@@ -61,7 +62,7 @@ impl std::fmt::Debug for Values {
 }
 
 /// Tables with fewer rows are thought to have values like those of all tables.
-const ROWS_SAMPLED_MIN: u64 = 1_000;
+const ROWS_SAMPLED_MIN: u64 = 10;
 
 impl TableFacts {
     /// What the values of its columns are like; `None` where the table is small, or that cannot be told.
@@ -201,6 +202,25 @@ pub trait Tables {
     /// # Errors
     /// What the store reports.
     fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
+
+    /// Puts the next row of a scan for which `test` is true into `out`. Rows for which it is not are not made
+    /// values of.
+    ///
+    /// # Errors
+    /// What the store and `test` report.
+    fn next_that(
+        &self,
+        scan: &mut Scanning,
+        test: &mut dyn FnMut(EvalRow<'_>) -> Result<bool>,
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        while self.next(scan, out)? {
+            if test(EvalRow::Values(out))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 
     /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.
     ///

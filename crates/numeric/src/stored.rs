@@ -50,11 +50,46 @@ impl Numeric {
         }
     }
 
+    /// Mantissa and scale of a stored form whose mantissa has 8 bytes at most, and its scale one.
+    #[inline]
+    pub fn short_from_stored(bytes: &[u8]) -> Option<(i64, u32)> {
+        let (scale, mantissa) = bytes.split_first()?;
+        if u32::from(*scale) >= LONG_SCALE {
+            return None;
+        }
+        let number = match mantissa.len() {
+            0 => 0,
+            // Its bytes end up at the top of the number, whose sign fills what is shifted in.
+            length @ 1..=8 => {
+                let mut wide = [0; 8];
+                wide[8 - length..].copy_from_slice(mantissa);
+                i64::from_le_bytes(wide) >> (64 - 8 * length)
+            }
+            _ => return None,
+        };
+        Some((number, u32::from(*scale)))
+    }
+
+    /// True where [`Numeric::from_stored`] gives a value.
+    #[inline]
+    pub fn is_stored(bytes: &[u8]) -> bool {
+        let is_short = bytes.first().is_some_and(|scale| u32::from(*scale) < LONG_SCALE);
+        (is_short && bytes.len() <= size_of::<i128>()) || Self::from_stored(bytes).is_ok()
+    }
+
     /// The value of a stored form, which is all of `bytes`.
     ///
     /// # Errors
     /// [`NumericError::Damaged`].
+    #[inline]
     pub fn from_stored(bytes: &[u8]) -> Result<Self, NumericError> {
+        match Self::short_from_stored(bytes) {
+            Some((mantissa, scale)) => Ok(Self::small(mantissa.into(), scale)),
+            None => Self::long_from_stored(bytes),
+        }
+    }
+
+    fn long_from_stored(bytes: &[u8]) -> Result<Self, NumericError> {
         let (scale, mantissa) = match bytes {
             [] => return Err(NumericError::Damaged("no bytes")),
             [0xC0, 0] => return Ok(Self::NAN),
@@ -75,5 +110,31 @@ impl Numeric {
         wide[..mantissa.len()].copy_from_slice(mantissa);
         Self::new(i128::from_le_bytes(wide), scale)
             .map_err(|_| NumericError::Damaged("more digits than the format has"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Short forms are read to the same numbers as long ones, at the borders of each length too.
+    #[test]
+    fn short_forms_are_read_as_long_ones() {
+        for bits in 0..64 {
+            for near in [-1, 0, 1] {
+                for sign in [1, -1] {
+                    let mantissa = sign * (i128::from(1_u64 << bits) + near);
+                    let number = Numeric::new(mantissa, bits).expect("a small scale");
+                    let mut stored = Vec::new();
+                    number.to_stored(&mut stored);
+                    let long = Numeric::long_from_stored(&stored).expect("it was stored");
+                    assert_eq!(long.as_small(), Some((mantissa, bits)));
+                    let short = Numeric::short_from_stored(&stored);
+                    let fits = i64::try_from(mantissa).ok();
+                    assert_eq!(short, fits.map(|mantissa| (mantissa, bits)), "{stored:02x?}");
+                    assert!(Numeric::is_stored(&stored));
+                }
+            }
+        }
     }
 }

@@ -255,6 +255,108 @@ pub(crate) const TABLE: &[Function] = functions! {
     4042 jsonb_ge(JSONB, JSONB) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
 };
 
+/// A comparison of two values that their order alone decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// The comparison that a function is, which need not be called then; `None` for all others, such as
+    /// comparisons of records.
+    pub fn of(function: &Function) -> Option<Comparison> {
+        let is_integer = |ty: &Type| [Type::INT2, Type::INT4, Type::INT8].contains(ty);
+        let is_plain = match function.args {
+            [left, right] if left == right => PLAIN.contains(left),
+            [left, right] => is_integer(left) && is_integer(right),
+            _ => false,
+        };
+        if !is_plain || !TABLE.iter().any(|known| known.oid == function.oid) {
+            return None;
+        }
+        Some(match &function.name[function.name.len() - 2..] {
+            "eq" => Comparison::Equal,
+            "ne" => Comparison::NotEqual,
+            "lt" => Comparison::Less,
+            "le" => Comparison::LessOrEqual,
+            "gt" => Comparison::Greater,
+            "ge" => Comparison::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
+    /// What it says of two values; `None`, which is NULL, where one of them is NULL.
+    #[inline]
+    pub fn test(self, left: DatumRef<'_>, right: DatumRef<'_>) -> Option<bool> {
+        let order = match (left, right) {
+            (DatumRef::Null, _) | (_, DatumRef::Null) => return None,
+            (DatumRef::Int4(left), DatumRef::Int4(right)) => left.cmp(&right),
+            (DatumRef::Int8(left), DatumRef::Int8(right)) => left.cmp(&right),
+            (DatumRef::Date(left), DatumRef::Date(right)) => left.cmp(&right),
+            // Lengths that differ decide before any byte is looked at.
+            (DatumRef::Text(left), DatumRef::Text(right)) => match self {
+                Comparison::Equal => return Some(left == right),
+                Comparison::NotEqual => return Some(left != right),
+                _ => left.cmp(right),
+            },
+            _ => match (integer(left), integer(right)) {
+                (Some(left), Some(right)) => left.cmp(&right),
+                _ => left.cmp(&right),
+            },
+        };
+        Some(match self {
+            Comparison::Equal => order.is_eq(),
+            Comparison::NotEqual => order.is_ne(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        })
+    }
+}
+
+/// The types whose comparisons are those of [`DatumRef`].
+const PLAIN: [Type; 18] = [
+    Type::BOOL,
+    Type::INT2,
+    Type::INT4,
+    Type::INT8,
+    Type::OID,
+    Type::FLOAT4,
+    Type::FLOAT8,
+    Type::NUMERIC,
+    Type::TEXT,
+    Type::NAME,
+    Type::BPCHAR,
+    Type::CHAR,
+    Type::BYTEA,
+    Type::UUID,
+    Type::DATE,
+    Type::TIME,
+    Type::TIMESTAMP,
+    Type::TIMESTAMPTZ,
+];
+
+fn integer(value: DatumRef<'_>) -> Option<i64> {
+    match value {
+        DatumRef::Int2(value) => Some(value.into()),
+        DatumRef::Int4(value) => Some(value.into()),
+        DatumRef::Int8(value) => Some(value),
+        _ => None,
+    }
+}
+
 /// What a comparison of records asks of their fields.
 #[derive(Clone, Copy)]
 enum Wanted {

@@ -59,6 +59,7 @@ mod window;
 
 /// Whether the statement is to stop: what a long computation asks in between.
 pub use ::interrupt;
+pub use comparison::Comparison;
 pub use context::{Clock, Context, Random, Session};
 pub use function::{Call, Eval, Function, Volatility};
 pub use json::{Dates, Needs, path_needs, to_jsonb};

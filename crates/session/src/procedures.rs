@@ -64,10 +64,9 @@ impl Session {
         let condition = match handle.keyed_by() {
             [at] => format!("{} = ({key_text})::{}", named(*at), type_of(*at)),
             several => {
-                let Datum::Text(text) = self.constant(key, "key", Type::TEXT)? else {
-                    return Err(bad_key());
-                };
-                let values = documents.values_of(&text).ok_or_else(bad_key)?;
+                let key = self.constant(key, "key", Type::TEXT)?;
+                let text = key.as_text().ok_or_else(bad_key)?;
+                let values = documents.values_of(text).ok_or_else(bad_key)?;
                 let equal = several.iter().zip(&values).map(|(at, value)| {
                     let ty = relation.columns[*at].ty;
                     let text = text::to_string(value.as_ref(), ty, Modifier::NONE, &context);

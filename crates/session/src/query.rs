@@ -167,6 +167,10 @@ impl Session {
         self.look()?;
         let types: Vec<Type> = parsed.constants.iter().map(type_of).collect();
         let Ok(planned) = self.planned(parsed, &types) else { return Ok(None) };
+        // What takes long is planned for the values that it has.
+        if planned.prepared.wants_values() {
+            return Ok(None);
+        }
         let surroundings = self.surroundings();
         let context = surroundings.types();
         let values = parsed.constants.iter().zip(&planned.params);

@@ -377,6 +377,7 @@ fn write_datum(f: &mut Formatter<'_>, datum: &Datum, ty: Type) -> fmt::Result {
         Datum::Int8(value) => write!(f, "{value}"),
         Datum::Numeric(value) => write!(f, "{value}"),
         Datum::Text(value) => write!(f, "'{}'", value.replace('\'', "''")),
+        Datum::Short(value) => write!(f, "'{}'", value.replace('\'', "''")),
         // What users made is shown as it is held: there is no catalog here.
         Datum::Enum(_) | Datum::Record(_) | Datum::Array(_) => write!(f, "{datum:?}"),
         other => {
@@ -510,6 +511,7 @@ impl Display for Expr {
             ExprKind::MergeAction => f.write_str("merge_action()"),
             ExprKind::CurrentOf(cursor) => write!(f, "current of {cursor}"),
             ExprKind::Slot(number) => write!(f, "@{number}"),
+            ExprKind::Once { expr, .. } => expr.fmt(f),
             ExprKind::Subplan { number, args } => {
                 write!(f, "subplan {number}({})", List(args, ", "))
             }

@@ -686,6 +686,14 @@ pub enum ExprKind {
     CurrentOf(String),
     /// A value that whoever runs the plan keeps under this number. The binder makes none.
     Slot(u32),
+    /// An expression that has the same value for all rows: whoever runs the plan keeps that under this number
+    /// once it was computed. The binder makes none.
+    Once {
+        /// The number.
+        number: u32,
+        /// The expression.
+        expr: Box<Expr>,
+    },
     /// A subquery that whoever runs the plan knows by its number, for these arguments. The binder
     /// makes none.
     Subplan {

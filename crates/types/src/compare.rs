@@ -32,7 +32,7 @@ impl Ord for DatumRef<'_> {
             (DatumRef::Int8(a), DatumRef::Int8(b)) => a.cmp(&b),
             (DatumRef::Float4(a), DatumRef::Float4(b)) => cmp_float(a.into(), b.into()),
             (DatumRef::Float8(a), DatumRef::Float8(b)) => cmp_float(a, b),
-            (DatumRef::Numeric(a), DatumRef::Numeric(b)) => a.get().cmp(&b.get()),
+            (DatumRef::Numeric(a), DatumRef::Numeric(b)) => a.cmp(&b),
             (DatumRef::Text(a), DatumRef::Text(b)) => a.cmp(b),
             (DatumRef::Bytea(a), DatumRef::Bytea(b)) => a.cmp(b),
             (DatumRef::Date(a), DatumRef::Date(b)) => a.cmp(&b),

@@ -28,7 +28,7 @@ use json::jsonb::{Jsonb, JsonbRef};
 use numeric::Numeric;
 
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Array, ArrayRef, Oid, Record, RecordRef};
+use crate::{Array, ArrayRef, Oid, Record, RecordRef, ShortText};
 
 /// How a value is held: the variant of [`Datum`] that it has, where it is not NULL.
 ///
@@ -167,8 +167,10 @@ pub enum Datum {
     Float8(f64),
     /// `numeric`.
     Numeric(Numeric),
-    /// All that is text. It has no U+0000.
+    /// All that is text. It has no U+0000. Only what is too long for [`Datum::Short`] need be held so.
     Text(Arc<str>),
+    /// Text of a few bytes.
+    Short(ShortText),
     /// `bytea`.
     Bytea(Arc<[u8]>),
     /// `date`.
@@ -259,7 +261,7 @@ enum NumericPlace<'a> {
 impl<'a> NumericRef<'a> {
     /// The number in the stored form `bytes`; `None` where they are none.
     pub fn from_stored(bytes: &'a [u8]) -> Option<Self> {
-        Numeric::from_stored(bytes).is_ok().then_some(Self(NumericPlace::Stored(bytes)))
+        Numeric::is_stored(bytes).then_some(Self(NumericPlace::Stored(bytes)))
     }
 
     /// How many bytes the number has beside those that every value has.
@@ -271,12 +273,25 @@ impl<'a> NumericRef<'a> {
     }
 
     /// The number. Nothing is allocated for up to 38 digits.
+    #[inline]
     pub fn get(self) -> Numeric {
         match self.0 {
             NumericPlace::Value(value) => value.clone(),
             NumericPlace::Stored(bytes) => {
                 Numeric::from_stored(bytes).expect("read when the reference was made")
             }
+        }
+    }
+
+    /// Mantissa and scale, where the mantissa fits 64 bits: the value is `mantissa / 10^scale`.
+    #[inline]
+    pub fn as_short(self) -> Option<(i64, u32)> {
+        match self.0 {
+            NumericPlace::Value(value) => {
+                let (mantissa, scale) = value.as_small()?;
+                Some((i64::try_from(mantissa).ok()?, scale))
+            }
+            NumericPlace::Stored(bytes) => Numeric::short_from_stored(bytes),
         }
     }
 
@@ -289,6 +304,33 @@ impl<'a> NumericRef<'a> {
     }
 }
 
+impl Ord for NumericRef<'_> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        // Most numbers have as many digits after the point as those that they are compared with.
+        if let (Some((a, a_scale)), Some((b, b_scale))) = (self.as_short(), other.as_short())
+            && a_scale == b_scale
+        {
+            return a.cmp(&b);
+        }
+        self.get().cmp(&other.get())
+    }
+}
+
+impl PartialOrd for NumericRef<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for NumericRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for NumericRef<'_> {}
+
 impl<'a> From<&'a Numeric> for NumericRef<'a> {
     fn from(value: &'a Numeric) -> Self {
         Self(NumericPlace::Value(value))
@@ -297,8 +339,20 @@ impl<'a> From<&'a Numeric> for NumericRef<'a> {
 
 impl Datum {
     /// A text.
-    pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Datum::Text(text.into())
+    pub fn text(text: impl AsRef<str> + Into<Arc<str>>) -> Self {
+        match ShortText::new(text.as_ref()) {
+            Some(short) => Datum::Short(short),
+            None => Datum::Text(text.into()),
+        }
+    }
+
+    /// The text that the value is; `None` where it is none.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Datum::Text(text) => Some(text),
+            Datum::Short(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// Bytes.
@@ -333,6 +387,7 @@ impl Datum {
             Datum::Float8(value) => DatumRef::Float8(*value),
             Datum::Numeric(value) => DatumRef::Numeric(value.into()),
             Datum::Text(value) => DatumRef::Text(value),
+            Datum::Short(value) => DatumRef::Text(value),
             Datum::Bytea(value) => DatumRef::Bytea(value),
             Datum::Date(value) => DatumRef::Date(*value),
             Datum::Time(value) => DatumRef::Time(*value),
@@ -409,7 +464,7 @@ impl<'a> DatumRef<'a> {
             DatumRef::Float4(value) => Datum::Float4(value),
             DatumRef::Float8(value) => Datum::Float8(value),
             DatumRef::Numeric(value) => Datum::Numeric(value.get()),
-            DatumRef::Text(value) => Datum::Text(value.into()),
+            DatumRef::Text(value) => Datum::text(value),
             DatumRef::Bytea(value) => Datum::Bytea(value.into()),
             DatumRef::Date(value) => Datum::Date(value),
             DatumRef::Time(value) => Datum::Time(value),
@@ -462,6 +517,24 @@ impl fmt::Debug for Datum {
     }
 }
 
+impl From<&str> for Datum {
+    fn from(text: &str) -> Self {
+        Datum::text(text)
+    }
+}
+
+impl From<String> for Datum {
+    fn from(text: String) -> Self {
+        Datum::text(text)
+    }
+}
+
+impl From<Arc<str>> for Datum {
+    fn from(text: Arc<str>) -> Self {
+        Datum::text(text)
+    }
+}
+
 /// Makes `Datum::from` for types that stand for one variant.
 macro_rules! from {
     ($($from:ty => $variant:ident;)*) => {
@@ -490,9 +563,6 @@ from! {
     f32 => Float4;
     f64 => Float8;
     Numeric => Numeric;
-    &str => Text;
-    String => Text;
-    Arc<str> => Text;
     Date => Date;
     Time => Time;
     TimeTz => TimeTz;

@@ -209,8 +209,8 @@ impl Modifier {
                 let elements = elements.iter().map(Datum::as_ref);
                 Array::new(element, of.element_repr(), &of.dimensions(), elements)?.into()
             }
-            Datum::Text(ref text) => match self.length() {
-                Some(length) if matches!(ty, Type::BPCHAR | Type::VARCHAR) => {
+            Datum::Text(_) | Datum::Short(_) => match (self.length(), value.as_text()) {
+                (Some(length), Some(text)) if matches!(ty, Type::BPCHAR | Type::VARCHAR) => {
                     match fit(text, length, ty, coercion)? {
                         None => value,
                         Some(fitting) => Datum::text(fitting),

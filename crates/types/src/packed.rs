@@ -46,7 +46,18 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Takes a number that [`put_varint`] wrote off the front.
+#[inline]
 pub(crate) fn take_varint(input: &mut &[u8]) -> Result<u64> {
+    match input.split_first() {
+        Some((byte @ ..0x80, rest)) => {
+            *input = rest;
+            Ok(u64::from(*byte))
+        }
+        _ => take_long_varint(input),
+    }
+}
+
+fn take_long_varint(input: &mut &[u8]) -> Result<u64> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {
         let (byte, rest) = input.split_first().ok_or_else(|| damaged("it ends inside a number"))?;
@@ -64,6 +75,7 @@ pub(crate) fn take_varint(input: &mut &[u8]) -> Result<u64> {
 }
 
 /// Takes `count` bytes off the front.
+#[inline]
 pub(crate) fn take_bytes<'a>(input: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
     let (taken, rest) =
         input.split_at_checked(count).ok_or_else(|| damaged("it ends inside a value"))?;
@@ -72,6 +84,7 @@ pub(crate) fn take_bytes<'a>(input: &mut &'a [u8], count: usize) -> Result<&'a [
 }
 
 /// Takes a fixed number of bytes off the front.
+#[inline]
 pub(crate) fn take_array<const N: usize>(input: &mut &[u8]) -> Result<[u8; N]> {
     Ok(take_bytes(input, N)?.try_into().expect("as many as were asked for"))
 }

@@ -715,7 +715,7 @@ impl FromSql for String {
     const WHAT: &'static str = "String";
 
     fn from_sql(value: &Datum) -> Option<Self> {
-        if let Datum::Text(text) = value { Some(text.to_string()) } else { None }
+        value.as_text().map(str::to_owned)
     }
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct ServeArgs {
     /// Threads that serve clients [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// Keep so many MiB of the data's blocks, decompressed, in memory [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 24))]
+    pub cache_mib: Option<u64>,
     /// Log statements that take so many milliseconds or more
     #[arg(long, value_name = "MS")]
     pub slow_statement_ms: Option<u64>,

@@ -63,6 +63,7 @@ impl Depends {
 fn is_same(a: &Datum, b: &Datum) -> bool {
     match (a, b) {
         (Datum::Text(a), Datum::Text(b)) => a == b,
+        (Datum::Short(a), Datum::Short(b)) => **a == **b,
         (Datum::Bytea(a), Datum::Bytea(b)) => a == b,
         // Values that are equal may look different: they count as the same only where that cannot be.
         _ => {

@@ -219,6 +219,21 @@ impl Operator for Scan {
                 }
                 continue;
             };
+            if let (Some(condition), None) = (&self.condition, &self.sample) {
+                let mut seen = 0;
+                let mut test = |row: EvalRow<'_>| {
+                    seen += 1;
+                    env.tick()?;
+                    env.test(condition, row)
+                };
+                let is_found = env.ctx.tables.next_that(rows, &mut test, out)?;
+                self.removed += seen - u64::from(is_found);
+                if is_found {
+                    return Ok(true);
+                }
+                self.open = None;
+                continue;
+            }
             if !env.ctx.tables.next(rows, out)? {
                 self.open = None;
                 continue;

@@ -10,11 +10,13 @@
 //! the same is done at the start of each execution. What is left out is what PostgreSQL leaves out:
 //! arms of `CASE` and arguments of `AND`, `OR` and `COALESCE` that constants before them decide.
 
+use std::borrow::Cow;
+
 use scalar::cast::How;
 use scalar::{Volatility, registry};
 use sql::bind::walk;
 use sql::plan::{Call, Cast, Expr, ExprKind};
-use types::{Oid, Type};
+use types::{Datum, Oid, Type};
 
 use super::{Kind, Node, Plan, Sees};
 
@@ -166,6 +168,59 @@ fn known_parts(expr: &mut Expr, found: &mut Vec<(bool, usize)>) -> bool {
     let own = is_known && !matches!(expr.kind, ExprKind::CaseOperand);
     found[at] = (own, found.len() - at);
     is_known
+}
+
+/// The expression with all parts marked that have a value without a row and take work: they are computed once.
+/// `number` is the next one that such a part gets.
+pub(crate) fn with_known_once<'e>(expr: &'e Expr, number: &mut u32) -> Cow<'e, Expr> {
+    let mut marked = expr.clone();
+    if !walk::any(&mut marked, &takes_work) {
+        return Cow::Borrowed(expr);
+    }
+    let mut known = Vec::new();
+    known_parts(&mut marked, &mut known);
+    mark_once(&mut marked, &known, &mut 0, number);
+    Cow::Owned(marked)
+}
+
+/// True where a part of an expression is worth being kept.
+fn takes_work(part: &Expr) -> bool {
+    is_work(part) || matches!(part.kind, ExprKind::Array { .. })
+}
+
+fn mark_once(expr: &mut Expr, known: &[(bool, usize)], at: &mut usize, number: &mut u32) {
+    if let (true, count) = known[*at]
+        && !has_free_operand(expr)
+    {
+        *at += count;
+        if walk::any(expr, &takes_work) {
+            let of = std::mem::replace(&mut expr.kind, ExprKind::Const(Datum::Null));
+            let of = Box::new(Expr { kind: of, ..expr.clone() });
+            expr.kind = ExprKind::Once { number: *number, expr: of };
+            *number += 1;
+        }
+        return;
+    }
+    *at += 1;
+    walk::parts(expr, &mut |part| mark_once(part, known, at, number));
+}
+
+/// True where an expression means the operand of a `CASE` that it is within.
+fn has_free_operand(expr: &mut Expr) -> bool {
+    match &mut expr.kind {
+        ExprKind::CaseOperand => true,
+        // Its conditions mean its own.
+        ExprKind::Case { operand: Some(operand), arms, otherwise } => {
+            has_free_operand(operand)
+                || has_free_operand(otherwise)
+                || arms.iter_mut().any(|(_, result)| has_free_operand(result))
+        }
+        _ => {
+            let mut is_free = false;
+            walk::parts(expr, &mut |part| is_free |= has_free_operand(part));
+            is_free
+        }
+    }
 }
 
 /// Puts an operand in its place in the conditions of its `CASE`.

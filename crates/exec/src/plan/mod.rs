@@ -17,6 +17,7 @@ mod trace;
 mod walk;
 
 pub use constants::Constant;
+pub(crate) use constants::with_known_once;
 pub use reads::{Reads, slots_of};
 pub use walk::{Sees, each_part, is_volatile};
 
@@ -44,6 +45,8 @@ pub struct Plan {
     pub columns: Vec<Column>,
     /// What is computed when the plan starts, whatever rows there are.
     pub constants: Vec<Constant<Expr>>,
+    /// True where it joins many rows, so that it might be another plan if the values of its parameters were known.
+    pub wants_values: bool,
 }
 
 /// An operator and the types of the columns of its rows.

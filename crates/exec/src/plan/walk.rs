@@ -221,6 +221,20 @@ impl Plan {
         calls
     }
 
+    /// True where an expression names a parameter.
+    pub fn has_params(&mut self) -> bool {
+        let mut has = false;
+        self.each(&mut |node| {
+            node.exprs(&mut |expr, _| {
+                each_part(expr, &mut |part| {
+                    has |= matches!(part.kind, ExprKind::Param(_));
+                    !has
+                });
+            });
+        });
+        has
+    }
+
     /// True where an operator holds rows of those below it.
     pub fn holds_rows(&mut self) -> bool {
         let mut holds = !self.subplans.is_empty();

@@ -40,7 +40,7 @@ const NULL: f64 = 0.02;
 /// That a condition is true of which nothing else is known.
 const OTHER: f64 = 0.33;
 /// That there is a row that a subquery asks for.
-const SUBQUERY: f64 = 0.5;
+pub(super) const SUBQUERY: f64 = 0.5;
 /// That an index of items finds a row.
 const ITEMS: f64 = 0.02;
 

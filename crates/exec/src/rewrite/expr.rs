@@ -89,6 +89,16 @@ pub(super) fn has_subplan(expr: &Expr) -> bool {
     found
 }
 
+/// True where an expression asks a subquery again for each row.
+pub(super) fn is_costly(expr: &Expr) -> bool {
+    let mut found = false;
+    each_part(&mut expr.clone(), &mut |part| {
+        found |= matches!(&part.kind, ExprKind::Subplan { args, .. } if !args.is_empty());
+        !found
+    });
+    found
+}
+
 /// Gives each column another place.
 pub(super) fn move_columns(expr: &mut Expr, place: &dyn Fn(usize) -> usize) {
     each_part(expr, &mut |part| {

@@ -17,7 +17,7 @@ use super::access::{can_look_up, fits};
 use super::estimate::{cost_of_look_up, rows};
 use super::expr::{all_of, and, comparison, conjuncts, has_subplan, move_columns, sees_only};
 use super::keys::{self, Part};
-use super::reorder::{BUILD, PROBE};
+use super::reorder::{BUILD, COST_MIN, PROBE};
 use crate::lower::is_hashed;
 use crate::plan::{Equal, Join, Kind, Node, Path, Plan, is_volatile};
 use crate::tables::{KeyFacts, Schema};
@@ -26,16 +26,24 @@ use crate::tables::{KeyFacts, Schema};
 const LOOK_UPS_FEW: f64 = 32.0;
 
 /// Chooses how the joins of a plan are computed.
+///
+/// True where one of them reads many rows.
 pub(super) fn methods(
     plan: &mut Plan,
     node: &mut Node,
     types: &dyn TypeSource,
     schema: &dyn Schema,
-) {
-    node.inputs(&mut |input| methods(plan, input, types, schema));
-    let Kind::Join(join) = &mut node.kind else { return };
+) -> bool {
+    let mut is_large = false;
+    node.inputs(&mut |input| is_large |= methods(plan, input, types, schema));
+    method(plan, node, types, schema) >= COST_MIN || is_large
+}
+
+/// The same of one operator; what it costs.
+fn method(plan: &mut Plan, node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) -> f64 {
+    let Kind::Join(join) = &mut node.kind else { return 0.0 };
     if join.lateral.is_some() {
-        return;
+        return 0.0;
     }
     let width = join.left.width();
     let all = width + join.right.width();
@@ -48,16 +56,17 @@ pub(super) fn methods(
     }
     join.condition = all_of(stay);
     if keys.is_empty() {
-        return;
+        return 0.0;
     }
     let left_rows = rows(&join.left, schema);
     let right_rows = rows(&join.right, schema);
     let hashed = right_rows * BUILD + left_rows * PROBE;
-    if by_index(plan, join, &keys, [left_rows, hashed], types, schema) {
-        return;
+    if let Some(cost) = by_index(plan, join, &keys, [left_rows, hashed], types, schema) {
+        return cost;
     }
     join.keys = keys.into_iter().map(|(pair, _)| pair).collect();
     join.build_left = join.kind.shows_right() && left_rows * 2.0 < right_rows;
+    hashed
 }
 
 /// The two sides of an equality that rows can be found by, the right one over the right row.
@@ -86,7 +95,7 @@ pub(super) fn key_of(
     Some((left.clone(), right))
 }
 
-/// Makes the right side, where it is a scan, one by an index; false where none serves, or a hash table is cheaper:
+/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` where none serves, or a hash table is cheaper:
 /// `hashed` is what that costs beside the scan of the right side.
 fn by_index(
     plan: &mut Plan,
@@ -95,15 +104,15 @@ fn by_index(
     [left_rows, hashed]: [f64; 2],
     types: &dyn TypeSource,
     schema: &dyn Schema,
-) -> bool {
+) -> Option<f64> {
     if join.kind.keeps_right() {
-        return false;
+        return None;
     }
-    let Kind::Scan(scan) = &mut join.right.kind else { return false };
+    let Kind::Scan(scan) = &mut join.right.kind else { return None };
     if !can_look_up(scan) || !scan.path.is_full() {
-        return false;
+        return None;
     }
-    let Some(facts) = schema.table(scan.relation) else { return false };
+    let facts = schema.table(scan.relation)?;
     let mut conditions = scan.condition.clone().map(conjuncts).unwrap_or_default();
     // What is equal to something is not NULL.
     conditions.extend(keys_of_join.iter().map(|((_, right), _)| {
@@ -129,10 +138,10 @@ fn by_index(
             best = Some((key, bound));
         }
     }
-    let Some((key, columns)) = best else { return false };
+    let (key, columns) = best?;
     let look_ups = left_rows * cost_of_look_up(key, columns.len(), &facts);
     if left_rows > LOOK_UPS_FEW && look_ups > facts.rows as f64 + hashed {
-        return false;
+        return None;
     }
     let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
     let (mut args, mut sure) = (Vec::new(), Vec::new());
@@ -156,7 +165,7 @@ fn by_index(
         }
     }
     join.lateral = Some(args);
-    true
+    Some(look_ups)
 }
 
 /// The equality of a pair, with a slot in the place of the left value.

@@ -6,7 +6,7 @@
 //!             (what constants there are is looked at here, see `plan::Constant`)
 //!   push      conditions move down, through joins, to the scans
 //!   lateral   a lateral side that only picks rows by values of the left one becomes an ordinary side
-//!   semi      EXISTS (...) becomes a join
+//!   semi      EXISTS (...) and IN (...) become joins
 //!   late      subqueries among the columns of a join's side are computed after the join
 //!   grouped   a scalar subquery that picks rows by equality can be computed for all values at once
 //!   prune     once more
@@ -55,7 +55,7 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |plan, node| lateral::lateral(plan, node, types));
     each_root(plan, &mut |_, node| push::push(node));
-    each_root(plan, &mut semi::semi_joins);
+    each_root(plan, &mut |plan, node| semi::semi_joins(plan, node, schema));
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |_, node| late::late(node));
     grouped::grouped(plan, types, schema);
@@ -68,7 +68,9 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     access::forget_sure(plan);
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
-    each_root(plan, &mut |plan, node| join::methods(plan, node, types, schema));
+    let mut is_large = false;
+    each_root(plan, &mut |plan, node| is_large |= join::methods(plan, node, types, schema));
+    plan.wants_values = is_large && plan.has_params();
     each_root(plan, &mut |_, node| order::orders(node, types, schema));
     each_root(plan, &mut |_, node| texts::texts(node, schema));
     freeze::freeze(plan);

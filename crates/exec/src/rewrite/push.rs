@@ -12,7 +12,9 @@
 
 use sql::plan::Expr;
 
-use super::expr::{all_of, and, conjuncts, has_subplan, move_columns, sees_only, substitute};
+use super::expr::{
+    all_of, and, conjuncts, has_subplan, is_costly, move_columns, sees_only, substitute,
+};
 use crate::plan::{Join, JoinKind, Kind, Node, is_volatile};
 
 /// Moves the conditions of a plan down.
@@ -96,6 +98,10 @@ fn into(node: &mut Node, mut condition: Expr) -> Option<Expr> {
             let (left, all) = (join.left.width(), join.left.width() + join.right.width());
             let keeps_left = join.kind.keeps_left();
             let keeps_right = join.kind.keeps_right();
+            // A subquery costs more than to look for a partner.
+            if is_costly(&condition) && matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                return Some(condition);
+            }
             if sees_only(&condition, 0..left) && !keeps_right {
                 below(&mut join.left, condition);
             } else if sees_only(&condition, left..all) && !keeps_left && join.kind.shows_right() {

@@ -13,6 +13,9 @@
 //! fewest rows is joined, again and again. Trees that join sides without a condition between them are looked at
 //! where one side has few rows, or nothing else is left.
 //!
+//! A semi or anti join whose left side is in the chain only leaves rows of that side out, so it can be made
+//! before the inner joins or after them all: where fewer rows come to it.
+//!
 //! The order stays as it is written where another one saves little: then rows come in the order that one
 //! expects, and a guess that is wrong does no harm.
 
@@ -25,8 +28,8 @@ use types::TypeSource;
 use super::access::can_look_up;
 use super::estimate::{self, chance};
 use super::expr::{
-    all_of, column_of, columns, comparison, conjuncts, has_subplan, move_columns, sees_nothing,
-    sees_only,
+    all_of, column_of, columns, comparison, conjuncts, has_subplan, is_costly, move_columns,
+    sees_nothing, sees_only,
 };
 use crate::plan::{Join, JoinKind, Kind, Node, is_volatile};
 use crate::tables::{KeyPart, Schema, TableFacts};
@@ -38,7 +41,7 @@ const LEAVES_MAX: usize = 64;
 /// Another order is taken if it costs less than this part of the one that is written ...
 const GAIN: f64 = 0.8;
 /// ... and that costs so much at least, in rows that are scanned.
-const COST_MIN: f64 = 5_000.0;
+pub(super) const COST_MIN: f64 = 5_000.0;
 /// Pairs of sides without a condition between them are looked at if they make so few rows.
 const CROSS_ROWS: f64 = 10_000.0;
 
@@ -48,6 +51,8 @@ pub(super) const BUILD: f64 = 2.0;
 pub(super) const PROBE: f64 = 1.0;
 /// To give a row.
 const GIVE: f64 = 0.5;
+/// To ask a subquery for a row.
+const SUBQUERY_COST: f64 = 20.0;
 /// To test a pair of rows.
 const PAIR: f64 = 0.3;
 
@@ -68,7 +73,9 @@ pub(super) fn reorder(node: &mut Node, types: &dyn TypeSource, schema: &dyn Sche
         return;
     }
     let gain = if chain.narrow(schema) { 1.0 } else { GAIN };
-    if let Some(tree) = Graph::of(&chain, types, schema).cheapest(gain) {
+    let mut graph = Graph::of(&chain, types, schema);
+    let gain = if graph.place(&mut chain.filters) { f64::INFINITY } else { gain };
+    if let Some(tree) = graph.cheapest(gain) {
         *node = chain.put_together(&tree, node);
     }
 }
@@ -108,9 +115,33 @@ fn each_leaf(node: &mut Node, f: &mut dyn FnMut(&mut Node)) {
 struct Chain {
     leaves: Vec<Leaf>,
     conditions: Vec<Condition>,
+    filters: Vec<SemiJoin>,
     /// Where the columns of the chain are among those of the leaves.
     columns: Vec<usize>,
     width: usize,
+}
+
+/// A semi or anti join whose left side is in a chain.
+struct SemiJoin {
+    kind: JoinKind,
+    right: Node,
+    /// Over the columns of the chain and, from [`RIGHT`] on, those of the right side.
+    condition: Expr,
+    /// The leaves that it needs.
+    on: Set,
+    /// True where it is made after all inner joins.
+    is_last: bool,
+}
+
+/// Where the columns of the right side of a semi join begin.
+const RIGHT: usize = 1 << 24;
+
+/// True for a semi or anti join that can be taken out of a chain.
+fn is_semi_join(join: &Join) -> bool {
+    matches!(join.kind, JoinKind::Semi | JoinKind::Anti)
+        && join.lateral.is_none()
+        && join.keys.is_empty()
+        && join.condition.as_ref().is_some_and(|expr| !is_volatile(expr))
 }
 
 struct Leaf {
@@ -153,6 +184,15 @@ impl Chain {
             columns(&expr, &mut |column| on |= 1 << self.leaf_of(column));
             self.conditions.push(Condition { expr, on, known: 1.0 });
         }
+        for at in 0..self.filters.len() {
+            let mut on = 0;
+            columns(&self.filters[at].condition, &mut |column| {
+                if column < RIGHT {
+                    on |= 1 << self.leaf_of(column);
+                }
+            });
+            self.filters[at].on = on;
+        }
     }
 
     /// Adds what is below a node; gives where its columns are.
@@ -172,6 +212,21 @@ impl Chain {
             Kind::Filter { input, condition } if goes_on => {
                 let places = self.add(input, conditions);
                 conditions.extend(moved(Some(condition.clone()), &places));
+                places
+            }
+            Kind::Join(join) if is_semi_join(join) => {
+                let width = join.left.width();
+                let places = self.add(&mut join.left, conditions);
+                if let Some(mut condition) = join.condition.take() {
+                    move_columns(&mut condition, &|column| match column.checked_sub(width) {
+                        None => places[column],
+                        Some(column) => RIGHT + column,
+                    });
+                    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+                    let right = std::mem::replace(&mut join.right, nothing);
+                    let (kind, on, is_last) = (join.kind, 0, false);
+                    self.filters.push(SemiJoin { kind, right, condition, on, is_last });
+                }
                 places
             }
             _ => {
@@ -228,7 +283,10 @@ impl Chain {
 
     /// Joins the leaves as a tree says, in the place of `before`, whose columns it gives.
     fn put_together(mut self, tree: &Tree, before: &Node) -> Node {
-        let (node, places) = self.join(tree);
+        let (mut node, places) = self.join(tree);
+        for filter in std::mem::take(&mut self.filters) {
+            node = filter.over(node, &places);
+        }
         let place = |column: &usize| places.iter().position(|known| known == column);
         let at: Vec<usize> = self.columns.iter().filter_map(place).collect();
         if at.iter().copied().eq(0..node.width()) {
@@ -249,8 +307,17 @@ impl Chain {
             Tree::Leaf(leaf) => {
                 let nothing = Node { kind: Kind::Given, types: Vec::new() };
                 let Leaf { node, from } = &mut self.leaves[*leaf];
-                let places = (*from..*from + node.width()).collect();
-                return (std::mem::replace(node, nothing), places);
+                let places: Vec<usize> = (*from..*from + node.width()).collect();
+                let mut node = std::mem::replace(node, nothing);
+                let (here, later) = std::mem::take(&mut self.filters)
+                    .into_iter()
+                    .partition(|filter| !filter.is_last && filter.on & !tree.set() == 0);
+                self.filters = later;
+                let here: Vec<SemiJoin> = here;
+                for filter in here {
+                    node = filter.over(node, &places);
+                }
+                return (node, places);
             }
             Tree::Join(left, right) => (left, right),
         };
@@ -279,6 +346,22 @@ impl Chain {
             lateral: None,
         };
         (Node { kind: Kind::Join(Box::new(join)), types }, places)
+    }
+}
+
+impl SemiJoin {
+    /// The join over rows whose columns are at `places`.
+    fn over(self, left: Node, places: &[usize]) -> Node {
+        let SemiJoin { kind, right, mut condition, .. } = self;
+        let width = left.width();
+        move_columns(&mut condition, &|column| match column.checked_sub(RIGHT) {
+            None => places.iter().position(|known| *known == column).unwrap_or(column),
+            Some(column) => width + column,
+        });
+        let types = left.types.clone();
+        let (keys, build_left, condition) = (Vec::new(), false, Some(condition));
+        let join = Join { kind, left, right, keys, build_left, condition, lateral: None };
+        Node { kind: Kind::Join(Box::new(join)), types }
     }
 }
 
@@ -343,6 +426,22 @@ impl Graph {
         let leaves = leaves.map(|(at, leaf)| Weight::of(chain, at, leaf, schema));
         let by_key = keys_between(chain, &edges, schema);
         Graph { leaves: leaves.collect(), edges, by_key }
+    }
+
+    /// Decides where semi joins are made; true where one of them is made after the inner joins.
+    fn place(&mut self, filters: &mut [SemiJoin]) -> bool {
+        let all: Set = Set::MAX >> (Set::BITS as usize - self.leaves.len());
+        let at_end = self.rows(all);
+        for filter in filters.iter_mut() {
+            let leaf = filter.on.is_power_of_two().then(|| filter.on.trailing_zeros() as usize);
+            filter.is_last = leaf.is_none_or(|leaf| self.leaves[leaf].rows >= at_end);
+        }
+        for filter in filters.iter().filter(|filter| !filter.is_last) {
+            let leaf = &mut self.leaves[filter.on.trailing_zeros() as usize];
+            leaf.rows = (leaf.rows * estimate::SUBQUERY).max(1.0);
+            leaf.look_ups.clear();
+        }
+        filters.iter().any(|filter| filter.is_last)
     }
 
     /// The cheapest tree, if it costs no more than this part of what the order costs that is written.
@@ -539,9 +638,13 @@ impl Weight {
             return weight;
         }
         let conditions = scan.condition.clone().map(conjuncts).unwrap_or_default();
+        // A subquery is asked for each row.
+        let asks = if conditions.iter().any(is_costly) { SUBQUERY_COST } else { 0.0 };
+        weight.cost += all * asks;
         for key in facts.keys.iter().filter(|key| key.classes.is_none() && key.predicate.is_none())
         {
-            let (mut needs, mut bound, mut is_constant) = (0, 0, true);
+            // How many of the first parts are bound, and how many of those by values alone.
+            let (mut needs, mut bound, mut alone) = (0, 0, 0);
             for (part, _) in &key.parts {
                 let KeyPart::Column(attnum) = part else { break };
                 let Some(column) = scan.attnums.iter().position(|known| known == attnum) else {
@@ -561,19 +664,21 @@ impl Weight {
                     is_it.then_some(others)
                 });
                 match (own, from) {
-                    (true, _) => {}
-                    (false, Some(from)) => (needs, is_constant) = (needs | from, false),
+                    (true, _) => alone += usize::from(alone == bound),
+                    (false, Some(from)) => needs |= from,
                     (false, None) => break,
                 }
                 bound += 1;
             }
-            if bound == 0 {
-                continue;
+            let each = |parts: usize| {
+                let found = all / estimate::values_of_key(key, parts, &facts);
+                estimate::cost_of_look_up(key, parts, &facts) + found * asks
+            };
+            if alone > 0 {
+                weight.cost = weight.cost.min(each(alone));
             }
-            let each = estimate::cost_of_look_up(key, bound, &facts);
-            match is_constant {
-                true => weight.cost = weight.cost.min(each),
-                false => weight.look_ups.push((needs, each)),
+            if bound > alone {
+                weight.look_ups.push((needs, each(bound)));
             }
         }
         // A range of the first column of the table's own key is read alone.

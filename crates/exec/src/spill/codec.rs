@@ -31,6 +31,7 @@ pub(crate) fn write_row(row: &[Datum], out: &mut Vec<u8>) {
             Datum::Timestamp(value) => out.extend_from_slice(&value.0.to_le_bytes()),
             Datum::TimestampTz(value) => out.extend_from_slice(&value.0.to_le_bytes()),
             Datum::Text(value) => bytes(value.as_bytes(), out),
+            Datum::Short(value) => bytes(value.as_bytes(), out),
             Datum::Bytea(value) => bytes(value, out),
             other => {
                 let start = out.len();
@@ -90,7 +91,7 @@ pub(crate) fn read_row(from: &mut &[u8], out: &mut Row) -> Result<()> {
             Repr::TimestampTz => Datum::TimestampTz(TimestampTz(i64::from_le_bytes(take(from)?))),
             Repr::Text => {
                 let text = std::str::from_utf8(take_bytes(from)?).map_err(|_| damaged())?;
-                Datum::Text(text.into())
+                Datum::text(text)
             }
             Repr::Bytea => Datum::Bytea(take_bytes(from)?.into()),
             _ => {

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
@@ -332,6 +333,23 @@ impl Tables for Stored<'_> {
             }
             None => Ok(false),
         }
+    }
+
+    fn next_that(
+        &self,
+        scan: &mut Scanning,
+        test: &mut dyn FnMut(EvalRow<'_>) -> Result<bool>,
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        if let Some(scan) = scan.downcast_mut::<Scan>() {
+            return scan.next_that(self, test, out);
+        }
+        while self.next(scan, out)? {
+            if test(EvalRow::Values(out))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {

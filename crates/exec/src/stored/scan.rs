@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use sql::eval::Row as EvalRow;
 use sql::plan::system;
 use store::Csn;
 use table::index::{Index, Query, RowKeys};
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
-use types::{Datum, Error, Result, SqlState};
+use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
 use crate::tables::{Asked, Moment, Reach, count_given};
@@ -19,6 +20,8 @@ use crate::tables::{Asked, Moment, Reach, count_given};
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
 const ROWS_MAX: usize = 256;
+/// Of so many columns the values are looked at without an allocation.
+const COLUMNS_FEW: usize = 16;
 /// How many rows can be read one after the other in the time of a look-up.
 const ROWS_PER_LOOK_UP: u64 = 8;
 /// So many look-ups are always few.
@@ -465,38 +468,97 @@ impl Scan {
         Ok(true)
     }
 
+    /// Puts the next row for which `test` is true into `out`; values are made of no other row.
+    pub(super) fn next_that(
+        &mut self,
+        stored: &Stored<'_>,
+        test: &mut dyn FnMut(EvalRow<'_>) -> Result<bool>,
+        out: &mut Vec<Datum>,
+    ) -> Result<bool> {
+        while self.plain.is_some() && matches!(self.source, Source::Rows { .. }) {
+            if !self.fill(stored)? {
+                if self.then.is_empty() {
+                    return Ok(false);
+                }
+                break;
+            }
+            let (Source::Rows { batch, at, .. }, Some(positions)) = (&mut self.source, &self.plain)
+            else {
+                break;
+            };
+            let mut few = [DatumRef::Null; COLUMNS_FEW];
+            let mut many = Vec::new();
+            let columns = match few.get_mut(..positions.len()) {
+                Some(few) => few,
+                None => {
+                    many.resize(positions.len(), DatumRef::Null);
+                    &mut many[..]
+                }
+            };
+            while *at < batch.len() {
+                let row = batch.row(*at);
+                *at += 1;
+                // Of a row that is only counted nothing is read.
+                if !positions.is_empty() {
+                    row.columns_into(positions, columns).map_err(error)?;
+                }
+                if test(EvalRow::Refs(columns))? {
+                    out.clear();
+                    out.extend(columns.iter().map(|column| DatumRef::to_owned(*column)));
+                    return Ok(true);
+                }
+            }
+        }
+        while self.next(stored, out)? {
+            if test(EvalRow::Values(out))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the next rows where none is left in the batch; false where there are no more.
+    fn fill(&mut self, stored: &Stored<'_>) -> Result<bool> {
+        let Self { table, attnums, source, .. } = self;
+        let Source::Rows { cursor, keys, past, batch, at, rows_next } = source else {
+            return Ok(false);
+        };
+        if *at < batch.len() {
+            return Ok(true);
+        }
+        if cursor.is_none() && keys.as_slice().is_empty() {
+            return Ok(false);
+        }
+        batch.clear();
+        *at = 0;
+        let txn = stored.txn.borrow();
+        let view = match past {
+            Some(snapshot) => View::past(snapshot),
+            None => txn.view(),
+        };
+        match cursor {
+            Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
+            None => {
+                let wanted = reads_documents(table, attnums);
+                // Of rows that were at some time not all are there.
+                while batch.len() < *rows_next
+                    && let Some(key) = keys.next()
+                {
+                    table.get_into(view, &key, wanted, batch).map_err(error)?;
+                }
+            }
+        }
+        *rows_next = (*rows_next * 4).min(ROWS_MAX);
+        Ok(!batch.is_empty())
+    }
+
     fn next_of_first(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
+        if matches!(self.source, Source::Rows { .. }) && !self.fill(stored)? {
+            return Ok(false);
+        }
         let Self { table, attnums, plain, now: as_now, source, within, then: _ } = self;
         match source {
-            Source::Rows { cursor, keys, past, batch, at, rows_next } => {
-                if *at == batch.len() {
-                    if cursor.is_none() && keys.as_slice().is_empty() {
-                        return Ok(false);
-                    }
-                    batch.clear();
-                    *at = 0;
-                    let txn = stored.txn.borrow();
-                    let view = match past {
-                        Some(snapshot) => View::past(snapshot),
-                        None => txn.view(),
-                    };
-                    match cursor {
-                        Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
-                        None => {
-                            let wanted = reads_documents(table, attnums);
-                            // Of rows that were at some time not all are there.
-                            while batch.len() < *rows_next
-                                && let Some(key) = keys.next()
-                            {
-                                table.get_into(view, &key, wanted, batch).map_err(error)?;
-                            }
-                        }
-                    }
-                    *rows_next = (*rows_next * 4).min(ROWS_MAX);
-                    if batch.is_empty() {
-                        return Ok(false);
-                    }
-                }
+            Source::Rows { past, batch, at, .. } => {
                 let row = batch.row(*at);
                 *at += 1;
                 out.clear();

@@ -24,7 +24,18 @@ const CONDITIONS: [&str; 7] = [
 ];
 
 /// What one table is asked for.
-const FILTERS: [&str; 5] = ["@.b = 1", "@.id < 30", "@.c LIKE '%7%'", "@.a IN (1, 2, 3)", "true"];
+const FILTERS: [&str; 10] = [
+    "@.b = 1",
+    "@.id < 30",
+    "@.c LIKE '%7%'",
+    "@.a IN (1, 2, 3)",
+    "@.id NOT IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)",
+    "@.a IN (SELECT id FROM many WHERE b = 2)",
+    "@.id IN (SELECT a FROM more WHERE id < 500)",
+    "EXISTS (SELECT 1 FROM lot x WHERE x.a = @.a AND x.id > 3)",
+    "NOT EXISTS (SELECT 1 FROM most x WHERE x.id = @.a AND x.b <> @.b)",
+    "@.id > (SELECT min(x.id) FROM few x WHERE x.b = @.b OR x.id = 1)",
+];
 
 fn of<'a>(random: &SimRandom, list: &[&'a str]) -> &'a str {
     list[random.below(list.len() as u64) as usize]

@@ -85,8 +85,9 @@ impl Binder<'_> {
                 let null = Expr::null(base, at);
                 Ok(self.domain_value(null, target, when))
             }
-            ExprKind::Const(Datum::Text(text)) => {
-                let value = types::text::parse(&text, base, Modifier::NONE, &self.context)
+            ExprKind::Const(value @ (Datum::Text(_) | Datum::Short(_))) => {
+                let text = value.as_text().unwrap_or_default();
+                let value = types::text::parse(text, base, Modifier::NONE, &self.context)
                     .map_err(|error| Error::from(error).at(at))?;
                 let literal = Expr::of(ExprKind::Const(value), base, at);
                 Ok(self.domain_value(literal, target, when))
@@ -215,8 +216,9 @@ impl Binder<'_> {
     fn interval_literal(&mut self, expr: Expr, modifier: Modifier) -> Result<Expr> {
         let at = expr.at;
         let literal = match expr.kind {
-            ExprKind::Const(Datum::Text(text)) => {
-                let value = types::text::parse(&text, Type::INTERVAL, modifier, &self.context)
+            ExprKind::Const(value @ (Datum::Text(_) | Datum::Short(_))) => {
+                let text = value.as_text().unwrap_or_default();
+                let value = types::text::parse(text, Type::INTERVAL, modifier, &self.context)
                     .map_err(|error| Error::from(error).at(at))?;
                 Expr::of(ExprKind::Const(value), Type::INTERVAL, at)
             }

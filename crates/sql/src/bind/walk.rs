@@ -59,6 +59,7 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         }
         ExprKind::IsDistinct { equal, .. } => call(equal, f),
         ExprKind::Not(inner)
+        | ExprKind::Once { expr: inner, .. }
         | ExprKind::Cast { expr: inner, .. }
         | ExprKind::IsNull { expr: inner, .. }
         | ExprKind::IsBool { expr: inner, .. }

@@ -3,11 +3,13 @@
 use scalar::cast::{self, Circumstance};
 use scalar::facts::Facts;
 use scalar::resolve;
-use scalar::{Context, Function, registry};
-use types::{Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource};
+use scalar::{Comparison, Context, Function, registry};
+use types::{
+    Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource,
+};
 
 use super::array::Subscript;
-use super::{Invoke, Op, Program, SearchOp, SetProgram, Step};
+use super::{Among, Invoke, List, Listing, Op, Program, SearchOp, SetProgram, Step};
 use crate::plan::{self, Cast, Expr, ExprKind};
 
 impl Program {
@@ -40,6 +42,43 @@ struct Compiler<'a> {
     types: &'a dyn TypeSource,
 }
 
+/// `= ANY` or `<> ALL` of an array that is known, as a list that is searched; the call where it is none.
+fn among(mut invoke: Invoke, all: bool) -> std::result::Result<Among, Invoke> {
+    let is_not = match (Comparison::of(invoke.function), all) {
+        (Some(Comparison::Equal), false) => false,
+        (Some(Comparison::NotEqual), true) => true,
+        _ => return Err(invoke),
+    };
+    let is_same = matches!(invoke.function.args, [left, right] if left == right);
+    if !is_same || invoke.args.len() != 2 {
+        return Err(invoke);
+    }
+    let constant = |op: &Op| match op {
+        Op::Const(value) => Some(value.clone()),
+        _ => None,
+    };
+    let values: Option<Vec<Datum>> = match &invoke.args[1] {
+        Op::Const(Datum::Array(array)) => {
+            Some(array.as_ref().iter().map(DatumRef::to_owned).collect())
+        }
+        Op::Array { elements, nested: false, .. } => elements.iter().map(constant).collect(),
+        _ => None,
+    };
+    let value = |invoke: &mut Invoke| invoke.args.swap_remove(0);
+    match (values, invoke.args.pop()) {
+        (Some(values), _) => {
+            Ok(Among { value: value(&mut invoke), list: Listing::Known(List::new(values)), is_not })
+        }
+        (None, Some(Op::Once(number, array))) => {
+            Ok(Among { value: value(&mut invoke), list: Listing::Once(number, *array), is_not })
+        }
+        (None, array) => {
+            invoke.args.extend(array);
+            Err(invoke)
+        }
+    }
+}
+
 fn no_program(what: &str) -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} cannot be computed for one row"))
 }
@@ -59,7 +98,16 @@ impl Compiler<'_> {
             ExprKind::Param(index) => Op::Param(*index),
             ExprKind::Column { levels_up: 0, index } => Op::Column(*index as usize),
             ExprKind::Column { .. } => return Err(no_program("a column of an outer row")),
-            ExprKind::Call(call) => Op::Invoke(self.invoke(call, expr.ty)?),
+            ExprKind::Call(call) => {
+                let invoke = self.invoke(call, expr.ty)?;
+                match Comparison::of(invoke.function) {
+                    Some(how) => match <[Op; 2]>::try_from(invoke.args) {
+                        Ok(sides) => Op::Compare(how, Box::new(sides)),
+                        Err(_) => return Err(no_program("such a comparison")),
+                    },
+                    None => Op::Invoke(invoke),
+                }
+            }
             ExprKind::Cast { expr: inner, how } => self.cast(inner, how, expr.ty, expr.modifier)?,
             ExprKind::And(list) => Op::And(self.ops(list)?),
             ExprKind::Or(list) => Op::Or(self.ops(list)?),
@@ -89,7 +137,13 @@ impl Compiler<'_> {
             ExprKind::Coalesce(list) => Op::Coalesce(self.ops(list)?),
             ExprKind::Greatest(list) => Op::Extreme(self.ops(list)?, true),
             ExprKind::Least(list) => Op::Extreme(self.ops(list)?, false),
-            ExprKind::AnyAll { call, all } => Op::AnyAll(self.invoke(call, Type::BOOL)?, *all),
+            ExprKind::AnyAll { call, all } => {
+                let invoke = self.invoke(call, Type::BOOL)?;
+                match among(invoke, *all) {
+                    Ok(among) => Op::Among(Box::new(among)),
+                    Err(invoke) => Op::AnyAll(invoke, *all),
+                }
+            }
             ExprKind::Array { elements, nested } => {
                 let (element, repr) = self.element(expr.ty)?;
                 Op::Array { elements: self.ops(elements)?, nested: *nested, element, repr }
@@ -159,6 +213,7 @@ impl Compiler<'_> {
             ExprKind::Keyword(word) => self.keyword(word, expr.ty)?,
             ExprKind::NextValue(sequence) => Op::NextValue(*sequence),
             ExprKind::Slot(number) => Op::Slot(*number as usize),
+            ExprKind::Once { number, expr } => Op::Once(*number as usize, self.boxed(expr)?),
             ExprKind::Subplan { number, args } => Op::Subplan(*number as usize, self.ops(args)?),
             ExprKind::Subquery(_) => return Err(no_program("a subquery")),
             ExprKind::Aggregate(_) | ExprKind::Grouping { .. } => {

@@ -16,11 +16,13 @@
 mod array;
 mod compile;
 
+use std::sync::Arc;
+
 use interrupt::Pace;
 use scalar::cast::{self, Circumstance, How};
 use scalar::function::{Call, Eval};
 use scalar::standard::{Construct, Found, Search};
-use scalar::{Context, Function};
+use scalar::{Comparison, Context, Function};
 use types::bounded;
 use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
 
@@ -128,6 +130,22 @@ pub trait Around {
     /// The value that is kept under this number.
     fn slot(&self, number: usize) -> Datum;
 
+    /// What [`Around::keep`] was given for this number; `None` before that.
+    fn kept(&self, _number: usize) -> Option<Datum> {
+        None
+    }
+
+    /// Keeps a value that is the same for all rows.
+    fn keep(&self, _number: usize, _value: &Datum) {}
+
+    /// What [`Around::keep_list`] was given for this number; `None` before that.
+    fn kept_list(&self, _number: usize) -> Option<Arc<List>> {
+        None
+    }
+
+    /// Keeps a list that is the same for all rows.
+    fn keep_list(&self, _number: usize, _list: &Arc<List>) {}
+
     /// What a subquery comes to for these arguments.
     ///
     /// # Errors
@@ -218,6 +236,70 @@ impl Value<'_> {
     }
 }
 
+/// Whether a value is one of a list that is the same for all rows: `IN (...)`, or `NOT IN (...)`.
+#[derive(Debug)]
+struct Among {
+    value: Op,
+    list: Listing,
+    is_not: bool,
+}
+
+/// Where a list comes from.
+#[derive(Debug)]
+enum Listing {
+    Known(List),
+    /// An array that is computed once; the list is kept under this number.
+    Once(usize, Op),
+}
+
+/// A list of values that is searched.
+#[derive(Debug)]
+pub struct List {
+    /// In order, without NULLs; none where the list itself is NULL.
+    values: Option<Vec<Datum>>,
+    has_null: bool,
+}
+
+/// A list of so many values is looked through from the start.
+const LIST_FEW: usize = 8;
+
+impl List {
+    fn new(mut values: Vec<Datum>) -> List {
+        let all = values.len();
+        values.retain(|value| !value.is_null());
+        let has_null = values.len() < all;
+        values.sort();
+        values.dedup();
+        List { values: Some(values), has_null }
+    }
+
+    fn of(array: DatumRef<'_>) -> List {
+        match array {
+            DatumRef::Array(array) => List::new(array.iter().map(DatumRef::to_owned).collect()),
+            _ => List { values: None, has_null: true },
+        }
+    }
+
+    /// Whether a value is in it; `None` for NULL.
+    fn has(&self, value: DatumRef<'_>) -> Option<bool> {
+        let values = self.values.as_deref()?;
+        if values.is_empty() && !self.has_null {
+            return Some(false);
+        }
+        if value.is_null() {
+            return None;
+        }
+        let is_there = match values.len() {
+            ..=LIST_FEW => {
+                let is_equal = |one: &Datum| Comparison::Equal.test(one.as_ref(), value);
+                values.iter().any(|one| is_equal(one) == Some(true))
+            }
+            _ => values.binary_search_by(|one| one.as_ref().cmp(&value)).is_ok(),
+        };
+        if is_there { Some(true) } else { (!self.has_null).then_some(false) }
+    }
+}
+
 /// A call of a function.
 #[derive(Debug)]
 struct Invoke {
@@ -256,6 +338,8 @@ enum Op {
     Param(usize),
     Column(usize),
     Invoke(Invoke),
+    Compare(Comparison, Box<[Op; 2]>),
+    Among(Box<Among>),
     Cast(Box<Op>, Step),
     And(Vec<Op>),
     Or(Vec<Op>),
@@ -304,6 +388,8 @@ enum Op {
     Name(fn(&Context<'_>) -> String),
     NextValue(Oid),
     Slot(usize),
+    /// What is computed once, and the number under which it is kept.
+    Once(usize, Box<Op>),
     Subplan(usize, Vec<Op>),
 }
 
@@ -349,7 +435,7 @@ impl Program {
         around: &dyn Around,
     ) -> Result<bool> {
         let run = Run { row: row.into(), frame, around };
-        Ok(matches!(run.value(&self.root, DatumRef::Null)?.get(), DatumRef::Bool(true)))
+        Ok(run.bool(&self.root, DatumRef::Null)? == Some(true))
     }
 
     /// The column of the row that the value is, where it is no more than that.
@@ -387,15 +473,12 @@ impl<'r> Run<'r> {
                 let value = self.value(inner, operand)?;
                 self.cast(value, step)
             }
-            Op::And(list) => owned(self.connective(list, operand, false)?),
-            Op::Or(list) => owned(self.connective(list, operand, true)?),
-            Op::Not(inner) => owned(match self.bool(inner, operand)? {
-                Some(value) => Datum::Bool(!value),
-                None => Datum::Null,
-            }),
-            Op::IsNull(inner, negated) => {
-                owned(Datum::Bool(self.value(inner, operand)?.is_null() != *negated))
-            }
+            Op::Compare(..)
+            | Op::Among(_)
+            | Op::And(_)
+            | Op::Or(_)
+            | Op::Not(_)
+            | Op::IsNull(..) => owned(self.bool(op, operand)?.map_or(Datum::Null, Datum::Bool)),
             Op::RowIsNull(fields, negated) => {
                 let mut all = true;
                 for field in fields {
@@ -509,6 +592,14 @@ impl<'r> Run<'r> {
             Op::Name(name) => owned(Datum::text(name(self.frame.context))),
             Op::NextValue(sequence) => owned(Datum::Int8(self.frame.host.next_value(*sequence)?)),
             Op::Slot(number) => owned(self.around.slot(*number)),
+            Op::Once(number, inner) => owned(match self.around.kept(*number) {
+                Some(value) => value,
+                None => {
+                    let value = self.value(inner, operand)?.into_datum();
+                    self.around.keep(*number, &value);
+                    value
+                }
+            }),
             Op::Subplan(number, args) => {
                 let mut args = args.iter().map(|arg| Ok(self.value(arg, operand)?.into_datum()));
                 owned(self.around.subplan(*number, &mut args)?)
@@ -544,11 +635,72 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// The truth value of a condition; `None` for NULL.
     fn bool(&self, op: &Op, operand: DatumRef<'_>) -> Result<Option<bool>> {
-        Ok(match self.value(op, operand)?.get() {
-            DatumRef::Bool(value) => Some(value),
-            _ => None,
+        Ok(match op {
+            Op::Compare(how, sides) => self.compare(*how, sides, operand)?,
+            Op::Among(among) => self.is_among(among, operand)?.map(|found| found != among.is_not),
+            Op::And(list) => self.connective(list, operand, false)?,
+            Op::Or(list) => self.connective(list, operand, true)?,
+            Op::Not(inner) => self.bool(inner, operand)?.map(|value| !value),
+            Op::IsNull(inner, negated) => {
+                let is_null = match self.leaf(inner) {
+                    Some(value) => value.is_null(),
+                    None => self.value(inner, operand)?.is_null(),
+                };
+                Some(is_null != *negated)
+            }
+            other => match self.value(other, operand)?.get() {
+                DatumRef::Bool(value) => Some(value),
+                _ => None,
+            },
         })
+    }
+
+    fn is_among(&self, among: &Among, operand: DatumRef<'_>) -> Result<Option<bool>> {
+        let kept;
+        let list = match &among.list {
+            Listing::Known(list) => list,
+            Listing::Once(number, array) => {
+                kept = match self.around.kept_list(*number) {
+                    Some(list) => list,
+                    None => {
+                        let list = Arc::new(List::of(self.value(array, operand)?.get()));
+                        self.around.keep_list(*number, &list);
+                        list
+                    }
+                };
+                &*kept
+            }
+        };
+        Ok(match self.leaf(&among.value) {
+            Some(value) => list.has(value),
+            None => list.has(self.value(&among.value, operand)?.get()),
+        })
+    }
+
+    /// A value that need not be computed.
+    #[inline]
+    fn leaf<'a>(&'a self, op: &'a Op) -> Option<DatumRef<'a>> {
+        match op {
+            Op::Column(index) => Some(self.row.get(*index)),
+            Op::Const(value) => Some(value.as_ref()),
+            Op::Param(index) => self.frame.params.get(*index).map(Datum::as_ref),
+            _ => None,
+        }
+    }
+
+    fn compare(
+        &self,
+        how: Comparison,
+        [left, right]: &[Op; 2],
+        operand: DatumRef<'_>,
+    ) -> Result<Option<bool>> {
+        if let (Some(left), Some(right)) = (self.leaf(left), self.leaf(right)) {
+            return Ok(how.test(left, right));
+        }
+        let (left, right) = (self.value(left, operand)?, self.value(right, operand)?);
+        Ok(how.test(left.get(), right.get()))
     }
 
     fn values<'a>(&'a self, ops: &'a [Op], operand: DatumRef<'a>) -> Result<Vec<Value<'a>>> {
@@ -560,16 +712,21 @@ impl<'r> Run<'r> {
     }
 
     /// `AND`, or `OR` where `decides` is true: the first operand that decides ends it.
-    fn connective(&self, list: &[Op], operand: DatumRef<'_>, decides: bool) -> Result<Datum> {
+    fn connective(
+        &self,
+        list: &[Op],
+        operand: DatumRef<'_>,
+        decides: bool,
+    ) -> Result<Option<bool>> {
         let mut unknown = false;
         for item in list {
             match self.bool(item, operand)? {
-                Some(value) if value == decides => return Ok(Datum::Bool(decides)),
+                Some(value) if value == decides => return Ok(Some(decides)),
                 Some(_) => {}
                 None => unknown = true,
             }
         }
-        Ok(if unknown { Datum::Null } else { Datum::Bool(!decides) })
+        Ok((!unknown).then_some(!decides))
     }
 
     fn invoke(&self, invoke: &Invoke, operand: DatumRef<'_>) -> Result<Datum> {

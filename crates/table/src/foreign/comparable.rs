@@ -46,7 +46,8 @@ pub(crate) fn may_refer(from: Type, to: Type) -> bool {
 /// The key of type `to` that a value of a referring column means; none where no key is equal to it.
 pub(super) fn key_of(value: &Datum, to: Type) -> Option<Datum> {
     Some(match (value, to) {
-        (Datum::Text(text), Type::BPCHAR) => Datum::Text(text.trim_end_matches(' ').into()),
+        (Datum::Text(text), Type::BPCHAR) => Datum::text(text.trim_end_matches(' ')),
+        (Datum::Short(text), Type::BPCHAR) => Datum::text(text.trim_end_matches(' ')),
         (Datum::Float4(value), Type::FLOAT8) => Datum::Float8((*value).into()),
         (Datum::Float8(value), Type::FLOAT4) => {
             let short = *value as f32;

@@ -140,8 +140,8 @@ impl Index {
             Ask::Overlaps | Ask::AnyName => Query::Any(texts(value)),
             Ask::AllNames => Query::All(texts(value)),
             Ask::Element | Ask::Name => Query::Item(gin::item_of(class, column, value.as_ref())),
-            Ask::PathFinds | Ask::PathHolds => match value {
-                Datum::Text(path) => {
+            Ask::PathFinds | Ask::PathHolds => match value.as_text() {
+                Some(path) => {
                     let needs = scalar::path_needs(path, ask == Ask::PathHolds)?;
                     needed(class, column, &needs)
                 }

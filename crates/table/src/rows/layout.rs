@@ -88,6 +88,25 @@ impl<'a> RowRef<'a> {
         Ok(())
     }
 
+    /// Puts the values of the columns at `positions`, which ascend, into `out`, which has as many places.
+    ///
+    /// # Errors
+    /// As [`RowRef::column`].
+    #[inline]
+    pub fn columns_into(self, positions: &[usize], out: &mut [DatumRef<'a>]) -> Result<()> {
+        let mut values = RowView::new(self.bytes, &self.layout.reprs)?.iter();
+        let mut at = 0;
+        for (&position, out) in positions.iter().zip(out) {
+            values.step_over(position - at)?;
+            *out = match values.next() {
+                Some(value) => value?,
+                None => self.layout.missing[position].as_ref(),
+            };
+            at = position + 1;
+        }
+        Ok(())
+    }
+
     /// The values of all columns.
     ///
     /// # Errors

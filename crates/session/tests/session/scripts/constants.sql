@@ -73,3 +73,18 @@ delete from item where id > 3 and id <> 5;
 delete from item where id >= 5 returning id;
 select   id from item where wrong = 5;
 select count(*) from item where id = 1 or id = 2; select count(*) from item where id = 3;
+-- Lists, which are searched, however long they are and wherever their values come from.
+create table n (i int, b bigint, t text);
+insert into n values (1, 1, 'a'), (2, 20, 'b'), (3, null, null), (12, 12, 'long text that does not fit in a value');
+select i, i in (1, 3), b in (1, 20, null), t in ('a', 'long text that does not fit in a value') from n order by i;
+select i, b not in (1, 2), b not in (2, null), t <> all ('{a,b}') from n order by i;
+select i, i in (9, 8, 7, 6, 5, 4, 3, 2, 1, 0), b not in (9, 8, 7, 6, 5, 4, 3, 2, 1, 0) from n order by i;
+select i, b = any (null::bigint[]), b = any ('{}'), b <> all ('{}') from n order by i;
+prepare listed (int, text[]) as select i from n where i in ($1, $1 + 1, 12) and (t = any ($2)) is not true order by i;
+execute listed (1, '{b}');
+execute listed (2, null);
+-- What needs no row is computed once, and where nothing asks for it not at all.
+select i, case when i > 100 then 1 / (i - i) else length(repeat('ab', 3)) + 1 end from n order by i;
+select count(*) from n where i > 100 and 1 / (select 0) = 1;
+select case t when 'a' then upper('x' || 'y') when lower('B') then t end from n order by i;
+drop table n;

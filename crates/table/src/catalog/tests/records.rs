@@ -39,7 +39,7 @@ fn everything() -> World {
     new.options = vec![("fillfactor".into(), "70".into())];
     let p = world.run(|ddl| ddl.create_table(new)).unwrap();
     let mut added = NewColumn::new("late", Type::NUMERIC);
-    added.missing = Some(Datum::Text("x".into()));
+    added.missing = Some(Datum::text("x"));
     added.ty = Type::TEXT;
     world.run(|ddl| ddl.add_column(p.oid, added, false)).unwrap();
     let keys = vec![foreign(&["x"], p.oid, &["id"])];
