@@ -56,6 +56,8 @@ enum Command {
     Rest(Options),
     /// One transaction of 2,000,000 rows beside small ones: what it costs the others
     Large(Options),
+    /// The 22 queries of TPC-H at scale 0.3 in tables of rows, on one thread
+    Tpch(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -69,7 +71,12 @@ enum Command {
     ReadLarge { folder: PathBuf },
     /// Anywhen's SQL server, in a process of its own; it ends with its standard input
     #[command(hide = true)]
-    Serve { folder: PathBuf },
+    Serve {
+        folder: PathBuf,
+        /// Keep so many MiB of blocks in memory
+        #[arg(long, default_value_t = 256)]
+        cache_mib: usize,
+    },
     /// Anywhen's HTTP server, likewise
     #[command(hide = true)]
     ServeHttp { folder: PathBuf },
@@ -123,13 +130,14 @@ fn run(command: Command) -> Result<()> {
         Command::Large(options) => {
             measure("large", &options, Priority::Preferred, suite::transactions::run)
         }
+        Command::Tpch(options) => measure("tpch", &options, Priority::Preferred, suite::tpch::run),
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));
             Ok(())
         }
         Command::ReadLarge { folder } => suite::read_large(&folder),
-        Command::Serve { folder } => ours::serve(&folder),
+        Command::Serve { folder, cache_mib } => ours::serve(&folder, cache_mib << 20),
         Command::ServeHttp { folder } => ours::serve_http(&folder),
         Command::ServeBytes { file } => suite::rest::serve_bytes(&file),
         Command::Plot => publish::all(&home()),

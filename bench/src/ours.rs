@@ -246,20 +246,26 @@ pub struct Server {
 impl Server {
     /// Starts Anywhen's SQL server on a new data folder and a free port.
     pub fn start(folder: &Path) -> Result<Self> {
-        Self::start_as("serve", folder)
+        Self::start_as("serve", folder, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn start_with(folder: &Path, arguments: &[&str]) -> Result<Self> {
+        Self::start_as("serve", folder, arguments)
     }
 
     /// Starts Anywhen's HTTP server, likewise.
     pub fn start_http(folder: &Path) -> Result<Self> {
-        Self::start_as("serve-http", folder)
+        Self::start_as("serve-http", folder, &[])
     }
 
     /// Starts what a hidden command of this program serves: it says where on its first line, and ends
     /// with its standard input.
-    pub fn start_as(command: &str, path: &Path) -> Result<Self> {
+    pub fn start_as(command: &str, path: &Path, arguments: &[&str]) -> Result<Self> {
         let mut process = Command::new(std::env::current_exe()?)
             .arg(command)
             .arg(path)
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -272,7 +278,7 @@ impl Server {
 
     /// Starts Anywhen's SQL server on a data folder that is there.
     pub fn restart(folder: &Path) -> Result<Self> {
-        Self::start_as("serve", folder)
+        Self::start_as("serve", folder, &[])
     }
 
     /// Where it listens.
@@ -301,8 +307,10 @@ impl Drop for Server {
 }
 
 /// What [`Server::start`] starts: serves a folder, says where, and ends when its standard input does.
-pub fn serve(folder: &Path) -> Result<()> {
-    let database = Database::open_or_create(folder)?;
+pub fn serve(folder: &Path, cache_bytes: usize) -> Result<()> {
+    let mut options = Options::default();
+    options.cache_bytes = cache_bytes;
+    let database = Database::open_with(folder, options)?;
     let options = server::Options {
         listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
         ..server::Options::default()

@@ -138,6 +138,9 @@ fn title(report: &Report) -> &'static str {
         "pgwire" => "Anywhen beside PostgreSQL 17: the protocol, seven workloads and pgbench",
         "rest" => "Anywhen over HTTP: part of a document of 1.71 MB, beside the floor",
         "large" => "Anywhen beside PostgreSQL 17: what a large transaction does to the others",
+        "tpch" => {
+            "Anywhen beside PostgreSQL 17: the 22 queries of TPC-H in tables of rows, one thread"
+        }
         _ => "Anywhen beside PostgreSQL 17",
     }
 }

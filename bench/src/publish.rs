@@ -8,7 +8,7 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 5] = ["versioned", "history", "pgwire", "rest", "large"];
+const SUITES: [&str; 6] = ["versioned", "history", "pgwire", "rest", "large", "tpch"];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.
 pub fn results(report: &Report, folder: &Path) -> Result<()> {

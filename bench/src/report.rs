@@ -14,7 +14,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
-use crate::peer::postgres;
+use crate::peer::{self, postgres};
 
 /// All figures of one suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -209,6 +209,9 @@ impl Report {
             // It lies under the protocol: nothing goes to the disk.
             "floor".clone_into(&mut headings[5]);
         }
+        if self.suite == "tpch" {
+            "DuckDB".clone_into(&mut headings[4]);
+        }
         headings
     }
 
@@ -220,7 +223,7 @@ impl Report {
             unit(row).to_owned(),
             optional(row.ours),
             optional(row.peers.get(postgres::NAME).copied()),
-            optional(row.peers.get(postgres::CLIENT).copied()),
+            optional(row.peers.get(postgres::CLIENT).or(row.peers.get(peer::DUCKDB)).copied()),
             optional(row.floor),
             row.times_peer().map_or_else(|| "-".to_owned(), times),
             row.target.clone(),

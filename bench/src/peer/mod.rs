@@ -6,3 +6,6 @@ pub mod wire;
 
 /// One place that differs between two versions: where, the old value and the new one, JSON.
 pub type Change = (String, Option<String>, Option<String>);
+
+/// The name under which DuckDB's figures are published.
+pub const DUCKDB: &str = "duckdb";

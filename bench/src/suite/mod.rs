@@ -17,6 +17,7 @@ pub mod pgwire;
 pub mod rest;
 mod sample;
 mod statements;
+pub mod tpch;
 pub mod transactions;
 pub mod versioned;
 

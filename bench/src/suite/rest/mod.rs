@@ -178,7 +178,7 @@ impl<'a> Suite<'a> {
         }
         let file = context.work.join("answer.json");
         std::fs::write(&file, &answer)?;
-        let floor = Server::start_as("serve-bytes", &file)?;
+        let floor = Server::start_as("serve-bytes", &file, &[])?;
         let answer_bytes = answer.len();
         Ok(Suite { context, server, floor, ages, answer_bytes, pasts, errors: 0 })
     }

@@ -297,7 +297,7 @@ fn all_true(list: &[Expr], of: &dyn Fn(usize) -> Known) -> f64 {
             chances *= own;
             continue;
         };
-        let (column, is_upper) = match (column_of(one), column_of(other)) {
+        let (column, is_upper) = match (ordered(one), ordered(other)) {
             (Some(column), None) => (column, symbol.starts_with('<')),
             (None, Some(column)) => (column, symbol.starts_with('>')),
             _ => {
@@ -327,7 +327,8 @@ fn all_true(list: &[Expr], of: &dyn Fn(usize) -> Known) -> f64 {
 fn equal(one: &Expr, other: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     let against = |column: &Expr, value: &Expr| {
         let known = of(column_of(column)?);
-        sees_nothing(value).then(|| known.like().map(|like| like.equal(constant_of(value))))?
+        sees_nothing(value)
+            .then(|| known.like().map(|like| like.equal(constant_of(value).as_ref())))?
     };
     against(one, other)
         .or_else(|| against(other, one))
@@ -336,33 +337,62 @@ fn equal(one: &Expr, other: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
 
 /// The chance that a value is below another, or above it; `None` where nothing is known of them.
 fn below(one: &Expr, other: &Expr, is_below: bool, of: &dyn Fn(usize) -> Known) -> Option<f64> {
-    let (column, value, is_below) = match (column_of(one), column_of(other)) {
+    let (column, value, is_below) = match (ordered(one), ordered(other)) {
         (Some(column), None) => (column, other, is_below),
         (None, Some(column)) => (column, one, !is_below),
         _ => return None,
     };
     let known = of(column);
     let like = known.like()?;
-    let part = like.below(constant_of(value)?)?;
+    let part = like.below(&constant_of(value)?)?;
     Some(if is_below { part } else { (1.0 - like.null - part).max(0.0) })
 }
 
 /// The chance that a value is one of those of an array.
 fn any_of(value: &Expr, array: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
-    let one_of = match (column_of(value).map(of), &array.kind) {
-        (Some(known), ExprKind::Const(Datum::Array(array))) => known.like().map(|like| {
-            let each = array.as_ref().to_vec();
-            each.iter().map(|value| like.equal(Some(value))).sum::<f64>()
-        }),
+    let listed: Option<Vec<Datum>> = match &array.kind {
+        ExprKind::Const(Datum::Array(array)) => Some(array.as_ref().to_vec()),
+        ExprKind::Array { elements, .. } => elements.iter().map(constant_of).collect(),
+        _ => None,
+    };
+    let one_of = match (column_of(value).map(of), listed) {
+        (Some(known), Some(listed)) => {
+            known.like().map(|like| listed.iter().map(|value| like.equal(Some(value))).sum::<f64>())
+        }
         _ => None,
     };
     one_of.unwrap_or_else(|| elements(array) / values(value, of)).min(1.0)
 }
 
-fn constant_of(expr: &Expr) -> Option<&Datum> {
+/// A value that is known before the plan runs: a constant, or one that is so long before or after a day.
+fn constant_of(expr: &Expr) -> Option<Datum> {
     match &expr.kind {
-        ExprKind::Const(value) => Some(value),
+        ExprKind::Const(value) => Some(value.clone()),
+        ExprKind::Call(call) if call.operator => {
+            let [one, other] = &call.args[..] else { return None };
+            let (Datum::Date(day), Datum::Interval(long)) =
+                (constant_of(one)?, constant_of(other)?)
+            else {
+                return None;
+            };
+            let long = match call.name.as_str() {
+                "+" => long,
+                "-" => long.negate().ok()?,
+                _ => return None,
+            };
+            Some(Datum::Timestamp(day.to_timestamp().ok()?.add(long).ok()?))
+        }
         _ => None,
+    }
+}
+
+/// The column that an expression is, or has the order of: a day as a timestamp.
+fn ordered(expr: &Expr) -> Option<usize> {
+    match &expr.kind {
+        ExprKind::Cast { expr: day, .. } if (day.ty, expr.ty) == (Type::DATE, Type::TIMESTAMP) => {
+            column_of(day)
+        }
+        _ => column_of(expr),
     }
 }
 

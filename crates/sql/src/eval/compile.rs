@@ -9,7 +9,8 @@ use types::{
 };
 
 use super::array::Subscript;
-use super::{Among, Invoke, List, Listing, Op, Program, SearchOp, SetProgram, Step};
+use super::list::{Among, List, Listing};
+use super::{Invoke, Op, Program, SearchOp, SetProgram, Step};
 use crate::plan::{self, Cast, Expr, ExprKind};
 
 impl Program {

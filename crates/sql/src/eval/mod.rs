@@ -15,6 +15,7 @@
 
 mod array;
 mod compile;
+mod list;
 
 use std::sync::Arc;
 
@@ -25,6 +26,9 @@ use scalar::standard::{Construct, Found, Search};
 use scalar::{Comparison, Context, Function};
 use types::bounded;
 use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type};
+
+use list::Among;
+pub use list::List;
 
 /// What an evaluation needs beside the row.
 #[derive(Clone, Copy)]
@@ -233,70 +237,6 @@ impl Value<'_> {
             Value::Borrowed(value) => value.to_owned(),
             Value::Owned(value) => value,
         }
-    }
-}
-
-/// Whether a value is one of a list that is the same for all rows: `IN (...)`, or `NOT IN (...)`.
-#[derive(Debug)]
-struct Among {
-    value: Op,
-    list: Listing,
-    is_not: bool,
-}
-
-/// Where a list comes from.
-#[derive(Debug)]
-enum Listing {
-    Known(List),
-    /// An array that is computed once; the list is kept under this number.
-    Once(usize, Op),
-}
-
-/// A list of values that is searched.
-#[derive(Debug)]
-pub struct List {
-    /// In order, without NULLs; none where the list itself is NULL.
-    values: Option<Vec<Datum>>,
-    has_null: bool,
-}
-
-/// A list of so many values is looked through from the start.
-const LIST_FEW: usize = 8;
-
-impl List {
-    fn new(mut values: Vec<Datum>) -> List {
-        let all = values.len();
-        values.retain(|value| !value.is_null());
-        let has_null = values.len() < all;
-        values.sort();
-        values.dedup();
-        List { values: Some(values), has_null }
-    }
-
-    fn of(array: DatumRef<'_>) -> List {
-        match array {
-            DatumRef::Array(array) => List::new(array.iter().map(DatumRef::to_owned).collect()),
-            _ => List { values: None, has_null: true },
-        }
-    }
-
-    /// Whether a value is in it; `None` for NULL.
-    fn has(&self, value: DatumRef<'_>) -> Option<bool> {
-        let values = self.values.as_deref()?;
-        if values.is_empty() && !self.has_null {
-            return Some(false);
-        }
-        if value.is_null() {
-            return None;
-        }
-        let is_there = match values.len() {
-            ..=LIST_FEW => {
-                let is_equal = |one: &Datum| Comparison::Equal.test(one.as_ref(), value);
-                values.iter().any(|one| is_equal(one) == Some(true))
-            }
-            _ => values.binary_search_by(|one| one.as_ref().cmp(&value)).is_ok(),
-        };
-        if is_there { Some(true) } else { (!self.has_null).then_some(false) }
     }
 }
 
@@ -657,28 +597,6 @@ impl<'r> Run<'r> {
         })
     }
 
-    fn is_among(&self, among: &Among, operand: DatumRef<'_>) -> Result<Option<bool>> {
-        let kept;
-        let list = match &among.list {
-            Listing::Known(list) => list,
-            Listing::Once(number, array) => {
-                kept = match self.around.kept_list(*number) {
-                    Some(list) => list,
-                    None => {
-                        let list = Arc::new(List::of(self.value(array, operand)?.get()));
-                        self.around.keep_list(*number, &list);
-                        list
-                    }
-                };
-                &*kept
-            }
-        };
-        Ok(match self.leaf(&among.value) {
-            Some(value) => list.has(value),
-            None => list.has(self.value(&among.value, operand)?.get()),
-        })
-    }
-
     /// A value that need not be computed.
     #[inline]
     fn leaf<'a>(&'a self, op: &'a Op) -> Option<DatumRef<'a>> {
@@ -686,7 +604,23 @@ impl<'r> Run<'r> {
             Op::Column(index) => Some(self.row.get(*index)),
             Op::Const(value) => Some(value.as_ref()),
             Op::Param(index) => self.frame.params.get(*index).map(Datum::as_ref),
+            Op::Cast(inner, Step::Type { source: Type::DATE, target: Type::TIMESTAMP, .. }) => {
+                match self.leaf(inner)? {
+                    // What has no timestamp is told by the cast itself.
+                    DatumRef::Date(date) => date.to_timestamp().ok().map(DatumRef::Timestamp),
+                    _ => None,
+                }
+            }
             _ => None,
+        }
+    }
+
+    /// A value, which is not computed where it need not be.
+    #[inline]
+    fn fetch<'a>(&'a self, op: &'a Op, operand: DatumRef<'a>) -> Result<Value<'a>> {
+        match self.leaf(op) {
+            Some(value) => Ok(Value::Borrowed(value)),
+            None => self.value(op, operand),
         }
     }
 
@@ -699,7 +633,7 @@ impl<'r> Run<'r> {
         if let (Some(left), Some(right)) = (self.leaf(left), self.leaf(right)) {
             return Ok(how.test(left, right));
         }
-        let (left, right) = (self.value(left, operand)?, self.value(right, operand)?);
+        let (left, right) = (self.fetch(left, operand)?, self.fetch(right, operand)?);
         Ok(how.test(left.get(), right.get()))
     }
 

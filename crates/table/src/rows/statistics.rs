@@ -105,6 +105,7 @@ impl ColumnStatistics {
             _ => None,
         };
         let held = match (repr, integer) {
+            (Repr::Date, None) if let Datum::Timestamp(at) = value => Datum::Date(at.date()),
             (Repr::Int2, Some(value)) => Datum::Int2(i16::try_from(value).ok()?),
             (Repr::Int4, Some(value)) => Datum::Int4(i32::try_from(value).ok()?),
             (Repr::Int8, Some(value)) => Datum::Int8(value),
