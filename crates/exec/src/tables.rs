@@ -49,7 +49,7 @@ pub struct TableFacts {
 pub struct Values(Arc<dyn Fn() -> Option<Arc<Statistics>> + Send + Sync>);
 
 impl Values {
-    /// Those that a function tells.
+    /// Calls `find` whenever a plan asks for the statistics.
     pub fn new(find: impl Fn() -> Option<Arc<Statistics>> + Send + Sync + 'static) -> Values {
         Values(Arc::new(find))
     }
@@ -214,12 +214,7 @@ pub trait Tables {
         test: &mut dyn FnMut(EvalRow<'_>) -> Result<bool>,
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
-        while self.next(scan, out)? {
-            if test(EvalRow::Values(out))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        first_that(test, out, |out| self.next(scan, out))
     }
 
     /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.
@@ -310,6 +305,23 @@ pub trait Tables {
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<bool>;
+}
+
+/// Takes rows from `next` until `test` is true for one, which is left in `out`; false at the end.
+///
+/// # Errors
+/// Those of `test` and `next`.
+pub(crate) fn first_that(
+    test: &mut dyn FnMut(EvalRow<'_>) -> Result<bool>,
+    out: &mut Vec<Datum>,
+    mut next: impl FnMut(&mut Vec<Datum>) -> Result<bool>,
+) -> Result<bool> {
+    while next(out)? {
+        if test(EvalRow::Values(out))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Counts rows as `next` gives them, up to so many.

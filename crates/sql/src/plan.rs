@@ -686,8 +686,8 @@ pub enum ExprKind {
     CurrentOf(String),
     /// A value that whoever runs the plan keeps under this number. The binder makes none.
     Slot(u32),
-    /// An expression that has the same value for all rows: whoever runs the plan keeps that under this number
-    /// once it was computed. The binder makes none.
+    /// An expression with the same value for all rows. The executor computes it for the first row that needs it
+    /// and keeps the value under this number. The binder makes none.
     Once {
         /// The number.
         number: u32,

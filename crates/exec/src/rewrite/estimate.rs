@@ -44,7 +44,7 @@ pub(super) const SUBQUERY: f64 = 0.5;
 /// That an index of items finds a row.
 const ITEMS: f64 = 0.02;
 
-/// What is known of the values of a column.
+/// The statistics that the planner has of a column.
 pub(super) struct Known {
     /// How many differ.
     pub distinct: f64,
@@ -174,7 +174,7 @@ fn values_of_column(attnum: i16, facts: &TableFacts) -> f64 {
     known_of_column(attnum, facts).distinct
 }
 
-/// What is known of the values of a column of a table.
+/// The statistics of a table's column, or a guess from the table's keys.
 fn known_of_column(attnum: i16, facts: &TableFacts) -> Known {
     let all = (facts.rows as f64).max(1.0);
     let is_it = |part: &KeyPart| matches!(part, KeyPart::Column(known) if *known == attnum);
@@ -197,7 +197,7 @@ fn known_of_column(attnum: i16, facts: &TableFacts) -> Known {
     Known { distinct: distinct.min(all), ..known }
 }
 
-/// What is known of the values of a column of a scan.
+/// The statistics of a column that a scan gives.
 fn known_of_scan(scan: &Scan, column: usize, facts: Option<&TableFacts>) -> Known {
     match (facts, scan.attnums.get(column)) {
         (Some(facts), Some(attnum)) if *attnum > 0 => known_of_column(*attnum, facts),
@@ -206,7 +206,7 @@ fn known_of_scan(scan: &Scan, column: usize, facts: Option<&TableFacts>) -> Know
     }
 }
 
-/// What is known of the values of a column of an operator's rows.
+/// The statistics of a column that an operator gives: those of the table that the column comes from.
 pub(super) fn known(node: &Node, column: usize, schema: &dyn Schema) -> Known {
     let guess = || Known::guess(DISTINCT);
     match &node.kind {
@@ -314,7 +314,7 @@ fn all_true(list: &[Expr], of: &dyn Fn(usize) -> Known) -> f64 {
     }
     for (_, ends) in ranges {
         chances *= match ends {
-            // What is above the one and below the other.
+            // The two ends overlap by the rows within the range.
             [Some(above), Some(below)] if above + below > 1.0 => above + below - 1.0,
             [Some(above), Some(below)] => (above * below).min(0.1),
             [one, other] => one.or(other).unwrap_or(1.0),

@@ -31,7 +31,7 @@ use types::{Datum, Error, Oid, Result, SqlState};
 pub use facts::facts;
 pub use values::{Programs, Values};
 
-use crate::tables::{Inserted, Locked, Reach, Scanning, Tables};
+use crate::tables::{Inserted, Locked, Reach, Scanning, Tables, first_that};
 use scan::{Scan, found, leads_nowhere, reads_documents};
 
 /// Tables of `pg_catalog` and `information_schema`, which are computed.
@@ -344,12 +344,7 @@ impl Tables for Stored<'_> {
         if let Some(scan) = scan.downcast_mut::<Scan>() {
             return scan.next_that(self, test, out);
         }
-        while self.next(scan, out)? {
-            if test(EvalRow::Values(out))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        first_that(test, out, |out| self.next(scan, out))
     }
 
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {

@@ -15,7 +15,7 @@ use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
-use crate::tables::{Asked, Moment, Reach, count_given};
+use crate::tables::{Asked, Moment, Reach, count_given, first_that};
 
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
@@ -509,12 +509,7 @@ impl Scan {
                 }
             }
         }
-        while self.next(stored, out)? {
-            if test(EvalRow::Values(out))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        first_that(test, out, |out| self.next(stored, out))
     }
 
     /// Reads the next rows where none is left in the batch; false where there are no more.

@@ -328,7 +328,7 @@ enum Op {
     Name(fn(&Context<'_>) -> String),
     NextValue(Oid),
     Slot(usize),
-    /// What is computed once, and the number under which it is kept.
+    /// The evaluator computes this once and keeps the value under this number.
     Once(usize, Box<Op>),
     Subplan(usize, Vec<Op>),
 }
@@ -606,7 +606,7 @@ impl<'r> Run<'r> {
             Op::Param(index) => self.frame.params.get(*index).map(Datum::as_ref),
             Op::Cast(inner, Step::Type { source: Type::DATE, target: Type::TIMESTAMP, .. }) => {
                 match self.leaf(inner)? {
-                    // What has no timestamp is told by the cast itself.
+                    // The cast reports a day that is out of the range of timestamps.
                     DatumRef::Date(date) => date.to_timestamp().ok().map(DatumRef::Timestamp),
                     _ => None,
                 }
