@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use sql::plan::{Expr, ExprKind};
+use sql::plan::{Cast, Expr, ExprKind};
 use table::rows::{ColumnStatistics, Statistics};
 use types::{Datum, Type};
 
@@ -368,6 +368,8 @@ fn any_of(value: &Expr, array: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
 fn constant_of(expr: &Expr) -> Option<Datum> {
     match &expr.kind {
         ExprKind::Const(value) => Some(value.clone()),
+        // `interval '1' year`
+        ExprKind::Cast { expr, how: Cast::Modifier { .. } } => constant_of(expr),
         ExprKind::Call(call) if call.operator => {
             let [one, other] = &call.args[..] else { return None };
             let (Datum::Date(day), Datum::Interval(long)) =
