@@ -18,14 +18,15 @@
 //!   a file holds.
 
 use crate::group::{Found, Group, GroupRef, slice};
+use crate::taste::{Tastes, shared};
 use crate::varint;
 use std::cmp::Ordering;
 
 /// A decoded block.
 pub struct Block {
     bytes: Vec<u8>,
-    /// The first bytes of each group's suffix as a number: most steps of a search look no further.
-    tastes: Box<[u32]>,
+    /// The tastes of the suffixes.
+    tastes: Tastes,
     prefix: (u32, u32),
     directory: u32,
     count: u32,
@@ -54,7 +55,7 @@ impl Block {
             return None;
         }
         let mut block = Block {
-            tastes: Box::default(),
+            tastes: Tastes::of_rests(0, |_| &[]),
             prefix: (2, 2 + prefix_len as u32),
             directory: directory as u32,
             count,
@@ -64,7 +65,7 @@ impl Block {
         if !block.check() {
             return None;
         }
-        block.tastes = (0..count).map(|i| taste(block.suffix(&block.place(i)))).collect();
+        block.tastes = Tastes::of_rests(count as usize, |at| block.suffix(&block.place(at as u32)));
         Some(block)
     }
 
@@ -120,7 +121,7 @@ impl Block {
 
     /// Bytes held in memory.
     pub fn size(&self) -> usize {
-        self.bytes.len() + 4 * self.tastes.len() + size_of::<Block>()
+        self.bytes.len() + self.tastes.size() + size_of::<Block>()
     }
 
     /// The bytes that [`Place`] points into.
@@ -189,19 +190,12 @@ impl Block {
             Err(Ordering::Less) => return 0,
             Err(_) => return self.count,
         };
-        let sought = taste(rest);
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = (low + high) / 2;
-            let order = self.tastes[middle as usize].cmp(&sought).then_with(|| {
-                let place = self.place(middle);
-                self.suffix(&place)
-                    .cmp(rest)
-                    .then_with(|| self.group(&place).first_csn().cmp(&from))
-            });
-            if order == Ordering::Less { low = middle + 1 } else { high = middle }
-        }
-        low
+        let compare = |at: usize| {
+            let place = self.place(at as u32);
+            let order = self.suffix(&place).cmp(rest);
+            order.then_with(|| self.group(&place).first_csn().cmp(&from))
+        };
+        self.tastes.before(rest, || &[], compare) as u32
     }
 
     /// True where the key of `place` is `key`.
@@ -322,22 +316,6 @@ impl BlockBuilder {
         self.groups.clear();
         self.bytes = 0;
     }
-}
-
-/// The first four bytes, missing ones as zero: never out of order with the whole.
-#[inline]
-fn taste(suffix: &[u8]) -> u32 {
-    match suffix.first_chunk::<4>() {
-        Some(four) => u32::from_be_bytes(*four),
-        None => {
-            suffix.iter().enumerate().fold(0, |sum, (i, &b)| sum | u32::from(b) << (24 - 8 * i))
-        }
-    }
-}
-
-/// How many bytes two keys share at their beginning.
-fn shared(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ mod segment_store;
 mod sorter;
 mod stats;
 mod store;
+mod taste;
 #[cfg(test)]
 mod tests;
 mod varint;

@@ -20,6 +20,7 @@ use crate::group::{Found, GroupRef};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::scan::Seen;
 use crate::segment::{Guide, Half, Meta, Segment};
+use crate::taste::Tastes;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub struct Run {
     /// Smallest and largest commit inside.
     pub csns: (u64, u64),
     pub bytes: u64,
+    /// The tastes of the segments' first keys.
+    tastes: Tastes,
 }
 
 impl Run {
@@ -38,7 +41,8 @@ impl Run {
         let csns = segments.iter().map(|s| s.meta.csns);
         let csns = csns.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
         let bytes = segments.iter().map(|s| s.meta.bytes).sum();
-        Run { half, segments, csns, bytes }
+        let tastes = Tastes::of(segments.len(), |at| &segments[at].meta.first.0);
+        Run { half, segments, csns, bytes, tastes }
     }
 
     /// True where some key of a range may be in it, as far as that is known without a look at a block.
@@ -56,9 +60,11 @@ impl Run {
 
     #[inline]
     fn segment_before(&self, key: &[u8], from: u64) -> Option<usize> {
-        self.segments
-            .partition_point(|s| (s.meta.first.0.as_slice(), s.meta.first.1) < (key, from))
-            .checked_sub(1)
+        let compare = |at: usize| {
+            let (first, csn) = &self.segments[at].meta.first;
+            first.as_slice().cmp(key).then_with(|| csn.cmp(&from))
+        };
+        self.tastes.before(key, || &self.segments[0].meta.first.0, compare).checked_sub(1)
     }
 
     /// The state of `key` at `at`, where a group of it here begins at or below that.

@@ -25,6 +25,7 @@ use crate::filter;
 use crate::group::Found;
 use crate::part::{self, corrupt};
 use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
+use crate::taste::Tastes;
 use crate::varint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -191,6 +192,8 @@ pub struct Guide {
     raw: Vec<u8>,
     filter: u32,
     blocks: Vec<BlockInfo>,
+    /// The tastes of the blocks' first keys.
+    tastes: Tastes,
 }
 
 /// Appends a block's entry to index bytes.
@@ -227,12 +230,24 @@ impl Guide {
             infos.push(BlockInfo { key, first, csns, offset, len });
             offset = offset.checked_add(u64::from(len))?;
         }
-        (infos.len() == blocks as usize).then_some(Guide { filter: end as u32, blocks: infos, raw })
+        let key = |at: usize| {
+            let BlockInfo { key, .. } = infos[at];
+            &raw[key.0 as usize..key.1 as usize]
+        };
+        let ascend = (1..infos.len()).all(|at| key(at - 1) <= key(at));
+        if infos.len() != blocks as usize || !ascend {
+            return None;
+        }
+        let tastes = Tastes::of(infos.len(), key);
+        Some(Guide { filter: end as u32, blocks: infos, tastes, raw })
     }
 
     /// Bytes in memory.
     pub fn size(&self) -> usize {
-        self.raw.len() + self.blocks.len() * size_of::<BlockInfo>() + size_of::<Guide>()
+        self.raw.len()
+            + self.blocks.len() * size_of::<BlockInfo>()
+            + self.tastes.size()
+            + size_of::<Guide>()
     }
 
     /// The blocks in order.
@@ -255,7 +270,11 @@ impl Guide {
     /// How many blocks begin before (key, `from`).
     #[inline]
     pub fn before(&self, key: &[u8], from: u64) -> usize {
-        self.blocks.partition_point(|b| (self.key(b), b.first) < (key, from))
+        let compare = |at: usize| {
+            let block = &self.blocks[at];
+            self.key(block).cmp(key).then_with(|| block.first.cmp(&from))
+        };
+        self.tastes.before(key, || self.key(&self.blocks[0]), compare)
     }
 }
 

@@ -27,7 +27,7 @@ const DISTINCT: f64 = 200.0;
 const ROWS_PER_VALUE: f64 = 8.0;
 
 /// What it costs to look up a key, as rows that are scanned.
-const LOOK_UP: f64 = 8.0;
+pub(super) const LOOK_UP: f64 = 8.0;
 /// To fetch a row that an index leads to.
 const FETCH: f64 = 12.0;
 

@@ -14,12 +14,12 @@ use sql::plan::{Expr, ExprKind};
 use types::TypeSource;
 
 use super::access::{can_look_up, fits};
-use super::estimate::{cost_of_look_up, rows};
+use super::estimate::{LOOK_UP, cost_of_look_up, rows};
 use super::expr::{all_of, and, comparison, conjuncts, has_subplan, move_columns, sees_only};
 use super::keys::{self, Part};
 use super::reorder::{BUILD, COST_MIN, PROBE};
 use crate::lower::is_hashed;
-use crate::plan::{Equal, Join, Kind, Node, Path, Plan, is_volatile};
+use crate::plan::{Equal, Join, JoinKind, Kind, Node, Path, Plan, is_volatile};
 use crate::tables::{KeyFacts, Schema};
 
 /// Up to how many look-ups in an index are always cheaper than a hash table.
@@ -139,7 +139,16 @@ fn by_index(
         }
     }
     let (key, columns) = best?;
-    let look_ups = left_rows * cost_of_look_up(key, columns.len(), &facts);
+    // A row that is only asked for whether it has a partner needs to find one.
+    let is_one = matches!(join.kind, JoinKind::Semi | JoinKind::Anti)
+        && join.condition.is_none()
+        && scan.condition.is_none()
+        && columns.len() == keys_of_join.len();
+    let each = match is_one {
+        true => LOOK_UP,
+        false => cost_of_look_up(key, columns.len(), &facts),
+    };
+    let look_ups = left_rows * each;
     if left_rows > LOOK_UPS_FEW && look_ups > facts.rows as f64 + hashed {
         return None;
     }

@@ -14,6 +14,7 @@
 //!   reorder   inner joins get the cheapest order
 //!   access    conditions on keys become ranges of keys
 //!   join      equalities become keys of hash tables, or of an index of the right side
+//!   prune     what only served for these
 //!   order     an order that a key has need not be made; a limit bounds the sort below it
 //!   texts     documents of which only the text is wanted are not made values of
 //!   freeze    statements that change rows in several places read them as they were at the start
@@ -65,12 +66,12 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| reorder::reorder(node, types, schema));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));
-    access::forget_sure(plan);
-    each_root(plan, &mut |_, node| prune::prune(node));
-    each_root(plan, &mut |_, node| collapse::collapse(node));
     let mut is_large = false;
     each_root(plan, &mut |plan, node| is_large |= join::methods(plan, node, types, schema));
     plan.wants_values = is_large && plan.has_params();
+    access::forget_sure(plan);
+    each_root(plan, &mut |_, node| prune::prune(node));
+    each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| order::orders(node, types, schema));
     each_root(plan, &mut |_, node| texts::texts(node, schema));
     freeze::freeze(plan);

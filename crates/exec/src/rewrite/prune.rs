@@ -132,11 +132,20 @@ fn prune_join(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
     join.condition.iter().for_each(|expr| note(expr, &mut need));
     let mut below = need.split_off(left);
     std::mem::swap(&mut below, &mut need);
-    let (mut need_left, need_right) = (below, need);
+    let (mut need_left, mut need_right) = (below, need);
     join.lateral.iter().flatten().for_each(|(expr, _)| note(expr, &mut need_left));
+    for (of_left, of_right) in &join.keys {
+        note(of_left, &mut need_left);
+        note(of_right, &mut need_right);
+    }
     let kept_left = prune_to(&mut join.left, need_left);
     let kept_right = prune_to(&mut join.right, need_right);
     let left_places = places(&kept_left, left);
+    let right_places = places(&kept_right, right);
+    for (of_left, of_right) in &mut join.keys {
+        move_columns(of_left, &|column| left_places[column]);
+        move_columns(of_right, &|column| right_places[column]);
+    }
     let shifted = kept_right.iter().map(|column| column + left);
     let both: Vec<usize> = kept_left.iter().copied().chain(shifted).collect();
     let all_places = places(&both, left + right);

@@ -114,25 +114,29 @@ impl Cursor {
         }
         // Keys first: the cursor's snapshot is known to be held only between its fills, and documents are
         // read in it, as rows that an index leads to are.
-        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let (mut keys, mut ends): (Vec<u8>, Vec<usize>) = (Vec::new(), Vec::new());
         inner.fill::<Error>(view, |entry, value| {
             let key = if *by_index { Entry::row_key(entry, value.base())? } else { entry };
-            keys.push(key.to_vec());
-            Ok(if keys.len() < rows_max {
+            keys.extend_from_slice(key);
+            ends.push(keys.len());
+            Ok(if ends.len() < rows_max {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
             })
         })?;
-        if *keys_only {
-            keys.iter().try_for_each(|key| batch.push(key, |_| Ok::<_, Error>(())))?;
-            return Ok(());
-        }
         let view = inner.view(view);
-        for key in keys {
-            let row = view.read(table.storage(), &key)?;
+        let mut from = 0;
+        for end in ends {
+            let key = &keys[from..end];
+            from = end;
+            if *keys_only {
+                batch.push(key, |_| Ok::<_, Error>(()))?;
+                continue;
+            }
+            let row = view.read(table.storage(), key)?;
             let row = row.ok_or(Error::Damaged { what: "an index entry without a row" })?;
-            batch.push(&key, |out| match with_documents {
+            batch.push(key, |out| match with_documents {
                 true => table.write_row(view, &row, false, out),
                 false => image(&row, out),
             })?;
