@@ -6,13 +6,13 @@
 //!   Env     both, as operators see them
 //! ```
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::FixedState;
-use sql::eval::{Around, Frame, List, Program, Row as EvalRow};
+use sql::eval::{Around, Frame, Kept, Program, Row as EvalRow};
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
@@ -58,8 +58,7 @@ pub struct Spill<'a> {
 pub(crate) struct Shared {
     pub(crate) slots: RefCell<Vec<Datum>>,
     /// Values that are the same for all rows, once they were computed.
-    kept: RefCell<Vec<Option<Datum>>>,
-    kept_lists: RefCell<Vec<Option<Arc<List>>>>,
+    kept: Vec<OnceCell<Kept>>,
     pub(crate) subplans: Vec<RefCell<Subplan>>,
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
@@ -81,8 +80,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(slots: u32, kept: u32, subplans: Vec<Subplan>, tables: u32) -> Self {
         Self {
-            kept: RefCell::new(vec![None; kept as usize]),
-            kept_lists: RefCell::new(vec![None; kept as usize]),
+            kept: (0..kept).map(|_| OnceCell::new()).collect(),
             slots: RefCell::new(vec![Datum::Null; slots as usize]),
             subplans: subplans.into_iter().map(RefCell::new).collect(),
             ctes: (0..tables).map(|_| RefCell::default()).collect(),
@@ -98,10 +96,9 @@ impl Shared {
     }
 
     /// Forgets everything, for the next execution.
-    pub(crate) fn clear(&self) {
+    pub(crate) fn clear(&mut self) {
         self.slots.borrow_mut().fill(Datum::Null);
-        self.kept.borrow_mut().fill(None);
-        self.kept_lists.borrow_mut().fill(None);
+        self.kept.iter_mut().for_each(|place| *place = OnceCell::new());
         self.ctes.iter().for_each(|table| table.borrow_mut().rewind(self));
         self.work.iter().for_each(|rows| rows.borrow_mut().clear(self));
         self.subplans.iter().for_each(|subplan| subplan.borrow_mut().forget(self));
@@ -215,20 +212,8 @@ impl Around for Env<'_> {
         self.shared.slots.borrow()[number].clone()
     }
 
-    fn kept(&self, number: usize) -> Option<Datum> {
-        self.shared.kept.borrow()[number].clone()
-    }
-
-    fn keep(&self, number: usize, value: &Datum) {
-        self.shared.kept.borrow_mut()[number] = Some(value.clone());
-    }
-
-    fn kept_list(&self, number: usize) -> Option<Arc<List>> {
-        self.shared.kept_lists.borrow()[number].clone()
-    }
-
-    fn keep_list(&self, number: usize, list: &Arc<List>) {
-        self.shared.kept_lists.borrow_mut()[number] = Some(Arc::clone(list));
+    fn kept(&self, number: usize) -> Option<&OnceCell<Kept>> {
+        self.shared.kept.get(number)
     }
 
     fn subplan(

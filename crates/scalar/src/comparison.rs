@@ -282,10 +282,16 @@ impl Comparison {
             [left, right] => is_integer(left) && is_integer(right),
             _ => false,
         };
-        if !is_plain || !TABLE.iter().any(|known| known.oid == function.oid) {
-            return None;
-        }
-        Some(match &function.name[function.name.len() - 2..] {
+        let how = match function.args {
+            [Type::DATE, Type::TIMESTAMP] | [Type::TIMESTAMP, Type::DATE] => {
+                function.name.split('_').nth(1)?
+            }
+            _ if is_plain && TABLE.iter().any(|known| known.oid == function.oid) => {
+                &function.name[function.name.len() - 2..]
+            }
+            _ => return None,
+        };
+        Some(match how {
             "eq" => Comparison::Equal,
             "ne" => Comparison::NotEqual,
             "lt" => Comparison::Less,
@@ -304,6 +310,10 @@ impl Comparison {
             (DatumRef::Int4(left), DatumRef::Int4(right)) => left.cmp(&right),
             (DatumRef::Int8(left), DatumRef::Int8(right)) => left.cmp(&right),
             (DatumRef::Date(left), DatumRef::Date(right)) => left.cmp(&right),
+            (DatumRef::Date(left), DatumRef::Timestamp(right)) => left.cmp_timestamp(right),
+            (DatumRef::Timestamp(left), DatumRef::Date(right)) => {
+                right.cmp_timestamp(left).reverse()
+            }
             // Lengths that differ decide before any byte is looked at.
             (DatumRef::Text(left), DatumRef::Text(right)) => match self {
                 Comparison::Equal => return Some(left == right),

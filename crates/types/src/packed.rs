@@ -170,6 +170,17 @@ pub(crate) fn take<'a>(input: &mut &'a [u8], repr: Repr, depth: u32) -> Result<D
     take_value(input, repr, Some(depth))
 }
 
+/// As [`take`] at no depth; the types that most columns have are taken without a call.
+#[inline]
+pub(crate) fn take_usual<'a>(input: &mut &'a [u8], repr: Repr) -> Result<DatumRef<'a>> {
+    Ok(match repr {
+        Repr::Int4 => DatumRef::Int4(i32::from_le_bytes(take_array(input)?)),
+        Repr::Int8 => DatumRef::Int8(i64::from_le_bytes(take_array(input)?)),
+        Repr::Date => DatumRef::Date(Date(i32::from_le_bytes(take_array(input)?))),
+        _ => take(input, repr, 0)?,
+    })
+}
+
 /// Takes one value off the front of what [`take`] has passed before, or what was just written.
 pub(crate) fn take_again<'a>(input: &mut &'a [u8], repr: Repr) -> DatumRef<'a> {
     take_value(input, repr, None).expect("checked when it was read or made")
@@ -269,6 +280,7 @@ pub(crate) struct Sequence<'a> {
 
 impl<'a> Sequence<'a> {
     /// The sequence of `count` values that `input` starts with, and may go beyond.
+    #[inline]
     pub(crate) fn new(mut input: &'a [u8], count: usize) -> Result<Self> {
         let nulls = match take_array::<1>(&mut input)? {
             [0] => &[],

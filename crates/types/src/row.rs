@@ -49,6 +49,7 @@ pub fn write_value(value: DatumRef<'_>, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// XX001 where the bytes are no row.
+#[inline]
 pub fn version(mut row: &[u8]) -> Result<u32> {
     let version = packed::take_varint(&mut row)?;
     u32::try_from(version).map_err(|_| damaged("a version has more than 32 bits"))
@@ -69,6 +70,7 @@ impl<'a> RowView<'a> {
     ///
     /// # Errors
     /// XX001 where the bytes are no row, or one of more columns.
+    #[inline]
     pub fn new(bytes: &'a [u8], columns: &'a [Repr]) -> Result<Self> {
         let version = version(bytes)?;
         let mut rest = bytes;
@@ -103,6 +105,36 @@ impl<'a> RowView<'a> {
         let mut columns = self.iter();
         columns.step_over(column)?;
         columns.next().transpose()
+    }
+
+    /// Calls `f` with the values of the columns at `positions`, which ascend, each with its place among these;
+    /// `None` where the row is older than the column. One pass over the row.
+    ///
+    /// # Errors
+    /// XX001 where the row is damaged at one of the columns or before it.
+    #[inline]
+    pub fn pick(
+        self,
+        positions: &[usize],
+        mut f: impl FnMut(usize, Option<DatumRef<'a>>),
+    ) -> Result<()> {
+        let (mut values, mut at) = (self.sequence.values, 0);
+        for (place, &position) in positions.iter().enumerate() {
+            while at < position.min(self.count) {
+                if !self.sequence.is_null(at) {
+                    packed::take_raw(&mut values, self.columns[at])?;
+                }
+                at += 1;
+            }
+            let value = match position < self.count {
+                false => None,
+                true if self.sequence.is_null(position) => Some(DatumRef::Null),
+                true => Some(packed::take_usual(&mut values, self.columns[position])?),
+            };
+            at = at.max(position + 1);
+            f(place, value);
+        }
+        Ok(())
     }
 
     /// Appends to `ends` where in the row's bytes the values of its columns begin, and then where each

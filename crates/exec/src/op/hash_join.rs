@@ -129,6 +129,9 @@ impl HashJoin {
         level: u32,
     ) -> Result<Option<Partitions>> {
         let keeps = self.keeps_build();
+        // One row of each key tells whether there is a partner.
+        let is_known_enough =
+            matches!(self.kind, JoinKind::Semi | JoinKind::Anti) && self.condition.is_none();
         let mut later: Option<Partitions> = None;
         let mut row = Row::new();
         loop {
@@ -148,6 +151,10 @@ impl HashJoin {
                 later.add(hash, &row, None)?;
                 continue;
             }
+            let found = if keyed { self.table.find_hashed(hash, &self.key) } else { None };
+            if found.is_some() && is_known_enough {
+                continue;
+            }
             self.held.add_row(env, &row)?;
             let at = self.rows.len() as u32;
             self.rows.push(&mut row);
@@ -156,7 +163,7 @@ impl HashJoin {
                 self.partners.push(false);
             }
             if keyed {
-                match self.table.find_hashed(hash, &self.key) {
+                match found {
                     None => {
                         self.held.add_row(env, &self.key)?;
                         self.table.insert_hashed(hash, &self.key);

@@ -5,12 +5,12 @@
 //!   x IN ($1, $2)           it is made of an array when the first row asks, and kept for the others
 //! ```
 
-use std::sync::Arc;
+use std::cell::OnceCell;
 
 use scalar::Comparison;
 use types::{Datum, DatumRef, Result};
 
-use super::{Op, Run};
+use super::{Kept, Op, Run};
 
 /// Whether a value is one of a list that is the same for all rows: `IN (...)`, or `NOT IN (...)`.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) enum Listing {
 }
 
 /// A list of values that is searched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct List {
     /// In order, without NULLs; none where the list itself is NULL.
     values: Option<Vec<Datum>>,
@@ -79,19 +79,24 @@ impl List {
 impl Run<'_> {
     /// Whether a value is in a list; `None` for NULL.
     pub(super) fn is_among(&self, among: &Among, operand: DatumRef<'_>) -> Result<Option<bool>> {
-        let kept;
+        let own;
         let list = match &among.list {
             Listing::Known(list) => list,
             Listing::Once(number, array) => {
-                kept = match self.around.kept_list(*number) {
-                    Some(list) => list,
-                    None => {
-                        let list = Arc::new(List::of(self.value(array, operand)?.get()));
-                        self.around.keep_list(*number, &list);
-                        list
+                let place = self.around.kept(*number);
+                match place.and_then(OnceCell::get) {
+                    Some(Kept::List(list)) => list,
+                    _ => {
+                        let made = List::of(self.value(array, operand)?.get());
+                        match place.map(|place| place.get_or_init(|| Kept::List(made.clone()))) {
+                            Some(Kept::List(list)) => list,
+                            _ => {
+                                own = made;
+                                &own
+                            }
+                        }
                     }
-                };
-                &*kept
+                }
             }
         };
         Ok(match self.leaf(&among.value) {

@@ -17,7 +17,7 @@ mod array;
 mod compile;
 mod list;
 
-use std::sync::Arc;
+use std::cell::OnceCell;
 
 use interrupt::Pace;
 use scalar::cast::{self, Circumstance, How};
@@ -134,21 +134,10 @@ pub trait Around {
     /// The value that is kept under this number.
     fn slot(&self, number: usize) -> Datum;
 
-    /// What [`Around::keep`] was given for this number; `None` before that.
-    fn kept(&self, _number: usize) -> Option<Datum> {
+    /// The place of a value that is the same for all rows; `None` where nothing is kept from row to row.
+    fn kept(&self, _number: usize) -> Option<&OnceCell<Kept>> {
         None
     }
-
-    /// Keeps a value that is the same for all rows.
-    fn keep(&self, _number: usize, _value: &Datum) {}
-
-    /// What [`Around::keep_list`] was given for this number; `None` before that.
-    fn kept_list(&self, _number: usize) -> Option<Arc<List>> {
-        None
-    }
-
-    /// Keeps a list that is the same for all rows.
-    fn keep_list(&self, _number: usize, _list: &Arc<List>) {}
 
     /// What a subquery comes to for these arguments.
     ///
@@ -159,6 +148,15 @@ pub trait Around {
         number: usize,
         args: &mut dyn Iterator<Item = Result<Datum>>,
     ) -> Result<Datum>;
+}
+
+/// A value that is the same for all rows, or the list that is made of it.
+#[derive(Debug)]
+pub enum Kept {
+    /// A value.
+    Value(Datum),
+    /// What `IN` searches.
+    List(List),
 }
 
 /// Nothing is around the row.
@@ -532,14 +530,17 @@ impl<'r> Run<'r> {
             Op::Name(name) => owned(Datum::text(name(self.frame.context))),
             Op::NextValue(sequence) => owned(Datum::Int8(self.frame.host.next_value(*sequence)?)),
             Op::Slot(number) => owned(self.around.slot(*number)),
-            Op::Once(number, inner) => owned(match self.around.kept(*number) {
-                Some(value) => value,
-                None => {
-                    let value = self.value(inner, operand)?.into_datum();
-                    self.around.keep(*number, &value);
-                    value
+            Op::Once(number, inner) => {
+                let place = self.around.kept(*number);
+                if let Some(Kept::Value(value)) = place.and_then(OnceCell::get) {
+                    return Ok(Value::Borrowed(value.as_ref()));
                 }
-            }),
+                let value = self.value(inner, operand)?.into_datum();
+                match place.map(|place| place.get_or_init(|| Kept::Value(value.clone()))) {
+                    Some(Kept::Value(value)) => Ok(Value::Borrowed(value.as_ref())),
+                    _ => owned(value),
+                }
+            }
             Op::Subplan(number, args) => {
                 let mut args = args.iter().map(|arg| Ok(self.value(arg, operand)?.into_datum()));
                 owned(self.around.subplan(*number, &mut args)?)
@@ -604,13 +605,10 @@ impl<'r> Run<'r> {
             Op::Column(index) => Some(self.row.get(*index)),
             Op::Const(value) => Some(value.as_ref()),
             Op::Param(index) => self.frame.params.get(*index).map(Datum::as_ref),
-            Op::Cast(inner, Step::Type { source: Type::DATE, target: Type::TIMESTAMP, .. }) => {
-                match self.leaf(inner)? {
-                    // The cast reports a day that is out of the range of timestamps.
-                    DatumRef::Date(date) => date.to_timestamp().ok().map(DatumRef::Timestamp),
-                    _ => None,
-                }
-            }
+            Op::Once(number, _) => match self.around.kept(*number)?.get()? {
+                Kept::Value(value) => Some(value.as_ref()),
+                Kept::List(_) => None,
+            },
             _ => None,
         }
     }

@@ -75,16 +75,12 @@ impl<'a> RowRef<'a> {
     /// # Errors
     /// As [`RowRef::column`].
     pub fn columns(self, positions: &[usize], out: &mut Vec<Datum>) -> Result<()> {
-        let mut values = RowView::new(self.bytes, &self.layout.reprs)?.iter();
-        let mut at = 0;
-        for &position in positions {
-            values.step_over(position - at)?;
-            match values.next() {
-                Some(value) => out.push(value?.to_owned()),
-                None => out.push(self.layout.missing[position].clone()),
-            }
-            at = position + 1;
-        }
+        RowView::new(self.bytes, &self.layout.reprs)?.pick(positions, |place, value| {
+            out.push(match value {
+                Some(value) => value.to_owned(),
+                None => self.layout.missing[positions[place]].clone(),
+            });
+        })?;
         Ok(())
     }
 
@@ -94,16 +90,9 @@ impl<'a> RowRef<'a> {
     /// As [`RowRef::column`].
     #[inline]
     pub fn columns_into(self, positions: &[usize], out: &mut [DatumRef<'a>]) -> Result<()> {
-        let mut values = RowView::new(self.bytes, &self.layout.reprs)?.iter();
-        let mut at = 0;
-        for (&position, out) in positions.iter().zip(out) {
-            values.step_over(position - at)?;
-            *out = match values.next() {
-                Some(value) => value?,
-                None => self.layout.missing[position].as_ref(),
-            };
-            at = position + 1;
-        }
+        RowView::new(self.bytes, &self.layout.reprs)?.pick(positions, |place, value| {
+            out[place] = value.unwrap_or_else(|| self.layout.missing[positions[place]].as_ref());
+        })?;
         Ok(())
     }
 
