@@ -12,18 +12,65 @@ use super::rows::Rows;
 use crate::ctx::Env;
 
 /// The distinct keys so far.
+///
+/// The hash of a single integer or day is one that no other value of its type has. As long as all keys are such
+/// values of one type, which hash a key has tells that it is this one, and it is not looked at.
 #[derive(Default)]
 pub(crate) struct KeyTable {
     /// The hash of each key, and its number.
     table: HashTable<(u64, u32)>,
     keys: Rows,
     state: FixedState,
+    told: Told,
+}
+
+/// Whether the hash of a key tells which it is.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Told {
+    /// There are no keys yet.
+    #[default]
+    Empty,
+    /// All are single values of this kind.
+    By(Whole),
+    /// It does not.
+    No,
+}
+
+/// The types whose values a hash tells.
+#[derive(Clone, Copy, PartialEq)]
+enum Whole {
+    Int4,
+    Int8,
+    Date,
+}
+
+/// A key that is a single value of a type whose values a hash tells.
+#[inline]
+fn whole(key: &[Datum]) -> Option<(Whole, i64)> {
+    match key {
+        [Datum::Int4(value)] => Some((Whole::Int4, i64::from(*value))),
+        [Datum::Int8(value)] => Some((Whole::Int8, *value)),
+        [Datum::Date(value)] => Some((Whole::Date, i64::from(value.0))),
+        _ => None,
+    }
+}
+
+/// A number that differs for different ones: each step can be undone (the end of MurmurHash3, Appleby 2011).
+#[inline]
+fn mixed(value: i64) -> u64 {
+    let mut bits = value as u64;
+    bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    bits ^ (bits >> 33)
 }
 
 impl KeyTable {
     /// The hash that keys are found by.
     #[inline]
     pub(crate) fn hash(&self, key: &[Datum]) -> u64 {
+        if let Some((_, value)) = whole(key) {
+            return mixed(value);
+        }
         let mut hasher = self.state.build_hasher();
         key.iter().for_each(|value| value.hash(&mut hasher));
         hasher.finish()
@@ -37,9 +84,10 @@ impl KeyTable {
     /// The number of a key with this hash.
     #[inline]
     pub(crate) fn find_hashed(&self, hash: u64, key: &[Datum]) -> Option<usize> {
-        let found = self
-            .table
-            .find(hash, |(known, at)| *known == hash && self.keys.get(*at as usize) == key);
+        let is_told = whole(key).is_some_and(|(of, _)| self.told == Told::By(of));
+        let found = self.table.find(hash, |(known, at)| {
+            *known == hash && (is_told || self.keys.get(*at as usize) == key)
+        });
         found.map(|(_, at)| *at as usize)
     }
 
@@ -55,6 +103,11 @@ impl KeyTable {
     /// The number of a key with this hash, which is new.
     pub(crate) fn insert_hashed(&mut self, hash: u64, key: &[Datum]) -> usize {
         let at = self.keys.len();
+        self.told = match (self.told, whole(key)) {
+            (Told::Empty, Some((of, _))) => Told::By(of),
+            (Told::By(known), Some((of, _))) if known == of => self.told,
+            _ => Told::No,
+        };
         self.keys.push_copy(key);
         self.table.insert_unique(hash, (hash, at as u32), |(hash, _)| *hash);
         at
@@ -72,6 +125,7 @@ impl KeyTable {
     pub(crate) fn clear(&mut self) {
         self.table.clear();
         self.keys.clear();
+        self.told = Told::Empty;
     }
 }
 

@@ -335,37 +335,35 @@ impl Weight {
         weight.cost += all * asks;
         for key in facts.keys.iter().filter(|key| key.classes.is_none() && key.predicate.is_none())
         {
-            // How many of the first parts are bound, how many of those by values alone, and the sets of leaves
-            // that have the values for the others.
-            let (mut bound, mut alone, mut needs) = (0, 0, vec![0]);
-            for (part, _) in &key.parts {
-                let KeyPart::Column(attnum) = part else { break };
-                let Some(column) = scan.attnums.iter().position(|known| known == attnum) else {
-                    break;
-                };
-                let own = conditions
-                    .iter()
-                    .any(|expr| is_bound(expr, column, &|side| sees_nothing(side)));
-                let from = chain.sources(at, leaf.from + column);
-                match (own, from.is_empty()) {
-                    (true, _) => alone += usize::from(alone == bound),
-                    (false, false) => {
-                        let both = |needs: Set| from.iter().map(move |from| needs | from);
-                        needs = needs.into_iter().flat_map(both).take(SOURCES_MAX).collect();
-                    }
-                    (false, true) => break,
-                }
-                bound += 1;
-            }
             let each = |parts: usize| {
                 let found = all / estimate::values_of_key(key, parts, &facts);
                 estimate::cost_of_look_up(key, parts, &facts) + found * asks
             };
+            // The sets of leaves that have the values for the parts so far, of which the scan itself has the first
+            // ones.
+            let (mut needs, mut alone) = (vec![0], 0);
+            for (at_part, (part, _)) in key.parts.iter().enumerate() {
+                let KeyPart::Column(attnum) = part else { break };
+                let Some(column) = scan.attnums.iter().position(|known| known == attnum) else {
+                    break;
+                };
+                let is_own = |expr| is_bound(expr, column, &|side| sees_nothing(side));
+                if conditions.iter().any(is_own) {
+                    alone += usize::from(alone == at_part);
+                } else {
+                    let from = chain.sources(at, leaf.from + column);
+                    let both = |needs: Set| from.iter().map(move |from| needs | from);
+                    needs = needs.into_iter().flat_map(both).take(SOURCES_MAX).collect();
+                }
+                if needs.is_empty() {
+                    break;
+                }
+                if alone <= at_part {
+                    weight.look_ups.extend(needs.iter().map(|needs| (*needs, each(at_part + 1))));
+                }
+            }
             if alone > 0 {
                 weight.cost = weight.cost.min(each(alone));
-            }
-            if bound > alone {
-                weight.look_ups.extend(needs.into_iter().map(|needs| (needs, each(bound))));
             }
         }
         // A range of the first column of the table's own key is read alone.
