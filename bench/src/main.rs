@@ -58,6 +58,8 @@ enum Command {
     Large(Options),
     /// The 22 queries of TPC-H at scale 0.3 in tables of rows, on one thread
     Tpch(Options),
+    /// Plans for many tables, and reads beside changes of the catalog
+    Plans(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -131,6 +133,9 @@ fn run(command: Command) -> Result<()> {
             measure("large", &options, Priority::Preferred, suite::transactions::run)
         }
         Command::Tpch(options) => measure("tpch", &options, Priority::Preferred, suite::tpch::run),
+        Command::Plans(options) => {
+            measure("plans", &options, Priority::RealTime, suite::plans::run)
+        }
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {
             anstream::println!("{}", document::generate(bytes as usize));

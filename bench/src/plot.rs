@@ -141,6 +141,7 @@ fn title(report: &Report) -> &'static str {
         "tpch" => {
             "Anywhen beside PostgreSQL 17: the 22 queries of TPC-H in tables of rows, one thread"
         }
+        "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }

@@ -116,7 +116,7 @@ impl Row {
 
     /// How many times as good as PostgreSQL we are; below 1 we lose. Ratios are not compared.
     pub fn times_peer(&self) -> Option<f64> {
-        if self.unit == "ratio" {
+        if ["ratio", "%"].contains(&self.unit.as_str()) {
             return None;
         }
         let (ours, peer) = (self.ours?, *self.peers.get(postgres::NAME)?);

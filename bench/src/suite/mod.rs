@@ -14,6 +14,7 @@ mod bulk;
 pub mod history;
 mod large;
 pub mod pgwire;
+pub mod plans;
 pub mod rest;
 mod sample;
 mod statements;

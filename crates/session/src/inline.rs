@@ -40,6 +40,8 @@ impl Session {
                 Command::Lock { .. } => true,
                 _ => false,
             },
+            // A change of the catalog takes a millisecond, and there may be many.
+            (Work::Command, Some(Statement::Define(_))) => return Ok(Done::Blocked),
             (Work::Command, _) => true,
             // What it has sent cannot be taken back.
             (Work::CopyOut(_), _) => return Ok(Done::Blocked),

@@ -60,6 +60,16 @@ pub struct Names {
     /// Relations as the binder sees them, made when they are asked for.
     made: Mutex<HashMap<Oid, Arc<Relation>>>,
     domains: Mutex<HashMap<Type, Arc<Domain>>>,
+    looked: Mutex<Looked>,
+}
+
+/// What of the catalog was looked up while a plan was made.
+#[derive(Default)]
+pub(crate) struct Looked {
+    /// Relations, of users and of the system.
+    pub relations: Vec<Oid>,
+    /// True where anything else was: types of users, schemas, objects whose names stand for their numbers.
+    pub further: bool,
 }
 
 /// How the names of the schemas of temporary objects begin; the number of the session follows.
@@ -148,6 +158,7 @@ impl Names {
             programs: Programs::default(),
             made: Mutex::default(),
             domains: Mutex::default(),
+            looked: Mutex::default(),
         }
     }
 
@@ -178,6 +189,24 @@ impl Names {
             programs: Programs::default(),
             made: Mutex::default(),
             domains: Mutex::default(),
+            looked: Mutex::default(),
+        }
+    }
+
+    /// What was looked up since the last time that this was asked.
+    pub(crate) fn take_looked(&self) -> Looked {
+        std::mem::take(&mut *self.looked.lock())
+    }
+
+    /// Notes that something else than a relation is looked up.
+    pub(crate) fn look_further(&self) {
+        self.looked.lock().further = true;
+    }
+
+    fn look_at(&self, relation: Oid) {
+        let relations = &mut self.looked.lock().relations;
+        if !relations.contains(&relation) {
+            relations.push(relation);
         }
     }
 
@@ -274,10 +303,16 @@ impl Names {
         }
     }
 
-    /// True where a name without a schema finds this relation.
+    /// True where a name without a schema finds this relation, whose schema is in the search path.
     pub fn is_relation_visible(&self, oid: Oid) -> bool {
-        let Some((schema, name)) = self.relation_name(oid) else { return false };
-        self.path.contains(&schema) && self.relation_oid(None, name) == Some(oid)
+        let schema = self.relation_name(oid).map(|(schema, _)| schema);
+        schema.is_some_and(|schema| self.path.contains(&schema)) && self.finds_by_name(oid)
+    }
+
+    /// True where a name without a schema finds this relation.
+    pub(crate) fn finds_by_name(&self, oid: Oid) -> bool {
+        let name = self.relation_name(oid).map(|(_, name)| name);
+        name.is_some_and(|name| self.relation_oid(None, name) == Some(oid))
     }
 
     /// True where a name without a schema finds this type.
@@ -474,6 +509,7 @@ pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
 
 impl exec::tables::Schema for Names {
     fn table(&self, relation: Oid) -> Option<Arc<TableFacts>> {
+        self.look_at(relation);
         let bound = self.bound(self.catalog.relation(relation)?);
         let facts = exec::stored::facts(&self.catalog, &self.handles, relation, bound, self);
         facts.map(Arc::new)
@@ -482,7 +518,9 @@ impl exec::tables::Schema for Names {
 
 impl TypeSource for Names {
     fn shape(&self, ty: Type) -> Option<Shape> {
-        Some(match self.catalog.type_entry(ty)? {
+        let entry = self.catalog.type_entry(ty)?;
+        self.look_further();
+        Some(match entry {
             TypeEntry::User(user) => match &user.kind {
                 UserTypeKind::Enum(labels) => Shape::Enum(Arc::clone(&labels.known)),
                 UserTypeKind::Domain(domain) => Shape::Domain(domain.base, domain.modifier),
@@ -495,6 +533,7 @@ impl TypeSource for Names {
 
     fn name(&self, ty: Type) -> Option<String> {
         let entry = self.catalog.type_entry(ty)?;
+        self.look_further();
         if let Some(element) = entry.element() {
             return Some(format!("{}[]", TypeSource::name(self, element)?));
         }
@@ -502,25 +541,33 @@ impl TypeSource for Names {
     }
 
     fn array_of(&self, ty: Type) -> Option<Type> {
-        self.catalog.type_entry(ty)?.array()
+        let entry = self.catalog.type_entry(ty)?;
+        self.look_further();
+        entry.array()
     }
 }
 
 impl sql::bind::Names for Names {
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
         let known = |system: &'static System| Arc::clone(&system.bound);
-        self.find(schema, name, |relation| self.bound(relation), known)
+        let found = self.find(schema, name, |relation| self.bound(relation), known)?;
+        self.look_at(found.oid);
+        Some(found)
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<Type> {
-        self.type_oid(schema, name)
+        let found = self.type_oid(schema, name)?;
+        self.look_further();
+        Some(found)
     }
 
     fn is_database(&self, name: &str) -> bool {
+        self.look_further();
         self.present.database(self.database).is_some_and(|database| *database.name == *name)
     }
 
     fn has_schema(&self, name: &str) -> bool {
+        self.look_further();
         self.schema_oid(name).is_some()
     }
 

@@ -310,6 +310,7 @@ impl Names {
 
 impl Objects for Names {
     fn oid(&self, class: Type, name: &str) -> Result<Oid> {
+        self.look_further();
         let single = || -> Result<String> {
             match <[String; 1]>::try_from(parts(name)?) {
                 Ok([name]) => Ok(name),
@@ -348,6 +349,7 @@ impl Objects for Names {
     }
 
     fn name(&self, class: Type, oid: Oid) -> Option<String> {
+        self.look_further();
         let quoted = |name: &str| scalar::quote::identifier(name);
         match class {
             Type::REGCLASS => {

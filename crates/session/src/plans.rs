@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   text ──────────────> Known ─── the statement
-//!   text ──template──>        └─── plans: path, types of parameters, settings, catalog, rows ──> Planned
+//!   text ──template──>        └─── plans: path, types of parameters, settings, rows ──> Planned
 //! ```
 //!
 //! All sessions share them. A plan depends on more than its text: on the schemas that names are
-//! looked for in, the types of the parameters, the settings that constants are read with, the catalog, and
-//! how many rows the tables have. Those are its [`Basis`]; a plan of another catalog is never found again,
-//! nor is one from before a table has doubled or halved.
+//! looked for in, the types of the parameters, the settings that constants are read with, and how many rows
+//! the tables have. Those are its [`Basis`]; a plan from before a table has doubled or halved is never found
+//! again. What of the catalog it was made of it knows itself: it stands until one of its relations changes, or
+//! anything but relations does.
 //!
 //! A statement of the simple protocol is known by its template, which has parameters in the place of
 //! constants. Where a template cannot be used in the place of its statements, it is marked unfit, and
@@ -36,8 +37,6 @@ const PLANS_MAX: usize = 8;
 /// What a plan was made from, beside its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Basis {
-    /// The version of the catalog.
-    pub catalog: u64,
     /// The generation of plans: tables have another number of rows in the next one.
     pub generation: u64,
     /// The schemas that names are looked for in.
@@ -49,15 +48,10 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    pub fn new(
-        (catalog, generation): (u64, u64),
-        path: &[Oid],
-        params: &[Type],
-        style: &Style,
-    ) -> Self {
+    pub fn new(generation: u64, path: &[Oid], params: &[Type], style: &Style) -> Self {
         let style =
             (style.date_order as u8, style.interval_style as u8, style.time_zone.name().into());
-        Basis { catalog, generation, path: path.to_vec(), params: params.to_vec(), style }
+        Basis { generation, path: path.to_vec(), params: params.to_vec(), style }
     }
 }
 
@@ -102,10 +96,7 @@ impl Known {
             return;
         }
         let mut plans = self.plans.write();
-        plans.retain(|(known, _)| {
-            let is_older = known.catalog < basis.catalog || known.generation < basis.generation;
-            !is_older && *known != basis
-        });
+        plans.retain(|(known, _)| known.generation >= basis.generation && *known != basis);
         if plans.len() == PLANS_MAX {
             plans.remove(0);
         }

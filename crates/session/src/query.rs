@@ -7,11 +7,13 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sql::bind::Uses;
 use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
+use store::Csn;
+use table::catalog::{Catalog, Relation, TableDef};
 use table::rows::{Change, LOAD_BYTES_MIN};
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
@@ -19,7 +21,7 @@ use crate::client::{Client, Surroundings};
 use crate::cursor::Taken;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
-use crate::names::Names;
+use crate::names::{Looked, Names};
 use crate::plans::Basis;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::rights;
@@ -58,6 +60,92 @@ pub(crate) struct Planned {
     open_to_superusers: bool,
     /// The role that was last found to have the rights.
     allowed: AtomicU32,
+    /// What of the catalog it was made of.
+    made_of: MadeOf,
+}
+
+/// What of a catalog a plan was made of: another catalog that has the same makes the same plan, and gives the same
+/// rights.
+struct MadeOf {
+    /// The relations; none for a plan that was made of more.
+    relations: Option<Box<[Made]>>,
+    /// The last commit that changed more than relations.
+    wide: Csn,
+    /// The version of the catalog that was last found to have the same.
+    version: AtomicU64,
+}
+
+/// A relation that a plan was made of.
+struct Made {
+    oid: Oid,
+    definition: Definition,
+    /// True where its name alone finds it.
+    is_found: bool,
+}
+
+/// What a relation is, as far as it makes a difference to a plan.
+enum Definition {
+    Table(Arc<TableDef>),
+    /// A view, a sequence.
+    Other(Arc<Relation>),
+    /// One of the system.
+    Fixed,
+}
+
+impl Definition {
+    fn of(catalog: &Catalog, oid: Oid) -> Definition {
+        match (catalog.table(oid), catalog.relation(oid)) {
+            (Some(table), _) => Definition::Table(Arc::clone(table)),
+            (None, Some(relation)) => Definition::Other(Arc::clone(relation)),
+            (None, None) => Definition::Fixed,
+        }
+    }
+
+    fn is_of(&self, catalog: &Catalog, oid: Oid) -> bool {
+        let (table, relation) = (catalog.table(oid), catalog.relation(oid));
+        match self {
+            Definition::Table(known) => table.is_some_and(|table| Arc::ptr_eq(table, known)),
+            Definition::Other(known) => {
+                relation.is_some_and(|relation| Arc::ptr_eq(relation, known))
+            }
+            Definition::Fixed => relation.is_none(),
+        }
+    }
+}
+
+impl MadeOf {
+    /// What a plan was made of that has just looked things up.
+    fn looked_up(names: &Names) -> MadeOf {
+        let Looked { relations, further } = names.take_looked();
+        let made = |oid: Oid| Made {
+            oid,
+            definition: Definition::of(&names.catalog, oid),
+            is_found: names.finds_by_name(oid),
+        };
+        MadeOf {
+            relations: (!further).then(|| relations.into_iter().map(made).collect()),
+            wide: names.catalog.changed_widely(),
+            version: AtomicU64::new(names.catalog.version().0),
+        }
+    }
+
+    /// True where a catalog has all of it.
+    fn stands_in(&self, names: &Names) -> bool {
+        let version = names.catalog.version().0;
+        if self.version.load(Ordering::Relaxed) == version {
+            return true;
+        }
+        let Some(relations) = &self.relations else { return false };
+        let is_same = |made: &Made| {
+            made.definition.is_of(&names.catalog, made.oid)
+                && made.is_found == names.finds_by_name(made.oid)
+        };
+        let stands = names.catalog.changed_widely() == self.wide && relations.iter().all(is_same);
+        if stands {
+            self.version.store(version, Ordering::Relaxed);
+        }
+        stands
+    }
 }
 
 impl Planned {
@@ -149,11 +237,11 @@ impl Session {
             return Ok(Arc::new(plan(statement, &parsed.source, params, &surroundings)?));
         };
         let names = &self.names;
-        let catalog = names.catalog.version().0;
         let generation = self.client.instance.handles.plans_generation();
-        let made_of = (catalog, generation);
-        let basis = Basis::new(made_of, &names.path, params, &surroundings.style);
-        if let Some(planned) = known.plan(&basis) {
+        let basis = Basis::new(generation, &names.path, params, &surroundings.style);
+        if let Some(planned) = known.plan(&basis)
+            && planned.made_of.stands_in(names)
+        {
             return Ok(planned);
         }
         let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
@@ -434,6 +522,7 @@ pub(crate) fn plan(
     let (tag, is_change) =
         tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
     let names: &Names = &surroundings.names;
+    names.take_looked();
     let bound =
         sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
     let columns = (!is_change || !bound.plan.columns.is_empty())
@@ -456,6 +545,7 @@ pub(crate) fn plan(
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),
+        made_of: MadeOf::looked_up(names),
     })
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum State {
     Running(Box<dyn Accumulator>),
     /// The arguments of the rows, to be sorted first; the values of the direct arguments.
     Waiting(Box<Sorter>, Row),
+    /// It has been given.
+    Given,
 }
 
 impl AggregateCall {
@@ -94,6 +96,7 @@ impl AggregateCall {
                     }
                 }
             }
+            State::Given => Ok(()),
             State::Waiting(sorter, _) => {
                 let args = self.args.iter().map(|arg| env.value(arg, row));
                 let mut args: Row = args.collect::<Result<_>>()?;
@@ -145,6 +148,7 @@ impl AggregateCall {
         let (mut sorter, direct) = match state {
             State::Running(accumulator) => return self.result(env, accumulator.as_ref()),
             State::Waiting(sorter, direct) => (sorter, direct),
+            State::Given => return Ok(Datum::Null),
         };
         sorter.finish(env)?;
         // An ordered-set aggregate knows all of its arguments, the direct ones first.
@@ -214,7 +218,8 @@ struct Set {
     /// True where it has all of them.
     is_whole: bool,
     groups: KeyTable,
-    states: Vec<Vec<State>>,
+    /// Of each group the state of each call, one group after the other.
+    states: Vec<State>,
     /// Rows of groups that there is no room for.
     later: Option<Partitions>,
 }
@@ -287,7 +292,7 @@ impl Aggregate {
             if set.groups.len() == 0 && !set.has.contains(&true) {
                 let nulls = vec![Datum::Null; self.keys.len()];
                 set.groups.insert(&nulls);
-                set.states.push(start_all(&self.calls, env, &nulls)?);
+                start_all(&self.calls, env, &nulls, &mut set.states)?;
             }
         }
         if is_counted {
@@ -339,12 +344,13 @@ impl Aggregate {
                         }
                         held.add_row(env, key)?;
                         held.add(env, calls.len() * STATE_BYTES)?;
-                        set.states.push(start_all(calls, env, key)?);
+                        start_all(calls, env, key, &mut set.states)?;
                         set.groups.insert_hashed(hash, key)
                     }
                 }
             };
-            for (call, state) in calls.iter().zip(&mut set.states[group]) {
+            let states = &mut set.states[group * calls.len()..][..calls.len()];
+            for (call, state) in calls.iter().zip(states) {
                 call.add(env, state, row, held)?;
             }
         }
@@ -379,7 +385,7 @@ impl Aggregate {
     fn forget_groups(&mut self, shared: &Shared) {
         for set in &mut self.sets {
             set.groups.clear();
-            for state in set.states.drain(..).flatten() {
+            for state in set.states.drain(..) {
                 if let State::Waiting(mut sorter, _) = state {
                     sorter.clear(shared);
                 }
@@ -397,11 +403,20 @@ fn each_call<'a>(
     calls: &'a [AggregateCall],
     sets: &'a mut [Set],
 ) -> impl Iterator<Item = (&'a AggregateCall, &'a mut State)> {
-    sets.iter_mut().filter_map(|set| set.states.first_mut()).flat_map(|all| calls.iter().zip(all))
+    sets.iter_mut().flat_map(|set| calls.iter().zip(&mut set.states))
 }
 
-fn start_all(calls: &[AggregateCall], env: &Env<'_>, keys: &Row) -> Result<Vec<State>> {
-    calls.iter().map(|call| call.start(env, keys)).collect()
+/// Adds the states of a new group.
+fn start_all(
+    calls: &[AggregateCall],
+    env: &Env<'_>,
+    keys: &Row,
+    states: &mut Vec<State>,
+) -> Result<()> {
+    for call in calls {
+        states.push(call.start(env, keys)?);
+    }
+    Ok(())
 }
 
 impl Operator for Aggregate {
@@ -425,9 +440,9 @@ impl Operator for Aggregate {
         let set = &mut self.sets[set];
         out.clear();
         out.extend_from_slice(set.groups.key(group));
-        let states = std::mem::take(&mut set.states[group]);
+        let states = &mut set.states[group * self.calls.len()..][..self.calls.len()];
         for (call, state) in self.calls.iter().zip(states) {
-            out.push(call.finish(env, state)?);
+            out.push(call.finish(env, std::mem::replace(state, State::Given))?);
         }
         for mask in &self.masks {
             let bits = mask.iter().fold(0, |bits, key| bits << 1 | i32::from(!set.has[*key]));

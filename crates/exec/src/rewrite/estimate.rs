@@ -29,7 +29,7 @@ const ROWS_PER_VALUE: f64 = 8.0;
 /// What it costs to look up a key, as rows that are scanned.
 pub(super) const LOOK_UP: f64 = 8.0;
 /// To fetch a row that an index leads to.
-const FETCH: f64 = 5.0;
+const FETCH: f64 = 8.0;
 
 /// The chance that `<`, `<=`, `>` or `>=` is true.
 const RANGE: f64 = 0.33;

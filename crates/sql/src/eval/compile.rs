@@ -1,6 +1,6 @@
 //! From bound expressions to programs.
 
-use scalar::cast::{self, Circumstance};
+use scalar::cast::{self, Circumstance, How};
 use scalar::facts::Facts;
 use scalar::resolve;
 use scalar::{Comparison, Context, Function, registry};
@@ -259,6 +259,9 @@ impl Compiler<'_> {
     }
 
     fn cast(&self, inner: &Expr, how: &Cast, target: Type, modifier: Modifier) -> Result<Op> {
+        if let Some(op) = self.plain_cast(inner, how, target)? {
+            return Ok(op);
+        }
         let step = match how {
             Cast::Type { how, when } => {
                 Step::Type { how: how.clone(), source: inner.ty, target, when: *when }
@@ -267,6 +270,33 @@ impl Compiler<'_> {
             Cast::Domain => Step::Domain(target),
         };
         Ok(Op::Cast(self.boxed(inner)?, step))
+    }
+
+    /// A cast that changes nothing, or is no more than the call of a function.
+    fn plain_cast(&self, inner: &Expr, how: &Cast, target: Type) -> Result<Option<Op>> {
+        let Cast::Type { how, when } = how else { return Ok(None) };
+        // Values of `char(n)` are held without spaces at their end.
+        if target == Type::BPCHAR || self.types.is_domain(target) {
+            return Ok(None);
+        }
+        let held = self.types.repr_of(target)?;
+        match how {
+            How::Relabel if self.types.repr_of(inner.ty)? == held => Ok(Some(self.op(inner)?)),
+            How::Function(oid) => {
+                let function = self.function(*oid)?;
+                if !function.strict || self.types.repr_of(function.ret)? != held {
+                    return Ok(None);
+                }
+                // Length coercions take a modifier, and some whether they may cut.
+                let may_cut = Datum::Bool(*when == Circumstance::Explicit);
+                let more = [Datum::Int4(-1), may_cut].map(Op::Const);
+                let args = std::iter::once(self.op(inner)?).chain(more);
+                let args = args.take(function.args.len()).collect();
+                let (types, ret) = (function.args.to_vec(), function.ret);
+                Ok(Some(Op::Invoke(Invoke { function, args, types, ret, spread: false })))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The type of the elements of an array type, and how they are held.

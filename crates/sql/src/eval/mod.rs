@@ -672,6 +672,11 @@ impl<'r> Run<'r> {
                 let (left, right) = (self.value(left, operand)?, self.value(right, operand)?);
                 self.apply(invoke, &[left.get(), right.get()])
             }
+            [first, second, third] => {
+                let (first, second) = (self.value(first, operand)?, self.value(second, operand)?);
+                let third = self.value(third, operand)?;
+                self.apply(invoke, &[first.get(), second.get(), third.get()])
+            }
             args => {
                 let values = self.values(args, operand)?;
                 let args: Vec<DatumRef<'_>> = values.iter().map(Value::get).collect();

@@ -227,8 +227,9 @@ impl CatalogCache {
             _ => None,
         };
         let relations: Vec<Oid> = changes.put.iter().filter_map(relation_of).collect();
+        let is_wide = !newest.is_narrow(&changes.put, &changes.removed);
         catalog.apply(changes.put, &changes.removed);
-        catalog.set_version(csn);
+        catalog.set_version(csn, is_wide);
         for relation in relations.into_iter().filter_map(|oid| catalog.relation(oid)) {
             self.tell_table(&catalog, relation);
             let table = catalog.table(relation.oid);
@@ -365,7 +366,7 @@ fn load(snapshot: &Snapshot) -> Result<Loaded> {
     let Some((next_oid, csn)) = version else { return damaged("a catalog without a version") };
     let mut catalog = Catalog::default();
     catalog.apply(entries, &[]);
-    catalog.set_version(csn);
+    catalog.set_version(csn, true);
     Ok(Loaded { catalog, next_oid, retired })
 }
 

@@ -158,6 +158,8 @@ impl TypeEntry {
 #[derive(Clone, Default, Debug)]
 pub struct Catalog {
     version: Csn,
+    /// The last commit that changed more than relations.
+    wide: Csn,
     databases: Map<Oid, Arc<Database>>,
     roles: Map<Oid, Arc<Role>>,
     memberships: Map<Oid, Arc<Membership>>,
@@ -186,8 +188,54 @@ impl Catalog {
         self.version
     }
 
-    pub(crate) fn set_version(&mut self, version: Csn) {
+    /// The last commit that changed something that may matter to whoever has looked relations up and nothing
+    /// else: more than relations, or a relation with the name of a type.
+    pub fn changed_widely(&self) -> Csn {
+        self.wide
+    }
+
+    pub(crate) fn set_version(&mut self, version: Csn, is_wide: bool) {
         self.version = version;
+        if is_wide {
+            self.wide = version;
+        }
+    }
+
+    /// True where changes only touch relations with what belongs to them, and give no name to a type that
+    /// another type has.
+    pub(crate) fn is_narrow(&self, put: &[Entry], removed: &[Key]) -> bool {
+        let of_table = |constraint: &Constraint| matches!(constraint.on, ConstraintOn::Table(_));
+        let is_removed = |key: &Key| match key {
+            Key::Relation(_) | Key::Comment(_) => true,
+            Key::Constraint(oid) => self.constraint(*oid).is_none_or(|known| of_table(known)),
+            _ => false,
+        };
+        let is_put = |entry: &Entry| match entry {
+            Entry::Comment(_) => true,
+            Entry::Constraint(constraint) => of_table(constraint),
+            Entry::Relation(relation) => match &relation.row_type {
+                Some(row) => !self.is_type_elsewhere(relation, &row.array_name),
+                None => true,
+            },
+            _ => false,
+        };
+        removed.iter().all(is_removed) && put.iter().all(is_put)
+    }
+
+    /// True where a built-in type, or one in another schema, has the name of a relation's row type or of its
+    /// array type.
+    fn is_type_elsewhere(&self, relation: &Relation, array_name: &str) -> bool {
+        let names = [&*relation.name, array_name];
+        let is_known = self
+            .relation(relation.oid)
+            .is_some_and(|known| (known.schema, &known.name) == (relation.schema, &relation.name));
+        let is_builtin = || types::builtin::all().iter().any(|facts| names.contains(&facts.name));
+        let mut others = self.schemas().filter(|schema| schema.oid != relation.schema);
+        !is_known
+            && (is_builtin()
+                || others.any(|schema| {
+                    names.iter().any(|name| self.type_named(schema.oid, name).is_some())
+                }))
     }
 
     // --- databases and roles ---------------------------------------------------------------------
