@@ -36,8 +36,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares a bound plan. Parameters stay open; the plan holds as long as the catalog that it
-    /// was bound with.
+    /// Prepares a bound plan, which holds as long as the catalog that it was bound with. Parameters stay open,
+    /// or have these values in every execution, from the first one on.
     ///
     /// # Errors
     /// `0A000` for what cannot be run.
@@ -46,8 +46,10 @@ impl Prepared {
         names: &dyn Names,
         context: Context<'_>,
         schema: &dyn Schema,
+        values: &[Datum],
     ) -> Result<Arc<Self>> {
         let mut plan = lower::lower(plan, names, context, schema)?;
+        plan.set_params(values);
         rewrite::rewrite(&mut plan, names, schema);
         let machine = Machine::new(&plan, names)?;
         let (locks_rows, holds_rows) = (plan.locks_rows(), plan.holds_rows());

@@ -87,7 +87,7 @@ impl Session {
                 params.push(evaluator.value(&bound)?);
             }
         }
-        let planned = self.planned(&prepared.parsed, &prepared.params)?;
+        let planned = self.planned_for(&prepared.parsed, &prepared.params, &params)?;
         prepared.same_result(planned.columns.as_deref())?;
         let mut portal = self.plan_portal(parsed, planned)?;
         portal.params = params.into();

@@ -249,6 +249,27 @@ impl Session {
         Ok(planned)
     }
 
+    /// The plan of a statement for the values of its parameters: one of its own where that may be better than the
+    /// one for all values, as `plan_cache_mode` says.
+    pub(crate) fn planned_for(
+        &mut self,
+        parsed: &Parsed,
+        params: &[Type],
+        values: &[Datum],
+    ) -> Result<Arc<Planned>> {
+        let planned = self.planned(parsed, params)?;
+        let is_generic = !planned.prepared.wants_values() || values.is_empty();
+        if is_generic
+            || self.client.settings.get_mut().text("plan_cache_mode") == "force_generic_plan"
+        {
+            return Ok(planned);
+        }
+        let statement = parsed.statement.as_ref().expect("there is a statement");
+        let text = parsed.known.as_ref().map_or(&parsed.source, |known| &known.text);
+        let custom = plan_for(statement, text, &planned.params, values, &self.surroundings())?;
+        Ok(Arc::new(custom))
+    }
+
     /// A portal for a statement that is known by its template; `None` where the template does not
     /// do, and the statement is to be read as it is.
     pub(crate) fn plan_template(&mut self, parsed: &Parsed) -> Result<Option<Portal>> {
@@ -518,6 +539,17 @@ pub(crate) fn plan(
     params: &[Type],
     surroundings: &Surroundings<'_>,
 ) -> Result<Planned> {
+    plan_for(statement, source, params, &[], surroundings)
+}
+
+/// The same for these values of the parameters.
+fn plan_for(
+    statement: &Statement,
+    source: &str,
+    params: &[Type],
+    values: &[Datum],
+    surroundings: &Surroundings<'_>,
+) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);
     let (tag, is_change) =
         tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
@@ -528,7 +560,7 @@ pub(crate) fn plan(
     let columns = (!is_change || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
-    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names)?;
+    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names, values)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     let writes = is_change || !prepared.changed().is_empty();
     let reads = reads_of(&bound.uses, &prepared);

@@ -642,10 +642,17 @@ impl Session {
             prepared.parsed.statement.as_deref(),
             Some(Statement::Command(command)) if matches!(**command, Command::Execute { .. })
         );
-        let mut portal = match is_execute {
+        let parsed = prepared.parsed.clone();
+        let has_plan = parsed.statement.as_deref().is_some_and(|one| query::tag_of(one).is_some());
+        let mut portal = if is_execute {
             // What it names is looked for when it is run.
-            true => self.plan_command(prepared.parsed.clone())?,
-            false => self.plan(prepared.parsed.clone(), &prepared.params)?,
+            self.plan_command(parsed)?
+        } else if has_plan && parsed.constants.is_empty() {
+            self.look()?;
+            let planned = self.planned_for(&parsed, &prepared.params, &params)?;
+            self.plan_portal(parsed, planned)?
+        } else {
+            self.plan(parsed, &prepared.params)?
         };
         if matches!(portal.work, Work::Plan(_)) {
             prepared.same_result(portal.columns())?;

@@ -6,7 +6,7 @@ use scalar::{Eval, registry};
 use sql::bind::walk;
 pub use sql::bind::walk::is_volatile;
 use sql::plan::{AggregateCall, Expr, ExprKind, Moment, SortKey};
-use types::{Oid, Type};
+use types::{Datum, Oid, Type};
 
 use super::{Equal, Kind, Link, Node, Path, Plan};
 
@@ -233,6 +233,28 @@ impl Plan {
             });
         });
         has
+    }
+
+    /// Puts values in the place of the parameters that they are of, from the first one on.
+    pub fn set_params(&mut self, values: &[Datum]) {
+        if values.is_empty() {
+            return;
+        }
+        let mut set = |expr: &mut Expr| {
+            each_part(expr, &mut |part| {
+                if let ExprKind::Param(index) = part.kind
+                    && let Some(value) = values.get(index)
+                {
+                    part.kind = ExprKind::Const(value.clone());
+                }
+                true
+            });
+        };
+        self.root.all_exprs(&mut set);
+        for subplan in &mut self.subplans {
+            subplan.node.all_exprs(&mut set);
+            subplan.link.exprs(&mut set);
+        }
     }
 
     /// True where an operator holds rows of those below it.

@@ -20,6 +20,7 @@ mod kinds;
 mod objects;
 mod relations;
 pub mod rows;
+mod statistics;
 mod views;
 
 use std::collections::HashMap;
@@ -203,6 +204,7 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_cursors" => activity::cursors(scene, &mut rows),
             "pg_stat_activity" => activity::sessions(scene, &mut rows),
             "pg_stat_database" => activity::databases(scene, &mut rows),
+            "pg_stats" => statistics::columns(scene, &mut rows),
             "pg_timezone_names" => activity::zones(scene, &mut rows),
             "pg_locks" => activity::locks(scene, &mut rows),
             "commits" => activity::commits(scene, &mut rows)?,

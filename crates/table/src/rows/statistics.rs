@@ -42,6 +42,9 @@ const PARTS: usize = 100;
 /// Bytes of a value that are compared.
 const BYTES: usize = 24;
 
+/// Values that take more bytes are not kept, only the beginnings of their keys.
+const VALUE_BYTES_MAX: usize = 256;
+
 /// What the values of a column are like.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStatistics {
@@ -51,10 +54,30 @@ pub struct ColumnStatistics {
     pub null: f64,
     /// How many values differ.
     pub distinct: f64,
-    /// The most common values, as keys, with the part of the rows that has each.
-    common: Vec<(Vec<u8>, f64)>,
-    /// Ends of parts with as many values each, as keys in order; the smallest first.
-    bounds: Vec<Vec<u8>>,
+    /// How many bytes a value takes in a row, on average.
+    pub width: f64,
+    /// How much the order of the values is that of the rows: from -1, the other way round, to 1.
+    pub correlation: f64,
+    /// The most common values, with the part of the rows that has each.
+    common: Vec<(Kept, f64)>,
+    /// Ends of parts with as many values each, in order; the smallest first.
+    bounds: Vec<Kept>,
+}
+
+/// A value of a sample.
+#[derive(Clone, Debug, PartialEq)]
+struct Kept {
+    /// The beginning of its key.
+    key: Vec<u8>,
+    /// The value itself; none where it is long.
+    value: Option<Datum>,
+}
+
+impl Kept {
+    fn new(key: &[u8], value: &Datum) -> Kept {
+        let is_short = value.as_ref().heap_bytes() <= VALUE_BYTES_MAX;
+        Kept { key: key.to_vec(), value: is_short.then(|| value.clone()) }
+    }
 }
 
 /// What the values of a table's columns are like.
@@ -73,6 +96,17 @@ impl Statistics {
 }
 
 impl ColumnStatistics {
+    /// The most common values, with the part of the rows that has each; none where one of them is too long to be
+    /// kept.
+    pub fn common(&self) -> Option<Vec<(&Datum, f64)>> {
+        self.common.iter().map(|(kept, part)| Some((kept.value.as_ref()?, *part))).collect()
+    }
+
+    /// Ends of parts with as many values each, the smallest first; none where one of them is too long to be kept.
+    pub fn bounds(&self) -> Option<Vec<&Datum>> {
+        self.bounds.iter().map(|kept| kept.value.as_ref()).collect()
+    }
+
     /// The part of the rows in which the column is equal to a value; to any value where none is told.
     pub fn equal(&self, value: Option<&Datum>) -> f64 {
         let others = 1.0 - self.null - self.common.iter().map(|(_, part)| part).sum::<f64>();
@@ -80,7 +114,7 @@ impl ColumnStatistics {
         let Some(wanted) = value.and_then(|value| self.key_of(value)) else {
             return (1.0 - self.null).max(0.0) / self.distinct.max(1.0);
         };
-        match self.common.iter().find(|(known, _)| *known == wanted) {
+        match self.common.iter().find(|(known, _)| known.key == wanted) {
             Some((_, part)) => *part,
             None => others.max(0.0) / rest,
         }
@@ -90,7 +124,7 @@ impl ColumnStatistics {
     pub fn below(&self, value: &Datum) -> Option<f64> {
         let wanted = self.key_of(value)?;
         let parts = self.bounds.len().checked_sub(1).filter(|parts| *parts > 0)?;
-        let at = self.bounds.partition_point(|bound| *bound < wanted);
+        let at = self.bounds.partition_point(|bound| bound.key < wanted);
         let part = (at as f64 - 0.5).clamp(0.0, parts as f64) / parts as f64;
         Some(part * (1.0 - self.null))
     }
@@ -144,6 +178,11 @@ impl Table {
         let made = Arc::new(self.sample(engine, rows).ok()?);
         *known = Some(Arc::clone(&made));
         Some(made)
+    }
+
+    /// What was found out before of what the values of its columns are like.
+    pub fn known_statistics(&self) -> Option<Arc<Statistics>> {
+        self.sampled.0.lock().clone()
     }
 
     /// Has the statistics be made anew when they are asked for next.
@@ -221,12 +260,14 @@ impl ColumnStatistics {
     /// Those of a column of a sample of a table with so many rows.
     fn of(sample: &[Vec<Datum>], at: usize, repr: Repr, rows: u64) -> ColumnStatistics {
         let there = sample.iter().map(|row| &row[at]).filter(|value| !value.as_ref().is_null());
-        let mut keys: Vec<Vec<u8>> = there.map(|value| short_key(value.as_ref())).collect();
+        let mut keys: Vec<(Vec<u8>, usize, &Datum)> =
+            there.enumerate().map(|(row, value)| (short_key(value.as_ref()), row, value)).collect();
         let (all, known) = (sample.len().max(1) as f64, keys.len());
-        keys.sort_unstable();
-        let mut counts: HashMap<&[u8], usize> = HashMap::new();
-        keys.iter().for_each(|key| *counts.entry(key).or_default() += 1);
-        let once = counts.values().filter(|count| **count == 1).count() as f64;
+        keys.sort_unstable_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));
+        let bytes: usize = keys.iter().map(|(.., value)| bytes_of(value)).sum();
+        let mut counts: HashMap<&[u8], (usize, &Datum)> = HashMap::new();
+        keys.iter().for_each(|(key, _, value)| counts.entry(key).or_insert((0, value)).0 += 1);
+        let once = counts.values().filter(|(count, _)| *count == 1).count() as f64;
         let (differ, n) = (counts.len() as f64, known as f64);
         let whole = rows as f64 * n / all;
         let distinct = match known {
@@ -235,23 +276,81 @@ impl ColumnStatistics {
             _ if n >= whole => differ,
             _ => (n * differ / (n - once + once * n / whole)).clamp(differ, whole),
         };
-        let mut common: Vec<(Vec<u8>, f64)> = counts
+        let mut common: Vec<(Kept, f64)> = counts
             .iter()
-            .filter(|(_, count)| **count >= COMMON_ROWS)
-            .map(|(key, count)| (key.to_vec(), *count as f64 / all))
+            .filter(|(_, (count, _))| *count >= COMMON_ROWS)
+            .map(|(key, (count, value))| (Kept::new(key, value), *count as f64 / all))
             .collect();
-        common.sort_by(|one, other| other.1.total_cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        common.sort_by(|one, other| {
+            other.1.total_cmp(&one.1).then_with(|| one.0.key.cmp(&other.0.key))
+        });
         common.truncate(COMMON_MAX);
         let parts = PARTS.min(known.saturating_sub(1));
-        let bound = |part: usize| keys[part * (known - 1) / parts].clone();
+        let bound = |part: usize| {
+            let (key, _, value) = &keys[part * (known - 1) / parts];
+            Kept::new(key, value)
+        };
         let bounds = if parts == 0 { Vec::new() } else { (0..=parts).map(bound).collect() };
-        ColumnStatistics { repr: Some(repr), null: 1.0 - n / all, distinct, common, bounds }
+        ColumnStatistics {
+            repr: Some(repr),
+            null: 1.0 - n / all,
+            distinct,
+            width: bytes as f64 / n.max(1.0),
+            correlation: correlation(keys.iter().map(|(_, row, _)| *row)),
+            common,
+            bounds,
+        }
+    }
+}
+
+/// Bytes of a value in a row, about.
+fn bytes_of(value: &Datum) -> usize {
+    let mut out = Vec::new();
+    types::row::write_value(value.as_ref(), &mut out);
+    out.len()
+}
+
+/// The correlation of the numbers from 0 on, in an order, with their places in it.
+fn correlation(rows: impl ExactSizeIterator<Item = usize>) -> f64 {
+    let n = rows.len() as f64;
+    let products: f64 = rows.enumerate().map(|(place, row)| place as f64 * row as f64).sum();
+    let (sum, squares) = (n * (n - 1.0) / 2.0, n * (n - 1.0) * (2.0 * n - 1.0) / 6.0);
+    match n * squares - sum * sum {
+        0.0 => 1.0,
+        spread => (n * products - sum * sum) / spread,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rows in the order of the values, in the other one, and in none.
+    #[test]
+    fn the_order_of_the_rows_is_told() {
+        let random = vfs::SimRandom::new(vfs::seed(8));
+        let told =
+            |value: &dyn Fn(i32) -> i32| of((0..2_000).map(|n| Some(value(n))), 2_000).correlation;
+        assert!((told(&|n| n * 3) - 1.0).abs() < 1e-9);
+        assert!((told(&|n| -n) + 1.0).abs() < 1e-9);
+        assert!(told(&|_| random.below(1_000_000) as i32).abs() < 0.1);
+    }
+
+    /// Short values are given as they are, long ones not at all.
+    #[test]
+    fn values_are_told() {
+        let text = |n: i32| vec![Datum::text(format!("{:03}", n % 20))];
+        let sample: Vec<Vec<Datum>> = (0..1_000).map(text).collect();
+        let column = ColumnStatistics::of(&sample, 0, Repr::Text, 1_000);
+        let common = column.common().expect("they are short");
+        assert_eq!(common.len(), 20);
+        assert_eq!((common[0].0, common[0].1), (&Datum::text("000"), 0.05));
+        assert_eq!(column.bounds().expect("they are short").last(), Some(&&Datum::text("019")));
+        assert_eq!(column.width, 4.0);
+        let long = |n: i32| vec![Datum::text(format!("{n}").repeat(300))];
+        let sample: Vec<Vec<Datum>> = (0..100).map(long).collect();
+        assert_eq!(ColumnStatistics::of(&sample, 0, Repr::Text, 100).bounds(), None);
+    }
 
     fn of(values: impl Iterator<Item = Option<i32>>, rows: u64) -> ColumnStatistics {
         let value = |value: Option<i32>| vec![value.map_or(Datum::Null, Datum::Int4)];

@@ -39,6 +39,11 @@ impl Class {
         self.members.iter().any(|member| member.column == column)
     }
 
+    /// The type of its members.
+    fn ty(&self) -> types::Type {
+        self.members[0].expr.ty
+    }
+
     /// The equality of a member whose leaf is in one set and a member of another.
     pub fn equality(&self, left: u64, right: u64) -> Option<Expr> {
         let of = |set: u64| self.members.iter().find(|member| set >> member.leaf & 1 == 1);
@@ -80,7 +85,7 @@ pub(super) fn classes<'e>(
         }
         let more = take(other, second);
         let is_apart = |member: &Member| all.members.iter().all(|own| own.leaf != member.leaf);
-        let is_same_type = all.like_type() == more.like_type();
+        let is_same_type = all.ty() == more.ty();
         match is_same_type && more.members.iter().all(is_apart) {
             true => {
                 all.members.extend(more.members);
@@ -91,10 +96,4 @@ pub(super) fn classes<'e>(
     }
     classes.retain(|class| class.members.len() > 2);
     classes
-}
-
-impl Class {
-    fn like_type(&self) -> types::Type {
-        self.members[0].expr.ty
-    }
 }
