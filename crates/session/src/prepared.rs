@@ -83,7 +83,10 @@ impl Session {
                 let context = surroundings.types();
                 let bound =
                     sql::bind::column_value(&arg.text, None, &column, &*self.names, context)
-                        .map_err(|error| Error::from(error.cause))?;
+                        .map_err(|mut error| {
+                            error.at = error.at.within(arg.at);
+                            Error::in_text(error, &parsed.source)
+                        })?;
                 params.push(evaluator.value(&bound)?);
             }
         }

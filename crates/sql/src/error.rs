@@ -37,6 +37,15 @@ impl At {
         if self == Self::NONE { other } else { self }
     }
 
+    /// This place in a text that begins at `start` of another one, as a place there.
+    #[must_use]
+    pub fn within(self, start: At) -> At {
+        match (self.get(), start.get()) {
+            (Some(offset), Some(start)) => At::offset(start + offset),
+            _ => At::NONE,
+        }
+    }
+
     /// The number of the character at this place in `text`, from 1, as clients count.
     pub fn position(self, text: &str) -> Option<u32> {
         let before = text.get(..self.get()?)?;

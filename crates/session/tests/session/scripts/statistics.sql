@@ -34,3 +34,6 @@ insert into few select n, n * 100 from generate_series(1, 20) n;
 analyze few;
 explain (costs off) select count(*) from skewed s, part p, few f where s.id = p.skewed_id and s.id = f.skewed_id;
 select count(*) from skewed s, part p, few f where s.id = p.skewed_id and s.id = f.skewed_id;
+
+-- An argument that is no value of its type.
+execute joined ('many');
