@@ -384,6 +384,7 @@ impl Builder<'_> {
             generated,
             guard,
             recheck: recheck.map(Recheck::new),
+            is_each_once: modify.input.gives_each_once() && self.plan.clone().changes() == 1,
         };
         let action = match &modify.action {
             bound::Action::Insert { conflict, .. } => {

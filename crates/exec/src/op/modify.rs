@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The input is read to its end before anything is changed, so that a statement never sees its own
-//! changes; unless it reads no tables, as most insertions do. A row is changed once by a statement,
-//! however often it comes. The rows that are erased come in all their versions, and go all at once.
+//! changes; unless it reads no tables, as most insertions do. Many rows wait in a file. A row is changed once by a
+//! statement, however often it comes. The rows that are erased come in all their versions, and go all at once.
 //!
 //! Many rows for a table that never had any are loaded: they go to files of the store as they come, are
 //! seen by nobody, and are there all at once when the last has come.
@@ -23,6 +23,7 @@ use super::merge::Merge;
 use super::recheck::Recheck;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared, row_bytes};
+use crate::spill::{Place, RowStore};
 use crate::tables::{Inserted, Locked};
 
 /// What is done with each row of the input, ready to be computed.
@@ -57,6 +58,8 @@ pub(crate) struct Target {
     pub(crate) generated: Vec<(usize, Program)>,
     pub(crate) guard: Guard,
     pub(crate) recheck: Option<Recheck>,
+    /// True where a row comes once, and nothing else of the statement changes rows.
+    pub(crate) is_each_once: bool,
 }
 
 /// A change of rows of a table.
@@ -113,18 +116,27 @@ impl Modify {
             }
             return Ok(given);
         }
-        let mut rows = Vec::new();
-        while self.input.next(env, &mut row)? {
-            self.held.add_row(env, &row)?;
-            rows.push(std::mem::take(&mut row));
-        }
         if let Action::Erase = self.action {
+            let mut rows = Vec::new();
+            while self.input.next(env, &mut row)? {
+                self.held.add_row(env, &row)?;
+                rows.push(std::mem::take(&mut row));
+            }
             return self.erase(env, rows);
         }
-        for mut row in rows {
+        let (mut rows, mut place) = (RowStore::default(), Place::default());
+        while self.input.next(env, &mut row)? {
+            rows.push(env, std::mem::take(&mut row))?;
+        }
+        for at in 0..rows.len() {
             env.tick()?;
+            match rows.take(at) {
+                Some(taken) => row = taken,
+                None => row.clone_from(rows.get(at, &mut place)?.unwrap_or(&Row::new())),
+            }
             self.change(env, &mut row, &mut given)?;
         }
+        rows.clear(env.shared);
         Ok(given)
     }
 
@@ -255,7 +267,7 @@ impl Target {
     ) -> Result<Option<Vec<u8>>> {
         let Datum::Bytea(key) = &row[self.width] else { return Ok(None) };
         let key = key.to_vec();
-        if !self.touch(env, &key) {
+        if !self.is_each_once && !self.touch(env, &key) {
             return Ok(None);
         }
         let mut newest = Row::new();
@@ -269,9 +281,9 @@ impl Target {
                 if !recheck.row(env, newest, row)? {
                     return Ok(None);
                 }
-                // Its key may have been changed too.
+                // Its key may have been changed too, to that of a row that was moved itself.
                 match &row[self.width] {
-                    Datum::Bytea(moved) if **moved != *key => {
+                    Datum::Bytea(moved) if self.is_each_once || **moved != *key => {
                         let moved = moved.to_vec();
                         Ok(self.touch(env, &moved).then_some(moved))
                     }

@@ -8,7 +8,7 @@ pub use sql::bind::walk::is_volatile;
 use sql::plan::{AggregateCall, Expr, ExprKind, Moment, SortKey};
 use types::{Datum, Oid, Type};
 
-use super::{Equal, Kind, Link, Node, Path, Plan};
+use super::{Equal, JoinKind, Kind, Link, Node, Path, Plan};
 
 /// The row that an expression of an operator sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,6 +134,23 @@ impl Node {
     pub fn each(&mut self, f: &mut dyn FnMut(&mut Node)) {
         f(self);
         self.inputs(&mut |input| input.each(f));
+    }
+}
+
+impl Node {
+    /// True where no row of the scan that the rows come from comes twice.
+    pub fn gives_each_once(&self) -> bool {
+        match &self.kind {
+            Kind::Scan(_) => true,
+            Kind::Project { input, .. }
+            | Kind::Filter { input, .. }
+            | Kind::Sort { input, .. }
+            | Kind::Limit { input, .. } => input.gives_each_once(),
+            Kind::Join(join) => {
+                matches!(join.kind, JoinKind::Semi | JoinKind::Anti) && join.left.gives_each_once()
+            }
+            _ => false,
+        }
     }
 }
 
@@ -274,6 +291,13 @@ impl Plan {
                 | Kind::Sort { .. }
                 | Kind::SetOperation { .. }
                 | Kind::With { .. } => true,
+                Kind::Modify(modify) => {
+                    let mut is_many = false;
+                    modify.input.clone().each(&mut |node| {
+                        is_many |= matches!(&node.kind, Kind::Scan(scan) if !scan.path.is_single);
+                    });
+                    is_many
+                }
                 _ => false,
             };
         });

@@ -473,34 +473,44 @@ impl Tables for Stored<'_> {
             LockStrength::Update => RowLock::Update,
         };
         let patience = if wait == LockWait::Wait { Wait::Allowed } else { Wait::Never };
-        let locked = table.lock(&mut self.txn.borrow_mut(), key, row_lock, patience);
-        match locked {
-            Ok(txn::Locked::Unchanged) => return Ok(Locked::AsSeen),
-            Ok(txn::Locked::Changed) => {}
-            Err(table::Error::Txn(TxnError::LockNotAvailable)) if wait == LockWait::SkipLocked => {
-                return Ok(Locked::Busy);
-            }
-            Err(table::Error::Txn(TxnError::LockNotAvailable)) => {
-                let name = &table.relation().name;
-                let message = format!("could not obtain lock on row in relation \"{name}\"");
-                return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
-            }
-            Err(other) => return Err(error(other)),
-        }
-        if self.read(relation, key, attnums, out)? {
-            return Ok(Locked::Changed);
-        }
-        // Where its key was changed it goes on under another, which may be on its way again.
-        let moved = table.moved(&self.txn.borrow(), key);
-        match moved {
-            Some(moved) => match self.lock(relation, &moved, strength, wait, attnums, out)? {
-                Locked::AsSeen => {
-                    let there = self.read(relation, &moved, attnums, out)?;
-                    Ok(if there { Locked::Changed } else { Locked::Gone })
+        let (mut key, mut after) = (key.to_vec(), self.txn.borrow().snapshot().csn());
+        let mut passed: Vec<Vec<u8>> = Vec::new();
+        loop {
+            let locked = table.lock(&mut self.txn.borrow_mut(), &key, row_lock, patience);
+            match locked {
+                Ok(txn::Locked::Unchanged) if passed.is_empty() => return Ok(Locked::AsSeen),
+                Ok(_) => {}
+                Err(table::Error::Txn(TxnError::LockNotAvailable))
+                    if wait == LockWait::SkipLocked =>
+                {
+                    return Ok(Locked::Busy);
                 }
-                found => Ok(found),
-            },
-            None => Ok(Locked::Gone),
+                Err(table::Error::Txn(TxnError::LockNotAvailable)) => {
+                    let name = &table.relation().name;
+                    let message = format!("could not obtain lock on row in relation \"{name}\"");
+                    return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+                }
+                Err(other) => return Err(error(other)),
+            }
+            // Where its key was changed it goes on under another, which may be on its way again. Its own may be
+            // that of another row by now.
+            let mut moved = table.moved(after, &key);
+            if moved.is_none() {
+                if self.read(relation, &key, attnums, out)? {
+                    return Ok(Locked::Changed);
+                }
+                // The commit that has moved it here may have moved it on.
+                moved = match passed.is_empty() {
+                    true => None,
+                    false => table.moved(Csn(after.0 - 1), &key),
+                };
+                moved = moved.filter(|(_, to)| !passed.contains(to));
+            }
+            passed.push(key.clone());
+            match moved {
+                Some(moved) => (after, key) = moved,
+                None => return Ok(Locked::Gone),
+            }
         }
     }
 

@@ -130,6 +130,35 @@ fn little_memory_is_enough_where_files_can_be_used() {
     }
 }
 
+/// The rows of a change wait in a file until all have come; each is changed once.
+#[test]
+fn changes_of_many_rows_need_little_memory() {
+    let world = World::new();
+    let mut session = Session::new(&world);
+    session.memory_bytes_max = 1 << 30;
+    fill(&mut session);
+    session.memory_bytes_max = 1 << 18;
+    let change = "update big set d = d + 1, c = 'changed ' || c where a > 100";
+    assert_eq!(session.answer(change), "! 53200 out of memory");
+    session.work_bytes = Some(64 << 10);
+    let before = world.temporary.files_made();
+    for (statement, answer) in [
+        (change, "= nothing"),
+        (
+            "select count(*), sum(d)::text from big where c like 'changed %'",
+            "> 3900 | 2452048.12500000000000000000",
+        ),
+        // Each row comes 20 times.
+        ("update big set b = 0 from generate_series(1, 20) n where big.a > 100", "= nothing"),
+        ("delete from big where b = 0", "= nothing"),
+        ("select count(*), sum(b) from big", "> 100 | 31885"),
+    ] {
+        assert_eq!(session.answer(statement), answer, "{statement}");
+        assert_eq!(files(&world), 0, "{statement} leaves files");
+    }
+    assert!(world.temporary.files_made() > before, "the rows were held in memory");
+}
+
 /// Files are gone after an error, after a statement was cancelled, and after one that was not read to
 /// its end.
 #[test]

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use document::Documents;
-use store::{Op, TableId};
+use store::{Csn, Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
 use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
 
@@ -274,14 +274,10 @@ impl Table {
         })
     }
 
-    /// Where the row at `key`, which the transaction's snapshot has, went by commits since that have
-    /// changed its key; `None` where none did, or it was not noted.
-    pub fn moved(&self, txn: &Transaction, key: &[u8]) -> Option<Vec<u8>> {
-        let (mut after, mut at) = self.moves.after(txn.snapshot().csn(), key)?;
-        while let Some((csn, to)) = self.moves.after(after, &at) {
-            (after, at) = (csn, to);
-        }
-        Some(at)
+    /// Where the row at `key` went that was there when the commit `after` was the newest, if its key has changed
+    /// since, and the commit that changed it; `None` also where that was not noted.
+    pub fn moved(&self, after: Csn, key: &[u8]) -> Option<(Csn, Vec<u8>)> {
+        self.moves.after(after, key)
     }
 
     fn whole<R>(

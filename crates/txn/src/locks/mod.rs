@@ -36,10 +36,11 @@
 
 mod mode;
 mod readers;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -54,6 +55,7 @@ pub use mode::{RelationLock, RowLock};
 pub(crate) use readers::Noting;
 pub use readers::Reader;
 use readers::Readers;
+use table::Locks;
 
 /// Identity of a running transaction; never reused while the engine is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -197,129 +199,7 @@ pub(crate) struct Queued {
     waiter: Arc<Waiter>,
 }
 
-/// A lock that is held: by its first owner, and where it is shared or waited for by more.
-struct Lock {
-    owner: TxnId,
-    modes: Modes,
-    crowd: Option<Box<Crowd>>,
-}
-
-#[derive(Default)]
-struct Crowd {
-    /// The owners beside the first.
-    others: Vec<(TxnId, Modes)>,
-    queue: VecDeque<Arc<Waiter>>,
-}
-
-impl Lock {
-    fn owners(&self) -> impl Iterator<Item = (TxnId, Modes)> + '_ {
-        let others = self.crowd.iter().flat_map(|crowd| crowd.others.iter().copied());
-        std::iter::once((self.owner, self.modes))
-            .chain(others)
-            .filter(|(_, modes)| !modes.is_empty())
-    }
-
-    fn queue(&self) -> impl Iterator<Item = &Arc<Waiter>> {
-        self.crowd.iter().flat_map(|crowd| &crowd.queue)
-    }
-
-    fn waiter(&self, at: usize) -> Option<Arc<Waiter>> {
-        self.crowd.as_ref()?.queue.get(at).map(Arc::clone)
-    }
-
-    fn owned_by(&self, txn: TxnId) -> Modes {
-        self.owners().find(|(owner, _)| *owner == txn).map_or(Modes::NONE, |(_, modes)| modes)
-    }
-
-    /// The owners that `txn` would have to wait for.
-    fn against(&self, txn: TxnId, modes: Modes) -> impl Iterator<Item = TxnId> + '_ {
-        let conflicts = modes.conflicts();
-        let against = move |(owner, held): &(TxnId, Modes)| *owner != txn && held.meets(conflicts);
-        self.owners().filter(against).map(|(owner, _)| owner)
-    }
-
-    /// Gives `modes` to `txn` if nobody is in the way; the bits that it had not.
-    fn try_give(&mut self, txn: TxnId, modes: Modes) -> Option<Acquired> {
-        if self.owner == txn && self.modes.cover(modes) {
-            return Some(Acquired::Already);
-        }
-        let own = self.owned_by(txn);
-        if own.cover(modes) {
-            return Some(Acquired::Already);
-        }
-        if self.against(txn, modes).next().is_some() {
-            return None;
-        }
-        let overtakes = own.is_empty()
-            && modes.queues_fairly()
-            && self.queue().any(|waiter| waiter.modes.conflicts().meets(modes));
-        if overtakes {
-            return None;
-        }
-        self.add(txn, modes);
-        Some(Acquired::Now)
-    }
-
-    fn add(&mut self, txn: TxnId, modes: Modes) {
-        if self.modes.is_empty() {
-            (self.owner, self.modes) = (txn, modes);
-        } else if self.owner == txn {
-            self.modes = self.modes.with(modes);
-        } else {
-            let others = &mut self.crowd.get_or_insert_default().others;
-            match others.iter_mut().find(|(owner, _)| *owner == txn) {
-                Some((_, held)) => *held = held.with(modes),
-                None => others.push((txn, modes)),
-            }
-        }
-    }
-
-    fn take(&mut self, txn: TxnId, modes: Modes) {
-        if self.owner == txn && !self.modes.is_empty() {
-            assert!(self.modes.without(modes) != self.modes, "only what is held is let go of");
-            self.modes = self.modes.without(modes);
-            if self.modes.is_empty()
-                && let Some((owner, modes)) =
-                    self.crowd.as_mut().and_then(|crowd| crowd.others.pop())
-            {
-                (self.owner, self.modes) = (owner, modes);
-            }
-            return;
-        }
-        let others = self.crowd.as_mut().map(|crowd| &mut crowd.others);
-        let others = others.expect("only the owner lets go of a lock");
-        let at = others.iter().position(|(owner, _)| *owner == txn);
-        let at = at.expect("only the owner lets go of a lock");
-        others[at].1 = others[at].1.without(modes);
-        if others[at].1.is_empty() {
-            others.swap_remove(at);
-        }
-    }
-
-    /// Lets in whoever waits and need not any more; false where nobody owns the lock then.
-    fn hand_over(&mut self) -> bool {
-        let mut at = 0;
-        let mut ahead = Modes::NONE;
-        while let Some(waiter) = self.waiter(at) {
-            let Waiter { txn, modes, .. } = *waiter;
-            let behind = modes.queues_fairly() && modes.conflicts().meets(ahead);
-            if behind || self.against(txn, modes).next().is_some() {
-                ahead = ahead.with(modes);
-                at += 1;
-                continue;
-            }
-            if let Some(crowd) = &mut self.crowd {
-                crowd.queue.remove(at);
-            }
-            self.add(txn, modes);
-            waiter.settle(WaitState::Granted);
-        }
-        self.crowd.take_if(|crowd| crowd.others.is_empty() && crowd.queue.is_empty());
-        !self.modes.is_empty()
-    }
-}
-
-type Shard = Mutex<HashMap<RowHash, Lock, FixedState>>;
+type Shard = Mutex<Locks>;
 
 const SHARD_COUNT: usize = 64;
 
@@ -351,9 +231,8 @@ pub struct RelationClaim {
 
 impl LockManager {
     pub(crate) fn new() -> Self {
-        let shard = || Mutex::new(HashMap::with_hasher(FixedState::default()));
         LockManager {
-            shards: (0..SHARD_COUNT).map(|_| shard()).collect(),
+            shards: (0..SHARD_COUNT).map(|_| Shard::default()).collect(),
             waits: Mutex::new(HashMap::with_hasher(FixedState::default())),
             readers: Readers::new(),
             poisoned: AtomicBool::new(false),
@@ -388,21 +267,12 @@ impl LockManager {
     }
 
     fn try_lock(&self, txn: TxnId, row: RowHash, modes: Modes) -> Option<Acquired> {
-        use std::collections::hash_map::Entry;
-        match self.shard(row).lock().entry(row) {
-            Entry::Vacant(slot) => {
-                slot.insert(Lock { owner: txn, modes, crowd: None });
-                Some(Acquired::Now)
-            }
-            Entry::Occupied(mut held) => held.get_mut().try_give(txn, modes),
-        }
+        self.shard(row).lock().try_give(row, txn, modes)
     }
 
     /// Gives `modes` to `txn` where nobody can be in the way.
     fn give(&self, txn: TxnId, row: RowHash, modes: Modes) {
-        let mut shard = self.shard(row).lock();
-        let lock = shard.entry(row).or_insert(Lock { owner: txn, modes: Modes::NONE, crowd: None });
-        lock.add(txn, modes);
+        self.shard(row).lock().give(row, txn, modes);
     }
 
     /// Who has locked a relation, and who waits to: readers too.
@@ -417,10 +287,10 @@ impl LockManager {
                 is_noted,
             }));
         };
-        if let Some(lock) = self.shard(row).lock().get(&row) {
+        self.shard(row).lock().look(row, |lock| {
             lock.owners().for_each(|(txn, modes)| claim(txn, modes, true, false));
             lock.queue().for_each(|waiter| claim(waiter.txn, waiter.modes, false, false));
-        }
+        });
         for (txn, modes) in self.noted(row) {
             claim(txn, modes, true, true);
         }
@@ -538,13 +408,10 @@ impl LockManager {
     /// Puts a waiter into the queue of `row`, unless the way came free.
     fn enqueue(&self, row: RowHash, waiter: &Arc<Waiter>) -> Option<Acquired> {
         let mut shard = self.shard(row).lock();
-        let Some(lock) = shard.get_mut(&row) else {
-            shard.insert(row, Lock { owner: waiter.txn, modes: waiter.modes, crowd: None });
-            return Some(Acquired::Now);
-        };
-        if let Some(acquired) = lock.try_give(waiter.txn, waiter.modes) {
+        if let Some(acquired) = shard.try_give(row, waiter.txn, waiter.modes) {
             return Some(acquired);
         }
+        let lock = shard.crowded(row);
         let wants_more = !lock.owned_by(waiter.txn).is_empty();
         let queue = &mut lock.crowd.get_or_insert_default().queue;
         if wants_more {
@@ -557,16 +424,17 @@ impl LockManager {
 
     /// Whom `txn` waits for in the queue of `row`: nobody where it is not there any more.
     fn blockers(&self, txn: TxnId, row: RowHash) -> Vec<TxnId> {
-        let shard = self.shard(row).lock();
-        let Some(lock) = shard.get(&row) else { return Vec::new() };
-        let Some(waiter) = lock.queue().find(|waiter| waiter.txn == txn) else { return Vec::new() };
-        let mut blockers: Vec<TxnId> = lock.against(txn, waiter.modes).collect();
-        if waiter.modes.queues_fairly() {
-            let conflicts = waiter.modes.conflicts();
-            let ahead = lock.queue().take_while(|other| other.txn != txn);
-            blockers.extend(ahead.filter(|other| other.modes.meets(conflicts)).map(|w| w.txn));
-        }
-        blockers
+        let blockers = self.shard(row).lock().look(row, |lock| {
+            let waiter = lock.queue().find(|waiter| waiter.txn == txn)?;
+            let mut blockers: Vec<TxnId> = lock.against(txn, waiter.modes).collect();
+            if waiter.modes.queues_fairly() {
+                let conflicts = waiter.modes.conflicts();
+                let ahead = lock.queue().take_while(|other| other.txn != txn);
+                blockers.extend(ahead.filter(|other| other.modes.meets(conflicts)).map(|w| w.txn));
+            }
+            Some(blockers)
+        });
+        blockers.flatten().unwrap_or_default()
     }
 
     /// Whom `txn` waits for now: nobody where it does not wait.
@@ -612,7 +480,7 @@ impl LockManager {
     /// where it is not there (it was given the lock).
     fn leave(&self, row: RowHash, waiter: &Arc<Waiter>) -> bool {
         let mut shard = self.shard(row).lock();
-        let Some(lock) = shard.get_mut(&row) else { return false };
+        let Some(lock) = shard.get_mut(row) else { return false };
         let Some(crowd) = &mut lock.crowd else { return false };
         let before = crowd.queue.len();
         crowd.queue.retain(|other| !Arc::ptr_eq(other, waiter));
@@ -624,16 +492,7 @@ impl LockManager {
     /// Lets go of what `txn` holds, and hands each lock to those who waited for that.
     pub(crate) fn unlock(&self, txn: TxnId, held: &[Held]) {
         for Held { row, modes } in held.iter().rev() {
-            let mut shard = self.shard(*row).lock();
-            let lock = shard.get_mut(row).expect("a lock that is held is in the table");
-            lock.take(txn, *modes);
-            let is_owned = match lock.crowd {
-                Some(_) => lock.hand_over(),
-                None => !lock.modes.is_empty(),
-            };
-            if !is_owned {
-                shard.remove(row);
-            }
+            self.shard(*row).lock().take(*row, txn, *modes);
         }
     }
 
@@ -642,7 +501,7 @@ impl LockManager {
         let waits = self.waits.lock();
         let Some(row) = waits.get(&txn) else { return };
         let mut shard = self.shard(*row).lock();
-        let Some(lock) = shard.get_mut(row) else { return };
+        let Some(lock) = shard.get_mut(*row) else { return };
         let Some(crowd) = &mut lock.crowd else { return };
         if let Some(at) = crowd.queue.iter().position(|waiter| waiter.txn == txn)
             && let Some(waiter) = crowd.queue.remove(at)
@@ -658,7 +517,7 @@ impl LockManager {
         self.poisoned.store(true, Ordering::Release);
         for row in waits.values() {
             let mut shard = self.shard(*row).lock();
-            if let Some(crowd) = shard.get_mut(row).and_then(|lock| lock.crowd.as_mut()) {
+            if let Some(crowd) = shard.get_mut(*row).and_then(|lock| lock.crowd.as_mut()) {
                 for waiter in crowd.queue.drain(..) {
                     waiter.settle(WaitState::Refused);
                 }
@@ -674,7 +533,7 @@ impl LockManager {
         for shard in &self.shards {
             let shard = shard.lock();
             counts.0 += shard.len();
-            counts.1 += shard.values().map(|lock| lock.queue().count()).sum::<usize>();
+            counts.1 += shard.waiting();
         }
         counts
     }

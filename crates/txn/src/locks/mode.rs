@@ -140,6 +140,16 @@ impl Modes {
         self.0 & STRONG != 0
     }
 
+    /// All of them in 16 bits.
+    pub(crate) fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The modes that [`Modes::bits`] gave.
+    pub(crate) fn of_bits(bits: u16) -> Modes {
+        Modes(bits)
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
