@@ -38,8 +38,8 @@ use std::sync::Arc;
 const LEVEL: i32 = 3;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
-/// What is read of a staged load is kept up to so many bytes.
-const STAGED_CACHE_BYTES: usize = 8 << 20;
+/// What is read of staged loads is kept up to so many bytes, whatever their number.
+pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 
 /// A bulk load under way. Dropped unfinished, it leaves nothing.
 pub struct Bulk<'s> {
@@ -305,11 +305,11 @@ impl Store {
         self.shared.ingest(csn, Late { run, is_fresh: loaded.is_fresh })
     }
 
-    /// Opens a finished load to be read before its commit. It has a small cache of its own: what the
-    /// store's cache knows of the files has the number of the commit.
+    /// Opens a finished load to be read before its commit. Those of all transactions have a cache of their own:
+    /// what the store's cache knows of the files has the number of the commit.
     pub fn stage(&self, loaded: &Loaded) -> Result<Staged, StoreError> {
-        let cache = Arc::new(Cache::new(STAGED_CACHE_BYTES));
-        let run = open_run(&self.shared.shop.home, &cache, Half::Current, loaded.metas.clone())?;
+        let Shared { shop, staged_cache, .. } = &*self.shared;
+        let run = open_run(&shop.home, staged_cache, Half::Current, loaded.metas.clone())?;
         Ok(Staged { run })
     }
 

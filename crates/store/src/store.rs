@@ -18,6 +18,7 @@
 //! * Memtables change only under `writer`.
 
 use crate::background::Background;
+use crate::bulk::STAGED_CACHE_BYTES;
 use crate::cache::Cache;
 use crate::erase::{Erasures, Span};
 use crate::group::Tag;
@@ -135,6 +136,8 @@ pub(crate) struct Shared {
     pub time_floor: RwLock<Option<TimeFloor>>,
     pub background: Background,
     pub counters: Counters,
+    /// What is read of loads that are not committed.
+    pub staged_cache: Arc<Cache>,
 }
 
 /// The versioned key-value store.
@@ -520,6 +523,7 @@ impl Store {
             time_floor: RwLock::default(),
             background: Background::default(),
             counters: Counters::default(),
+            staged_cache: Arc::new(Cache::new(STAGED_CACHE_BYTES)),
         });
         let threads =
             if shared.options.background { Background::start(&shared)? } else { Vec::new() };

@@ -60,7 +60,7 @@ use crate::view::View;
 use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
 
 /// Writes in memory, in parts of what makes a transaction a large one, before they go to a piece.
-const MEMORY_PARTS: usize = 8;
+const MEMORY_PARTS: usize = 4;
 
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 65_000;
