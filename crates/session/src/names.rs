@@ -63,12 +63,13 @@ pub struct Names {
     looked: Mutex<Looked>,
 }
 
-/// What of the catalog was looked up while a plan was made.
+/// The look-ups in the catalog while a plan was made.
 #[derive(Default)]
 pub(crate) struct Looked {
-    /// Relations, of users and of the system.
+    /// The relations, of users and of the system.
     pub relations: Vec<Oid>,
-    /// True where anything else was: types of users, schemas, objects whose names stand for their numbers.
+    /// True where the binder looked up anything else: a type of users, a schema, an object whose name stands for
+    /// its number.
     pub further: bool,
 }
 
@@ -193,12 +194,12 @@ impl Names {
         }
     }
 
-    /// What was looked up since the last time that this was asked.
+    /// Gives the look-ups since the last call, and clears the list.
     pub(crate) fn take_looked(&self) -> Looked {
         std::mem::take(&mut *self.looked.lock())
     }
 
-    /// Notes that something else than a relation is looked up.
+    /// Notes a look-up of something else than a relation.
     pub(crate) fn look_further(&self) {
         self.looked.lock().further = true;
     }

@@ -60,18 +60,18 @@ pub(crate) struct Planned {
     open_to_superusers: bool,
     /// The role that was last found to have the rights.
     allowed: AtomicU32,
-    /// What of the catalog it was made of.
+    /// The part of the catalog that it was made of.
     made_of: MadeOf,
 }
 
-/// What of a catalog a plan was made of: another catalog that has the same makes the same plan, and gives the same
-/// rights.
+/// The part of the catalog that a plan was made of. The planner makes the same plan of another catalog that has the
+/// same part, and that catalog gives the same rights.
 struct MadeOf {
-    /// The relations; none for a plan that was made of more.
+    /// The relations; none for a plan that was made of more, which stands in one version of the catalog only.
     relations: Option<Box<[Made]>>,
-    /// The last commit that changed more than relations.
+    /// [`Catalog::changed_widely`]
     wide: Csn,
-    /// The version of the catalog that was last found to have the same.
+    /// The version of a catalog that has this part: the last one that was compared.
     version: AtomicU64,
 }
 
@@ -114,9 +114,12 @@ impl Definition {
 }
 
 impl MadeOf {
-    /// What a plan was made of that has just looked things up.
-    fn looked_up(names: &Names) -> MadeOf {
-        let Looked { relations, further } = names.take_looked();
+    /// What the plan was made of that was just made, of a statement that uses these relations.
+    fn looked_up(names: &Names, uses: &Uses) -> MadeOf {
+        let Looked { mut relations, further } = names.take_looked();
+        relations.extend(uses.relations.iter().map(|used| used.relation));
+        relations.sort_unstable();
+        relations.dedup();
         let made = |oid: Oid| Made {
             oid,
             definition: Definition::of(&names.catalog, oid),
@@ -129,7 +132,7 @@ impl MadeOf {
         }
     }
 
-    /// True where a catalog has all of it.
+    /// True where the catalog of `names` has this part.
     fn stands_in(&self, names: &Names) -> bool {
         let version = names.catalog.version().0;
         if self.version.load(Ordering::Relaxed) == version {
@@ -574,10 +577,10 @@ fn plan_for(
         locks,
         reads,
         calls_server,
+        made_of: MadeOf::looked_up(names, &bound.uses),
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),
-        made_of: MadeOf::looked_up(names),
     })
 }
 

@@ -38,7 +38,7 @@ use std::sync::Arc;
 const LEVEL: i32 = 3;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
-/// What is read of staged loads is kept up to so many bytes, whatever their number.
+/// The cache for blocks of staged loads holds up to so many bytes, for all loads together.
 pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 
 /// A bulk load under way. Dropped unfinished, it leaves nothing.

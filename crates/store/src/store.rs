@@ -136,7 +136,7 @@ pub(crate) struct Shared {
     pub time_floor: RwLock<Option<TimeFloor>>,
     pub background: Background,
     pub counters: Counters,
-    /// What is read of loads that are not committed.
+    /// The cache for blocks of loads that are not committed.
     pub staged_cache: Arc<Cache>,
 }
 

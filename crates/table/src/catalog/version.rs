@@ -188,8 +188,8 @@ impl Catalog {
         self.version
     }
 
-    /// The last commit that changed something that may matter to whoever has looked relations up and nothing
-    /// else: more than relations, or a relation with the name of a type.
+    /// The last commit that changed more than relations, or gave a relation the name of a type. A plan that was
+    /// made of relations alone stands as long as this commit and the relations stay the same.
     pub fn changed_widely(&self) -> Csn {
         self.wide
     }

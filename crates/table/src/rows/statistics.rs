@@ -180,7 +180,7 @@ impl Table {
         Some(made)
     }
 
-    /// What was found out before of what the values of its columns are like.
+    /// The statistics that [`Table::statistics`] has sampled before; `None` where nobody has asked for them.
     pub fn known_statistics(&self) -> Option<Arc<Statistics>> {
         self.sampled.0.lock().clone()
     }

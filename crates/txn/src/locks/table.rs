@@ -116,7 +116,8 @@ impl Lock {
         }
     }
 
-    /// Lets in whoever waits and need not any more; false where nobody owns the lock then.
+    /// Grants the lock to each waiter that no owner and no waiter before it conflicts with; false where the lock has
+    /// no owner then.
     pub(super) fn hand_over(&mut self) -> bool {
         let mut at = 0;
         let mut ahead = Modes::NONE;
@@ -173,7 +174,7 @@ impl Alone {
 #[derive(Default)]
 pub(super) struct Locks {
     alone: HashMap<RowHash, Alone, FixedState>,
-    /// Those that have, or had, several owners or somebody who waits.
+    /// Locks that have, or had, several owners or a waiter.
     crowds: HashMap<RowHash, Lock, FixedState>,
 }
 
@@ -188,7 +189,7 @@ impl Locks {
         self.crowds.values().map(|lock| lock.queue().count()).sum()
     }
 
-    /// What `f` finds in the lock of a row; `None` where nobody has it.
+    /// Calls `f` with the lock of a row; `None` where the row is not locked.
     pub(super) fn look<R>(&self, row: RowHash, f: impl FnOnce(&Lock) -> R) -> Option<R> {
         if let Some(lock) = self.crowds.get(&row) {
             return Some(f(lock));
@@ -197,12 +198,12 @@ impl Locks {
         Some(f(&Lock { owner: alone.owner(), modes: alone.modes(), crowd: None }))
     }
 
-    /// The lock of a row that has, or had, more than one owner.
+    /// The lock of a row, if it is one of the crowds.
     pub(super) fn get_mut(&mut self, row: RowHash) -> Option<&mut Lock> {
         self.crowds.get_mut(&row)
     }
 
-    /// The lock of a row, which somebody has, as one that can have more owners and a queue.
+    /// Makes the lock of a row, which has an owner, one of the crowds, so that it can have more owners and a queue.
     pub(super) fn crowded(&mut self, row: RowHash) -> &mut Lock {
         let alone = self.alone.remove(&row);
         self.crowds.entry(row).or_insert_with(|| Lock {

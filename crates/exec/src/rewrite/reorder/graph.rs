@@ -47,7 +47,7 @@ pub(super) struct Graph {
     by_key: Vec<(Set, f64)>,
 }
 
-/// What is known of a leaf.
+/// The estimates of one leaf.
 struct Weight {
     /// The rows that it gives.
     rows: f64,
