@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use exec::stored::Programs;
 use exec::tables::TableFacts;
@@ -60,11 +61,12 @@ pub struct Names {
     /// Relations as the binder sees them, made when they are asked for.
     made: Mutex<HashMap<Oid, Arc<Relation>>>,
     domains: Mutex<HashMap<Type, Arc<Domain>>>,
-    looked: Mutex<Looked>,
+    /// The look-ups since [`Names::take_looked`].
+    looked_at: Mutex<Vec<Oid>>,
+    looked_further: AtomicBool,
 }
 
 /// The look-ups in the catalog while a plan was made.
-#[derive(Default)]
 pub(crate) struct Looked {
     /// The relations, of users and of the system.
     pub relations: Vec<Oid>,
@@ -159,7 +161,8 @@ impl Names {
             programs: Programs::default(),
             made: Mutex::default(),
             domains: Mutex::default(),
-            looked: Mutex::default(),
+            looked_at: Mutex::default(),
+            looked_further: AtomicBool::new(false),
         }
     }
 
@@ -190,23 +193,27 @@ impl Names {
             programs: Programs::default(),
             made: Mutex::default(),
             domains: Mutex::default(),
-            looked: Mutex::default(),
+            looked_at: Mutex::default(),
+            looked_further: AtomicBool::new(false),
         }
     }
 
     /// Gives the look-ups since the last call, and clears the list.
     pub(crate) fn take_looked(&self) -> Looked {
-        std::mem::take(&mut *self.looked.lock())
+        Looked {
+            relations: std::mem::take(&mut *self.looked_at.lock()),
+            further: self.looked_further.swap(false, Ordering::Relaxed),
+        }
     }
 
     /// Notes a look-up of something else than a relation.
     pub(crate) fn look_further(&self) {
-        self.looked.lock().further = true;
+        self.looked_further.store(true, Ordering::Relaxed);
     }
 
     fn look_at(&self, relation: Oid) {
-        let relations = &mut self.looked.lock().relations;
-        if !relations.contains(&relation) {
+        let mut relations = self.looked_at.lock();
+        if relations.last() != Some(&relation) {
             relations.push(relation);
         }
     }

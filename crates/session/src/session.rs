@@ -184,7 +184,7 @@ impl Session {
     pub fn start(&mut self, parsed: Parsed, alone: bool) -> Result<Portal> {
         self.begin_statement(&parsed)?;
         let text = parsed.clone();
-        let planned = self.interruptible(|session| session.plan(parsed, &[]));
+        let planned = self.interruptible(|session| session.plan(parsed, &[], &[]));
         let mut portal = planned.map_err(|error| no_parameter_instead(error, &text))?;
         require_no_parameters(&portal)?;
         portal.alone = alone;
@@ -642,17 +642,10 @@ impl Session {
             prepared.parsed.statement.as_deref(),
             Some(Statement::Command(command)) if matches!(**command, Command::Execute { .. })
         );
-        let parsed = prepared.parsed.clone();
-        let has_plan = parsed.statement.as_deref().is_some_and(|one| query::tag_of(one).is_some());
-        let mut portal = if is_execute {
+        let mut portal = match is_execute {
             // What it names is looked for when it is run.
-            self.plan_command(parsed)?
-        } else if has_plan && parsed.constants.is_empty() {
-            self.look()?;
-            let planned = self.planned_for(&parsed, &prepared.params, &params)?;
-            self.plan_portal(parsed, planned)?
-        } else {
-            self.plan(parsed, &prepared.params)?
+            true => self.plan_command(prepared.parsed.clone())?,
+            false => self.plan(prepared.parsed.clone(), &prepared.params, &params)?,
         };
         if matches!(portal.work, Work::Plan(_)) {
             prepared.same_result(portal.columns())?;
@@ -662,8 +655,8 @@ impl Session {
         Ok(portal)
     }
 
-    /// A portal for a statement.
-    fn plan(&mut self, parsed: Parsed, params: &[Type]) -> Result<Portal> {
+    /// A portal for a statement, whose parameters have these types, and these values where they are known.
+    fn plan(&mut self, parsed: Parsed, params: &[Type], values: &[Datum]) -> Result<Portal> {
         let Some(statement) = parsed.statement.clone() else {
             return Ok(Portal::new(parsed, None, Work::Empty));
         };
@@ -673,14 +666,15 @@ impl Session {
             }
             let plans = &self.client.instance.plans;
             let mut own = Parsed::shared(&parsed.source, plans)?;
-            let portal = self.plan(own.pop().unwrap_or_else(|| Parsed::empty("")), params)?;
+            let own = own.pop().unwrap_or_else(|| Parsed::empty(""));
+            let portal = self.plan(own, params, values)?;
             // It can be planned, and its template cannot.
             parsed.known.inspect(|known| known.set_unfit());
             return Ok(portal);
         }
         if query::tag_of(&statement).is_some() {
             self.look()?;
-            let planned = self.planned(&parsed, params)?;
+            let planned = self.planned_for(&parsed, params, values)?;
             return self.plan_portal(parsed, planned);
         }
         match &*statement {
@@ -690,7 +684,7 @@ impl Session {
                 }
                 Command::Call { name, args } => {
                     let made = self.called(name, args)?;
-                    self.plan(made, params)
+                    self.plan(made, params, values)
                 }
                 _ => self.plan_command(parsed),
             },

@@ -75,10 +75,7 @@ impl Partition {
 
     /// Puts the row at a place, which is not looked at again, into `out`.
     pub(crate) fn put_row(&mut self, at: usize, out: &mut Row) -> Result<()> {
-        match self.rows.take(at) {
-            Some(row) => *out = row,
-            None => *out = self.row(at)?.into_owned(),
-        }
+        *out = self.rows.take(at, self.place.get_mut())?;
         Ok(())
     }
 

@@ -158,3 +158,31 @@ pub(crate) fn canonical(value: Datum) -> Datum {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys are told apart by their values, whether all are of one type or of several.
+    #[test]
+    fn keys_of_all_types_are_told_apart() {
+        let mut table = KeyTable::default();
+        let ints = || (-500..500).map(Datum::Int4);
+        for (at, key) in ints().enumerate() {
+            assert_eq!(table.insert(&[key]), (at, true));
+        }
+        assert!(table.told == Told::By(Whole::Int4));
+        assert_eq!(table.find(&[Datum::Int8(7)]), None, "it is another type");
+        assert_eq!(table.find(&[Datum::Null]), None);
+        let others = [Datum::Null, Datum::Int8(7), Datum::text("7"), Datum::Bool(true)];
+        for (at, key) in others.iter().enumerate() {
+            assert_eq!(table.insert(std::slice::from_ref(key)), (1_000 + at, true));
+        }
+        assert!(table.told == Told::No);
+        for (at, key) in ints().chain(others).enumerate() {
+            assert_eq!(table.insert(&[key]), (at, false));
+        }
+        table.clear();
+        assert_eq!(table.find(&[Datum::Int4(7)]), None);
+    }
+}

@@ -130,10 +130,7 @@ impl Modify {
         }
         for at in 0..rows.len() {
             env.tick()?;
-            match rows.take(at) {
-                Some(taken) => row = taken,
-                None => row.clone_from(rows.get(at, &mut place)?.unwrap_or(&Row::new())),
-            }
+            row = rows.take(at, &mut place)?;
             self.change(env, &mut row, &mut given)?;
         }
         rows.clear(env.shared);

@@ -94,9 +94,12 @@ impl RowStore {
         self.tail.get(at.checked_sub(self.written)?)
     }
 
-    /// Takes out the row at a place, where it is in memory: nothing stays there.
-    pub(crate) fn take(&mut self, at: usize) -> Option<Row> {
-        self.tail.get_mut(at.checked_sub(self.written)?).map(std::mem::take)
+    /// The row at a place, which is there and is not looked at again.
+    pub(crate) fn take(&mut self, at: usize, place: &mut Place) -> Result<Row> {
+        match at.checked_sub(self.written) {
+            Some(at) => Ok(self.tail.get_mut(at).map(std::mem::take).unwrap_or_default()),
+            None => Ok(self.get(at, place)?.cloned().unwrap_or_default()),
+        }
     }
 
     /// Forgets all rows.

@@ -473,7 +473,7 @@ impl Tables for Stored<'_> {
             LockStrength::Update => RowLock::Update,
         };
         let patience = if wait == LockWait::Wait { Wait::Allowed } else { Wait::Never };
-        let (mut key, mut after) = (key.to_vec(), self.txn.borrow().snapshot().csn());
+        let (mut key, mut after) = (Cow::Borrowed(key), self.txn.borrow().snapshot().csn());
         let mut passed: Vec<Vec<u8>> = Vec::new();
         loop {
             let locked = table.lock(&mut self.txn.borrow_mut(), &key, row_lock, patience);
@@ -506,11 +506,9 @@ impl Tables for Stored<'_> {
                 };
                 moved = moved.filter(|(_, to)| !passed.contains(to));
             }
-            passed.push(key.clone());
-            match moved {
-                Some(moved) => (after, key) = moved,
-                None => return Ok(Locked::Gone),
-            }
+            let Some((csn, to)) = moved else { return Ok(Locked::Gone) };
+            passed.push(key.into_owned());
+            (after, key) = (csn, Cow::Owned(to));
         }
     }
 

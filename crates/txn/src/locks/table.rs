@@ -288,3 +288,56 @@ impl Locks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locks::RowLock;
+
+    const ONE: TxnId = TxnId(1);
+    const OTHER: TxnId = TxnId(2);
+
+    fn update() -> Modes {
+        Modes::of_row(RowLock::Update)
+    }
+
+    fn key_share() -> Modes {
+        Modes::of_row(RowLock::KeyShare)
+    }
+
+    /// The memory of many locks is given back when they are let go of.
+    #[test]
+    fn many_locks_leave_no_room_behind() {
+        let mut locks = Locks::default();
+        for row in 0..100_000 {
+            assert_eq!(locks.try_give(RowHash(row), ONE, update()), Some(Acquired::Now));
+        }
+        for row in 0..100_000 {
+            locks.take(RowHash(row), ONE, update());
+        }
+        assert_eq!(locks.len(), 0);
+        assert!(locks.alone.capacity() < 8 * ROOM_KEPT, "{}", locks.alone.capacity());
+    }
+
+    /// A lock that is shared, and one of a transaction with a very large number, are like any other.
+    #[test]
+    fn crowds_are_like_the_others() {
+        let mut locks = Locks::default();
+        let (row, large) = (RowHash(7), TxnId(u64::MAX));
+        assert_eq!(locks.try_give(row, large, key_share()), Some(Acquired::Now));
+        assert_eq!(locks.try_give(row, ONE, key_share()), Some(Acquired::Now));
+        assert_eq!(locks.try_give(row, OTHER, update()), None);
+        locks.take(row, large, key_share());
+        assert_eq!(locks.look(row, |lock| lock.owned_by(ONE)), Some(key_share()));
+        locks.take(row, ONE, key_share());
+        assert_eq!((locks.len(), locks.look(row, |_| ())), (0, None));
+        // From one owner to two and back.
+        assert_eq!(locks.try_give(row, ONE, key_share()), Some(Acquired::Now));
+        assert_eq!((locks.alone.len(), locks.crowds.len()), (1, 0));
+        assert_eq!(locks.try_give(row, OTHER, key_share()), Some(Acquired::Now));
+        assert_eq!((locks.alone.len(), locks.crowds.len()), (0, 1));
+        locks.take(row, ONE, key_share());
+        locks.take(row, OTHER, key_share());
+        assert_eq!(locks.len(), 0);
+    }
+}

@@ -482,3 +482,32 @@ fn databases_and_comments() {
     assert!(catalog.comment(object).is_none() && catalog.relation(t.oid).is_none());
     assert_eq!(catalog.databases().count(), 3);
 }
+
+/// Changes of relations are told from those that may matter to whoever has looked up other relations only.
+#[test]
+fn what_matters_beyond_relations() {
+    let world = World::new(11);
+    let mut wide = world.cache.newest().changed_widely();
+    let mut moves = || {
+        let before = std::mem::replace(&mut wide, world.cache.newest().changed_widely());
+        before != wide
+    };
+    let one = [("a", INT)];
+    let make = |new| world.run(|ddl| ddl.create_table(new)).unwrap();
+    let t = make(table("t", &one, vec![key(&["a"], true)]));
+    assert!(!moves(), "a table is a relation, as are its index and its key");
+    world
+        .run(|ddl| ddl.drop_objects(&[Address::of(Class::Relation, t.oid)], Behavior::Restrict))
+        .unwrap();
+    assert!(!moves(), "and so it is when it goes");
+    make(table("int4", &one, vec![]));
+    assert!(moves(), "its rows have the name of a type");
+    world.run(|ddl| ddl.create_enum(PUBLIC, "mood", &["a".into()])).unwrap();
+    assert!(moves(), "a type");
+    let s = world.run(|ddl| ddl.create_schema("s", POSTGRES_ROLE)).unwrap();
+    assert!(moves(), "a schema");
+    let mut hidden = table("mood", &one, vec![]);
+    hidden.schema = s.oid;
+    make(hidden);
+    assert!(moves(), "a type of another schema has the name");
+}
