@@ -34,8 +34,9 @@ pub struct TableFacts {
     pub relation: Arc<Relation>,
     /// The orders in which its rows can be read, its own key first.
     pub keys: Vec<KeyFacts>,
-    /// The column whose values are kept as documents, by number.
-    pub documents: Option<i16>,
+    /// The columns whose values are kept apart from their rows, by number: the text of such a value is read
+    /// without making the value.
+    pub apart: Vec<i16>,
     /// The names of its checks, and the texts of their expressions.
     pub checks: Vec<(String, String)>,
     /// About how many rows it has.

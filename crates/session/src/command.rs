@@ -417,6 +417,9 @@ impl Session {
             };
             return self.apply_modes(&said);
         }
+        if lower == "default_table_access_method" {
+            self.check_method(text)?;
+        }
         self.client.set(name, text, extent)?;
         if lower == "application_name" {
             let settings = self.client.settings.get_mut();
@@ -424,6 +427,17 @@ impl Session {
             self.client.slot.activity.lock().application = application;
         }
         Ok(())
+    }
+
+    /// Fails with 22023 where a new value of `default_table_access_method` names no access method.
+    fn check_method(&self, name: Option<&str>) -> Result<()> {
+        let Some(name) = name else { return Ok(()) };
+        self.client.instance.handles.methods().named(name).map(drop).map_err(|_| {
+            let setting = "default_table_access_method";
+            let message = format!("invalid value for parameter \"{setting}\": \"{name}\"");
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                .detail(format!("Table access method \"{name}\" does not exist."))
+        })
     }
 
     fn reset_command(&mut self, name: Option<&str>) -> Result<Work> {

@@ -16,6 +16,7 @@
 use store::TableId;
 use table::catalog::{Address, Class, POSTGRES_DATABASE, Privileges};
 use table::collections::COLLECTIONS_ROLE;
+use table::documents::RowDocuments;
 
 use crate::error::Result;
 use crate::instance::Instance;
@@ -86,7 +87,8 @@ impl Instance {
             });
         };
         let known = self.handles.table(&catalog, relation);
-        let Some(known) = known.as_ref().and_then(|table| Some((table, table.documents()?))) else {
+        let Some(known) = known.as_ref().and_then(|table| Some((table, RowDocuments::of(table)?)))
+        else {
             return Ok(DocumentRights::default());
         };
         let (table, of) = known;

@@ -9,6 +9,7 @@
 
 use sql::bind::{ColumnDefault, RelationColumn};
 use sql::parse::ast::{Path, SqlExpr};
+use table::documents::RowDocuments;
 use types::{Datum, Modifier, Oid, SqlState, Type, format_type, text};
 
 use crate::error::{Error, Result};
@@ -48,7 +49,7 @@ impl Session {
         let names = &self.names;
         let handle = names.handles.table(&names.catalog, oid);
         let Some((handle, documents)) =
-            handle.as_ref().and_then(|table| Some((table, table.documents()?)))
+            handle.as_ref().and_then(|table| Some((table, RowDocuments::of(table)?)))
         else {
             return Err(crate::functions::documents::no_documents(names, oid).into());
         };

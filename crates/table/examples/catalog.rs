@@ -15,6 +15,7 @@ use table::catalog::ddl::{
     Acting, Behavior, Ddl, NewColumn, NewConstraint, NewConstraintKind, NewTable,
 };
 use table::catalog::{Address, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, Persistence};
+use table::method::{Methods, NewMethod};
 use table::{CatalogCache, Draft, Tables};
 use txn::{CommitMeta, Engine, EngineOptions, Isolation};
 use types::{Oid, Type};
@@ -39,7 +40,7 @@ fn new_table(name: &str) -> NewTable {
         constraints: vec![NewConstraint::new(key)],
         options: Vec::new(),
         history: Retention::Forever,
-        documents: None,
+        method: NewMethod::default(),
     }
 }
 
@@ -72,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tables = Tables::new();
     let resolver = tables.resolver();
     let engine = Engine::open(&env, Path::new("/db"), EngineOptions::default(), resolver)?;
-    let cache = CatalogCache::open(&engine, tables.clone(), "postgres")?;
+    let cache = CatalogCache::open(&engine, tables.clone(), Methods::with([]), "postgres")?;
 
     let start = Instant::now();
     commit(&engine, &cache, |ddl| {
@@ -146,7 +147,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     say("a catalog of the past, kept", start, 100_000);
     drop(then);
     let start = Instant::now();
-    black_box(CatalogCache::open(&engine, tables, "postgres")?);
+    black_box(CatalogCache::open(&engine, tables, Methods::with([]), "postgres")?);
     say("opening", start, 1);
     Ok(())
 }

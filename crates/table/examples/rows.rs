@@ -68,7 +68,7 @@ impl World {
             constraints: if has_key { vec![key] } else { Vec::new() },
             options: Vec::new(),
             history: Retention::Forever,
-            documents: None,
+            method: table::method::NewMethod::default(),
         })?;
         if has_index {
             let index = NewIndex {
@@ -159,7 +159,7 @@ fn main() -> Result<()> {
                 let (mut batch, mut values) = (Batch::new(), Vec::new());
                 while !cursor.is_at_end() {
                     batch.clear();
-                    cursor.fill(txn.view(), &mut batch, 1024)?;
+                    cursor.fill(txn.view(), table::method::Wanted::All, &mut batch, 1024)?;
                     for row in batch.iter() {
                         values.clear();
                         row.columns(&[0, 1, 2], &mut values)?;

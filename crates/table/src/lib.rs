@@ -3,6 +3,8 @@
 //! ```text
 //!   catalog    which tables, types and roles there are, at any commit; DDL in transactions
 //!   rows       rows by key, their indexes and constraints, their past
+//!   method     how rows are kept: the trait that access methods implement
+//!     heap, documents
 //!   collections  the tables of documents by name, for programs and clients of HTTP
 //!   stored     what the store asks of a table: how deltas merge, how much of the past is kept
 //!      └── txn, store        versions of keys, commits, locks
@@ -17,11 +19,17 @@
 //! * A row is laid out as the catalog of its commit says; a table number has one layout, which only
 //!   grows at its end.
 
+#[cfg(test)]
+extern crate self as table;
+
 pub mod catalog;
 pub mod collections;
+pub mod documents;
 mod error;
 pub mod foreign;
+mod heap;
 pub mod index;
+pub mod method;
 pub mod rows;
 pub mod sequence;
 mod stored;

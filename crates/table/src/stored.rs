@@ -29,7 +29,8 @@ use txn::TableResolver;
 use types::Oid;
 
 use crate::catalog::CATALOG;
-use crate::rows::{COUNTS, ERASURES, patch};
+use crate::heap::patch;
+use crate::rows::{COUNTS, ERASURES};
 
 /// How much of a table's past is kept: what retention says, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,7 +154,7 @@ pub(crate) fn before_of(index: TableId) -> Option<TableId> {
 
 /// Where documents lie that begin with the table whose rows lie there: as far above [`DOCUMENTS`] as the
 /// rows above [`CATALOG`]. At or above that where there is no number left.
-pub(crate) fn twin_of(rows: TableId) -> TableId {
+pub(crate) fn documents_of(rows: TableId) -> TableId {
     TableId(rows.0 - CATALOG.0 + DOCUMENTS.0)
 }
 

@@ -1,21 +1,22 @@
-//! Documents of which only the text is wanted are not made values of.
+//! Values that are kept apart from their rows, as documents are, and of which only the text is wanted, are not
+//! made.
 //!
 //! ```text
 //!   Project [#0, #1::text]                   Project [#0, #1]
 //!     Scan articles [id, doc]         ──>      Scan articles [id, text of doc]
 //! ```
 //!
-//! A table `USING document` writes the text of a document from its nodes, without the `jsonb` in between.
-//! Not for versions, whose rows bring their documents with them.
+//! The access method `document` writes the text of a document from its nodes, without the `jsonb` in between.
+//! Not for versions, whose rows bring their values with them.
 
 use sql::plan::{Cast, Expr, ExprKind, Moment, system};
 use types::{Modifier, Type};
 
 use super::expr::columns;
-use crate::plan::{Kind, Node, each_part};
+use crate::plan::{Kind, Node, Scan, each_part};
 use crate::tables::Schema;
 
-/// Has scans give texts of documents where that is all that is made of them.
+/// Has scans give texts of values that are kept apart where that is all that is made of them.
 pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| texts(input, schema));
     let Kind::Project { input, exprs } = &mut node.kind else { return };
@@ -28,15 +29,23 @@ pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
     if scan.attnums.contains(&system::KEY) {
         return;
     }
-    let Some(documents) = schema.table(scan.relation).and_then(|facts| facts.documents) else {
+    let Some(facts) = schema.table(scan.relation).filter(|facts| !facts.apart.is_empty()) else {
         return;
     };
-    let Some(at) = scan.attnums.iter().position(|attnum| *attnum == documents) else { return };
+    for at in 0..scan.attnums.len() {
+        if facts.apart.contains(&scan.attnums[at]) {
+            text_of(scan, types, exprs, at);
+        }
+    }
+}
+
+/// Has a scan give the text of a column in its place, where that is all that is made of it.
+fn text_of(scan: &mut Scan, types: &mut [Type], exprs: &mut [Expr], at: usize) {
     let is_seen = [&scan.condition, &scan.sure].into_iter().flatten().any(|expr| uses(expr, at));
     if is_seen || !exprs.iter().all(|expr| makes_only_text(expr, at)) {
         return;
     }
-    scan.attnums[at] = system::TEXT_OF - documents;
+    scan.attnums[at] = system::TEXT_OF - scan.attnums[at];
     types[at] = Type::TEXT;
     exprs.iter_mut().for_each(|expr| {
         each_part(expr, &mut |part| {

@@ -9,6 +9,7 @@ use table::index::GinClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
 
+use super::position;
 use crate::tables::{KeyFacts, KeyPart, TableFacts, Values};
 
 /// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
@@ -53,13 +54,18 @@ pub fn facts(
         })
         .collect();
     checks.sort();
-    let documents = data.documents.map(|documents| documents.column);
     let rows = handles.row_count(data.storage);
-    let values = handles.table(catalog, oid).map(|table| {
-        let engine = Arc::downgrade(handles.documents().engine());
+    let table = handles.table(catalog, oid);
+    let apart = table.iter().flat_map(|table| {
+        let live = table.relation().live_columns().map(|column| column.attnum);
+        live.filter(|attnum| table.rows().is_apart(position(*attnum)))
+    });
+    let apart = apart.collect();
+    let values = table.map(|table| {
+        let engine = Arc::downgrade(handles.engine());
         Values::new(move || table.statistics(&engine.upgrade()?, rows))
     });
-    Some(TableFacts { relation, keys, documents, checks, rows, values })
+    Some(TableFacts { relation, keys, apart, checks, rows, values })
 }
 
 /// What is known of an index of a table; none where it cannot be read.

@@ -23,6 +23,7 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
+use table::method::Wanted;
 use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowRef, RowValues, Table};
 use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
@@ -32,7 +33,7 @@ pub use facts::facts;
 pub use values::{Programs, Values};
 
 use crate::tables::{Inserted, Locked, Reach, Scanning, Tables, first_that};
-use scan::{Scan, found, leads_nowhere, reads_documents};
+use scan::{Scan, found, leads_nowhere};
 
 /// Tables of `pg_catalog` and `information_schema`, which are computed.
 pub trait Computed {
@@ -186,8 +187,8 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// The text of a column of a row that a view has, which was read without its document. The table may be
-    /// one of the past, which had none, or not even the column.
+    /// The text of a column of a row that a view has, which was read without values that are apart. The table
+    /// may be one of the past, in which the column was not apart, or did not exist.
     fn text_column(
         &self,
         table: &Table,
@@ -196,8 +197,8 @@ impl<'a> Stored<'a> {
         attnum: i16,
     ) -> Result<Datum> {
         let at = position(system::TEXT_OF - attnum);
-        if table.documents().is_some_and(|documents| documents.column() == at) {
-            let text = table.document_text(view, row).map_err(error)?;
+        if table.rows().is_apart(at) {
+            let text = table.rows().text(view, row, at).map_err(error)?;
             return Ok(text.map_or(Datum::Null, Datum::text));
         }
         let Some(column) = table.relation().columns.get(at) else { return Ok(Datum::Null) };
@@ -366,11 +367,10 @@ impl Tables for Stored<'_> {
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
         let table = self.table(relation)?;
-        let with_document = reads_documents(&table, attnums);
         let row = {
             let txn = self.txn.borrow();
             let Some(key) = found(&table, txn.view(), index, key)? else { return Ok(false) };
-            table.get_with(txn.view(), &key, with_document).map_err(error)?
+            table.get_with(txn.view(), &key, Wanted::Columns(attnums)).map_err(error)?
         };
         match row {
             Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),

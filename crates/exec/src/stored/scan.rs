@@ -10,6 +10,7 @@ use sql::eval::Row as EvalRow;
 use sql::plan::system;
 use store::Csn;
 use table::index::{Index, Query, RowKeys};
+use table::method::Wanted;
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
@@ -26,12 +27,6 @@ const COLUMNS_FEW: usize = 16;
 const ROWS_PER_LOOK_UP: u64 = 8;
 /// So many look-ups are always few.
 const ROWS_FEW: u64 = 64;
-
-/// True where one of these columns of a table holds documents.
-pub(super) fn reads_documents(table: &Table, attnums: &[i16]) -> bool {
-    let column = table.documents().map(|documents| documents.column());
-    column.is_some_and(|column| attnums.iter().any(|at| *at > 0 && position(*at) == column))
-}
 
 /// An index of a table by its number.
 fn index_of(table: &Table, oid: Option<types::Oid>) -> Option<&Index> {
@@ -230,10 +225,6 @@ impl Scan {
                 }
                 None => PastCursor::over(&era.table, KeyRange::ALL),
             };
-            let cursor = match reads_documents(&era.table, reach.attnums) {
-                true => cursor,
-                false => cursor.without_documents(),
-            };
             Ok(Walk { era, cursor, found: VecDeque::new() })
         };
         let eras = eras.into_iter().map(walk).collect::<Result<_>>()?;
@@ -381,14 +372,8 @@ impl Scan {
         let Some(index) = index_of(table, oid) else { return Ok(false) };
         let most = Self::rows_worth(stored, table);
         let txn = stored.txn.borrow();
-        let mut cursor = Cursor::by_index(table, index, KeyRange::ALL, false).keys_only();
-        let (mut batch, mut count) = (Batch::new(), 0);
-        while count <= most && !cursor.is_at_end() {
-            batch.clear();
-            cursor.fill(txn.view(), &mut batch, ROWS_MAX).map_err(error)?;
-            count += batch.len() as u64;
-        }
-        Ok(count > most)
+        let mut cursor = Cursor::by_index(table, index, KeyRange::ALL, false);
+        Ok(cursor.count(txn.view(), most + 1).map_err(error)? > most)
     }
 
     /// Reads the one row that there can be.
@@ -398,9 +383,8 @@ impl Scan {
         };
         *cursor = None;
         let view = View::past(snapshot);
-        let with_document = reads_documents(&self.table, &self.attnums);
         let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
-        self.table.get_into(view, &key, with_document, batch).map_err(error)?;
+        self.table.get_into(view, &key, Wanted::Columns(&self.attnums), batch).map_err(error)?;
         if index.is_some() && batch.is_empty() { Err(leads_nowhere()) } else { Ok(()) }
     }
 
@@ -416,12 +400,6 @@ impl Scan {
         let cursor = match index {
             Some(index) => Cursor::by_index(&table, index, range, backward),
             None => Cursor::over(&table, range, backward),
-        };
-        // Of a row that is only counted nothing is read.
-        let cursor = match attnums {
-            [] => cursor.keys_only(),
-            _ if !reads_documents(&table, attnums) => cursor.without_documents(),
-            _ => cursor,
         };
         let ascending = attnums.windows(2).all(|pair| pair[0] < pair[1]);
         let width = table.relation().columns.len();
@@ -531,10 +509,10 @@ impl Scan {
             Some(snapshot) => View::past(snapshot),
             None => txn.view(),
         };
+        let wanted = Wanted::Columns(attnums);
         match cursor {
-            Some(cursor) => cursor.fill(view, batch, *rows_next).map_err(error)?,
+            Some(cursor) => cursor.fill(view, wanted, batch, *rows_next).map_err(error)?,
             None => {
-                let wanted = reads_documents(table, attnums);
                 // Of rows that were at some time not all are there.
                 while batch.len() < *rows_next
                     && let Some(key) = keys.next()
@@ -596,7 +574,7 @@ impl Scan {
             Source::Versions { eras, now, from, to, own } => {
                 let has_own = own.is_some();
                 while let Some(walk) = eras.front_mut() {
-                    let Some((version, ended)) = walk.next(now, *from, *to)? else {
+                    let Some((version, ended)) = walk.next(now, (*from, *to), attnums)? else {
                         eras.pop_front();
                         continue;
                     };
@@ -636,8 +614,8 @@ impl Walk {
     fn next(
         &mut self,
         now: &Snapshot,
-        from: Csn,
-        to: Csn,
+        (from, to): (Csn, Csn),
+        attnums: &[i16],
     ) -> Result<Option<(RowVersion, Option<Csn>)>> {
         let last = self.era.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
         while self.found.is_empty() {
@@ -645,7 +623,8 @@ impl Walk {
                 return Ok(None);
             }
             let mut more = Vec::new();
-            self.cursor.versions(now, from, last, &mut more, ROWS_MAX).map_err(error)?;
+            let wanted = Wanted::Columns(attnums);
+            self.cursor.versions(now, (from, last), wanted, &mut more, ROWS_MAX).map_err(error)?;
             self.found.extend(more);
         }
         let version = self.found.pop_front();
@@ -673,7 +652,8 @@ impl Own {
                 if !txn.has_written(table.storage()) {
                     return Ok(false);
                 }
-                self.cursor.fill(txn.view(), &mut self.batch, ROWS_MAX).map_err(error)?;
+                let wanted = Wanted::Columns(attnums);
+                self.cursor.fill(txn.view(), wanted, &mut self.batch, ROWS_MAX).map_err(error)?;
                 if self.batch.is_empty() {
                     return Ok(false);
                 }

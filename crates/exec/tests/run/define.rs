@@ -156,7 +156,7 @@ pub fn table(statement: &str, names: &View) -> Result<NewTable> {
         constraints,
         options: Vec::new(),
         history: Retention::Forever,
-        documents: None,
+        method: table::method::NewMethod::default(),
     })
 }
 

@@ -310,7 +310,7 @@ fn one(
             Ok(maker.ddl.set_deferrable(constraint.oid, timing.deferrable, timing.deferred)?)
         }
         Alter::SetOptions(options) => {
-            let Storage { options: kept, history, .. } = table::storage(None, options)?;
+            let (kept, history) = table::parameters(table::options(options))?;
             if let Some(history) = history {
                 maker.ddl.set_history(oid, history)?;
             }
@@ -321,8 +321,8 @@ fn one(
             Ok(maker.ddl.set_options(oid, &kept)?)
         }
         Alter::SetMethod(method) => {
-            let Storage { documents, .. } = table::storage(method.as_ref(), &[])?;
-            Ok(maker.ddl.set_documents(oid, documents)?)
+            let Storage { method, .. } = table::storage(maker, method.as_ref(), &[])?;
+            Ok(maker.ddl.set_method(oid, method)?)
         }
         Alter::ResetOptions(names) => {
             if names.iter().any(|name| name == "history") {

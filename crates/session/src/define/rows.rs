@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ::table::catalog::{Catalog, Constraint, ConstraintKind, IndexPart, Relation};
+use ::table::method::Wanted;
 use ::table::rows::{Batch, Change, Cursor, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
@@ -36,7 +37,7 @@ impl Maker<'_, '_> {
             batch.clear();
             let latest = self.ddl.transaction().latest();
             let view = txn::View::of(self.ddl.transaction(), &latest);
-            cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
+            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter() {
                 if !each(row.to_datums()?)? {
                     return Ok(());

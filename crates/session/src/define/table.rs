@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{
-    NewColumn, NewConstraint, NewConstraintKind, NewDocuments, NewIdentity, NewIndex, NewIndexKey,
-    NewTable, SequenceOptions,
+    NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey, NewTable,
+    SequenceOptions,
 };
 use ::table::catalog::{
     Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, RelationKind, SqlText,
 };
+use ::table::method::{MethodOid, NewMethod, Options};
 use sql::bind::ColumnDefault;
 use sql::parse::ast::{
     ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
@@ -121,7 +122,8 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         }
     }
     one_primary_key(&parts)?;
-    let Storage { options, history, documents } = storage(create.method.as_ref(), &create.options)?;
+    let Storage { options, history, method } =
+        storage(maker, create.method.as_ref(), &create.options)?;
     // Sequences of serial columns come first, because the columns' defaults name them.
     let mut sequences = Vec::new();
     for (place, ty) in &parts.serials {
@@ -142,7 +144,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         constraints: parts.constraints,
         options,
         history: history.unwrap_or_else(|| usual_history(persistence)),
-        documents,
+        method,
     })?;
     maker.on_commit(made.oid, persistence, create.on_commit)?;
     for (sequence, attnum) in sequences {
@@ -490,54 +492,56 @@ fn one_primary_key(parts: &Parts) -> Result<()> {
 
 /// How a table is to be stored.
 pub struct Storage {
-    /// Storage parameters: names and values.
-    pub options: Vec<(Arc<str>, Arc<str>)>,
+    /// Storage parameters that no access method takes.
+    pub options: Options,
     /// How much of its past is to be kept, where that is said.
     pub history: Option<Retention>,
-    /// What its documents are to carry, where it is made `USING document`.
-    pub documents: Option<NewDocuments>,
+    /// How its rows are kept.
+    pub method: NewMethod,
 }
 
-/// What `USING` and `WITH` say.
+/// What `USING` and `WITH` say. Without `USING` the method is that of the setting
+/// `default_table_access_method`.
 ///
 /// # Errors
-/// 42704 for an access method that there is not, `22023` for a parameter or a value that is none.
-pub fn storage(method: Option<&Name>, options: &[StorageOption]) -> Result<Storage> {
-    let mut documents = match method.map(|name| &*name.text) {
-        None | Some("heap") => None,
-        Some("document") => Some(NewDocuments::default()),
-        Some(other) => {
-            let message = format!("access method \"{other}\" does not exist");
-            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
-        }
-    };
-    let (mut kept, mut history) = (Vec::new(), None);
-    for (name, value) in options {
-        let value = value.as_deref().unwrap_or("true");
-        match (name.as_str(), &mut documents) {
-            ("history", _) => history = Some(retention(value)?),
-            ("hashes", Some(documents)) => documents.hashes = switch(name, value)?,
-            ("path_summary", Some(documents)) => documents.path_summary = switch(name, value)?,
-            _ => match unknown_option(name) {
-                Some(problem) => return Err(problem),
-                None => kept.push((name.as_str().into(), value.into())),
-            },
-        }
-    }
-    Ok(Storage { options: kept, history, documents })
+/// 42704 for an access method that does not exist, 22023 for an unknown parameter or value.
+pub fn storage(
+    maker: &Maker<'_, '_>,
+    method: Option<&Name>,
+    wanted: &[StorageOption],
+) -> Result<Storage> {
+    let methods = maker.names.handles.methods();
+    let settings = maker.around.client.settings.borrow();
+    let name = method.map_or_else(|| settings.text("default_table_access_method"), |m| &m.text);
+    let method = methods.named(name)?;
+    let mut wanted = options(wanted);
+    let settings = method.settings(&mut wanted)?;
+    let method = NewMethod { oid: MethodOid(method.oid()), settings, storages: None };
+    let (options, history) = parameters(wanted)?;
+    Ok(Storage { options, history, method })
 }
 
-/// What a storage parameter says that is on or off.
-fn switch(name: &str, value: &str) -> Result<bool> {
-    let style = types::Style::default();
-    let context = types::Context::new(&style);
-    match types::text::parse(value, Type::BOOL, Modifier::NONE, &context) {
-        Ok(types::Datum::Bool(value)) => Ok(value),
-        _ => {
-            let message = format!("invalid value for boolean option \"{name}\": {value}");
-            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+/// Storage parameters as they were written.
+pub fn options(wanted: &[StorageOption]) -> Options {
+    let value = |value: &Option<String>| value.as_deref().unwrap_or("true").into();
+    wanted.iter().map(|(name, given)| (name.as_str().into(), value(given))).collect()
+}
+
+/// Takes the parameter `history` out of parameters that no access method has taken.
+///
+/// # Errors
+/// 22023 for an unknown parameter or value.
+pub fn parameters(mut wanted: Options) -> Result<(Options, Option<Retention>)> {
+    let mut history = None;
+    for (name, value) in &wanted {
+        if **name == *"history" {
+            history = Some(retention(value)?);
+        } else if let Some(problem) = unknown_option(name) {
+            return Err(problem);
         }
     }
+    wanted.retain(|(name, _)| **name != *"history");
+    Ok((wanted, history))
 }
 
 /// How much of the past a word or an interval asks for.
@@ -701,7 +705,7 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
         }
         None => None,
     };
-    let Storage { options, .. } = storage(None, &create.options)?;
+    let (options, _) = parameters(options(&create.options))?;
     let index = maker.ddl.create_index(
         table.oid,
         NewIndex {

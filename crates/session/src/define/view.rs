@@ -128,8 +128,8 @@ impl Session {
                 sql::bind::statement(&statement, &*maker.names, maker.context(), &portal.types)
                     .map_err(|error| maker.in_text(error))?;
             let columns = columns(&bound.plan, &create.columns, "CREATE TABLE AS")?;
-            let (method, wanted) = (create.method.as_ref(), &create.options);
-            let Storage { options, history, documents } = table::storage(method, wanted)?;
+            let Storage { options, history, method } =
+                table::storage(maker, create.method.as_ref(), &create.options)?;
             let made = maker.ddl.create_table(NewTable {
                 schema,
                 name: name.into(),
@@ -138,7 +138,7 @@ impl Session {
                 constraints: Vec::new(),
                 options,
                 history: history.unwrap_or_else(|| usual_history(persistence)),
-                documents,
+                method,
             })?;
             maker.on_commit(made.oid, persistence, create.on_commit)?;
             Ok(Some(made.oid))

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use store::Csn;
 use table::catalog::{Address, Privileges, Relation};
+use table::method::Wanted;
 use table::rows::{PastCursor, Row, RowChange};
 use txn::{KeyRange, Snapshot};
 use types::time::TimestampTz;
@@ -169,8 +170,8 @@ impl Changes {
             part.ended.as_mut().filter(|(_, left)| !left.is_at_end())
         {
             let mut rows = Vec::new();
-            let read =
-                left.versions(&self.snapshot, part.upto, part.upto, &mut rows, CHANGES_AT_ONCE);
+            let at = (part.upto, part.upto);
+            let read = left.versions(&self.snapshot, at, Wanted::All, &mut rows, CHANGES_AT_ONCE);
             read.map_err(error)?;
             let gone = |version: table::rows::RowVersion| RowChange {
                 csn: *ended,

@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use scalar::Columns;
 use store::Csn;
 use table::catalog::{Address, Privileges};
+use table::documents::RowDocuments;
 use types::time::TimestampTz;
 use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
 
@@ -84,7 +85,7 @@ fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'
     let names = &around.names;
     let (oid, key) = (oid(args, 0), text(args, 1));
     let table = names.handles.table(&names.catalog, oid);
-    let Some(documents) = table.as_ref().and_then(|table| table.documents()) else {
+    let Some(documents) = table.as_deref().and_then(RowDocuments::of) else {
         return Err(no_documents(names, oid));
     };
     let rights = Rights::of(names);

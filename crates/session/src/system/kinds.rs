@@ -260,12 +260,14 @@ pub(super) fn casts(rows: &mut Rows) {
 }
 
 /// The access methods: number, name, `t` for tables and `i` for indexes.
-const METHODS: [(u32, &str, char); 4] =
-    [(2, "heap", 't'), (403, "btree", 'i'), (405, "hash", 'i'), (2742, "gin", 'i')];
+const INDEX_METHODS: [(u32, &str); 3] = [(403, "btree"), (405, "hash"), (2742, "gin")];
 
-pub(super) fn methods(rows: &mut Rows) {
-    for (number, name, kind) in METHODS {
-        rows.row(&[("oid", oid(Oid(number))), ("amname", text(name)), ("amtype", letter(kind))]);
+pub(super) fn methods(scene: Scene<'_>, rows: &mut Rows) {
+    let of_tables = scene.names.handles.methods().iter();
+    let of_tables = of_tables.map(|method| (method.oid(), method.name(), 't'));
+    let of_indexes = INDEX_METHODS.iter().map(|(number, name)| (Oid(*number), *name, 'i'));
+    for (number, name, kind) in of_tables.chain(of_indexes) {
+        rows.row(&[("oid", oid(number)), ("amname", text(name)), ("amtype", letter(kind))]);
     }
 }
 

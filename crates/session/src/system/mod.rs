@@ -184,7 +184,7 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_aggregate" => kinds::aggregates(&mut rows),
             "pg_operator" => kinds::operators(&mut rows),
             "pg_cast" => kinds::casts(&mut rows),
-            "pg_am" => kinds::methods(&mut rows),
+            "pg_am" => kinds::methods(scene, &mut rows),
             "pg_opclass" => classes::classes(&mut rows),
             "pg_collation" => kinds::collations(&mut rows),
             "pg_language" => kinds::languages(&mut rows),

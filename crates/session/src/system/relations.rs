@@ -1,5 +1,6 @@
 //! `pg_class`, `pg_attribute` and what belongs to tables: defaults, indexes, constraints, sequences.
 
+use store::Retention;
 use table::catalog::{
     Column, Constraint, ConstraintKind, ConstraintOn, IndexMethod, IndexPart, Relation,
     RelationKind,
@@ -11,6 +12,7 @@ use super::rows::{
     type_oid,
 };
 use super::{all, objects};
+use crate::define::temporary::usual_history;
 
 impl Scene<'_> {
     /// True for a schema of this database, or of the system.
@@ -41,6 +43,24 @@ pub(super) fn method_oid(method: IndexMethod) -> Oid {
         IndexMethod::Hash => Oid(405),
         IndexMethod::Gin => Oid(2742),
     }
+}
+
+/// The storage parameters of a relation, so that it can be made again with them.
+fn parameters(scene: Scene<'_>, relation: &Relation) -> Vec<String> {
+    let mut all = relation.options.clone();
+    if let Some(table) = relation.table() {
+        let method = scene.names.handles.methods().get(table.method.oid);
+        all.extend(method.into_iter().flat_map(|method| method.parameters(&table.method)));
+        if table.history != usual_history(relation.persistence) {
+            let history = match table.history {
+                Retention::None => "none".into(),
+                Retention::Since(us) => format!("{us} us").into(),
+                Retention::Forever | Retention::Unsettled => "forever".into(),
+            };
+            all.push(("history".into(), history));
+        }
+    }
+    all.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
@@ -74,12 +94,11 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             table.constraints.iter().filter(is_check).count()
         });
         let am = match &relation.kind {
-            RelationKind::Table(_) => Oid(2),
+            RelationKind::Table(table) => table.method.oid,
             RelationKind::Index(index) => method_oid(index.method),
             _ => Oid::NONE,
         };
-        let options: Vec<String> =
-            relation.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let options = parameters(scene, relation);
         let is_view = matches!(relation.kind, RelationKind::View(_));
         let has_foreign = table.is_some_and(|table| {
             !table.referenced_by.is_empty()

@@ -17,12 +17,15 @@ pub fn instance() -> Arc<Instance> {
 
 /// A database on such a disk.
 pub fn instance_on(disk: &SimVfs) -> Arc<Instance> {
+    Instance::open_at(Path::new("db"), EngineOptions::default(), options(disk)).expect("it opens")
+}
+
+/// The options of a database on such a disk.
+pub fn options(disk: &SimVfs) -> Options {
     let env = Env::sim(disk, 7);
     let temporary = Some(Path::new("db").join("temporary"));
-    let settings = Vec::new();
     let memory_bytes_max = 256 << 20;
-    let options = Options { env, settings, memory_bytes_max, temporary };
-    Instance::open_at(Path::new("db"), EngineOptions::default(), options).expect("it opens")
+    Options { env, settings: Vec::new(), memory_bytes_max, temporary }
 }
 
 /// A session of the superuser.

@@ -6,7 +6,7 @@
 use vfs::SimRandom;
 
 use crate::client::{connect, instance};
-use crate::documents::answer;
+use crate::methods::answer;
 
 /// The tables, and how many rows each has.
 const TABLES: [(&str, u64); 6] =

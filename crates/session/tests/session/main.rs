@@ -11,12 +11,11 @@
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
 //! random histories, with the proof that they have a serial order, are in `histories`; what a disk
 //! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
-//! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; tables of documents beside ordinary ones in `documents`;
+//! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; tables of different access methods in `methods`;
 //! several databases of one server in `databases`.
 
 mod client;
 mod databases;
-mod documents;
 mod erase;
 mod failing_disk;
 mod fuzz;
@@ -26,6 +25,9 @@ mod histories;
 mod join_orders;
 mod limits;
 mod loads;
+#[path = "../../../table/src/rows/tests/memory.rs"]
+mod memory;
+mod methods;
 mod oracles;
 mod protocol;
 mod schedules;

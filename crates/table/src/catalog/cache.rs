@@ -36,6 +36,7 @@ use super::bootstrap;
 use super::record::{self, CATALOG, Record, VERSION_KEY, damaged};
 use super::version::{Catalog, Key};
 use super::{Entry, Relation, RelationKind, Schema, TableData};
+use crate::method::Methods;
 use crate::stored::Kept;
 use crate::{Error, Result, Tables};
 
@@ -49,6 +50,7 @@ pub struct CatalogCache {
     past: Mutex<Vec<Arc<Catalog>>>,
     next_oid: AtomicU32,
     tables: Tables,
+    methods: Methods,
     /// The first commit whose records did not decode; the largest number where there is none.
     damaged_from: AtomicU64,
 }
@@ -56,13 +58,15 @@ pub struct CatalogCache {
 impl CatalogCache {
     /// Reads the catalog of an engine that knows its tables by [`Tables::resolver`] of `tables`. Of a
     /// database that has none, it is the one that the first change of the catalog will write
-    /// ([`CatalogCache::begin`]), whose superuser is called `superuser`.
+    /// ([`CatalogCache::begin`]), whose superuser is called `superuser`. Tables can have the access methods
+    /// `methods`.
     ///
     /// # Errors
     /// Damaged where a record does not decode, or what the engine reports.
     pub fn open(
         engine: &Arc<Engine>,
         tables: Tables,
+        methods: Methods,
         superuser: &str,
     ) -> Result<Arc<CatalogCache>> {
         let snapshot = engine.snapshot();
@@ -75,8 +79,11 @@ impl CatalogCache {
             tables.add(retired.table, retired.relation, retired.kept, Some(retired.csn));
         }
         for relation in catalog.relations() {
+            if let Some(table) = relation.table() {
+                methods.get(table.method.oid)?;
+            }
             let kept = catalog.kept_of(relation);
-            for table in [relation.storage(), relation.document_storage()].into_iter().flatten() {
+            for table in relation.storages() {
                 tables.add(table, relation.oid, kept, None);
             }
         }
@@ -85,6 +92,7 @@ impl CatalogCache {
             past: Mutex::default(),
             next_oid: AtomicU32::new(next_oid.0),
             tables,
+            methods,
             damaged_from: AtomicU64::new(u64::MAX),
         });
         let observer: Weak<CatalogCache> = Arc::downgrade(&cache);
@@ -197,6 +205,11 @@ impl CatalogCache {
         &self.tables
     }
 
+    /// The access methods that tables can have.
+    pub fn methods(&self) -> &Methods {
+        &self.methods
+    }
+
     /// A number that no object has had.
     ///
     /// # Errors
@@ -249,7 +262,7 @@ impl CatalogCache {
 
     fn tell_table(&self, catalog: &Catalog, relation: &Relation) {
         let kept = catalog.kept_of(relation);
-        for table in [relation.storage(), relation.document_storage()].into_iter().flatten() {
+        for table in relation.storages() {
             self.tables.know(table, relation.oid, kept);
             self.tables.forget_past(relation.oid, kept.from);
         }

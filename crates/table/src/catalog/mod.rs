@@ -66,8 +66,8 @@ pub use entry::{
 pub use object::{Address, Class, NamePlace, SqlText};
 pub(crate) use record::{CATALOG, Record, decode, key_of};
 pub use relation::{
-    CheckOption, Column, ColumnDefault, DocumentData, Identity, Index, IndexKey, IndexMethod,
-    IndexPart, OwnedBy, Persistence, Relation, RelationKind, RowType, Sequence, TableData, View,
+    CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart,
+    MethodData, OwnedBy, Persistence, Relation, RelationKind, RowType, Sequence, TableData, View,
 };
 pub use scope::Scope;
 pub(crate) use version::Key;

@@ -135,21 +135,19 @@ pub struct TableData {
     pub history: Retention,
     /// The commit before which nothing is kept, whatever else is said.
     pub forgotten: u64,
-    /// What is special where it is made `USING document`.
-    pub documents: Option<DocumentData>,
+    /// How its rows are kept.
+    pub method: MethodData,
 }
 
-/// What only a table `USING document` has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DocumentData {
-    /// The column whose values are documents.
-    pub column: i16,
-    /// Where they lie. Another one where rows are keyed otherwise, or the table was emptied.
-    pub storage: TableId,
-    /// Every document carries a hash of all its nodes.
-    pub hashes: bool,
-    /// Every document has a summary of its paths, which is read and not computed.
-    pub path_summary: bool,
+/// What the catalog keeps for the access method of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodData {
+    /// The access method, by its number in `pg_am`.
+    pub oid: Oid,
+    /// The tables of the store that the method has beside that of the rows. Others after `TRUNCATE`.
+    pub storages: Vec<TableId>,
+    /// What only the method reads.
+    pub settings: Vec<u8>,
 }
 
 /// What only a view has.
@@ -331,9 +329,10 @@ impl Relation {
         }
     }
 
-    /// Where its documents lie.
-    pub fn document_storage(&self) -> Option<TableId> {
-        self.table()?.documents.map(|documents| documents.storage)
+    /// All tables of the store that it has: [`Relation::storage`], and those of its access method.
+    pub fn storages(&self) -> impl Iterator<Item = TableId> {
+        let of_method = self.table().map_or(&[][..], |table| &table.method.storages);
+        self.storage().into_iter().chain(of_method.iter().copied())
     }
 
     /// The columns that are there.

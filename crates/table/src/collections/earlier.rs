@@ -14,7 +14,7 @@
 use std::ops::Bound;
 use std::time::Duration;
 
-use document::{CollectionOptions, Documents, Retention};
+use document::{CollectionOptions, Retention};
 use store::{Csn, Op, TableId};
 use txn::Snapshot;
 use types::{Datum, Oid, SqlState};
@@ -22,7 +22,7 @@ use types::{Datum, Oid, SqlState};
 use super::{Collections, NewCollection, is_taken, make, stored};
 use crate::catalog::ddl::Acting;
 use crate::catalog::{POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC};
-use crate::rows::document_row;
+use crate::documents::document_row;
 use crate::stored::Kept;
 use crate::{Draft, Error, PastStorage, Result};
 
@@ -183,8 +183,7 @@ impl Collections {
         tables.add(storage, relation.oid, Kept::all(store::Retention::Unsettled), None);
         let table = self.handles.table(draft.catalog(), relation.oid);
         let Some(table) = table else { return damaged() };
-        let documents: &std::sync::Arc<Documents> = self.handles.documents();
-        let collection = documents.collection(storage, tables.documents(storage, options));
+        let collection = self.documents.collection(storage, tables.documents(storage, options));
         let mut rows = 0;
         for key in collection.keys("") {
             let (key, row) = document_row(&table, vec![Datum::text(key?)])?;

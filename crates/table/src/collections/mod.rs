@@ -22,13 +22,15 @@ use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction};
 use types::{Oid, SqlState, Type};
 
 use crate::catalog::ddl::{
-    Acting, Behavior, Ddl, NewColumn, NewConstraint, NewConstraintKind, NewDocuments, NewTable,
+    Acting, Behavior, Ddl, NewColumn, NewConstraint, NewConstraintKind, NewTable,
 };
 use crate::catalog::{
     Address, Catalog, CatalogCache, Change, Class, Entry, Key, POSTGRES_DATABASE, POSTGRES_ROLE,
     PUBLIC, Persistence, Relation, Role, RoleFlags, Schema,
 };
-use crate::rows::{DocumentRows, Handles};
+use crate::documents::{Document, DocumentData, DocumentRows, RowDocuments, new_method};
+use crate::method::{AccessMethod, Methods};
+use crate::rows::Handles;
 use crate::stored::Kept;
 use crate::{Draft, Error, PastStorage, Result, Tables};
 
@@ -43,6 +45,7 @@ pub const NAME_BYTES_MAX: usize = 63;
 
 /// The tables of a database, and those of them that are collections.
 pub struct Collections {
+    documents: Arc<Documents>,
     engine: Arc<Engine>,
     catalogs: Arc<CatalogCache>,
     handles: Arc<Handles>,
@@ -63,7 +66,12 @@ pub struct GivenUp {
 
 /// True for tables of documents that are there for all sessions.
 fn is_collection(relation: &Relation) -> bool {
-    relation.persistence != Persistence::Temporary && relation.document_storage().is_some()
+    relation.persistence != Persistence::Temporary && storage_of(relation).is_some()
+}
+
+/// The table of the store in which the documents of a relation lie; `None` where it has none.
+fn storage_of(relation: &Relation) -> Option<TableId> {
+    DocumentData::of(relation).map(|documents| documents.storage)
 }
 
 /// The name of a table in a schema as a collection; `None` in another database than the first.
@@ -91,10 +99,26 @@ impl Collections {
     /// # Errors
     /// Damaged where a record does not decode, or what the engine reports.
     pub fn open(documents: Arc<Documents>, tables: Tables) -> Result<Collections> {
+        Collections::open_with(documents, tables, [])
+    }
+
+    /// As [`Collections::open`], of a database whose tables can have other access methods, beside `heap` and
+    /// `document`.
+    ///
+    /// # Errors
+    /// As [`Collections::open`].
+    pub fn open_with(
+        documents: Arc<Documents>,
+        tables: Tables,
+        others: impl IntoIterator<Item = Arc<dyn AccessMethod>>,
+    ) -> Result<Collections> {
         let engine = Arc::clone(documents.engine());
-        let catalogs = CatalogCache::open(&engine, tables.clone(), "postgres")?;
-        let handles = Arc::new(Handles::new(documents, tables));
-        let collections = Collections { engine, catalogs, handles };
+        let method: Arc<dyn AccessMethod> =
+            Arc::new(Document::new(Arc::clone(&documents), tables.clone()));
+        let methods = Methods::with([method].into_iter().chain(others));
+        let catalogs = CatalogCache::open(&engine, tables, methods.clone(), "postgres")?;
+        let handles = Arc::new(Handles::new(Arc::clone(&engine), methods));
+        let collections = Collections { documents, engine, catalogs, handles };
         if !collections.engine.is_follower() {
             collections.take_over()?;
         }
@@ -136,7 +160,7 @@ impl Collections {
         // Nearly always it is the one that has the name now; that is a look at two records.
         if let Some(now) = relation_named(&newest, name)
             && let Some((then, schema)) = self.catalogs.relation_at(&snapshot, now.oid)?
-            && then.document_storage() == now.document_storage()
+            && storage_of(&then) == storage_of(now)
             && then.name == now.name
             && newest.schema(now.schema).is_some_and(|known| known.name == schema.name)
         {
@@ -166,7 +190,7 @@ impl Collections {
     /// The documents of a table, with the rows that follow them.
     fn now(&self, catalog: &Arc<Catalog>, relation: Oid) -> Option<Collection> {
         let table = self.handles.table(catalog, relation)?;
-        Some(self.with_rows(relation, table.documents()?.collection().clone()))
+        Some(self.with_rows(relation, RowDocuments::of(&table)?.collection().clone()))
     }
 
     fn with_rows(&self, relation: Oid, documents: Collection) -> Collection {
@@ -177,18 +201,16 @@ impl Collections {
 
     /// The documents of a table as it was at some commit.
     fn then(&self, relation: &Relation) -> Option<Collection> {
-        let documents = relation.table()?.documents?;
-        let (hashes, path_summary) = (documents.hashes, documents.path_summary);
-        let options = CollectionOptions { history: Retention::Forever, hashes, path_summary };
-        self.by_storage(documents.storage, options)
+        let documents = DocumentData::of(relation)?;
+        let forever = Kept::all(store::Retention::Forever);
+        self.by_storage(documents.storage, documents.options(forever))
     }
 
     /// The documents in a table of the store, of a relation or of what one has given up.
     fn by_storage(&self, storage: TableId, options: CollectionOptions) -> Option<Collection> {
         let tables = self.catalogs.tables();
         let relation = tables.relation_of(storage)?;
-        let documents = self.handles.documents();
-        let found = documents.collection(storage, tables.documents(storage, options));
+        let found = self.documents.collection(storage, tables.documents(storage, options));
         Some(match found.dropped() {
             Some(_) => found,
             None => self.with_rows(relation, found),
@@ -230,7 +252,7 @@ impl Collections {
                 past,
             }));
         };
-        if then.document_storage() != Some(past.table) {
+        if storage_of(&then) != Some(past.table) {
             return Ok(None);
         }
         let newest = self.catalogs.newest();
@@ -460,7 +482,6 @@ fn make(
         is_deferred: false,
         is_validated: true,
     };
-    let CollectionOptions { history, hashes, path_summary } = new.options;
     let mut ddl: Ddl<'_> = draft.ddl(txn, acting);
     let relation = ddl.create_table(NewTable {
         schema: new.schema,
@@ -472,8 +493,8 @@ fn make(
         ],
         constraints: vec![key],
         options: Vec::new(),
-        history: stored(history),
-        documents: Some(NewDocuments { hashes, path_summary, storage: new.storage }),
+        history: stored(new.options.history),
+        method: new_method(&new.options, new.storage),
     })?;
     if nobodys {
         ddl.set_owner(Address::of(Class::Relation, relation.oid), COLLECTIONS_ROLE)?;

@@ -16,6 +16,7 @@ use super::{Checks, gone_table, pick};
 use crate::Result;
 use crate::catalog::{Column, Constraint, ForeignKey, Relation};
 use crate::index::Entry;
+use crate::method::Wanted;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
 
 /// By what rows are known that refer.
@@ -112,7 +113,7 @@ impl Checks {
         let (mut found, mut own) = (Vec::new(), Vec::new());
         while !cursor.is_at_end() && found.len() < rows_max {
             batch.clear();
-            cursor.fill(view, &mut batch, ROWS_AT_ONCE.min(rows_max.max(8)))?;
+            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE.min(rows_max.max(8)))?;
             for row in batch.iter() {
                 own.clear();
                 for at in &columns {

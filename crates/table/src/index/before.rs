@@ -28,7 +28,7 @@ use types::SqlState;
 
 use super::build::Filling;
 use super::{Entry, Index, Query};
-use crate::rows::patch::put_varint;
+use crate::heap::patch::put_varint;
 use crate::rows::{Change, RowVersion, Table};
 use crate::stored::before_of;
 use crate::{Error, Result};
@@ -118,7 +118,7 @@ impl Table {
         let latest = change.txn.latest();
         let mut filling = Filling::new(change.txn, before)?;
         let is_own = change.txn.has_written(self.storage());
-        let mut rows = engine.store().changed_keys(self.storage());
+        let mut rows = self.rows().keys_changed(&engine);
         while let Some(row_key) = rows.advance()? {
             let mut versions = self.versions(&latest, row_key, Csn::ZERO, Csn::MAX)?;
             // What is so still is a row, and has its entry, unless the transaction has changed it.
@@ -149,9 +149,9 @@ impl Table {
         versions: Vec<RowVersion>,
     ) -> Result<RowKeys> {
         let mut keys = RowKeys::new();
-        // Of large documents one at a time is in memory.
+        // Of large values one at a time is in memory.
         for mut version in versions {
-            self.fill_documents(latest, slice::from_mut(&mut version))?;
+            self.rows().complete(latest, &mut version)?;
             let entries = index.entries(&version.row.to_datums()?, row_key, change.values)?;
             keys.extend(entries.iter().map(|entry| entry.key_before(row_key)));
         }

@@ -17,6 +17,7 @@ use txn::{Transaction, View};
 use types::{Datum, Object, SqlState};
 
 use super::{Entry, Index, Kind};
+use crate::method::Wanted;
 use crate::rows::{Batch, Change, Cursor, RowValues, Table};
 use crate::{Error, Result};
 
@@ -43,7 +44,7 @@ impl Table {
         let mut batch = Batch::new();
         while !cursor.is_at_end() {
             batch.clear();
-            cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
+            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter() {
                 let entries = index.entries(&row.to_datums()?, row.key(), change.values)?;
                 filling.add(engine.store(), entries)?;

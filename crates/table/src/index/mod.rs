@@ -40,7 +40,7 @@ pub use search::{Ask, Query};
 pub use shape::KeyShape;
 
 use crate::catalog::{IndexKey, IndexMethod, IndexPart, Relation};
-use crate::rows::patch::{put_varint, take_varint};
+use crate::heap::patch::{put_varint, take_varint};
 use crate::rows::{RowValues, position};
 use crate::{Error, Result};
 

@@ -14,65 +14,44 @@ use std::sync::Arc;
 use txn::{KeyRange, View};
 
 use super::layout::Batch;
-use super::table::{Table, image};
+use super::table::Table;
 use crate::index::{Entry, Index};
+use crate::method::{Access, RowScan, Wanted};
 use crate::{Error, Result};
 
 /// A scan that can be suspended.
 pub struct Cursor {
     table: Arc<Table>,
-    inner: txn::Cursor,
-    by_index: bool,
-    keys_only: bool,
-    without_documents: bool,
+    source: Source,
+}
+
+/// What a cursor goes over.
+enum Source {
+    Rows(Box<dyn RowScan>),
+    Entries(Box<txn::Cursor>),
 }
 
 impl Cursor {
     /// The rows whose keys are in a range (see [`Table::shape`]), in the order of keys, or in reverse.
     pub fn over(table: &Arc<Table>, range: KeyRange, reverse: bool) -> Cursor {
-        let inner = txn::Cursor::new(table.storage(), range, reverse);
-        Cursor {
-            table: Arc::clone(table),
-            inner,
-            by_index: false,
-            keys_only: false,
-            without_documents: false,
-        }
+        let source = Source::Rows(table.rows().scan(range, reverse));
+        Cursor { table: Arc::clone(table), source }
     }
 
     /// The rows whose entries in the index are in a range (see [`Index::shape`]), in the index's order,
     /// or in reverse. `index` is one of the table's.
     pub fn by_index(table: &Arc<Table>, index: &Index, range: KeyRange, reverse: bool) -> Cursor {
-        match index.storage() {
-            None => Cursor::over(table, range, reverse),
-            Some(storage) => {
-                let inner = txn::Cursor::new(storage, range, reverse);
-                Cursor {
-                    table: Arc::clone(table),
-                    inner,
-                    by_index: true,
-                    keys_only: false,
-                    without_documents: false,
-                }
-            }
-        }
-    }
-
-    /// Gives keys alone: the rows have no columns that could be read.
-    pub fn keys_only(mut self) -> Cursor {
-        self.keys_only = true;
-        self
-    }
-
-    /// Leaves documents out: the column of a table `USING document` cannot be read, only whether it is NULL.
-    pub fn without_documents(mut self) -> Cursor {
-        self.without_documents = true;
-        self
+        let Some(storage) = index.storage() else { return Cursor::over(table, range, reverse) };
+        let source = Source::Entries(Box::new(txn::Cursor::new(storage, range, reverse)));
+        Cursor { table: Arc::clone(table), source }
     }
 
     /// True where there is nothing more to come.
     pub fn is_at_end(&self) -> bool {
-        self.inner.is_at_end()
+        match &self.source {
+            Source::Rows(scan) => scan.is_at_end(),
+            Source::Entries(entries) => entries.is_at_end(),
+        }
     }
 
     /// The table whose rows it gives.
@@ -82,64 +61,53 @@ impl Cursor {
 
     /// Counts the next rows, up to so many; fewer only at the end.
     pub fn count(&mut self, view: View<'_>, most: u64) -> Result<u64> {
-        let mut count = 0;
-        if most > 0 {
-            self.inner.fill::<Error>(view, |_, _| {
-                count += 1;
-                Ok(if count < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-            })?;
+        match &mut self.source {
+            Source::Rows(scan) => scan.count(view, most),
+            Source::Entries(entries) => crate::heap::count(entries, view, most),
         }
-        Ok(count)
     }
 
-    /// Adds up to so many of the next rows to `batch`. Fewer are added only at the end. All views are
-    /// of one transaction, or of none.
-    pub fn fill(&mut self, view: View<'_>, batch: &mut Batch, rows_max: usize) -> Result<()> {
-        let Cursor { table, inner, by_index, keys_only, without_documents } = self;
-        let with_documents = table.documents().is_some() && !*without_documents;
+    /// Adds up to so many of the next rows to `batch`, with the columns that are wanted: the same for all
+    /// fills. Fewer are added only at the end. All views are of one transaction, or of none.
+    pub fn fill(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+    ) -> Result<()> {
+        let table = &self.table;
         batch.lay_out(table.layout());
         if rows_max == 0 {
             return Ok(());
         }
-        let end = batch.len() + rows_max;
-        let go_on = |batch: &Batch| match batch.len() < end {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        let entries = match &mut self.source {
+            Source::Rows(scan) => return scan.fill(view, wanted, batch, rows_max),
+            Source::Entries(entries) => entries,
         };
-        if !*by_index && !with_documents {
-            return inner.fill(view, |key, row| {
-                batch.push(key, |out| if *keys_only { Ok(()) } else { image(row, out) })?;
-                Ok(go_on(batch))
-            });
-        }
-        // Keys first: the cursor's snapshot is known to be held only between its fills, and documents are
-        // read in it, as rows that an index leads to are.
+        // Keys first: the cursor's snapshot is known to be held only between its fills, and the rows that
+        // the index leads to are read at it.
         let (mut keys, mut ends): (Vec<u8>, Vec<usize>) = (Vec::new(), Vec::new());
-        inner.fill::<Error>(view, |entry, value| {
-            let key = if *by_index { Entry::row_key(entry, value.base())? } else { entry };
-            keys.extend_from_slice(key);
+        entries.fill::<Error>(view, |entry, value| {
+            keys.extend_from_slice(Entry::row_key(entry, value.base())?);
             ends.push(keys.len());
-            Ok(if ends.len() < rows_max {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
+            Ok(match ends.len() < rows_max {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
             })
         })?;
-        let view = inner.view(view);
+        let view = entries.view(view);
         let mut from = 0;
         for end in ends {
             let key = &keys[from..end];
             from = end;
-            if *keys_only {
-                batch.push(key, |_| Ok::<_, Error>(()))?;
-                continue;
-            }
-            let row = view.read(table.storage(), key)?;
-            let row = row.ok_or(Error::Damaged { what: "an index entry without a row" })?;
-            batch.push(key, |out| match with_documents {
-                true => table.write_row(view, &row, false, out),
-                false => image(&row, out),
+            let is_found = batch.push(key, |out| match wanted.is_nothing() {
+                true => Ok(true),
+                false => table.rows().read(view, key, wanted, Access::Scan, out),
             })?;
+            if !is_found {
+                return Err(Error::Damaged { what: "an index entry without a row" });
+            }
         }
         Ok(())
     }

@@ -18,8 +18,8 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use store::{Csn, Kind, Op, TableId};
-use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, View, Wait};
-use types::{Datum, Oid};
+use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, Wait};
+use types::Oid;
 
 use super::eras::Era;
 use super::{Change, Table};
@@ -83,8 +83,7 @@ pub fn erase(
         let keys = found.get(&storage).unwrap_or(&none);
         for key in sorted(keys) {
             era.table.erase_changes(change.txn, key)?;
-            forget(change.txn, storage, key)?;
-            era.table.erase_document(change.txn, key, None)?;
+            era.table.rows().erase(change.txn, key, None)?;
         }
         // The indexes of others are among those that are gone.
         let own = era.table.indexes().iter().filter(|_| era.ended.is_none() && !keys.is_empty());
@@ -100,7 +99,7 @@ pub fn erase(
         }
     }
     let count = found.values().map(HashSet::len).max().unwrap_or_default();
-    note(change.txn, now.table.relation().oid, count as u64)?;
+    note_erased(change.txn, now.table.relation().oid, count as u64)?;
     Ok(live)
 }
 
@@ -155,7 +154,7 @@ fn number(bytes: &[u8]) -> Result<u64> {
 }
 
 /// Adds to what the transaction has erased of a relation.
-fn note(txn: &mut Transaction, relation: Oid, rows: u64) -> Result<()> {
+pub(crate) fn note_erased(txn: &mut Transaction, relation: Oid, rows: u64) -> Result<()> {
     if rows == 0 {
         return Ok(());
     }
@@ -289,7 +288,6 @@ impl Table {
             change.checks.erased(self, row);
         }
         self.erase_changes(change.txn, key)?;
-        forget(change.txn, self.storage(), key)?;
         let mut done = HashSet::new();
         for version in self.every_version(&change.txn.latest(), key)? {
             let row = version.row.to_datums()?;
@@ -315,50 +313,14 @@ impl Table {
                 }
             }
         }
-        self.erase_document(change.txn, key, latest.as_deref())?;
+        self.rows().erase(change.txn, key, latest.as_deref())?;
         Ok(latest.is_some())
     }
 
-    /// Has the row at `key` never been, which is locked and has entries in no index. Its document is for the
-    /// caller to erase.
-    pub(super) fn forget(&self, txn: &mut Transaction, key: &[u8]) -> Result<()> {
-        let latest = txn.latest();
-        txn.note_changes(self.storage());
-        if View::of(txn, &latest).read(self.storage(), key)?.is_some() {
-            txn.note_rows(self.storage(), -1);
-            txn.write(self.storage(), key.to_vec(), Op::Delete)?;
-        }
-        self.erase_changes(txn, key)?;
-        forget(txn, self.storage(), key)?;
-        note(txn, self.relation().oid, 1)
-    }
-
     /// Takes the row at `key` out of the table of changes.
-    fn erase_changes(&self, txn: &mut Transaction, key: &[u8]) -> Result<()> {
-        let mut csns = Vec::new();
-        txn.latest().versions(self.storage(), key, Csn::ZERO, |version| {
-            csns.push(version.csn);
-            ControlFlow::Continue(())
-        })?;
-        Ok(txn.erase_changes(self.storage(), key, csns)?)
-    }
-
-    /// Erases the document of the row at `key`, whose newest state was `latest`.
-    fn erase_document(
-        &self,
-        txn: &mut Transaction,
-        key: &[u8],
-        latest: Option<&[Datum]>,
-    ) -> Result<()> {
-        let Some(documents) = self.documents() else { return Ok(()) };
-        if let Some(row) = latest {
-            return documents.erase(txn, row);
-        }
-        // What the last commit of an era wrote before it ended that is nobody's, and has no document.
-        match self.kept_versions(&txn.latest(), key, Csn::ZERO, Csn::MAX)?.first() {
-            Some(version) => documents.erase(txn, &version.row.to_datums()?),
-            None => Ok(()),
-        }
+    pub(crate) fn erase_changes(&self, txn: &mut Transaction, key: &[u8]) -> Result<()> {
+        let commits = self.rows().commits(&txn.latest(), key)?;
+        Ok(txn.erase_changes(self.storage(), key, commits)?)
     }
 }
 

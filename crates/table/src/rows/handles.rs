@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use document::Documents;
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use store::TableId;
@@ -19,8 +18,9 @@ use super::ids::RowIds;
 use super::moves::Moves;
 use super::statistics::Sampled;
 use super::table::Table;
+use crate::Result;
 use crate::catalog::Catalog;
-use crate::{Result, Tables};
+use crate::method::Methods;
 
 /// States of one definition kept at most: of the present, of drafts, of the past.
 const STATES_MAX: usize = 4;
@@ -33,8 +33,8 @@ impl std::fmt::Debug for Handles {
 
 /// The handles of all tables.
 pub struct Handles {
-    documents: Arc<Documents>,
-    tables: Tables,
+    engine: Arc<Engine>,
+    methods: Methods,
     known: RwLock<HashMap<Oid, Vec<Arc<Table>>, FixedState>>,
     ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
@@ -43,12 +43,11 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// No handles yet. The documents of tables `USING document` are among `documents`; the store knows
-    /// `tables`.
-    pub fn new(documents: Arc<Documents>, tables: Tables) -> Handles {
+    /// No handles yet. `methods` are those that tables of the engine have.
+    pub fn new(engine: Arc<Engine>, methods: Methods) -> Handles {
         Handles {
-            documents,
-            tables,
+            engine,
+            methods,
             known: RwLock::default(),
             ids: Mutex::default(),
             moves: Mutex::default(),
@@ -57,9 +56,14 @@ impl Handles {
         }
     }
 
-    /// All documents.
-    pub fn documents(&self) -> &Arc<Documents> {
-        &self.documents
+    /// The engine that keeps the tables.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The access methods that tables can have.
+    pub fn methods(&self) -> &Methods {
+        &self.methods
     }
 
     /// The handle of the table with this OID as `catalog` defines it; `None` for other relations.
@@ -76,8 +80,8 @@ impl Handles {
         let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
         let sampled = Arc::clone(self.sampled.lock().entry(data.storage).or_default());
         let beside = (ids, moves, sampled);
-        let documents = (&self.documents, &self.tables);
-        let table = Arc::new(Table::new(def, data, schema, beside, documents));
+        let method = self.methods.get(data.method.oid).ok()?;
+        let table = Arc::new(Table::new(def, data, schema, beside, method));
         let mut known = self.known.write();
         let states = known.entry(oid).or_default();
         if states.len() == STATES_MAX {
@@ -107,7 +111,7 @@ impl Handles {
     pub fn analyze(&self, catalog: &Arc<Catalog>, oid: Oid) {
         let Some(table) = self.table(catalog, oid) else { return };
         table.forget_statistics();
-        table.statistics(self.documents.engine(), self.row_count(table.storage()));
+        table.statistics(&self.engine, self.row_count(table.storage()));
         self.counts.plan_anew();
     }
 

@@ -14,17 +14,17 @@
 //! and of one key in the order of commits, and only what is committed.
 
 use std::collections::{BTreeSet, btree_set};
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 use std::sync::Arc;
 
-use store::{Csn, Kind};
+use store::Csn;
 use txn::{Engine, KeyRange, Snapshot, Touched, TxnError};
 
 use super::layout::Row;
-use super::patch;
 use super::table::Table;
+use crate::Result;
 use crate::index::RowKeys;
-use crate::{Error, Result};
+use crate::method::Wanted;
 
 /// A state of a row, and how long it was the newest.
 #[derive(Clone, Debug)]
@@ -35,6 +35,13 @@ pub struct RowVersion {
     pub from: Csn,
     /// The commit that ended that; `None` where it is so still.
     pub to: Option<Csn>,
+}
+
+impl RowVersion {
+    /// The row as it was from a commit on, up to another.
+    pub fn new(row: Row, from: Csn, to: Option<Csn>) -> RowVersion {
+        RowVersion { row, from, to }
+    }
 }
 
 /// A change of a row by a commit.
@@ -50,7 +57,8 @@ pub struct RowChange {
 
 impl Table {
     /// The versions of the row at `key` that were the newest at some commit in `from..=to`, oldest
-    /// first, as `now` knows them, without their documents. What retention has dropped is not among them.
+    /// first, as `now` knows them. What retention has dropped is not among them. Values that the method keeps
+    /// apart are missing ([`Rows::complete`](crate::method::Rows::complete)).
     pub fn versions(
         &self,
         now: &Snapshot,
@@ -59,100 +67,15 @@ impl Table {
         to: Csn,
     ) -> Result<Vec<RowVersion>> {
         let forgotten = now.engine().table(self.storage()).forgotten();
-        self.kept_versions(now, key, from.max(forgotten), to)
+        self.rows().versions(now, key, from.max(forgotten), to)
     }
 
-    /// The versions that the store still has, those included of which the past is to be forgotten; with
-    /// their documents, which indexes may be made of.
+    /// The versions that the store still has, those included of which the past is to be forgotten; whole,
+    /// because entries of indexes may be made of all their values.
     pub(super) fn every_version(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<RowVersion>> {
-        let mut versions = self.kept_versions(now, key, Csn::ZERO, Csn::MAX)?;
-        self.fill_documents(now, &mut versions)?;
+        let mut versions = self.rows().versions(now, key, Csn::ZERO, Csn::MAX)?;
+        versions.iter_mut().try_for_each(|version| self.rows().complete(now, version))?;
         Ok(versions)
-    }
-
-    /// Those without their documents.
-    pub(super) fn kept_versions(
-        &self,
-        now: &Snapshot,
-        key: &[u8],
-        from: Csn,
-        to: Csn,
-    ) -> Result<Vec<RowVersion>> {
-        let store = now.engine().store();
-        let storage = self.storage();
-        let to = to.min(now.csn());
-        let from = from.max(self.horizon(now));
-        if from > to {
-            return Ok(Vec::new());
-        }
-        let mut versions: Vec<RowVersion> = Vec::new();
-        // The newest version so far, while it lives: its commit and its bytes.
-        let mut open: Option<(Csn, Vec<u8>)> = None;
-        if let Some(found) = store.read(storage, key, from)? {
-            let mut bytes = Vec::new();
-            let patches = found.deltas().map(|(_, patch)| patch);
-            patch::merge(found.base(), patches, &mut bytes).map_err(|_| damaged())?;
-            open = Some((found.csn(), bytes));
-        }
-        let close = |versions: &mut Vec<RowVersion>, open: &mut Option<(Csn, Vec<u8>)>, end| {
-            if let Some((from, bytes)) = open.take()
-                && from <= to
-                && Some(from) != end
-            {
-                let mut row = Row::of(key, self.layout(), bytes.len());
-                row.bytes_mut().extend_from_slice(&bytes);
-                versions.push(RowVersion { row, from, to: end });
-            }
-        };
-        let mut failed = false;
-        now.versions(storage, key, Csn(from.0 + 1), |version| {
-            let bytes = match (version.kind, &open) {
-                (Kind::Delete, _) => None,
-                (Kind::Put, _) => Some(version.bytes.to_vec()),
-                (Kind::Delta, Some((_, base))) => {
-                    let mut after = Vec::with_capacity(base.len());
-                    failed |= patch::merge(base, [version.bytes].into_iter(), &mut after).is_err();
-                    Some(after)
-                }
-                (Kind::Delta, None) => {
-                    failed = true;
-                    None
-                }
-            };
-            close(&mut versions, &mut open, Some(version.csn));
-            open = bytes.map(|bytes| (version.csn, bytes));
-            // One version past `to` tells when the last one ended.
-            if failed || version.csn > to {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
-        if failed {
-            return Err(damaged());
-        }
-        close(&mut versions, &mut open, None);
-        Ok(versions)
-    }
-
-    /// Puts the documents of their time into versions of rows.
-    pub(crate) fn fill_documents(&self, now: &Snapshot, versions: &mut [RowVersion]) -> Result<()> {
-        let Some(documents) = self.documents() else { return Ok(()) };
-        let horizon = self.horizon(now);
-        for RowVersion { row, from, .. } in versions {
-            let (csn, at) = ((*from).max(horizon), row.key().len());
-            documents.fill(self.layout(), at, row.bytes_mut(), |key| documents.then(key, csn))?;
-        }
-        Ok(())
-    }
-
-    /// The first commit at which rows and their documents are whole, which may lie in tables of the store of
-    /// which not the same has been forgotten.
-    fn horizon(&self, now: &Snapshot) -> Csn {
-        let store = now.engine().store();
-        let documents = self.documents().map(|documents| documents.collection().id());
-        let horizon = documents.map_or(Csn::ZERO, |documents| store.horizon(documents));
-        store.horizon(self.storage()).max(horizon)
     }
 
     /// The changes of the row at `key` by commits above `after` up to `to`, oldest first.
@@ -166,9 +89,8 @@ impl Table {
         let within = |csn: Csn| csn > after && csn <= to;
         let mut changes: Vec<RowChange> = Vec::new();
         let mut before: Option<RowVersion> = None;
-        let mut versions = self.versions(now, key, after, to)?;
-        self.fill_documents(now, &mut versions)?;
-        for version in versions {
+        for mut version in self.versions(now, key, after, to)? {
+            self.rows().complete(now, &mut version)?;
             let ended = before.take().and_then(|before| Some((before.to?, before.row)));
             let replaced = match ended {
                 Some((csn, row)) if csn == version.from => Some(row),
@@ -198,7 +120,6 @@ pub struct PastCursor {
     table: Arc<Table>,
     keys: Keys,
     ended: bool,
-    without_documents: bool,
 }
 
 /// Whose past is walked over.
@@ -251,13 +172,7 @@ impl PastCursor {
     }
 
     fn of(table: &Arc<Table>, keys: Keys) -> PastCursor {
-        PastCursor { table: Arc::clone(table), keys, ended: false, without_documents: false }
-    }
-
-    /// Leaves documents out of versions, as [`Cursor::without_documents`](super::Cursor::without_documents).
-    pub fn without_documents(mut self) -> PastCursor {
-        self.without_documents = true;
-        self
+        PastCursor { table: Arc::clone(table), keys, ended: false }
     }
 
     /// True where there is nothing more to come.
@@ -266,22 +181,24 @@ impl PastCursor {
     }
 
     /// Adds the versions ([`Table::versions`]) of the next rows to `out`, until it has at least so many
-    /// or there are no more.
+    /// or there are no more. The columns that are wanted are complete in them.
     pub fn versions(
         &mut self,
         now: &Snapshot,
-        from: Csn,
-        to: Csn,
+        (from, to): (Csn, Csn),
+        wanted: Wanted<'_>,
         out: &mut Vec<RowVersion>,
         versions_max: usize,
     ) -> Result<()> {
-        let (table, without_documents) = (Arc::clone(&self.table), self.without_documents);
+        let table = Arc::clone(&self.table);
+        let is_whole = table.wants_apart(wanted);
         self.walk(now, |key| {
-            let mut versions = table.versions(now, key, from, to)?;
-            if !without_documents {
-                table.fill_documents(now, &mut versions)?;
+            for mut version in table.versions(now, key, from, to)? {
+                if is_whole {
+                    table.rows().complete(now, &mut version)?;
+                }
+                out.push(version);
             }
-            out.extend(versions);
             Ok(out.len() < versions_max)
         })
     }
@@ -309,8 +226,7 @@ impl PastCursor {
         }
         match &mut self.keys {
             Keys::Range(range) => {
-                let KeyRange { lower, upper } = range.clone();
-                let mut keys = now.engine().store().keys(self.table.storage(), lower, upper, false);
+                let mut keys = self.table.rows().keys_ever(now.engine(), range.clone(), false);
                 while let Some(key) = keys.advance()? {
                     if !more(key)? {
                         range.lower = Bound::Excluded(key.to_vec());
@@ -329,8 +245,4 @@ impl PastCursor {
         self.ended = true;
         Ok(())
     }
-}
-
-fn damaged() -> Error {
-    Error::Damaged { what: "a patch of a row" }
 }

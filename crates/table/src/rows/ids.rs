@@ -5,13 +5,12 @@
 //! is the one after the largest that the store has ever heard of, deleted rows included, so that the
 //! past of a row is its own for ever.
 
-use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use store::TableId;
-use txn::Engine;
+use txn::{Engine, KeyRange};
 
+use crate::method::Rows;
 use crate::{Error, Result};
 
 /// The row ids of one table.
@@ -24,20 +23,20 @@ pub(crate) struct RowIds {
 
 impl RowIds {
     /// An id that no row of the table has or had.
-    pub(crate) fn next(&self, engine: &Engine, table: TableId) -> Result<[u8; 8]> {
+    pub(crate) fn next(&self, engine: &Engine, rows: &dyn Rows) -> Result<[u8; 8]> {
         if self.next.load(Ordering::Acquire) == 0 {
-            self.find(engine, table)?;
+            self.find(engine, rows)?;
         }
         Ok(self.next.fetch_add(1, Ordering::Relaxed).to_be_bytes())
     }
 
     #[cold]
-    fn find(&self, engine: &Engine, table: TableId) -> Result<()> {
+    fn find(&self, engine: &Engine, rows: &dyn Rows) -> Result<()> {
         let _one = self.finding.lock();
         if self.next.load(Ordering::Acquire) != 0 {
             return Ok(());
         }
-        let mut keys = engine.store().keys(table, Bound::Unbounded, Bound::Unbounded, true);
+        let mut keys = rows.keys_ever(engine, KeyRange::ALL, true);
         let last = match keys.advance()? {
             None => 0,
             Some(key) => {

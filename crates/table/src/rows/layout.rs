@@ -21,8 +21,8 @@ use crate::catalog::Relation;
 /// How the values of a table's columns lie in its rows.
 #[derive(Debug)]
 pub struct Layout {
-    pub(super) version: u32,
-    pub(super) reprs: Box<[Repr]>,
+    version: u32,
+    reprs: Box<[Repr]>,
     missing: Box<[Datum]>,
 }
 
@@ -34,6 +34,16 @@ impl Layout {
             reprs: columns.iter().map(|column| column.repr).collect(),
             missing: columns.iter().map(|c| c.missing.clone().unwrap_or_default()).collect(),
         }
+    }
+
+    /// The version that rows are written with ([`types::row`]).
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// How the values of the columns are held, dropped ones included.
+    pub fn reprs(&self) -> &[Repr] {
+        &self.reprs
     }
 
     /// How many columns there are, dropped ones included.
@@ -56,7 +66,8 @@ impl<'a> RowRef<'a> {
         self.key
     }
 
-    pub(super) fn bytes(self) -> &'a [u8] {
+    /// The row in row form ([`types::row`]).
+    pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
@@ -120,14 +131,22 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of `key`, whose value is still to be appended to its bytes.
+    /// The row with this key and this row form.
+    pub fn new(key: &[u8], layout: &Arc<Layout>, value: &[u8]) -> Row {
+        let mut row = Row::of(key, layout, value.len());
+        row.bytes.extend_from_slice(value);
+        row
+    }
+
+    /// A row of `key`, whose row form is still to be appended to its bytes.
     pub(super) fn of(key: &[u8], layout: &Arc<Layout>, value_bytes: usize) -> Row {
         let mut bytes = Vec::with_capacity(key.len() + value_bytes);
         bytes.extend_from_slice(key);
         Row { bytes, key_bytes: key.len(), layout: Arc::clone(layout) }
     }
 
-    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+    /// The key, and then the row form.
+    pub(crate) fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
@@ -201,7 +220,8 @@ impl Batch {
         self.bytes.len()
     }
 
-    pub(super) fn lay_out(&mut self, layout: &Arc<Layout>) {
+    /// Says how the rows lie that are added; of one table all.
+    pub(crate) fn lay_out(&mut self, layout: &Arc<Layout>) {
         match &self.layout {
             Some(known) if Arc::ptr_eq(known, layout) => {}
             _ => {
@@ -211,19 +231,20 @@ impl Batch {
         }
     }
 
-    /// Adds a row whose value `write` appends; none where that fails.
-    pub(super) fn push<E>(
+    /// Adds the row whose row form `write` appends, and returns true; adds none where that returns false or
+    /// fails.
+    pub fn push<E>(
         &mut self,
         key: &[u8],
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         let value = self.bytes.len();
         let written = write(&mut self.bytes);
         match &written {
-            Ok(()) => self.rows.push([start, value, self.bytes.len()]),
-            Err(_) => self.bytes.truncate(start),
+            Ok(true) => self.rows.push([start, value, self.bytes.len()]),
+            _ => self.bytes.truncate(start),
         }
         written
     }

@@ -17,12 +17,11 @@ use std::sync::Arc;
 
 use store::{Sorted, Sorter, Twice};
 use txn::{RelationLock, Transaction, TxnError, View, Wait};
-use types::row;
 
 use super::change::Change;
-use super::layout::Row;
 use super::table::Table;
 use crate::index::Entry;
+use crate::method::RowLoad;
 use crate::{Error, Result};
 
 /// From so many bytes of rows on, a load costs less than as many insertions.
@@ -31,14 +30,14 @@ pub const LOAD_BYTES_MIN: usize = 256 << 10;
 /// Rows on their way into a table.
 pub struct Load {
     table: Arc<Table>,
-    rows: Sorter,
+    rows: Box<dyn RowLoad>,
     /// By positions in [`Table::indexes`].
     indexes: Vec<(usize, Sorter)>,
 }
 
 impl Table {
-    /// Begins a load, where the table can be loaded: it is fresh, has neither a key that is checked late
-    /// nor documents, and nobody else is about to change it. Nobody is waited for.
+    /// Begins a load, where the table can be loaded: it is fresh, has no key that is checked late, its method
+    /// can, and no other transaction is about to change it. Waits for no other transaction.
     pub fn load(self: &Arc<Self>, txn: &mut Transaction) -> Result<Option<Load>> {
         if self.begin_load(txn)?.is_none() {
             return Ok(None);
@@ -56,18 +55,17 @@ impl Table {
         let indexes = self.indexes().iter().enumerate();
         let indexes: Vec<_> =
             indexes.filter_map(|(at, index)| Some((at, index.storage()?))).collect();
-        let storages = indexes.iter().map(|(_, storage)| *storage).chain([self.storage()]);
-        for storage in storages {
-            if txn.touches(storage) || !txn.engine().store().is_fresh(storage)? {
+        for (_, storage) in &indexes {
+            if txn.touches(*storage) || !txn.engine().store().is_fresh(*storage)? {
                 return Ok(None);
             }
         }
-        if self.documents().is_some() || self.indexes().iter().any(|index| index.is_checked_late())
-        {
+        if self.indexes().iter().any(|index| index.is_checked_late()) {
             return Ok(None);
         }
+        let Some(rows) = self.rows().load(txn)? else { return Ok(None) };
         Ok(Some(Load {
-            rows: Sorter::new(self.storage()),
+            rows,
             indexes: indexes.into_iter().map(|(at, storage)| (at, Sorter::new(storage))).collect(),
             table: Arc::clone(self),
         }))
@@ -90,9 +88,7 @@ impl Load {
         table.check(row, change.values)?;
         let engine = Arc::clone(change.txn.engine());
         let key = table.new_key(&engine, row)?;
-        let version = table.layout().version;
-        let values = row.iter().map(types::Datum::as_ref);
-        self.rows.put(engine.store(), &key, |out| row::write(version, values, out))?;
+        self.rows.put(&engine, &key, row)?;
         for (at, sorter) in &mut self.indexes {
             for Entry { key, value, .. } in
                 table.indexes()[*at].entries(row, &key, change.values)?
@@ -112,13 +108,8 @@ impl Load {
         let Load { table, rows, indexes } = self;
         let engine = Arc::clone(change.txn.engine());
         change.txn.note_changes(table.storage());
-        match rows.finish(engine.store())? {
-            Sorted::Loaded(loaded) => change.txn.attach(loaded)?,
-            Sorted::Twice(Twice { key, value }) => {
-                let mut row = Row::of(&key, table.layout(), value.len());
-                row.bytes_mut().extend_from_slice(&value);
-                return Err(table.duplicate(change.values, None, &row.to_datums()?));
-            }
+        if let Some(row) = rows.finish(change.txn)? {
+            return Err(table.duplicate(change.values, None, &row));
         }
         for (at, sorter) in indexes {
             let index = &table.indexes()[at];

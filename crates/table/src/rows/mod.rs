@@ -23,23 +23,18 @@
 //! | `change` | [`Change`], [`RowValues`]: what a change needs |
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
-//! | `documents` | [`RowDocuments`]: the column of a table `USING document` |
-//! | `beside` | [`DocumentRows`]: rows that follow documents changed without SQL |
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `eras` | [`Era`]: where the rows of a relation are, and were |
 //! | `erase` | [`erase`](erase()): rows that never were |
-//! | `patch` | small changes of large rows |
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
 //! | `statistics` | [`Statistics`]: what the values of columns are like |
 
-mod beside;
 mod change;
 mod count;
 mod cursor;
-mod documents;
 mod eras;
 mod erase;
 mod handles;
@@ -48,20 +43,16 @@ mod ids;
 mod layout;
 mod load;
 mod moves;
-pub(crate) mod patch;
 mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use beside::DocumentRows;
-pub(crate) use beside::document_row;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
-pub use documents::{RowDocuments, can_key_documents};
 pub use eras::Era;
-pub(crate) use erase::ERASURES;
+pub(crate) use erase::{ERASURES, note_erased};
 pub use erase::{Erasure, RowAt, clean, erase, erasures};
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
@@ -69,4 +60,4 @@ pub use layout::{Batch, Layout, Row, RowRef};
 pub use load::{LOAD_BYTES_MIN, Load};
 pub use statistics::{ColumnStatistics, Statistics};
 pub use table::Table;
-pub(crate) use table::position;
+pub(crate) use table::{position, same};

@@ -24,8 +24,9 @@ use types::{Datum, DatumRef, KeyOrder, Repr, key};
 
 use super::cursor::Cursor;
 use super::layout::Batch;
-use super::table::Table;
+use super::table::{Table, position};
 use crate::Result;
+use crate::method::Wanted;
 
 /// Rows of a sample, about.
 const ROWS: usize = 6_000;
@@ -193,7 +194,16 @@ impl Table {
     fn sample(self: &Arc<Self>, engine: &Arc<Engine>, rows: u64) -> Result<Statistics> {
         let snapshot = engine.snapshot();
         let view = View::past(&snapshot);
-        let spots = engine.store().spread(self.storage(), ROWS / ROWS_AT_ONCE)?;
+        let spots = self.rows().spread(engine, ROWS / ROWS_AT_ONCE)?;
+        // Of the values that lie apart nothing is said.
+        let in_row =
+            |column: &&crate::catalog::Column| !self.rows().is_apart(position(column.attnum));
+        let attnums: Vec<i16> =
+            self.relation().live_columns().filter(in_row).map(|column| column.attnum).collect();
+        let wanted = match &attnums[..] {
+            [] => Wanted::All,
+            some => Wanted::Columns(some),
+        };
         let mut sample: Vec<Vec<Datum>> = Vec::new();
         let mut batch = Batch::new();
         // How many rows differ from the one before in the first column of the key.
@@ -217,9 +227,9 @@ impl Table {
         };
         if spots.len() < SPOTS_FEW {
             let every = (rows as usize / ROWS).max(1);
-            let mut cursor = Cursor::over(self, KeyRange::ALL, false).without_documents();
+            let mut cursor = Cursor::over(self, KeyRange::ALL, false);
             while !cursor.is_at_end() {
-                cursor.fill(view, &mut batch, 1_000.max(every))?;
+                cursor.fill(view, wanted, &mut batch, 1_000.max(every))?;
                 if batch.is_empty() {
                     break;
                 }
@@ -229,16 +239,15 @@ impl Table {
         } else {
             for spot in spots {
                 let range = KeyRange { lower: Bound::Included(spot), ..KeyRange::ALL };
-                let mut cursor = Cursor::over(self, range, false).without_documents();
-                cursor.fill(view, &mut batch, ROWS_AT_ONCE)?;
+                let mut cursor = Cursor::over(self, range, false);
+                cursor.fill(view, wanted, &mut batch, ROWS_AT_ONCE)?;
                 take(&batch, 1, &mut sample)?;
                 batch.clear();
             }
         }
         let columns = self.relation().columns.iter().enumerate();
-        let document = self.documents().map(|documents| documents.column());
         let of = |(at, column): (usize, &crate::catalog::Column)| {
-            if Some(at) == document || column.is_dropped || !has_order(column.repr) {
+            if self.rows().is_apart(at) || column.is_dropped || !has_order(column.repr) {
                 return ColumnStatistics::default();
             }
             let mut made = ColumnStatistics::of(&sample, at, column.repr, rows);

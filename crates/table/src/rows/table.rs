@@ -16,21 +16,22 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use document::Documents;
 use store::{Csn, Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
 use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
-use super::documents::RowDocuments;
 use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
-use super::patch;
 use super::statistics::Sampled;
 use crate::catalog::{Relation, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
-use crate::{Error, Result, Tables};
+use crate::method::{Access, AccessMethod, Rows, Wanted};
+use crate::{Error, Result};
+
+/// Room for the row form of a row that is looked up, in bytes.
+const ROW_BYTES: usize = 120;
 
 /// A table: its rows, their indexes and constraints.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub struct Table {
     keyed_by: Vec<usize>,
     shape: KeyShape,
     indexes: Vec<Index>,
-    documents: Option<RowDocuments>,
+    rows: Box<dyn Rows>,
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
     pub(super) sampled: Arc<Sampled>,
@@ -56,21 +57,20 @@ impl Table {
         data: &TableData,
         schema: Arc<str>,
         (ids, moves, sampled): (Arc<RowIds>, Arc<Moves>, Arc<Sampled>),
-        documents: (&Arc<Documents>, &Tables),
+        method: &dyn AccessMethod,
     ) -> Table {
         let relation = &def.relation;
         let keyed_by: Vec<usize> = data.keyed_by.iter().map(|at| position(*at)).collect();
         let columns =
             keyed_by.iter().map(|at| (relation.columns[*at].repr, KeyOrder::ASCENDING)).collect();
+        let layout = Arc::new(Layout::new(relation, data.row_version));
         Table {
             schema,
             storage: data.storage,
-            layout: Arc::new(Layout::new(relation, data.row_version)),
+            rows: method.open(relation, data, &layout),
+            layout,
             shape: KeyShape::new(columns),
             indexes: def.indexes.iter().filter_map(Index::new).collect(),
-            documents: data
-                .documents
-                .map(|own| RowDocuments::new(documents, relation, &keyed_by, data, &own)),
             keyed_by,
             ids,
             moves,
@@ -94,7 +94,8 @@ impl Table {
         &self.schema
     }
 
-    /// Where its rows lie.
+    /// The table of the store under which its rows are locked and noted as changed, and where they lie unless
+    /// its method keeps them elsewhere.
     pub fn storage(&self) -> TableId {
         self.storage
     }
@@ -119,9 +120,14 @@ impl Table {
         &self.indexes
     }
 
-    /// The documents of a table `USING document`.
-    pub fn documents(&self) -> Option<&RowDocuments> {
-        self.documents.as_ref()
+    /// True where one of the wanted columns is kept apart from its row ([`Rows::is_apart`]).
+    pub fn wants_apart(&self, wanted: Wanted<'_>) -> bool {
+        (0..self.layout.width()).any(|at| self.rows.is_apart(at) && wanted.has(at))
+    }
+
+    /// Its rows, as its access method keeps them.
+    pub fn rows(&self) -> &dyn Rows {
+        &*self.rows
     }
 
     // --- reading ---------------------------------------------------------------------------------
@@ -137,18 +143,14 @@ impl Table {
 
     /// The row with this key.
     pub fn get(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
-        self.get_with(view, key, true)
+        self.get_with(view, key, Wanted::All)
     }
 
-    /// As [`Table::get`], with a mark in the place of a document that is not wanted.
-    pub fn get_with(&self, view: View<'_>, key: &[u8], with_document: bool) -> Result<Option<Row>> {
-        let Some(found) = view.read(self.storage, key)? else { return Ok(None) };
-        let mut row = Row::of(key, &self.layout, found.base().len());
-        match with_document {
-            true => self.write_row(view, &found, true, row.bytes_mut())?,
-            false => image(&found, row.bytes_mut())?,
-        }
-        Ok(Some(row))
+    /// As [`Table::get`], with the columns that are wanted.
+    pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: Wanted<'_>) -> Result<Option<Row>> {
+        let mut row = Row::of(key, &self.layout, ROW_BYTES);
+        let is_found = self.rows.read(view, key, wanted, Access::Point, row.bytes_mut())?;
+        Ok(is_found.then_some(row))
     }
 
     /// The key of the row to which the entry with this key leads, of an index in which there is one at most
@@ -164,47 +166,16 @@ impl Table {
         Ok(Some(Cow::Owned(Entry::row_key(key, entry.base())?.to_vec())))
     }
 
-    /// Adds the row with this key to `batch`, where there is one; a mark in the place of a document that is
-    /// not wanted.
+    /// Adds the row with this key to `batch`, where there is one, with the columns that are wanted.
     pub fn get_into(
         &self,
         view: View<'_>,
         key: &[u8],
-        with_document: bool,
+        wanted: Wanted<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
         batch.lay_out(&self.layout);
-        let Some(found) = view.read(self.storage, key)? else { return Ok(()) };
-        batch.push(key, |out| match with_document {
-            true => self.write_row(view, &found, true, out),
-            false => image(&found, out),
-        })
-    }
-
-    /// Appends the row that was found in a view, with its document; `keep` where that will be asked for
-    /// again soon.
-    pub(super) fn write_row(
-        &self,
-        view: View<'_>,
-        found: &txn::Row<'_>,
-        keep: bool,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let from = out.len();
-        image(found, out)?;
-        match &self.documents {
-            None => Ok(()),
-            Some(documents) => {
-                documents.fill(&self.layout, from, out, |key| documents.seen(view, key, keep))
-            }
-        }
-    }
-
-    /// The text of the document of a row that a view has, which may have been read without it; `None` where
-    /// the row has none, or the table.
-    pub fn document_text(&self, view: View<'_>, row: RowRef<'_>) -> Result<Option<String>> {
-        let Some(documents) = &self.documents else { return Ok(None) };
-        documents.text(&self.layout, row.bytes(), |key| documents.seen(view, key, true))
+        batch.push(key, |out| self.rows.read(view, key, wanted, Access::Point, out)).map(drop)
     }
 
     /// The row with this key as it was last committed, or as the transaction itself has made it: what
@@ -305,13 +276,12 @@ impl Table {
     /// Writes a new row and its entries.
     fn add(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
         let key = self.new_key(change.txn.engine(), row)?;
-        if !self.keyed_by.is_empty() && is_taken(change.txn, self.storage, &key)? {
+        let is_there = |view: View<'_>| self.rows.contains(view, &key);
+        if !self.keyed_by.is_empty() && is_taken(change.txn, (self.storage, &key), is_there)? {
             return Err(self.duplicate(change.values, None, row));
         }
-        self.put_row(change.txn, key.clone(), Op::Put(self.encode(row)))?;
-        if let Some(documents) = &self.documents {
-            documents.put(change.txn, row)?;
-        }
+        change.txn.note_changes(self.storage);
+        self.rows.insert(change.txn, key.clone(), row)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(row, &key, change.values)? {
                 self.add_entry(change, index, entry, row)?;
@@ -320,16 +290,10 @@ impl Table {
         Ok(key)
     }
 
-    /// Writes a row, of which the table of changes tells.
-    fn put_row(&self, txn: &mut Transaction, key: Vec<u8>, op: Op) -> Result<()> {
-        txn.note_changes(self.storage);
-        Ok(txn.write(self.storage, key, op)?)
-    }
-
     /// The key of a new row: of its values, or an id that no other row has.
     pub(super) fn new_key(&self, engine: &txn::Engine, row: &[Datum]) -> Result<Vec<u8>> {
         if self.keyed_by.is_empty() {
-            return Ok(self.ids.next(engine, self.storage)?.to_vec());
+            return Ok(self.ids.next(engine, &*self.rows)?.to_vec());
         }
         Ok(self.key_of(self.keyed_by.iter().map(|at| &row[*at])))
     }
@@ -353,13 +317,8 @@ impl Table {
         let changes = |at: usize| !same(&old[at], &new[at]);
         let strength = self.update_lock(changes);
         let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
-        let op = self.written(change.txn, locked, key, new)?;
-        self.put_row(change.txn, key.to_vec(), op)?;
-        if let Some(documents) = &self.documents
-            && changes(documents.column())
-        {
-            documents.update(change.txn, old, new)?;
-        }
+        change.txn.note_changes(self.storage);
+        self.rows.update(change.txn, key, locked, old, new)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             if !index.may_change(changes) {
                 continue;
@@ -384,30 +343,11 @@ impl Table {
         Ok(key.to_vec())
     }
 
-    /// How the new state of a row is written: as a patch where little of a large row changes.
-    fn written(&self, txn: &Transaction, locked: Locked, key: &[u8], new: &[Datum]) -> Result<Op> {
-        let bytes = self.encode(new);
-        if locked == Locked::Unchanged
-            && !txn.is_large()
-            && bytes.len() >= patch::ROW_BYTES_MIN
-            && let Some(found) = txn.read(self.storage, key)?
-        {
-            let mut before = Vec::with_capacity(bytes.len());
-            image(&found, &mut before)?;
-            if let Some(patch) = patch::diff(&before, &bytes, &self.layout)? {
-                return Ok(Op::Delta(patch));
-            }
-        }
-        Ok(Op::Put(bytes))
-    }
-
     /// Ends a row and its entries.
     pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
-        self.put_row(change.txn, key.to_vec(), Op::Delete)?;
-        if let Some(documents) = &self.documents {
-            documents.remove(change.txn, old)?;
-        }
+        change.txn.note_changes(self.storage);
+        self.rows.delete(change.txn, key, old)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(old, key, change.values)? {
                 self.end_entry(change, index, key, entry)?;
@@ -424,7 +364,8 @@ impl Table {
         row: &[Datum],
     ) -> Result<()> {
         let Some(storage) = index.storage() else { return Ok(()) };
-        if entry.is_exclusive && is_taken(change.txn, storage, &entry.key)? {
+        let is_there = |view: View<'_>| Ok(view.read(storage, &entry.key)?.is_some());
+        if entry.is_exclusive && is_taken(change.txn, (storage, &entry.key), is_there)? {
             return Err(self.duplicate(change.values, Some(index), row));
         }
         if let Some(prefix) = index.deferred_prefix(&entry) {
@@ -432,28 +373,6 @@ impl Table {
         }
         change.txn.write(storage, entry.key, Op::Put(entry.value))?;
         Ok(())
-    }
-
-    /// The values of a stored row, without its document.
-    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Vec<Datum>> {
-        let mut row = Row::of(&[], &self.layout, bytes.len());
-        row.bytes_mut().extend_from_slice(bytes);
-        row.to_datums()
-    }
-
-    pub(super) fn encode(&self, values: &[Datum]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(8 + 8 * values.len());
-        let version = self.layout.version;
-        match &self.documents {
-            None => row::write(version, values.iter().map(Datum::as_ref), &mut out),
-            Some(documents) => {
-                let (at, mark) = (documents.column(), documents.mark(&values[documents.column()]));
-                let stored = values.iter().enumerate();
-                let stored = stored.map(|(i, value)| if i == at { &mark } else { value }.as_ref());
-                row::write(version, stored, &mut out);
-            }
-        }
-        out
     }
 
     // --- what a row must be ----------------------------------------------------------------------
@@ -557,7 +476,7 @@ impl Table {
     /// True where others see a row at a key.
     fn is_committed(&self, txn: &Transaction, key: &[u8]) -> Result<bool> {
         let latest = txn.latest();
-        Ok(View::past(&latest).read(self.storage, key)?.is_some())
+        self.rows.contains(View::past(&latest), key)
     }
 
     // --- ON CONFLICT -----------------------------------------------------------------------------
@@ -576,16 +495,22 @@ impl Table {
             let index = &self.indexes[at];
             let Some(storage) = index.storage() else {
                 let key = self.key_of(self.keyed_by.iter().map(|at| &row[*at]));
-                if occupant(change.txn, self.storage, &key)?.is_some() {
+                let is_there =
+                    |view: View<'_>| Ok(self.rows.contains(view, &key)?.then(|| key.clone()));
+                if let Some(key) = occupant(change.txn, (self.storage, &key), is_there)? {
                     return Ok(Some(key));
                 }
                 continue;
             };
             for entry in index.entries(row, &[], change.values)? {
+                let leads_to = |view: View<'_>| {
+                    let Some(found) = view.read(storage, &entry.key)? else { return Ok(None) };
+                    Entry::row_key(&entry.key, found.base()).map(|key| Some(key.to_vec()))
+                };
                 if entry.is_exclusive
-                    && let Some(value) = occupant(change.txn, storage, &entry.key)?
+                    && let Some(key) = occupant(change.txn, (storage, &entry.key), leads_to)?
                 {
-                    return Ok(Some(Entry::row_key(&entry.key, &value)?.to_vec()));
+                    return Ok(Some(key));
                 }
             }
         }
@@ -593,26 +518,20 @@ impl Table {
     }
 }
 
-/// Appends the merged value of a row.
-pub(crate) fn image(found: &txn::Row<'_>, out: &mut Vec<u8>) -> Result<()> {
-    if found.is_image() {
-        out.extend_from_slice(found.base());
-        return Ok(());
-    }
-    let merged = patch::merge(found.base(), found.deltas().map(|(_, patch)| patch), out);
-    merged.map_err(|_| Error::Damaged { what: "a patch of a row" })
-}
-
-/// Locks `key` for ever (until the end, that is) and tells whether there is something. Where somebody else
+/// Locks a key to the end of the transaction, and tells whether anything is there. Where another transaction
 /// has put it there meanwhile, a serializable transaction that had looked for it fails with 40001.
-fn is_taken(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<bool> {
+fn is_taken(
+    txn: &mut Transaction,
+    (table, key): (TableId, &[u8]),
+    is_there: impl Fn(View<'_>) -> Result<bool>,
+) -> Result<bool> {
     match txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)? {
-        Locked::Unchanged => Ok(txn.read(table, key)?.is_some()),
+        Locked::Unchanged => is_there(txn.view()),
         Locked::Changed => {
             // Asked before this look at the key counts as one.
             let reads = txn.check_reads();
             let latest = txn.latest();
-            let is_there = View::of(txn, &latest).read(table, key)?.is_some();
+            let is_there = is_there(View::of(txn, &latest))?;
             if is_there {
                 reads?;
             }
@@ -621,14 +540,18 @@ fn is_taken(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<bool> {
     }
 }
 
-/// What is at `key`; where there is nothing, nobody else can put anything there any more.
-fn occupant(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<Option<Vec<u8>>> {
-    let look = |txn: &Transaction| -> Result<Option<Vec<u8>>> {
+/// The key of the row that a key leads to; where there is none, no other transaction can put one there any
+/// more.
+fn occupant(
+    txn: &mut Transaction,
+    (table, key): (TableId, &[u8]),
+    leads_to: impl Fn(View<'_>) -> Result<Option<Vec<u8>>>,
+) -> Result<Option<Vec<u8>>> {
+    let look = |txn: &Transaction| {
         let latest = txn.latest();
-        let found = View::of(txn, &latest).read(table, key)?;
-        Ok(found.map(|row| row.base().to_vec()))
+        leads_to(View::of(txn, &latest))
     };
-    // A row that is there needs no lock, unless somebody is about to delete it.
+    // A row that is there needs no lock, unless another transaction is about to delete it.
     if let Some(found) = look(txn)? {
         let savepoint = txn.savepoint();
         txn.lock_latest(table, key, RowLock::KeyShare, Wait::Allowed)?;
@@ -650,7 +573,7 @@ pub(crate) fn position(attnum: i16) -> usize {
 }
 
 /// True where two values are stored alike, which is more than being equal.
-fn same(one: &Datum, other: &Datum) -> bool {
+pub(crate) fn same(one: &Datum, other: &Datum) -> bool {
     if one != other {
         return false;
     }
@@ -669,8 +592,6 @@ fn wrong_row(what: &str) -> Error {
 impl RowRef<'_> {
     /// The row as one that is owned.
     pub fn to_row(self, table: &Table) -> Row {
-        let mut row = Row::of(self.key(), &table.layout, self.bytes().len());
-        row.bytes_mut().extend_from_slice(self.bytes());
-        row
+        Row::new(self.key(), &table.layout, self.bytes())
     }
 }

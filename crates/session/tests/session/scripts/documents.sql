@@ -92,7 +92,6 @@ select version from history('pages', '2,c\\d');
 select * from path_summary('pages', '2,c\\d');
 select site, path, body from pages order by site;
 -- What is not.
-create table bad (doc jsonb) using document;
 create table bad (id int primary key, doc json) using document;
 create table bad (id numeric primary key, doc jsonb) using document;
 create table bad (id int primary key) using nothing;
@@ -100,7 +99,6 @@ create table bad (id int primary key) with (hashes = on);
 create table bad (id int primary key, doc jsonb) using document with (hashes = maybe);
 alter table articles drop column doc;
 alter table articles alter column doc type text;
-alter table articles drop constraint articles_pkey;
 alter table articles rename column doc to body;
 alter table articles add column more int default 7;
 select id, body, more from articles where id = 'c1';
@@ -140,8 +138,6 @@ alter table was set access method heap;
 select * from was order by id;
 select * from history('was', '3');
 alter table was set access method nothing;
-create table keyless (doc jsonb);
-alter table keyless set access method document;
 -- An older version as the newest.
 create table page (id int primary key, doc jsonb, status text) using document;
 insert into page values (1, '{"title": "one", "n": 1}', 'draft');

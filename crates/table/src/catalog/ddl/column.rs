@@ -389,8 +389,7 @@ impl Ddl<'_> {
         if let Some(row) = &relation.row_type {
             self.remove_comment(Address::of(Class::Type, row.ty.oid()))?;
         }
-        self.retire(&relation)?;
-        self.retire_documents(&relation)?;
+        self.retire(&relation, relation.storages())?;
         self.remove(Key::Relation(oid))
     }
 }

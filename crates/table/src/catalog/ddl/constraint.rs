@@ -249,6 +249,12 @@ impl Ddl<'_> {
         }
         if is_primary {
             self.set_columns_not_null(relation.oid, &numbers)?;
+            if let Some(data) = relation.table().filter(|data| data.keyed_by.is_empty())
+                && !is_deferrable
+                && self.draft.cache().methods().get(data.method.oid)?.takes_late_key()
+            {
+                self.rewrite(relation.oid, numbers.clone(), None)?;
+            }
         }
         let index = NewIndex {
             name,

@@ -24,7 +24,6 @@
 mod alter;
 mod column;
 mod constraint;
-mod documents;
 mod drop;
 mod grant;
 mod index;
@@ -44,7 +43,6 @@ use txn::{RowLock, Transaction};
 
 pub use column::ColumnChange;
 pub use constraint::{NewConstraint, NewConstraintKind};
-pub use documents::NewDocuments;
 pub use drop::{Behavior, Notice};
 pub use grant::Grant;
 pub use index::{NewIndex, NewIndexKey};
@@ -153,7 +151,7 @@ impl<'a> Ddl<'a> {
     }
 
     fn put_relation(&mut self, relation: Relation) -> Result<Arc<Relation>> {
-        if let Some(refusal) = documents::refusal(&relation) {
+        if let Some(refusal) = self.draft.cache().methods().refusal(&relation)? {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, refusal));
         }
         let relation = Arc::new(relation);
@@ -166,18 +164,16 @@ impl<'a> Ddl<'a> {
         self.draft.change(self.txn, Change::Remove(key))
     }
 
-    /// Gives up a table of the store.
-    fn retire(&mut self, relation: &Relation) -> Result<()> {
-        let Some(table) = relation.storage() else { return Ok(()) };
+    /// Gives up tables of the store that a relation has.
+    fn retire(
+        &mut self,
+        relation: &Relation,
+        tables: impl IntoIterator<Item = TableId>,
+    ) -> Result<()> {
         let kept = self.catalog().kept_of(relation);
-        self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
-    }
-
-    /// Gives up the table of the store that has a relation's documents.
-    fn retire_documents(&mut self, relation: &Relation) -> Result<()> {
-        let Some(table) = relation.document_storage() else { return Ok(()) };
-        let kept = self.catalog().kept_of(relation);
-        self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
+        tables.into_iter().try_for_each(|table| {
+            self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
+        })
     }
 
     /// Keeps an object from being dropped until the transaction ends.

@@ -7,14 +7,14 @@ use store::{Csn, Retention};
 
 use super::name::check_column_name;
 use super::{
-    Address, Catalog, Class, Ddl, NewConstraint, NewConstraintKind, NewDocuments, Relation,
-    RelationKind, Rewrite, SequenceOptions, not_supported,
+    Address, Catalog, Class, Ddl, NewConstraint, NewConstraintKind, Relation, RelationKind,
+    Rewrite, SequenceOptions, not_supported,
 };
 use crate::catalog::{
     CheckOption, Column, ColumnDefault, Identity, OwnedBy, Persistence, Privileges, RowType,
     SqlText, TableData, View,
 };
-use crate::stored::twin_of;
+use crate::method::NewMethod;
 use crate::{Error, Result};
 
 /// Columns of a table at most.
@@ -37,8 +37,8 @@ pub struct NewTable {
     pub options: Vec<(Arc<str>, Arc<str>)>,
     /// How much of its past is kept.
     pub history: Retention,
-    /// Where it is made `USING document`, what its documents carry.
-    pub documents: Option<NewDocuments>,
+    /// How its rows are kept.
+    pub method: NewMethod,
 }
 
 /// A column to be made. In its expressions, the relation with OID 0 is the table itself.
@@ -147,7 +147,7 @@ impl Ddl<'_> {
                 keyed_by,
                 history: new.history,
                 forgotten: 0,
-                documents: new.documents.map(|documents| documents.among(&columns, storage)),
+                method: ddl.draft.cache().methods().define(new.method, &columns, storage)?,
             };
             let relation = Relation {
                 oid,
@@ -317,7 +317,7 @@ impl Ddl<'_> {
             }
             for oid in tables {
                 ddl.renew_storage(*oid)?;
-                ddl.renew_documents(*oid)?;
+                ddl.renew_method(*oid)?;
                 if restart {
                     for sequence in ddl.sequences_of(*oid, None) {
                         ddl.renew_relation(sequence)?;
@@ -350,13 +350,16 @@ impl Ddl<'_> {
         indexes.into_iter().try_for_each(|index| self.renew_relation(index))
     }
 
-    /// Has the documents of a table, where it has any, begin anew, beside the rows of now.
-    fn renew_documents(&mut self, table: Oid) -> Result<()> {
+    /// Gives the access method of a table new, empty tables of the store, where it has any beside the rows.
+    fn renew_method(&mut self, table: Oid) -> Result<()> {
         let mut relation = Relation::clone(&*self.relation_to_change(table)?);
-        self.retire_documents(&relation)?;
         let RelationKind::Table(data) = &mut relation.kind else { return Ok(()) };
-        let Some(documents) = &mut data.documents else { return Ok(()) };
-        documents.storage = twin_of(data.storage);
+        if data.method.storages.is_empty() {
+            return Ok(());
+        }
+        let new = self.draft.cache().methods().get(data.method.oid)?.storages(data.storage);
+        let old = std::mem::replace(&mut data.method.storages, new);
+        self.retire(&relation, old)?;
         self.put_relation(relation).map(drop)
     }
 
@@ -366,7 +369,7 @@ impl Ddl<'_> {
         if relation.storage().is_none() {
             return Ok(());
         }
-        self.retire(&relation)?;
+        self.retire(&relation, relation.storage())?;
         let new = self.new_storage()?;
         match &mut relation.kind {
             RelationKind::Table(table) => table.storage = new,
@@ -378,39 +381,41 @@ impl Ddl<'_> {
     }
 
     /// Has the rows of a table written anew, keyed by its primary key where that has been asked for
-    /// and can be. Its documents stay where they are, unless the key is another one, or has other
-    /// values, in the column that was `changed`.
+    /// and can be. The keys of rows are others where the key is another one, or has other values, in the
+    /// column that was `changed`.
     pub(super) fn rewrite(
         &mut self,
         table: Oid,
         keyed_by: Vec<i16>,
         changed: Option<i16>,
     ) -> Result<()> {
-        let before = self.relation(table)?.table().map(|data| data.keyed_by.clone());
-        let same_key = before.as_ref() == Some(&keyed_by)
-            && changed.is_none_or(|column| !keyed_by.contains(&column));
+        let def = self.table(table)?;
+        let Some(before) = def.relation.table() else { return Ok(()) };
+        let same_keys =
+            before.keyed_by == keyed_by && changed.is_none_or(|column| !keyed_by.contains(&column));
+        let method = self.draft.cache().methods().get(before.method.oid)?;
+        let stays = method.outlives_rewrite(same_keys);
         self.rewrite_as(table, |data| data.keyed_by = keyed_by)?;
-        if same_key { Ok(()) } else { self.renew_documents(table) }
+        if stays { Ok(()) } else { self.renew_method(table) }
     }
 
-    /// Has a table keep documents from now on, or rows alone: its rows are written anew.
+    /// `SET ACCESS METHOD`: the rows of a table are written anew, unless it has the method.
     ///
     /// # Errors
-    /// 42809 where it is no table, 42501 where the role is not the owner, 0A000 where it cannot keep
-    /// documents.
-    pub fn set_documents(&mut self, table: Oid, documents: Option<NewDocuments>) -> Result<()> {
+    /// 42809 where it is no table, 42501 where the role is not the owner, 0A000 where the method cannot keep
+    /// such a table.
+    pub fn set_method(&mut self, table: Oid, method: NewMethod) -> Result<()> {
         self.whole(|ddl| {
             ddl.check_owner(Address::relation(table))?;
             let before = ddl.table(table)?;
-            let is_so = before.relation.table().map(|data| data.documents.is_some());
-            if is_so == Some(documents.is_some()) {
+            let relation = &before.relation;
+            let Some(data) = relation.table().filter(|data| data.method.oid != method.oid.0) else {
                 return Ok(());
-            }
-            ddl.retire_documents(&before.relation)?;
-            let columns = &before.relation.columns;
-            ddl.rewrite_as(table, |data| {
-                data.documents = documents.map(|new| new.among(columns, data.storage));
-            })
+            };
+            ddl.retire(relation, data.method.storages.iter().copied())?;
+            let methods = ddl.draft.cache().methods();
+            let new = methods.define(method, &relation.columns, data.storage)?;
+            ddl.rewrite_as(table, |data| data.method = new)
         })
     }
 

@@ -10,11 +10,13 @@ use super::field::{Field, Input, choices, fields, put_varint, shared};
 use crate::Result;
 use crate::catalog::{
     Acl, AclItem, Action, Address, CheckOption, Class, Column, ColumnDefault, Comment, Constraint,
-    ConstraintKind, ConstraintOn, Database, DefaultAcl, DocumentData, Domain, Enum, ForeignKey,
-    Identity, Index, IndexKey, IndexMethod, IndexPart, MatchType, Membership, NamePlace, OwnedBy,
+    ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Enum, ForeignKey, Identity, Index,
+    IndexKey, IndexMethod, IndexPart, MatchType, Membership, MethodData, NamePlace, OwnedBy,
     Persistence, Privileges, Relation, RelationKind, Role, RoleFlags, RowType, Schema, Sequence,
     Settings, SqlText, TableData, UserType, UserTypeKind, View,
 };
+use crate::documents::DocumentData;
+use crate::heap::Heap;
 
 shared!(Database Role Membership Settings Schema DefaultAcl Relation UserType Constraint Comment);
 
@@ -40,8 +42,7 @@ fields! {
     Identity { sequence, is_always }
     NamePlace { at, len, object }
     Address { class, oid, sub }
-    TableData { storage, row_version, keyed_by, history, forgotten, documents }
-    DocumentData { column, storage, hashes, path_summary }
+    TableData { storage, row_version, keyed_by, history, forgotten, method }
     View { query, check }
     Index {
         table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,
@@ -106,6 +107,40 @@ impl Field for DefaultAcl {
             _ => return damaged("default privileges of an unknown kind"),
         };
         Ok(DefaultAcl { oid, role, schema, kind, acl: Field::take(input)? })
+    }
+}
+
+/// `heap` is a 0. Before other methods were possible, a 1 and four fields said that a table was one of
+/// documents.
+impl Field for MethodData {
+    fn put(&self, out: &mut Vec<u8>) {
+        if self.oid == Heap::OID {
+            out.push(0);
+            return;
+        }
+        out.push(2);
+        self.oid.put(out);
+        self.storages.put(out);
+        put_varint(out, self.settings.len() as u64);
+        out.extend_from_slice(&self.settings);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        match input.u8()? {
+            0 => Ok(MethodData { oid: Heap::OID, storages: Vec::new(), settings: Vec::new() }),
+            1 => {
+                let (column, storage) = Field::take(input)?;
+                let (hashes, path_summary) = Field::take(input)?;
+                Ok(DocumentData { column, storage, hashes, path_summary }.into_method())
+            }
+            2 => {
+                let (oid, storages) = Field::take(input)?;
+                let len = input.varint()?;
+                let settings = input.bytes(usize::try_from(len).unwrap_or(usize::MAX))?;
+                Ok(MethodData { oid, storages, settings: settings.to_vec() })
+            }
+            _ => damaged("an access method in the catalog is of an unknown form"),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::catalog::{
     Address, Catalog, Class, Entry, NamePlace, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC,
     Persistence, Relation, SqlText,
 };
+use crate::method::{Methods, NewMethod};
 use crate::{CatalogCache, Draft, Error, Result, Tables};
 
 pub use vfs::{SimRandom, seed};
@@ -47,7 +48,8 @@ impl World {
 
     fn open(env: Env) -> World {
         let (engine, tables) = World::engine(&env, false);
-        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
+        let cache = CatalogCache::open(&engine, tables, Methods::with([]), "postgres")
+            .expect("it has a catalog");
         cache.begin(&engine).expect("it is written");
         World { env, engine, cache }
     }
@@ -57,7 +59,8 @@ impl World {
         let env = Env::sim(&SimVfs::unrecorded(), seed);
         let (engine, tables) = World::engine(&env, true);
         let at = follow(&engine, self, Lsn(0));
-        let cache = CatalogCache::open(&engine, tables, "postgres").expect("it has a catalog");
+        let cache = CatalogCache::open(&engine, tables, Methods::with([]), "postgres")
+            .expect("it has a catalog");
         Follower { engine, cache, at }
     }
 
@@ -173,7 +176,7 @@ pub fn table(name: &str, columns: &[(&str, Type)], constraints: Vec<NewConstrain
         constraints,
         options: Vec::new(),
         history: store::Retention::Forever,
-        documents: None,
+        method: NewMethod::default(),
     }
 }
 

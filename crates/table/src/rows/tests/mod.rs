@@ -3,6 +3,7 @@
 
 mod foreign;
 mod indexes;
+mod memory;
 mod model;
 mod sequences;
 mod threads;
@@ -25,7 +26,9 @@ use crate::catalog::{
     CatalogCache, Draft, IndexMethod, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, Persistence,
 };
 use crate::foreign::Checks;
+use crate::method::{AccessMethod, MethodOid, NewMethod, Wanted};
 use crate::{Collections, Error, Result, Tables};
+use memory::Memory;
 
 /// A database and what is kept in memory beside it.
 pub struct World {
@@ -40,6 +43,11 @@ impl World {
     }
 
     pub fn open(disk: &SimVfs, seed: u64) -> World {
+        World::open_with(disk, seed, "heap")
+    }
+
+    /// Opens a database whose tables can have this access method.
+    pub fn open_with(disk: &SimVfs, seed: u64, method: &str) -> World {
         let mut options = EngineOptions::default();
         options.store = StoreOptions { background: false, ..StoreOptions::default() };
         options.log.background = false;
@@ -48,7 +56,10 @@ impl World {
         let engine = Engine::open(&Env::sim(disk, seed), Path::new("/db"), options, resolver);
         let engine = engine.expect("the database opens");
         let documents = Documents::new(Arc::clone(&engine), 8 << 20, Tables::has_documents);
-        let collections = Collections::open(documents, tables).expect("so does its catalog");
+        let memory = || Arc::new(Memory::new(&engine)) as Arc<dyn AccessMethod>;
+        let others = (method == "memory").then(memory);
+        let collections =
+            Collections::open_with(documents, tables, others).expect("so does its catalog");
         let (cache, handles) =
             (Arc::clone(collections.catalogs()), Arc::clone(collections.handles()));
         cache.begin(&engine).expect("it is written");
@@ -82,6 +93,19 @@ impl World {
 
     /// `CREATE TABLE`.
     pub fn create(&self, name: &str, columns: &[(&str, Type)], constraints: Vec<NewConstraint>) {
+        self.create_using("heap", name, columns, constraints);
+    }
+
+    /// `CREATE TABLE ... USING`.
+    pub fn create_using(
+        &self,
+        method: &str,
+        name: &str,
+        columns: &[(&str, Type)],
+        constraints: Vec<NewConstraint>,
+    ) {
+        let method = self.handles.methods().named(method).expect("there is such a method");
+        let settings = method.settings(&mut Vec::new()).expect("nothing is set");
         let columns = columns.iter().map(|(name, ty)| NewColumn::new(name, *ty)).collect();
         let new = NewTable {
             schema: PUBLIC,
@@ -91,7 +115,7 @@ impl World {
             constraints,
             options: Vec::new(),
             history: Retention::Forever,
-            documents: None,
+            method: NewMethod { oid: MethodOid(method.oid()), settings, storages: None },
         };
         self.ddl(|ddl| ddl.create_table(new)).expect("the table is made");
     }
@@ -221,7 +245,7 @@ pub fn rows(mut cursor: super::Cursor, view: txn::View<'_>, at_once: usize) -> V
     let mut batch = super::Batch::new();
     while !cursor.is_at_end() {
         batch.clear();
-        cursor.fill(view, &mut batch, at_once).expect("rows are read");
+        cursor.fill(view, Wanted::All, &mut batch, at_once).expect("rows are read");
         out.extend(batch.iter().map(|row| shown(&row.to_datums().expect("rows decode"))));
     }
     out

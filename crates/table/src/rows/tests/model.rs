@@ -1,13 +1,13 @@
-//! Random changes of rows, against a map of each commit's rows: by key, by index, in the past, after
-//! reopening, after power losses.
+//! The contract of access methods, checked for each of them: random changes of rows against a map of each
+//! commit's rows, by key, by index, in the past, by several threads, after reopening, after power losses.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use store::Csn;
-use txn::{Isolation, KeyRange, View};
-use types::{Datum, Type};
+use txn::{Isolation, KeyRange, Snapshot, View};
+use types::{Datum, Jsonb, Type};
 use vfs::{CrashPolicy, SimVfs, seeds};
 
 use super::super::{Cursor, PastCursor, Table};
@@ -16,15 +16,22 @@ use crate::catalog::ddl::NewIndexKey;
 
 type Model = BTreeMap<i32, Vec<Datum>>;
 
-fn create(world: &World) {
+/// The access methods. The last one is of the tests.
+const METHODS: [&str; 3] = ["heap", "document", "memory"];
+
+fn create(world: &World, method: &str) {
     let columns =
-        [("id", Type::INT4), ("k", Type::INT4), ("name", Type::TEXT), ("pad", Type::TEXT)];
-    world.create("t", &columns, vec![primary_key(&["id"]), unique(&["k"])]);
+        [("id", Type::INT4), ("k", Type::INT4), ("name", Type::TEXT), ("pad", Type::JSONB)];
+    world.create_using(method, "t", &columns, vec![primary_key(&["id"]), unique(&["k"])]);
     let by_name =
         NewIndexKey { is_descending: true, nulls_first: Some(false), ..NewIndexKey::column(3) };
     world.create_index("t", vec![by_name, NewIndexKey::column(2)], |new| {
         new.include = vec!["pad".into()];
     });
+}
+
+fn json(text: &str) -> Datum {
+    Jsonb::parse(text).expect("it is JSON").into()
 }
 
 fn a_row(next: &mut impl FnMut(u64) -> u64) -> Vec<Datum> {
@@ -33,8 +40,15 @@ fn a_row(next: &mut impl FnMut(u64) -> u64) -> Vec<Datum> {
         0 => Datum::Null,
         n => Datum::from(["", "ada", "bob", "b\u{1}b"][n as usize - 1]),
     };
-    let pad = if next(2) == 0 { 3 } else { 300 };
-    vec![int(next(40) as i32), k, name, "x".repeat(pad).as_str().into()]
+    let pad = match next(4) {
+        0 => Datum::Null,
+        1 => json(r#"{"a": [1, 2.50], "b": null}"#),
+        n => {
+            let text = format!(r#"{{"pad": "{}", "n": {}}}"#, "x".repeat(300), n + next(9));
+            json(&text)
+        }
+    };
+    vec![int(next(40) as i32), k, name, pad]
 }
 
 /// What a key of the model conflicts with, other than the row at `id` itself.
@@ -133,6 +147,24 @@ fn compare(table: &Arc<Table>, view: View<'_>, model: &Model, at_once: usize, wh
     let expected: Vec<String> = expected.into_iter().map(|row| shown(row)).collect();
     let cursor = Cursor::by_index(table, by_name, KeyRange::ALL, false);
     assert_eq!(rows(cursor, view, at_once), expected, "{what}, by name");
+}
+
+/// Threads that share a snapshot and a handle find the same rows, each in its range.
+fn compare_in_parallel(table: &Arc<Table>, now: &Snapshot, model: &Model) {
+    let parts = [(0, 13), (13, 27), (27, 41)];
+    let found: Vec<String> = std::thread::scope(|threads| {
+        let scan = |(from, to): (i32, i32)| {
+            let lower = Bound::Included(table.key_of([&int(from)]));
+            let upper = Bound::Excluded(table.key_of([&int(to)]));
+            let cursor = Cursor::over(table, KeyRange { lower, upper }, false);
+            move || rows(cursor, now.clone().view(), 4)
+        };
+        let running: Vec<_> = parts.map(|part| threads.spawn(scan(part))).into_iter().collect();
+        running.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect()
+    });
+    let expected: Vec<String> =
+        model.iter().filter(|(id, _)| **id < 41).map(|(_, row)| shown(row)).collect();
+    assert_eq!(found, expected, "by three threads");
 }
 
 /// The past of all rows is told as the models of all commits tell it.
@@ -236,57 +268,62 @@ fn work(
 /// flushed and compacted, and after the database was opened again.
 #[test]
 fn rows_are_as_the_model_has_them() {
-    seeds(1, 12, |seed| {
-        let mut next = random(seed);
-        let disk = SimVfs::unrecorded();
-        let mut world = World::open(&disk, seed);
-        create(&world);
-        let mut models = vec![(world.engine.visible(), Model::new())];
-        for _ in 0..3 {
-            work(&world, &mut models, 25, &mut next);
-            let table = world.table("t");
-            for _ in 0..6 {
-                let at = next(models.len() as u64) as usize;
-                let past = world.engine.snapshot_at(models[at].0).unwrap();
-                compare(&table, past.view(), &models[at].1, 7, &format!("seed {seed}, AS OF {at}"));
-                let to = at + next((models.len() - at) as u64) as usize;
-                compare_past(&world, &table, &models, at, to);
-            }
-            drop(table);
-            world.close();
-            world = World::open(&disk, seed);
+    METHODS.iter().for_each(|method| seeds(1, 12, |seed| rows_are_as_modelled(method, seed)));
+}
+
+fn rows_are_as_modelled(method: &str, seed: u64) {
+    let mut next = random(seed);
+    let disk = SimVfs::unrecorded();
+    let mut world = World::open_with(&disk, seed, method);
+    create(&world, method);
+    let mut models = vec![(world.engine.visible(), Model::new())];
+    for _ in 0..3 {
+        work(&world, &mut models, 25, &mut next);
+        let table = world.table("t");
+        for _ in 0..6 {
+            let at = next(models.len() as u64) as usize;
+            let past = world.engine.snapshot_at(models[at].0).unwrap();
+            let what = format!("{method}, seed {seed}, AS OF {at}");
+            compare(&table, past.view(), &models[at].1, 7, &what);
+            compare_in_parallel(&table, &past, &models[at].1);
+            let to = at + next((models.len() - at) as u64) as usize;
+            compare_past(&world, &table, &models, at, to);
         }
-    });
+        drop(table);
+        world.close();
+        world = World::open_with(&disk, seed, method);
+    }
 }
 
 /// After a power loss at any moment all that was acknowledged is there, rows and indexes alike.
 #[test]
 fn what_was_acknowledged_survives_power_losses() {
-    seeds(100, 4, |seed| {
-        let mut next = random(seed);
-        let disk = SimVfs::new(seed);
-        let world = World::open(&disk, seed);
-        create(&world);
-        let mut models = vec![(world.engine.visible(), Model::new())];
-        let mut acknowledged = vec![disk.op_count()];
-        for _ in 0..20 {
-            work(&world, &mut models, 1, &mut next);
-            acknowledged.resize(models.len(), disk.op_count());
-        }
-        for _ in 0..12 {
-            let at =
-                next((disk.op_count() - acknowledged[0]) as u64 + 1) as usize + acknowledged[0];
-            let image =
-                disk.image(at, &CrashPolicy::ALL[at % CrashPolicy::ALL.len()], seed + at as u64);
-            let world = World::open(&image, seed);
-            let table = world.table("t");
-            let sure =
-                acknowledged.iter().rposition(|ops| *ops <= at).expect("the first was before");
-            let newest = world.engine.visible();
-            let found = models.iter().rposition(|(csn, _)| *csn <= newest).expect("at least that");
-            assert!(found >= sure, "seed {seed}: commit {sure} was lost at operation {at}");
-            let snapshot = world.engine.snapshot();
-            compare(&table, snapshot.view(), &models[found].1, 5, &format!("seed {seed}, op {at}"));
-        }
-    });
+    METHODS.iter().for_each(|method| seeds(100, 4, |seed| survives_power_losses(method, seed)));
+}
+
+fn survives_power_losses(method: &str, seed: u64) {
+    let mut next = random(seed);
+    let disk = SimVfs::new(seed);
+    let world = World::open_with(&disk, seed, method);
+    create(&world, method);
+    let mut models = vec![(world.engine.visible(), Model::new())];
+    let mut acknowledged = vec![disk.op_count()];
+    for _ in 0..20 {
+        work(&world, &mut models, 1, &mut next);
+        acknowledged.resize(models.len(), disk.op_count());
+    }
+    for _ in 0..12 {
+        let at = next((disk.op_count() - acknowledged[0]) as u64 + 1) as usize + acknowledged[0];
+        let image =
+            disk.image(at, &CrashPolicy::ALL[at % CrashPolicy::ALL.len()], seed + at as u64);
+        let world = World::open_with(&image, seed, method);
+        let table = world.table("t");
+        let sure = acknowledged.iter().rposition(|ops| *ops <= at).expect("the first was before");
+        let newest = world.engine.visible();
+        let found = models.iter().rposition(|(csn, _)| *csn <= newest).expect("at least that");
+        assert!(found >= sure, "seed {seed}: commit {sure} was lost at operation {at}");
+        let snapshot = world.engine.snapshot();
+        let what = format!("{method}, seed {seed}, operation {at}");
+        compare(&table, snapshot.view(), &models[found].1, 5, &what);
+    }
 }

@@ -1,15 +1,22 @@
-//! A table `USING document` beside an ordinary one to which the same is done: whatever the statements,
-//! both have the same rows, now, inside of transactions, and at every commit of their past.
+//! Tables of different access methods to which the same is done: whatever the statements, all have the same
+//! rows, now, inside of transactions, and at every commit of their past. One is an ordinary table, one keeps
+//! documents, and one keeps its rows in memory by a method that only tests have.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 
+use document::Documents;
 use session::{Instance, Session};
+use table::{Collections, Tables};
+use txn::{Engine, EngineOptions};
 use vfs::{SimRandom, SimVfs, seeds};
 
-use crate::client::{connect, instance_on, query};
+use crate::client::{connect, instance_on, options, query};
+use crate::memory::Memory;
 
-const TABLES: [&str; 2] = ["d", "h"];
+/// Documents, rows in memory, rows in a heap.
+const TABLES: [&str; 3] = ["d", "m", "h"];
 const KEYS: u64 = 5;
 
 /// What comes back of a statement.
@@ -17,6 +24,18 @@ pub fn answer(session: &mut Session, text: &str) -> String {
     let mut shown = String::new();
     query(session, text, &mut std::iter::empty(), &mut shown);
     shown
+}
+
+/// A database on a disk, whose tables can also have the access method of the tests.
+fn instance_with_memory(disk: &SimVfs) -> Arc<Instance> {
+    let (options, tables) = (options(disk), Tables::new());
+    let (folder, resolver) = (Path::new("db"), tables.resolver());
+    let engine = Engine::open(&options.env, folder, EngineOptions::default(), resolver);
+    let engine = engine.expect("it opens");
+    let memory = Arc::new(Memory::new(&engine));
+    let documents = Documents::new(engine, 8 << 20, Tables::has_documents);
+    let collections = Collections::open_with(documents, tables, [memory as Arc<_>]);
+    Instance::open(Arc::new(collections.expect("it has a catalog")), options).expect("it opens")
 }
 
 struct Twins {
@@ -32,7 +51,7 @@ struct Twins {
 impl Twins {
     fn new(seed: u64) -> Twins {
         let (dice, disk) = (SimRandom::new(seed), SimVfs::new(seed));
-        let mut twins = Twins { dice, disk, open: None, forgotten: 3, done: Vec::new() };
+        let mut twins = Twins { dice, disk, open: None, forgotten: 4, done: Vec::new() };
         twins.reopen();
         let options = match twins.dice.below(2) {
             0 => "",
@@ -41,17 +60,18 @@ impl Twins {
         twins.run(&format!(
             "create table d (k text primary key, n int, doc jsonb) using document {options}"
         ));
+        twins.run("create table m (k text primary key, n int, doc jsonb) using memory");
         twins.run("create table h (k text primary key, n int, doc jsonb)");
         if twins.dice.below(2) == 0 {
-            twins.both("create index on % ((doc ->> 'a'))");
-            twins.both("create index on % using gin (doc)");
+            twins.all("create index on % ((doc ->> 'a'))");
+            twins.all("create index on % using gin (doc)");
         }
         twins
     }
 
     fn reopen(&mut self) {
         self.open = None;
-        let instance = instance_on(&self.disk);
+        let instance = instance_with_memory(&self.disk);
         let session = connect(&instance);
         self.open = Some((instance, session));
         self.done.push("-- opened again".into());
@@ -63,9 +83,9 @@ impl Twins {
         answer(session, text)
     }
 
-    /// Does something to both tables, `%` being the name; it ends alike.
-    fn both(&mut self, text: &str) {
-        let [d, h] = TABLES.map(|table| {
+    /// Does something to all tables, `%` being the name; it ends alike.
+    fn all(&mut self, text: &str) {
+        let [d, m, h] = TABLES.map(|table| {
             self.run("savepoint e");
             let shown = self.run(&text.replace('%', table));
             if shown.contains("ERROR") {
@@ -74,17 +94,21 @@ impl Twins {
             shown
         });
         // Of an error the code: the words name the table.
-        let end =
-            |shown: &str| shown.get(..13).filter(|_| shown.contains("ERROR")).map(str::to_owned);
-        assert_eq!(end(&d).unwrap_or(d), end(&h).unwrap_or(h), "{text}");
+        let end = |shown: String| match shown.get(..13) {
+            Some(code) if shown.contains("ERROR") => code.to_owned(),
+            _ => shown,
+        };
+        let h = end(h);
+        assert_eq!(end(d), h, "{text}");
+        assert_eq!(end(m), h, "{text}");
     }
 
-    /// Asks both tables; the answers are the same.
-    fn compare(&mut self, text: &str) -> String {
-        let [d, h] = TABLES.map(|table| self.run(&text.replace('%', table)));
+    /// Asks all tables; the answers are the same.
+    fn compare(&mut self, text: &str) {
+        let [d, m, h] = TABLES.map(|table| self.run(&text.replace('%', table)));
         assert_eq!(d, h, "{text}");
-        self.done.truncate(self.done.len() - 2);
-        d
+        assert_eq!(m, h, "{text}");
+        self.done.truncate(self.done.len() - TABLES.len());
     }
 
     fn key(&self) -> String {
@@ -158,7 +182,7 @@ impl Twins {
             6 => format!("update % set doc = {new}"),
             _ => format!("update % set doc = {new} where k = {key}"),
         };
-        self.both(&text);
+        self.all(&text);
     }
 
     /// What writes rows anew, or may; documents and their keys go on, but for the last two.
@@ -205,7 +229,7 @@ impl Twins {
         self.run(if self.dice.below(8) == 0 { "rollback" } else { "commit" });
     }
 
-    /// The past of both, as a whole, at each commit, and as each document's own history tells it.
+    /// The past of all, as a whole, at each commit, and as each document's own history tells it.
     fn check_past(&mut self) {
         self.compare("select k, n, doc, _version from % for system_time all order by _version, k");
         self.compare("select count(*) from % for system_time all");
@@ -249,7 +273,7 @@ impl Twins {
 }
 
 #[test]
-fn documents_and_rows_are_twins() {
+fn tables_of_all_methods_are_alike() {
     seeds(70_000, 30, |seed| {
         let mut twins = Twins::new(seed);
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -18,15 +18,15 @@
 use store::MergeError;
 use types::RowView;
 
-use super::layout::Layout;
 use crate::Result;
+use crate::rows::Layout;
 
 /// Rows of fewer bytes are always written whole: a read of them costs less so, and history little.
-pub(super) const ROW_BYTES_MIN: usize = 192;
+pub(crate) const ROW_BYTES_MIN: usize = 192;
 
 /// The patch of a row of which nothing changes, as where its document does. It has some weight, so that the
 /// store writes a fresh image after so many of them, and a read does not go through all that ever were.
-pub(super) const UNCHANGED: &[u8] = &[0, 0, 0];
+pub(crate) const UNCHANGED: &[u8] = &[0, 0, 0];
 
 /// The patch that makes `after` of `before`; `None` where `after` is better written whole.
 pub(crate) fn diff(before: &[u8], after: &[u8], layout: &Layout) -> Result<Option<Vec<u8>>> {
@@ -34,8 +34,8 @@ pub(crate) fn diff(before: &[u8], after: &[u8], layout: &Layout) -> Result<Optio
         return Ok(None);
     }
     let (mut olds, mut news) = (Vec::new(), Vec::new());
-    RowView::new(before, &layout.reprs)?.places(before, &mut olds)?;
-    RowView::new(after, &layout.reprs)?.places(after, &mut news)?;
+    RowView::new(before, layout.reprs())?.places(before, &mut olds)?;
+    RowView::new(after, layout.reprs())?.places(after, &mut news)?;
     if olds.len() != news.len() {
         return Ok(None); // Columns were added since the row was written.
     }

@@ -8,15 +8,14 @@
 use std::sync::Arc;
 
 use document::{DocumentError, Rows, Stands};
-use store::{Op, TableId};
+use store::{Csn, Op, TableId};
 use txn::{RelationLock, RowLock, Transaction, View, Wait};
 use types::{Datum, Jsonb, Oid};
 
-use super::documents::RowDocuments;
-use super::handles::Handles;
-use super::patch;
-use super::table::{Table, image, position};
+use super::RowDocuments;
 use crate::catalog::{CatalogCache, ConstraintKind};
+use crate::heap::{image, patch};
+use crate::rows::{Handles, Row, Table, note_erased, position};
 use crate::{Error, Result};
 
 /// The rows of a table of documents.
@@ -44,7 +43,7 @@ impl DocumentRows {
         let catalog = self.catalogs.newest();
         let table = self.handles.table(&catalog, self.relation);
         let is_same = |table: &Arc<Table>| {
-            let documents = table.documents();
+            let documents = RowDocuments::of(table);
             documents.is_some_and(|documents| documents.collection().id() == self.documents)
         };
         table.filter(is_same).ok_or(DocumentError::Dropped { csn: catalog.version() })
@@ -73,7 +72,7 @@ impl Rows for DocumentRows {
             return Err(DocumentError::Refused(words));
         }
         let (_, key) = row_key(&table, key)?;
-        table.forget(txn, &key).map_err(refused)
+        forget_row(&table, txn, &key).map_err(refused)
     }
 
     fn follow(
@@ -101,7 +100,7 @@ impl Rows for DocumentRows {
                         txn.note_rows(storage, -1);
                         Op::Delete
                     }
-                    (true, true) => Op::Put(marked(&table, &before)?),
+                    (true, true) => Op::Put(marked(&table, &key, &before)?),
                     (false, true) => {
                         txn.note_rows(storage, 1);
                         Op::Put(new_row(&table, values)?)
@@ -128,20 +127,41 @@ fn refusal(table: &Table) -> Option<&'static str> {
 
 /// The values of the columns that rows are keyed by, and the key that they make.
 fn row_key(table: &Table, key: &str) -> Result<(Vec<Datum>, Vec<u8>), DocumentError> {
-    let values = table.documents().and_then(|documents| documents.values_of(key));
+    let values = RowDocuments::of(table).and_then(|documents| documents.values_of(key));
     let values = values.ok_or(DocumentError::BadKey("is not the text of a key of its table"))?;
     let key = table.key_of(&values);
     Ok((values, key))
 }
 
-/// A row without a document, with the mark of one.
-fn marked(table: &Table, before: &[u8]) -> Result<Vec<u8>, DocumentError> {
-    let mut row = table.decode(before).map_err(refused)?;
-    row[table.documents().map_or(0, RowDocuments::column)] = Jsonb::default().into();
-    Ok(table.encode(&row))
+/// Has the row at `key` never been, which is locked and has entries in no index. Its document is for the
+/// caller to erase.
+fn forget_row(table: &Table, txn: &mut Transaction, key: &[u8]) -> Result<()> {
+    let (storage, latest) = (table.storage(), txn.latest());
+    txn.note_changes(storage);
+    if View::of(txn, &latest).read(storage, key)?.is_some() {
+        txn.note_rows(storage, -1);
+        txn.write(storage, key.to_vec(), Op::Delete)?;
+    }
+    table.erase_changes(txn, key)?;
+    txn.write(storage, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?;
+    note_erased(txn, table.relation().oid, 1)
 }
 
-/// The key and the bytes of the row that a document with the values of a key has beside it.
+/// The documents of a table of documents.
+fn documents_of(table: &Table) -> Result<&RowDocuments, DocumentError> {
+    let why = || format!("table \"{}\" has no documents", table.relation().name);
+    RowDocuments::of(table).ok_or_else(|| DocumentError::Refused(why()))
+}
+
+/// A row without a document, with the mark of one.
+fn marked(table: &Table, key: &[u8], before: &[u8]) -> Result<Vec<u8>, DocumentError> {
+    let documents = documents_of(table)?;
+    let mut row = Row::new(key, table.layout(), before).to_datums().map_err(refused)?;
+    row[documents.column()] = Jsonb::default().into();
+    Ok(documents.encode(&row))
+}
+
+/// The key and the bytes of the row that belongs to a document with the values of a key.
 pub(crate) fn document_row(table: &Table, key: Vec<Datum>) -> Result<(Vec<u8>, Vec<u8>)> {
     let row_key = table.key_of(&key);
     Ok((row_key, new_row(table, key)?))
@@ -149,12 +169,12 @@ pub(crate) fn document_row(table: &Table, key: Vec<Datum>) -> Result<(Vec<u8>, V
 
 /// A row of a document alone.
 fn new_row(table: &Table, key: Vec<Datum>) -> Result<Vec<u8>, DocumentError> {
-    let relation = table.relation();
+    let (relation, documents) = (table.relation(), documents_of(table)?);
     let mut row = vec![Datum::Null; relation.columns.len()];
     for (at, value) in table.keyed_by().iter().zip(key) {
         row[*at] = value;
     }
-    row[table.documents().map_or(0, RowDocuments::column)] = Jsonb::default().into();
+    row[documents.column()] = Jsonb::default().into();
     for column in relation.live_columns() {
         let is_null = row[position(column.attnum)].as_ref().is_null();
         if is_null && (column.not_null || column.default.is_some() || column.identity.is_some()) {
@@ -163,7 +183,7 @@ fn new_row(table: &Table, key: Vec<Datum>) -> Result<Vec<u8>, DocumentError> {
             return Err(DocumentError::Refused(words));
         }
     }
-    Ok(table.encode(&row))
+    Ok(documents.encode(&row))
 }
 
 fn refused(error: Error) -> DocumentError {

@@ -1,0 +1,371 @@
+//! [`RowDocuments`]: the rows of a table of documents. The row lies in a heap, its document in a collection.
+
+use std::sync::{Arc, LazyLock};
+
+use document::Collection;
+use store::{Csn, Op};
+use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
+use types::{Context, Datum, DatumRef, Jsonb, Modifier, RowView, Style, Type, text};
+
+use crate::catalog::{Relation, TableData};
+use crate::heap::{self, HeapRows, image};
+use crate::method::{Access, KeyWalk, RowScan, Rows, Wanted};
+use crate::rows::{Batch, Layout, RowRef, RowVersion, Table, position, same};
+use crate::{Error, Result};
+
+static STYLE: LazyLock<Style> = LazyLock::new(Style::default);
+
+/// The rows of a table of documents. Cheap to clone.
+#[derive(Clone)]
+pub struct RowDocuments {
+    /// The position of the column of documents.
+    at: usize,
+    /// Positions and types of the columns that rows are keyed by.
+    key: Arc<[(usize, Type)]>,
+    heap: Arc<HeapRows>,
+    layout: Arc<Layout>,
+    collection: Collection,
+}
+
+impl std::fmt::Debug for RowDocuments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowDocuments").field("at", &self.at).field("key", &self.key).finish()
+    }
+}
+
+impl RowDocuments {
+    /// The rows of a table; `None` where its method is another.
+    pub fn of(table: &Table) -> Option<&RowDocuments> {
+        table.rows().of_method()
+    }
+
+    /// The rows of a relation whose column with this number holds the documents of `collection`.
+    pub(super) fn new(
+        relation: &Relation,
+        data: &TableData,
+        column: i16,
+        layout: &Arc<Layout>,
+        collection: Collection,
+    ) -> RowDocuments {
+        let keyed_by = data.keyed_by.iter().map(|attnum| position(*attnum));
+        RowDocuments {
+            at: position(column),
+            key: keyed_by.map(|at| (at, relation.columns[at].ty)).collect(),
+            heap: Arc::new(HeapRows::new(data.storage, layout)),
+            layout: Arc::clone(layout),
+            collection,
+        }
+    }
+
+    /// The position of their column.
+    pub fn column(&self) -> usize {
+        self.at
+    }
+
+    /// The positions of the columns that rows are keyed by.
+    pub fn key_columns(&self) -> impl Iterator<Item = usize> {
+        self.key.iter().map(|(at, _)| *at)
+    }
+
+    /// The documents and their history, by key.
+    pub fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    /// The name of the document of a row: the key under which the collection keeps it.
+    fn name_of(&self, key: &[u8], row: &[Datum]) -> String {
+        self.name(key, |at| row[at].as_ref())
+    }
+
+    /// The name of the document of the row at `key`: of the values of the columns that rows are keyed by, or
+    /// the hidden id of the row.
+    fn name<'a>(&self, key: &[u8], mut value: impl FnMut(usize) -> DatumRef<'a>) -> String {
+        if let (true, Ok(id)) = (self.key.is_empty(), key.try_into()) {
+            return u64::from_be_bytes(id).to_string();
+        }
+        let context = Context::new(&STYLE);
+        let mut name = String::new();
+        for (number, &(at, ty)) in self.key.iter().enumerate() {
+            if number > 0 {
+                name.push(',');
+            }
+            let from = name.len();
+            let part = text::to_string(value(at), ty, Modifier::NONE, &context);
+            name.push_str(part.as_deref().unwrap_or_default());
+            if self.key.len() > 1 && name[from..].contains([',', '\\']) {
+                let escaped = name[from..].replace('\\', "\\\\").replace(',', "\\,");
+                name.truncate(from);
+                name.push_str(&escaped);
+            }
+        }
+        name
+    }
+
+    /// The values of the columns that rows are keyed by, of a document that is called so; `None` where none
+    /// can be called so.
+    pub fn values_of(&self, key: &str) -> Option<Vec<Datum>> {
+        let context = Context::new(&STYLE);
+        let mut texts = vec![String::new()];
+        let mut letters = key.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                ',' if self.key.len() > 1 => texts.push(String::new()),
+                '\\' if self.key.len() > 1 => texts.last_mut()?.push(letters.next()?),
+                other => texts.last_mut()?.push(other),
+            }
+        }
+        if texts.len() != self.key.len() {
+            return None;
+        }
+        let values = self.key.iter().zip(&texts);
+        values
+            .map(|((_, ty), text)| text::parse(text, *ty, Modifier::NONE, &context).ok())
+            .collect()
+    }
+
+    /// A row as it is stored: with a mark in the place of its document.
+    pub(super) fn encode(&self, row: &[Datum]) -> Vec<u8> {
+        let mark = mark(&row[self.at]);
+        let stored = row.iter().enumerate();
+        self.heap.encode(stored.map(|(i, value)| if i == self.at { &mark } else { value }.as_ref()))
+    }
+
+    /// Puts the document in the place of its mark in a row that was appended to `out` from `from` on.
+    fn fill(
+        &self,
+        key: &[u8],
+        from: usize,
+        out: &mut Vec<u8>,
+        tree: impl FnOnce(&str) -> Result<Option<Arc<document::Tree>>>,
+    ) -> Result<()> {
+        let row = RowView::new(&out[from..], self.layout.reprs())?;
+        let Some(tree) = self.tree_of(key, row, tree)? else { return Ok(()) };
+        let document = Datum::from(tree.jsonb()?);
+        let mut ends = Vec::new();
+        row.places(&out[from..], &mut ends)?;
+        let (start, end) = (from + ends[self.at], from + ends[self.at + 1]);
+        let behind = out.split_off(end);
+        out.truncate(start);
+        types::row::write_value(document.as_ref(), out);
+        out.extend_from_slice(&behind);
+        Ok(())
+    }
+
+    /// The document of a stored row, if it has one.
+    fn tree_of(
+        &self,
+        key: &[u8],
+        row: RowView<'_>,
+        tree: impl FnOnce(&str) -> Result<Option<Arc<document::Tree>>>,
+    ) -> Result<Option<Arc<document::Tree>>> {
+        if row.get(self.at)?.is_none_or(|mark| mark.is_null()) {
+            return Ok(None);
+        }
+        let mut failed = Ok(());
+        let name = self.name(key, |at| match row.get(at) {
+            Ok(value) => value.unwrap_or(DatumRef::Null),
+            Err(error) => {
+                failed = Err(error);
+                DatumRef::Null
+            }
+        });
+        failed?;
+        tree(&name)?.ok_or(Error::Damaged { what: "a row without its document" }).map(Some)
+    }
+
+    /// Appends the row that was found in a view, with its document where that is wanted.
+    fn write_row(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        found: &txn::Row<'_>,
+        wanted: Wanted<'_>,
+        access: Access,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let from = out.len();
+        image(found, out)?;
+        if !wanted.has(self.at) {
+            return Ok(());
+        }
+        let keep = access == Access::Point;
+        self.fill(key, from, out, |name| Ok(self.collection.tree_within(view, name, keep)?))
+    }
+
+    /// The first commit at which rows and their documents are whole: they may lie in tables of the store of
+    /// which not the same has been forgotten.
+    fn horizon(&self, now: &Snapshot) -> Csn {
+        let store = now.engine().store();
+        store.horizon(self.heap.storage).max(store.horizon(self.collection.id()))
+    }
+
+    /// Gives a row its document, or none. Where the document exists, because the row is written anew, it
+    /// becomes this one.
+    fn put(&self, txn: &mut Transaction, key: &[u8], row: &[Datum]) -> Result<()> {
+        let Datum::Jsonb(value) = &row[self.at] else {
+            return Ok(self.collection.remove_within(txn, &self.name_of(key, row))?);
+        };
+        let nodes = document::tape_of(value)?;
+        Ok(self.collection.put_within(txn, &self.name_of(key, row), &nodes)?)
+    }
+
+    /// Takes the document of a row away, where it has one.
+    fn remove(&self, txn: &mut Transaction, key: &[u8], row: &[Datum]) -> Result<()> {
+        if row[self.at].as_ref().is_null() {
+            return Ok(());
+        }
+        Ok(self.collection.remove_within(txn, &self.name_of(key, row))?)
+    }
+}
+
+impl Rows for RowDocuments {
+    fn is_apart(&self, position: usize) -> bool {
+        position == self.at
+    }
+
+    fn read(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        access: Access,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Some(found) = view.read(self.heap.storage, key)? else { return Ok(false) };
+        self.write_row(view, key, &found, wanted, access, out).map(|()| true)
+    }
+
+    fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
+        self.heap.contains(view, key)
+    }
+
+    fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
+        let cursor = txn::Cursor::new(self.heap.storage, range, is_backward);
+        Box::new(DocumentScan { rows: self.clone(), cursor })
+    }
+
+    fn text(&self, view: View<'_>, row: RowRef<'_>, _: usize) -> Result<Option<String>> {
+        let (key, row) = (row.key(), RowView::new(row.bytes(), self.layout.reprs())?);
+        let tree = |name: &str| Ok(self.collection.tree_within(view, name, true)?);
+        let tree = self.tree_of(key, row, tree)?;
+        Ok(tree.map(|tree| tree.jsonb_text()).transpose()?)
+    }
+
+    fn spread(&self, engine: &Engine, count: usize) -> Result<Vec<Vec<u8>>> {
+        self.heap.spread(engine, count)
+    }
+
+    fn versions(&self, now: &Snapshot, key: &[u8], from: Csn, to: Csn) -> Result<Vec<RowVersion>> {
+        self.heap.versions_from(now, key, from.max(self.horizon(now)), to)
+    }
+
+    fn complete(&self, now: &Snapshot, version: &mut RowVersion) -> Result<()> {
+        let csn = version.from.max(self.horizon(now));
+        let key = version.row.key().to_vec();
+        self.fill(&key, key.len(), version.row.bytes_mut(), |name| {
+            Ok(self.collection.tree_as_of(name, csn)?)
+        })
+    }
+
+    fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>> {
+        self.heap.commits(now, key)
+    }
+
+    fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk> {
+        self.heap.keys_ever(engine, range, is_backward)
+    }
+
+    fn keys_changed(&self, engine: &Engine) -> Box<dyn KeyWalk> {
+        self.heap.keys_changed(engine)
+    }
+
+    fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()> {
+        txn.write(self.heap.storage, key.clone(), Op::Put(self.encode(row)))?;
+        self.put(txn, &key, row)
+    }
+
+    fn update(
+        &self,
+        txn: &mut Transaction,
+        key: &[u8],
+        locked: Locked,
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<()> {
+        self.heap.write(txn, key, locked, self.encode(new))?;
+        if same(&old[self.at], &new[self.at]) {
+            return Ok(());
+        }
+        match (&old[self.at], &new[self.at]) {
+            (Datum::Jsonb(before), Datum::Jsonb(after)) => {
+                Ok(self.collection.amend_within(txn, &self.name_of(key, new), before, after)?)
+            }
+            (_, Datum::Jsonb(_)) => self.put(txn, key, new),
+            _ => self.remove(txn, key, old),
+        }
+    }
+
+    fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()> {
+        self.heap.delete(txn, key, old)?;
+        self.remove(txn, key, old)
+    }
+
+    fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()> {
+        self.heap.erase(txn, key, None)?;
+        let name = match latest {
+            Some(row) => self.name_of(key, row),
+            // What the last commit wrote before the table was given up is nobody's, and has no document.
+            None => match self.versions(&txn.latest(), key, Csn::ZERO, Csn::MAX)?.first() {
+                Some(version) => self.name_of(key, &version.row.to_datums()?),
+                None => return Ok(()),
+            },
+        };
+        Ok(self.collection.erase_within(txn, &name)?)
+    }
+}
+
+/// A scan of the rows of a table of documents.
+struct DocumentScan {
+    rows: RowDocuments,
+    cursor: txn::Cursor,
+}
+
+impl RowScan for DocumentScan {
+    fn fill(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+    ) -> Result<()> {
+        if !wanted.has(self.rows.at) {
+            return heap::fill(&mut self.cursor, view, wanted, batch, rows_max);
+        }
+        // Keys first: the cursor's snapshot is known to be held only between its fills, and documents are
+        // read at it.
+        let mut keys = Batch::new();
+        keys.lay_out(&self.rows.layout);
+        heap::fill(&mut self.cursor, view, Wanted::NOTHING, &mut keys, rows_max)?;
+        let view = self.cursor.view(view);
+        for row in keys.iter() {
+            let is_found = batch.push(row.key(), |out| {
+                self.rows.read(view, row.key(), wanted, Access::Scan, out)
+            })?;
+            debug_assert!(is_found, "the scan has just found the key");
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
+        heap::count(&mut self.cursor, view, rows_max)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.cursor.is_at_end()
+    }
+}
+
+/// What stands in the place of a document in the stored row.
+fn mark(value: &Datum) -> Datum {
+    if value.as_ref().is_null() { Datum::Null } else { Jsonb::default().into() }
+}

@@ -1,0 +1,177 @@
+//! Access methods: how the rows of a table are kept, and what every table has whatever keeps its rows.
+//!
+//! ```text
+//!   Table ── keys, locks, constraints, indexes, foreign keys, the table of changes     the same for all
+//!     └── dyn Rows ── read, scan, versions, insert, update, delete, load, erase         one per method
+//!           ├── heap       a version of the row in the store                            crate::heap
+//!           ├── document   the row, and one of its columns as a tree of nodes           crate::documents
+//!           └── ...        [`Methods::with`]
+//!
+//!   catalog   t ─> MethodData { oid, storages, settings }        only the method reads the settings
+//! ```
+//!
+//! `CREATE TABLE ... USING name` chooses an [`AccessMethod`] by its name. The catalog keeps its number with
+//! the table ([`MethodData`]), so that a table of the past is read by the method that it had then. A handle
+//! of a table asks the method once for the [`Rows`] of the table, and goes through these from then on.
+//!
+//! A method keeps the contract of [`Rows`]; `table::rows::tests::battery` checks it for every method.
+//!
+//! # Invariants
+//! * Outside of the module of a method nothing asks which method a table has.
+//! * A transaction holds the lock of a row before it has the method change the row.
+//! * What a method keeps in memory follows from the log.
+
+mod rows;
+
+use std::fmt;
+use std::sync::Arc;
+
+use store::TableId;
+use types::{Oid, SqlState};
+
+use crate::catalog::{Column, MethodData, Relation, TableData};
+use crate::heap::Heap;
+use crate::rows::Layout;
+use crate::{Error, Result};
+
+pub use rows::{Access, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+
+/// Storage parameters of a table: names and values.
+pub type Options = Vec<(Arc<str>, Arc<str>)>;
+
+/// The access method of a table that is to be made, and what was said of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewMethod {
+    /// The method; the default is [`Heap`].
+    pub oid: MethodOid,
+    /// What [`AccessMethod::settings`] made of the storage parameters.
+    pub settings: Vec<u8>,
+    /// The tables of the store that the method has beside that of the rows, where they exist already.
+    pub storages: Option<Vec<TableId>>,
+}
+
+/// The number of an access method in `pg_am`. The default is that of `heap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MethodOid(pub Oid);
+
+impl Default for MethodOid {
+    fn default() -> MethodOid {
+        MethodOid(Heap::OID)
+    }
+}
+
+/// A way to keep the rows of a table.
+pub trait AccessMethod: Send + Sync {
+    /// The name after `USING`.
+    fn name(&self) -> &'static str;
+
+    /// The number in `pg_am`.
+    fn oid(&self) -> Oid;
+
+    /// Takes the storage parameters of this method out of `options`, and returns them as bytes.
+    ///
+    /// # Errors
+    /// 22023 where a value is none that the parameter can have.
+    fn settings(&self, _options: &mut Options) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    /// The storage parameters that were taken from a table's options, as far as they differ from their
+    /// defaults.
+    fn parameters(&self, _data: &MethodData) -> Options {
+        Vec::new()
+    }
+
+    /// What the catalog keeps of a table with these columns: made of the bytes that
+    /// [`AccessMethod::settings`] returned.
+    fn define(&self, settings: &[u8], _columns: &[Column]) -> Vec<u8> {
+        settings.to_vec()
+    }
+
+    /// New, empty tables of the store for a table whose rows lie in `rows`, beside that.
+    fn storages(&self, _rows: TableId) -> Vec<TableId> {
+        Vec::new()
+    }
+
+    /// True where what lies in [`AccessMethod::storages`] stays when the rows of a table are written anew;
+    /// `same_keys` where each row keeps its key.
+    fn outlives_rewrite(&self, _same_keys: bool) -> bool {
+        false
+    }
+
+    /// True where rows are keyed by a primary key that the table gets when it has rows: they are written anew.
+    /// Otherwise they keep their hidden ids, and the primary key is an index beside them.
+    fn takes_late_key(&self) -> bool {
+        false
+    }
+
+    /// Why a relation cannot have this method, in a sentence; `None` where it can.
+    fn refusal(&self, _relation: &Relation, _data: &TableData) -> Option<String> {
+        None
+    }
+
+    /// The rows of a table.
+    fn open(&self, relation: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows>;
+}
+
+/// The access methods of a database. Cheap to clone.
+#[derive(Clone)]
+pub struct Methods(Arc<[Arc<dyn AccessMethod>]>);
+
+impl fmt::Debug for Methods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(AccessMethod::name)).finish()
+    }
+}
+
+impl Methods {
+    /// `heap`, and these.
+    pub fn with(methods: impl IntoIterator<Item = Arc<dyn AccessMethod>>) -> Methods {
+        let heap: Arc<dyn AccessMethod> = Arc::new(Heap);
+        Methods([heap].into_iter().chain(methods).collect())
+    }
+
+    /// All of them, `heap` first.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn AccessMethod> {
+        self.0.iter().map(|method| &**method)
+    }
+
+    /// The method with this number.
+    ///
+    /// # Errors
+    /// Damaged where there is none: the catalog is of a release that has more methods.
+    pub fn get(&self, oid: Oid) -> Result<&dyn AccessMethod> {
+        let found = self.iter().find(|method| method.oid() == oid);
+        found.ok_or(Error::Damaged { what: "the access method of a table" })
+    }
+
+    /// The method with this name.
+    ///
+    /// # Errors
+    /// 42704 where there is none.
+    pub fn named(&self, name: &str) -> Result<&dyn AccessMethod> {
+        self.iter().find(|method| method.name() == name).ok_or_else(|| {
+            let message = format!("access method \"{name}\" does not exist");
+            Error::new(SqlState::UNDEFINED_OBJECT, message)
+        })
+    }
+
+    /// What the catalog is to keep of a new table with these columns, whose rows lie in `rows`.
+    pub(crate) fn define(
+        &self,
+        new: NewMethod,
+        columns: &[Column],
+        rows: TableId,
+    ) -> Result<MethodData> {
+        let method = self.get(new.oid.0)?;
+        let settings = method.define(&new.settings, columns);
+        let storages = new.storages.unwrap_or_else(|| method.storages(rows));
+        Ok(MethodData { oid: method.oid(), storages, settings })
+    }
+
+    /// Why a relation cannot be as it is, in a sentence; `None` where it can.
+    pub(crate) fn refusal(&self, relation: &Relation) -> Result<Option<String>> {
+        let Some(data) = relation.table() else { return Ok(None) };
+        Ok(self.get(data.method.oid)?.refusal(relation, data))
+    }
+}

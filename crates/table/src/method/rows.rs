@@ -1,0 +1,206 @@
+//! [`Rows`]: what an access method does for the rows of one table.
+//!
+//! A row goes by its key: the key form of the columns that the table is keyed by, or a hidden id of 8
+//! bytes. Keys ascend in the order of the table. A method gives and takes rows in the row form of
+//! [`types::row`], with a value for each column that the table ever had.
+//!
+//! | what the table has done before | what the method does |
+//! |---|---|
+//! | checked the row, its key and its constraints; locked the key | [`Rows::insert`] |
+//! | locked the row, read its newest state, noted the change | [`Rows::update`], [`Rows::delete`] |
+//! | looked an entry of an index up | [`Rows::read`] |
+//!
+//! # Invariants
+//! * All reads are of a [`View`] or a [`Snapshot`]: they see the commits up to its number, and the writes
+//!   of its transaction up to its moment. A reader at the same number always sees the same rows.
+//! * Writes go through the transaction. They are undone with a savepoint, become visible with the commit,
+//!   and survive what the commit survives.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use store::Csn;
+use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
+use types::Datum;
+
+use crate::Result;
+use crate::rows::{Batch, RowRef, RowVersion};
+
+/// Which columns of a row a reader wants. In the place of others a row may have any value.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// All columns.
+    All,
+    /// The columns with these attribute numbers. Numbers below 0, of system columns, are no columns of the
+    /// row.
+    Columns(&'a [i16]),
+}
+
+impl Wanted<'_> {
+    /// No column: only the key.
+    pub const NOTHING: Wanted<'static> = Wanted::Columns(&[]);
+
+    /// True where the column at a position (its attribute number less one) is wanted.
+    pub fn has(self, position: usize) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Columns(attnums) => attnums
+                .iter()
+                .any(|attnum| usize::try_from(*attnum).is_ok_and(|number| number == position + 1)),
+        }
+    }
+
+    /// True where only the key is wanted.
+    pub fn is_nothing(self) -> bool {
+        matches!(self, Wanted::Columns([]))
+    }
+}
+
+/// Why a row is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The row alone: the method may keep what it has computed for the next read.
+    Point,
+    /// The row is one of many, which are read once.
+    Scan,
+}
+
+/// The rows of one table, by one state of its definition.
+pub trait Rows: Any + Debug + Send + Sync {
+    /// True where the value of the column at a position is kept apart from its row: a reader that does not
+    /// want it does not pay for it, and [`Rows::text`] gives its text without making the value.
+    fn is_apart(&self, _position: usize) -> bool {
+        false
+    }
+
+    // --- reading ---------------------------------------------------------------------------------
+
+    /// Appends the row with this key to `out`, in row form; false where there is none.
+    fn read(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        access: Access,
+        out: &mut Vec<u8>,
+    ) -> Result<bool>;
+
+    /// True where there is a row with this key.
+    fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
+        self.read(view, key, Wanted::NOTHING, Access::Point, &mut Vec::new())
+    }
+
+    /// A scan of the rows whose keys are in a range, in the order of keys, or in reverse.
+    fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan>;
+
+    /// The text of the value of a column that is [apart](Rows::is_apart), of a row that was read in this view
+    /// without it; `None` where the value is NULL.
+    fn text(&self, view: View<'_>, row: RowRef<'_>, position: usize) -> Result<Option<String>>;
+
+    /// Up to about `count` keys, at equal distances, for a sample of the rows; none where the rows are better
+    /// read one after the other.
+    fn spread(&self, _engine: &Engine, _count: usize) -> Result<Vec<Vec<u8>>> {
+        Ok(Vec::new())
+    }
+
+    // --- the past --------------------------------------------------------------------------------
+
+    /// The versions of the row at `key` that were the newest at some commit in `from..=to`, oldest first, as
+    /// `now` knows them. Values of columns that are apart may be missing: [`Rows::complete`] puts them in.
+    fn versions(&self, now: &Snapshot, key: &[u8], from: Csn, to: Csn) -> Result<Vec<RowVersion>>;
+
+    /// Puts the values that are apart into a version.
+    fn complete(&self, _now: &Snapshot, _version: &mut RowVersion) -> Result<()> {
+        Ok(())
+    }
+
+    /// The commits that have changed the row at `key`, in no order, as far as any file or the log tells.
+    fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>>;
+
+    /// The keys in a range of all rows that exist or existed, as far as any version of them is kept, in order
+    /// or in reverse.
+    fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk>;
+
+    /// The keys of at least the rows that have a version which is over.
+    fn keys_changed(&self, engine: &Engine) -> Box<dyn KeyWalk> {
+        self.keys_ever(engine, KeyRange::ALL, false)
+    }
+
+    // --- changing --------------------------------------------------------------------------------
+
+    /// Adds a row, a value for each column by position. No row has the key, as far as the transaction sees.
+    fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()>;
+
+    /// Puts `new` in the place of `old`, the newest state of the row at `key`. `locked` says whether the view
+    /// of the transaction shows that state.
+    fn update(
+        &self,
+        txn: &mut Transaction,
+        key: &[u8],
+        locked: Locked,
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<()>;
+
+    /// Deletes the row at `key`, whose newest state is `old`.
+    fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()>;
+
+    /// Begins a load of many rows into a table that never had any; `None` where the method has no faster way
+    /// than to insert them, or the table had rows.
+    fn load(&self, _txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
+        Ok(None)
+    }
+
+    /// Has the row at `key` never been, from the commit on. The transaction has deleted it, where it existed:
+    /// `latest` is then its last state.
+    fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()>;
+}
+
+impl dyn Rows {
+    /// These rows as those of a certain method; `None` where they are of another.
+    pub fn of_method<R: Rows>(&self) -> Option<&R> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// A scan that borrows nothing while it rests. All of it is of the view of its first fill: later writes of
+/// the transaction and later commits are not seen.
+pub trait RowScan: Send {
+    /// Adds up to so many of the next rows to `batch`; fewer only at the end. All views are of one
+    /// transaction, or of none; `wanted` is the same each time.
+    fn fill(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+    ) -> Result<()>;
+
+    /// Passes the next rows, up to so many, and returns how many; fewer only at the end.
+    fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64>;
+
+    /// True where no more rows come.
+    fn is_at_end(&self) -> bool;
+}
+
+/// Keys, one after the other.
+pub trait KeyWalk {
+    /// The next key; `None` at the end.
+    fn advance(&mut self) -> Result<Option<&[u8]>>;
+}
+
+impl KeyWalk for store::Keys {
+    fn advance(&mut self) -> Result<Option<&[u8]>> {
+        Ok(store::Keys::advance(self)?)
+    }
+}
+
+/// Rows on their way into a table that has none.
+pub trait RowLoad: Send {
+    /// Takes a row, a value for each column by position.
+    fn put(&mut self, engine: &Engine, key: &[u8], row: &[Datum]) -> Result<()>;
+
+    /// Makes the rows writes of the transaction. Where two of them have one key, returns one of these in
+    /// place of that.
+    fn finish(self: Box<Self>, txn: &mut Transaction) -> Result<Option<Vec<Datum>>>;
+}
