@@ -110,6 +110,11 @@ pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
     }
 }
 
+/// The key of the document that the table of changes names so; `None` where none is named so.
+pub fn name_of(subject: &[u8]) -> Option<String> {
+    document_of(&Prefix::of_subject(subject).record(Record::Paths))
+}
+
 /// How the table of changes names a document: by its prefix, once for each revision
 /// ([`store::Table::subject`]).
 pub(crate) fn subject(key: &[u8]) -> Option<&[u8]> {

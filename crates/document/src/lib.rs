@@ -72,7 +72,7 @@ pub use error::{Damaged, DocumentError};
 pub use feed::Changed;
 pub use hash::{digest, subtree as subtree_hash};
 pub use history::{BlameLine, NodeVersion};
-pub use key::KEY_BYTES_MAX;
+pub use key::{KEY_BYTES_MAX, name_of};
 pub use listing::{History, HistoryIter, RevisionInfo};
 pub use meta::{Allowed, Committed, Meta};
 pub use part::{Metadata, Options, type_name, write_part};

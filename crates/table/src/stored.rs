@@ -82,6 +82,10 @@ impl StoredTable {
     }
 }
 
+/// What a row weighs at least beside its patches, in bytes: a small row gets a fresh image after some twenty
+/// patches that change no byte of it, and not after every second one.
+const ROW_WEIGHT_MIN: usize = 256;
+
 impl Table for StoredTable {
     fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         match self.holds {
@@ -106,7 +110,7 @@ impl Table for StoredTable {
 
     fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
         match self.holds {
-            Holds::Rows => delta_bytes * 4 > image_bytes,
+            Holds::Rows => delta_bytes * 4 > image_bytes.max(ROW_WEIGHT_MIN),
             Holds::Documents => document::table::rebase(image_bytes, delta_bytes),
         }
     }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A snapshot of now joins the readers of the newest visible commit (a counter). A snapshot of the
-//! past takes a hold of its own in the store. Either keeps compaction from dropping what it reads.
+//! past takes a hold of its own in the store. Either keeps compaction from dropping what it reads. Threads can
+//! share a snapshot.
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -155,3 +156,9 @@ impl Drop for Snapshot {
         self.release();
     }
 }
+
+/// Threads share a snapshot and read parts of it side by side.
+const _: fn() = || {
+    fn is_shared<T: Send + Sync + Clone>() {}
+    is_shared::<Snapshot>();
+};

@@ -85,8 +85,11 @@ impl Rows for DocumentRows {
         let (values, key) = row_key(&table, key)?;
         let storage = table.storage();
         let op = match stands {
-            // The row is there and has its mark: nothing of it changes, and it has a version.
-            Stands { before: true, after: true } => Op::Delta(patch::UNCHANGED.to_vec()),
+            // The row exists and has its mark: no byte of it changes, and it gets a version. The table of
+            // changes names the document.
+            Stands { before: true, after: true } => {
+                return Ok(txn.write(storage, key, Op::Delta(patch::UNCHANGED.to_vec()))?);
+            }
             Stands { after, .. } => {
                 let latest = txn.latest();
                 let found = View::of(txn, &latest).read(storage, &key)?;

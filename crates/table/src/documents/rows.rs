@@ -5,11 +5,12 @@ use std::sync::{Arc, LazyLock};
 use document::Collection;
 use store::{Csn, Op};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
-use types::{Context, Datum, DatumRef, Jsonb, Modifier, RowView, Style, Type, text};
+use types::{Context, Datum, DatumRef, Jsonb, KeyOrder, Modifier, RowView, Style, Type, text};
 
 use crate::catalog::{Relation, TableData};
-use crate::heap::{self, HeapRows, image};
-use crate::method::{Access, KeyWalk, RowScan, Rows, Wanted};
+use crate::heap::{self, HeapRows, image, patch};
+use crate::index::RowKeys;
+use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
 use crate::rows::{Batch, Layout, RowRef, RowVersion, Table, position, same};
 use crate::{Error, Result};
 
@@ -121,6 +122,18 @@ impl RowDocuments {
         values
             .map(|((_, ty), text)| text::parse(text, *ty, Modifier::NONE, &context).ok())
             .collect()
+    }
+
+    /// The key of the row whose document is called so; `None` where none can be called so.
+    fn key_named(&self, name: &str) -> Option<Vec<u8>> {
+        if self.key.is_empty() {
+            return Some(name.parse::<u64>().ok()?.to_be_bytes().to_vec());
+        }
+        let mut key = Vec::new();
+        for value in self.values_of(name)? {
+            types::key::write(value.as_ref(), KeyOrder::ASCENDING, &mut key);
+        }
+        Some(key)
     }
 
     /// A row as it is stored: with a mark in the place of its document.
@@ -271,6 +284,15 @@ impl Rows for RowDocuments {
         self.heap.commits(now, key)
     }
 
+    fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>> {
+        let (mut keys, commits) = (ChangedKeys::default(), (after, to));
+        let of_row = |key: &[u8]| Some(key.to_vec());
+        let of_document = |subject: &[u8]| self.key_named(&document::name_of(subject)?);
+        let all = keys.add(engine, self.heap.storage, commits, of_row)?
+            && keys.add(engine, self.collection.id(), commits, of_document)?;
+        Ok(all.then(|| keys.into_keys()))
+    }
+
     fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk> {
         self.heap.keys_ever(engine, range, is_backward)
     }
@@ -280,7 +302,7 @@ impl Rows for RowDocuments {
     }
 
     fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()> {
-        txn.write(self.heap.storage, key.clone(), Op::Put(self.encode(row)))?;
+        self.heap.change(txn, key.clone(), Op::Put(self.encode(row)))?;
         self.put(txn, &key, row)
     }
 
@@ -292,9 +314,21 @@ impl Rows for RowDocuments {
         old: &[Datum],
         new: &[Datum],
     ) -> Result<()> {
-        self.heap.write(txn, key, locked, self.encode(new))?;
-        if same(&old[self.at], &new[self.at]) {
-            return Ok(());
+        let is_same = |at: usize| same(&old[at], &new[at]);
+        let is_document = |row: &[Datum]| matches!(row[self.at], Datum::Jsonb(_));
+        let others = (0..new.len()).filter(|at| *at != self.at);
+        if is_document(old) && is_document(new) && !txn.is_large() && { others }.all(is_same) {
+            // No byte of the row changes. The table of changes names the document.
+            let unchanged = Op::Delta(patch::UNCHANGED.to_vec());
+            if is_same(self.at) {
+                return self.heap.change(txn, key.to_vec(), unchanged);
+            }
+            txn.write(self.heap.storage, key.to_vec(), unchanged)?;
+        } else {
+            self.heap.write(txn, key, locked, self.encode(new))?;
+            if is_same(self.at) {
+                return Ok(());
+            }
         }
         match (&old[self.at], &new[self.at]) {
             (Datum::Jsonb(before), Datum::Jsonb(after)) => {

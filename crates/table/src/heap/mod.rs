@@ -16,7 +16,8 @@ use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, DatumRef, Oid, row};
 
 use crate::catalog::{Relation, TableData};
-use crate::method::{Access, AccessMethod, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+use crate::index::RowKeys;
+use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
 use crate::rows::{Batch, Layout, Row, RowRef, RowVersion};
 use crate::{Error, Result};
 
@@ -74,7 +75,13 @@ impl HeapRows {
             Some(patch) => Op::Delta(patch),
             None => Op::Put(bytes),
         };
-        Ok(txn.write(self.storage, key.to_vec(), op)?)
+        self.change(txn, key.to_vec(), op)
+    }
+
+    /// Writes a row, of which the table of changes tells.
+    pub fn change(&self, txn: &mut Transaction, key: Vec<u8>, op: Op) -> Result<()> {
+        txn.note_changes(self.storage);
+        Ok(txn.write(self.storage, key, op)?)
     }
 
     fn patch(
@@ -196,6 +203,12 @@ impl Rows for HeapRows {
         Ok(csns)
     }
 
+    fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>> {
+        let mut keys = ChangedKeys::default();
+        let all = keys.add(engine, self.storage, (after, to), |key| Some(key.to_vec()))?;
+        Ok(all.then(|| keys.into_keys()))
+    }
+
     fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk> {
         let KeyRange { lower, upper } = range;
         Box::new(engine.store().keys(self.storage, lower, upper, is_backward))
@@ -207,7 +220,7 @@ impl Rows for HeapRows {
 
     fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()> {
         let bytes = self.encode(row.iter().map(Datum::as_ref));
-        Ok(txn.write(self.storage, key, Op::Put(bytes))?)
+        self.change(txn, key, Op::Put(bytes))
     }
 
     fn update(
@@ -222,7 +235,7 @@ impl Rows for HeapRows {
     }
 
     fn delete(&self, txn: &mut Transaction, key: &[u8], _: &[Datum]) -> Result<()> {
-        Ok(txn.write(self.storage, key.to_vec(), Op::Delete)?)
+        self.change(txn, key.to_vec(), Op::Delete)
     }
 
     fn load(&self, txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
@@ -230,7 +243,8 @@ impl Rows for HeapRows {
             return Ok(None);
         }
         let layout = Arc::clone(&self.layout);
-        Ok(Some(Box::new(HeapLoad { rows: Sorter::new(self.storage), layout })))
+        let (storage, rows) = (self.storage, Sorter::new(self.storage));
+        Ok(Some(Box::new(HeapLoad { storage, rows, layout })))
     }
 
     fn erase(&self, txn: &mut Transaction, key: &[u8], _: Option<&[Datum]>) -> Result<()> {
@@ -294,6 +308,7 @@ pub(crate) fn count(cursor: &mut txn::Cursor, view: View<'_>, rows_max: u64) -> 
 
 /// Rows on their way into a sorted file.
 struct HeapLoad {
+    storage: TableId,
     rows: Sorter,
     layout: Arc<Layout>,
 }
@@ -306,6 +321,7 @@ impl RowLoad for HeapLoad {
 
     fn finish(self: Box<Self>, txn: &mut Transaction) -> Result<Option<Vec<Datum>>> {
         let engine = Arc::clone(txn.engine());
+        txn.note_changes(self.storage);
         match self.rows.finish(engine.store())? {
             Sorted::Loaded(loaded) => Ok(txn.attach(loaded).map(|()| None)?),
             Sorted::Twice(Twice { key, value }) => {

@@ -34,7 +34,7 @@ use crate::heap::Heap;
 use crate::rows::Layout;
 use crate::{Error, Result};
 
-pub use rows::{Access, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+pub use rows::{Access, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
 
 /// Storage parameters of a table: names and values.
 pub type Options = Vec<(Arc<str>, Arc<str>)>;

@@ -19,11 +19,12 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use store::Csn;
-use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
+use store::{Csn, TableId};
+use txn::{Engine, KeyRange, Locked, Snapshot, Touched, Transaction, TxnError, View};
 use types::Datum;
 
 use crate::Result;
+use crate::index::RowKeys;
 use crate::rows::{Batch, RowRef, RowVersion};
 
 /// Which columns of a row a reader wants. In the place of others a row may have any value.
@@ -117,6 +118,10 @@ pub trait Rows: Any + Debug + Send + Sync {
     /// The commits that have changed the row at `key`, in no order, as far as any file or the log tells.
     fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>>;
 
+    /// The keys of at least the rows that commits after `after` up to `to` have changed, as the table of
+    /// changes tells. `None` where it does not reach back that far, or names too many.
+    fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>>;
+
     /// The keys in a range of all rows that exist or existed, as far as any version of them is kept, in order
     /// or in reverse.
     fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk>;
@@ -126,7 +131,7 @@ pub trait Rows: Any + Debug + Send + Sync {
         self.keys_ever(engine, KeyRange::ALL, false)
     }
 
-    // --- changing --------------------------------------------------------------------------------
+    // --- changing: the table of changes tells of each ([`Rows::changed`]) -------------------------
 
     /// Adds a row, a value for each column by position. No row has the key, as far as the transaction sees.
     fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()>;
@@ -192,6 +197,52 @@ pub trait KeyWalk {
 impl KeyWalk for store::Keys {
     fn advance(&mut self) -> Result<Option<&[u8]>> {
         Ok(store::Keys::advance(self)?)
+    }
+}
+
+/// Bytes of keys of changed rows that are held at most.
+const CHANGED_BYTES_MAX: usize = 32 << 20;
+
+/// Keys of changed rows, from the table of changes.
+#[derive(Default)]
+pub struct ChangedKeys {
+    keys: RowKeys,
+    bytes: usize,
+}
+
+impl ChangedKeys {
+    /// Adds the keys that some commits, after the first up to the second, have changed of a table of the
+    /// store; `row_of` gives the row that a key belongs to. False where not all are known, or there are too
+    /// many.
+    pub fn add(
+        &mut self,
+        engine: &Engine,
+        table: TableId,
+        (after, to): (Csn, Csn),
+        row_of: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<bool> {
+        let changes = match engine.changes(table, after, to) {
+            Ok(changes) => changes,
+            Err(TxnError::ChangesForgotten { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        for change in changes {
+            let Touched::Keys(touched) = change?.1 else { return Ok(false) };
+            for key in touched {
+                let Some(row) = row_of(&key) else { return Ok(false) };
+                let size = row.len() + size_of::<Vec<u8>>();
+                self.bytes += if self.keys.insert(row) { size } else { 0 };
+            }
+            if self.bytes > CHANGED_BYTES_MAX {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The keys.
+    pub fn into_keys(self) -> RowKeys {
+        self.keys
     }
 }
 

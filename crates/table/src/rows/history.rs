@@ -13,12 +13,12 @@
 //! for: what is asked for only says which versions are given. Everything comes in the order of keys,
 //! and of one key in the order of commits, and only what is committed.
 
-use std::collections::{BTreeSet, btree_set};
+use std::collections::btree_set;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use store::Csn;
-use txn::{Engine, KeyRange, Snapshot, Touched, TxnError};
+use txn::{Engine, KeyRange, Snapshot};
 
 use super::layout::Row;
 use super::table::Table;
@@ -112,9 +112,6 @@ impl Table {
     }
 }
 
-/// Keys of changed rows that are held for a walk over them, in bytes; a walk over more looks at all rows.
-const CHANGED_BYTES_MAX: usize = 32 << 20;
-
 /// A walk over the past of rows, that can be suspended.
 pub struct PastCursor {
     table: Arc<Table>,
@@ -142,28 +139,10 @@ impl PastCursor {
         after: Csn,
         to: Csn,
     ) -> Result<PastCursor> {
-        let mut keys = BTreeSet::new();
-        let mut bytes = 0;
-        let changes = match engine.changes(table.storage(), after, to) {
-            Ok(changes) => changes,
-            Err(TxnError::ChangesForgotten { .. }) => {
-                return Ok(PastCursor::over(table, KeyRange::ALL));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        for change in changes {
-            let Touched::Keys(touched) = change?.1 else {
-                return Ok(PastCursor::over(table, KeyRange::ALL));
-            };
-            for key in touched {
-                let size = key.len() + size_of::<Vec<u8>>();
-                bytes += if keys.insert(key) { size } else { 0 };
-            }
-            if bytes > CHANGED_BYTES_MAX {
-                return Ok(PastCursor::over(table, KeyRange::ALL));
-            }
-        }
-        Ok(PastCursor::of_rows(table, keys))
+        Ok(match table.rows().changed(engine, after, to)? {
+            Some(keys) => PastCursor::of_rows(table, keys),
+            None => PastCursor::over(table, KeyRange::ALL),
+        })
     }
 
     /// These rows.

@@ -107,7 +107,6 @@ impl Load {
     pub fn finish(self, change: &mut Change<'_>) -> Result<()> {
         let Load { table, rows, indexes } = self;
         let engine = Arc::clone(change.txn.engine());
-        change.txn.note_changes(table.storage());
         if let Some(row) = rows.finish(change.txn)? {
             return Err(table.duplicate(change.values, None, &row));
         }

@@ -280,7 +280,6 @@ impl Table {
         if !self.keyed_by.is_empty() && is_taken(change.txn, (self.storage, &key), is_there)? {
             return Err(self.duplicate(change.values, None, row));
         }
-        change.txn.note_changes(self.storage);
         self.rows.insert(change.txn, key.clone(), row)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(row, &key, change.values)? {
@@ -317,7 +316,6 @@ impl Table {
         let changes = |at: usize| !same(&old[at], &new[at]);
         let strength = self.update_lock(changes);
         let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
-        change.txn.note_changes(self.storage);
         self.rows.update(change.txn, key, locked, old, new)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             if !index.may_change(changes) {
@@ -346,7 +344,6 @@ impl Table {
     /// Ends a row and its entries.
     pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
-        change.txn.note_changes(self.storage);
         self.rows.delete(change.txn, key, old)?;
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             for entry in index.entries(old, key, change.values)? {

@@ -15,7 +15,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
 use store::{Csn, Kind, Op, TableId};
 use table::Result;
 use table::catalog::{Relation, TableData};
-use table::method::{Access, AccessMethod, KeyWalk, RowScan, Rows, Wanted};
+use table::index::RowKeys;
+use table::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
 use table::rows::{Batch, Layout, Row, RowRef, RowVersion};
 use txn::{
     Cursor, Engine, KeyRange, Locked, Observed, Observer, OpRef, Snapshot, Transaction, View,
@@ -184,6 +185,12 @@ impl Rows for MemoryRows {
         Ok(self.of_key(key, |versions| versions.iter().map(|(csn, _)| *csn).collect()))
     }
 
+    fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>> {
+        let mut keys = ChangedKeys::default();
+        let all = keys.add(engine, self.storage, (after, to), |key| Some(key.to_vec()))?;
+        Ok(all.then(|| keys.into_keys()))
+    }
+
     fn keys_ever(&self, _: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk> {
         let tables = self.tables.read();
         let all = tables.get(&self.storage).into_iter().flat_map(BTreeMap::keys);
@@ -196,6 +203,7 @@ impl Rows for MemoryRows {
     }
 
     fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()> {
+        txn.note_changes(self.storage);
         Ok(txn.write(self.storage, key, Op::Put(self.encode(row)))?)
     }
 
@@ -211,6 +219,7 @@ impl Rows for MemoryRows {
     }
 
     fn delete(&self, txn: &mut Transaction, key: &[u8], _: &[Datum]) -> Result<()> {
+        txn.note_changes(self.storage);
         Ok(txn.write(self.storage, key.to_vec(), Op::Delete)?)
     }
 
