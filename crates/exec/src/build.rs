@@ -14,7 +14,6 @@ use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
 use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
 
 use crate::ctx::Shared;
-use crate::explain::tree::Observed;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
@@ -31,7 +30,7 @@ use crate::op::loop_join::LoopJoin;
 use crate::op::merge;
 use crate::op::modify::{self, Conflict, Modify, Target};
 use crate::op::path::{Equal, Path};
-use crate::op::probe::{Probe, Seen};
+use crate::op::probe::Probe;
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
 use crate::op::scan::{Chance, Sample, Scan, When};
@@ -40,7 +39,9 @@ use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
 use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
-use crate::plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
+use plan::explain::seen::Seen;
+use plan::explain::tree::Observed;
+use plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {

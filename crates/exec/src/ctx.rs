@@ -16,11 +16,11 @@ use sql::eval::{Around, Frame, Kept, Program, Row as EvalRow};
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
-use crate::op::probe::Seen;
 use crate::op::subplan::Subplan;
 use crate::op::with::CteState;
 use crate::spill::{RowStore, TempFolder};
 use crate::tables::Tables;
+use plan::explain::seen::Seen;
 
 /// What a call of [`Run::next`](crate::Run::next) needs.
 #[derive(Clone, Copy)]

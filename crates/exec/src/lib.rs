@@ -1,9 +1,9 @@
-//! Bound plans, run row by row.
+//! Plans, run row by row.
 //!
 //! ```text
-//!   sql::plan::Plan ──lower──> Plan ──rewrite──> Plan ──build──> operators ──next──> rows
-//!                              slots, subplans     access paths,   one for each      one at a time
-//!                              by number           joins, top-n    node
+//!   sql::plan::Plan ──plan::plan──> plan::Plan ──build──> operators ──next──> rows
+//!                                   access paths,         one for each        one at a time
+//!                                   joins, top-n          node
 //!
 //!     Prepared: the plan and machines that run it, shared by all who run the statement
 //!     Run:      one execution; it borrows nothing between calls, so that it can be put aside
@@ -25,12 +25,8 @@
 
 mod build;
 mod ctx;
-pub mod explain;
-mod lower;
 mod op;
-pub mod plan;
 mod prepared;
-mod rewrite;
 mod spill;
 pub mod stored;
 pub mod tables;

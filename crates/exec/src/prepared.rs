@@ -11,15 +11,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use plan::{Plan, Schema, explain};
 use sql::bind::Names;
 use sql::plan::{self as bound, Column};
 use types::{Context, Datum, Oid, Result};
 
 use crate::build::Machine;
 use crate::ctx::{Ctx, Env};
-use crate::plan::Plan;
-use crate::tables::Schema;
-use crate::{explain, lower, rewrite};
+use crate::op::constant::compute;
 
 /// How many machines rest.
 const RESTING_MAX: usize = 16;
@@ -48,9 +47,7 @@ impl Prepared {
         schema: &dyn Schema,
         values: &[Datum],
     ) -> Result<Arc<Self>> {
-        let mut plan = lower::lower(plan, names, context, schema)?;
-        plan.set_params(values);
-        rewrite::rewrite(&mut plan, names, schema);
+        let mut plan = plan::plan(plan, names, context, schema, values)?;
         let machine = Machine::new(&plan, names)?;
         let (locks_rows, holds_rows) = (plan.locks_rows(), plan.holds_rows());
         let calls_server = plan.calls_server();
@@ -155,7 +152,7 @@ impl Run {
         if !self.is_started {
             self.is_started = true;
             let mut constants = machine.constants.iter();
-            let computed = constants.try_for_each(|constant| constant.compute(&env).map(drop));
+            let computed = constants.try_for_each(|constant| compute(constant, &env).map(drop));
             self.is_sound &= computed.is_ok();
             computed?;
         }

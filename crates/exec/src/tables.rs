@@ -1,105 +1,17 @@
-//! The seam to what stores rows: what is known of tables when a plan is prepared, and what is done
-//! with them when it runs.
-//!
-//! ```text
-//!   Schema ── TableFacts    columns, keys, checks                prepare: access paths, programs
-//!   Tables ── scan, insert, update, delete, lock                 run: one transaction
-//! ```
+//! The seam to what stores rows: what a plan does with tables when it runs, in one transaction. What is known
+//! of tables when it is made is in [`plan::Schema`].
 //!
 //! Rows have the columns that are there, in their order; a dropped column is the store's business.
 //! Keys and ranges of keys are in the key form of [`types::key`].
 
 use std::any::Any;
 use std::ops::Bound;
-use std::sync::Arc;
 
-use sql::bind::Relation;
 use sql::eval::Row as EvalRow;
-use sql::plan::{Expr, LockStrength, LockWait};
-pub use table::index::{Ask, GinClass};
-use table::rows::Statistics;
+use sql::plan::{LockStrength, LockWait};
+use table::index::Ask;
 use types::time::TimestampTz;
-use types::{Datum, KeyOrder, Oid, Result};
-
-/// What is known of tables when a plan is prepared.
-pub trait Schema {
-    /// What is known of a table.
-    fn table(&self, relation: Oid) -> Option<Arc<TableFacts>>;
-}
-
-/// What is known of a table.
-#[derive(Clone, Debug)]
-pub struct TableFacts {
-    /// Its name, columns and defaults.
-    pub relation: Arc<Relation>,
-    /// The orders in which its rows can be read, its own key first.
-    pub keys: Vec<KeyFacts>,
-    /// The columns whose values are kept apart from their rows, by number: the text of such a value is read
-    /// without making the value.
-    pub apart: Vec<i16>,
-    /// The names of its checks, and the texts of their expressions.
-    pub checks: Vec<(String, String)>,
-    /// About how many rows it has.
-    pub rows: u64,
-    /// What the values of its columns are like, which is found out when it is asked for.
-    pub values: Option<Values>,
-}
-
-/// Finds out what the values of a table's columns are like.
-#[derive(Clone)]
-pub struct Values(Arc<dyn Fn() -> Option<Arc<Statistics>> + Send + Sync>);
-
-impl Values {
-    /// Calls `find` whenever a plan asks for the statistics.
-    pub fn new(find: impl Fn() -> Option<Arc<Statistics>> + Send + Sync + 'static) -> Values {
-        Values(Arc::new(find))
-    }
-}
-
-impl std::fmt::Debug for Values {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Values")
-    }
-}
-
-/// Tables with fewer rows are thought to have values like those of all tables.
-const ROWS_SAMPLED_MIN: u64 = 10;
-
-impl TableFacts {
-    /// What the values of its columns are like; `None` where the table is small, or that cannot be told.
-    pub fn statistics(&self) -> Option<Arc<Statistics>> {
-        let values = self.values.as_ref().filter(|_| self.rows >= ROWS_SAMPLED_MIN)?;
-        (values.0)()
-    }
-}
-
-/// An order in which the rows of a table can be read.
-#[derive(Clone, Debug)]
-pub struct KeyFacts {
-    /// The index; none for the order of the table's own key.
-    pub index: Option<Oid>,
-    /// Its name.
-    pub name: String,
-    /// What it is made of, and in which order.
-    pub parts: Vec<(KeyPart, KeyOrder)>,
-    /// True where at most one row has the same values, none of them NULL.
-    pub is_unique: bool,
-    /// Which rows it has: those of which this is true, over the columns of [`TableFacts::relation`].
-    pub predicate: Option<Expr>,
-    /// Where values are taken apart into items, how those of each part are. Such a key has no order.
-    pub classes: Option<Vec<GinClass>>,
-    /// True where it has every version that rows ever had.
-    pub is_whole: bool,
-}
-
-/// A part of a key.
-#[derive(Clone, Debug)]
-pub enum KeyPart {
-    /// A column, by number.
-    Column(i16),
-    /// What is computed of the columns of [`TableFacts::relation`].
-    Expr(Expr),
-}
+use types::{Datum, Oid, Result};
 
 /// What a row must have in it, as an index of items is asked.
 #[derive(Clone, PartialEq, Debug)]

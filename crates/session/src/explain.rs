@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use exec::explain::render::{self, Format, Options};
-use exec::explain::tree::{Manner, Observed};
+use plan::explain::render::{self, Format, Options};
+use plan::explain::tree::{Manner, Observed};
 use sql::parse::ast::{Command, Define, Statement};
 use types::{Context, Datum, SqlState};
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use exec::stored::Programs;
-use exec::tables::TableFacts;
 use parking_lot::Mutex;
+use plan::TableFacts;
 use sql::bind::{
     CheckOption, ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
@@ -515,11 +515,11 @@ pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
     }
 }
 
-impl exec::tables::Schema for Names {
+impl plan::Schema for Names {
     fn table(&self, relation: Oid) -> Option<Arc<TableFacts>> {
         self.look_at(relation);
         let bound = self.bound(self.catalog.relation(relation)?);
-        let facts = exec::stored::facts(&self.catalog, &self.handles, relation, bound, self);
+        let facts = plan::facts(&self.catalog, &self.handles, relation, bound, self);
         facts.map(Arc::new)
     }
 }

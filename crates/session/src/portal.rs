@@ -69,7 +69,7 @@ pub struct Portal {
     /// How many rows it has given.
     pub(crate) rows: u64,
     /// What was seen of the operators of its plan, where they were looked at.
-    pub(crate) observed: Option<exec::explain::tree::Observed>,
+    pub(crate) observed: Option<plan::explain::tree::Observed>,
 }
 
 /// What is left to be done for a portal.

@@ -28,7 +28,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["vfs"]),
     ("txn", &["vfs", "log", "store"]),
     ("table", &["interrupt", "vfs", "store", "txn", "json", "document", "types", "scalar"]),
-    ("exec", &["interrupt", "vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table"]),
+    ("plan", &["types", "scalar", "sql", "table"]),
+    (
+        "exec",
+        &[
+            "interrupt", "vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table", "plan",
+        ],
+    ),
     (
         "session",
         &[
@@ -43,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "store",
             "txn",
             "table",
+            "plan",
             "exec",
         ],
     ),

@@ -3,9 +3,9 @@
 use sql::eval::{Program, Row as EvalRow, SetProgram};
 use types::{Datum, Result};
 
-use super::probe::Report;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
+use plan::explain::seen::Report;
 
 /// Rows of expressions.
 pub(crate) struct Values {

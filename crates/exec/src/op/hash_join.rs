@@ -16,8 +16,8 @@ use super::hash::{KeyTable, join_key};
 use super::rows::Rows;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::plan::JoinKind;
 use crate::spill::{LEVEL_MAX, Partitions, Reader, Tape};
+use plan::JoinKind;
 
 /// The end of a chain of rows.
 const NONE: u32 = u32::MAX;

@@ -9,8 +9,8 @@ use types::{Datum, Result};
 
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::plan::JoinKind;
 use crate::spill::{Place, RowStore};
+use plan::JoinKind;
 
 /// A join by nested loops.
 pub(crate) struct LoopJoin {

@@ -58,8 +58,8 @@ pub(crate) trait Operator: Send {
     fn rewind(&mut self, shared: &Shared);
 
     /// What it says of itself, all runs together.
-    fn report(&self) -> probe::Report {
-        probe::Report::default()
+    fn report(&self) -> plan::explain::seen::Report {
+        plan::explain::seen::Report::default()
     }
 }
 

@@ -16,7 +16,8 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, KeyOrder, Oid, Repr, Result, key};
 
 use crate::ctx::Env;
-use crate::tables::{Ask, Asked, Range};
+use crate::tables::{Asked, Range};
+use table::index::Ask;
 
 /// What a column of the key is equal to.
 pub(crate) enum Equal {

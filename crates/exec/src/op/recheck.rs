@@ -5,7 +5,7 @@ use types::{Datum, Result};
 use super::{Input, Operator, Row};
 use crate::build;
 use crate::ctx::{Env, Shared};
-use crate::plan::Node;
+use plan::Node;
 
 /// A plan that says what becomes of one row of a table.
 pub(crate) struct Recheck {

@@ -11,10 +11,10 @@ use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::Path;
-use super::probe::Report;
 use super::{Operator, Row, count_given};
 use crate::ctx::{Env, Shared, TICKS_MAX};
 use crate::tables::{Asked, Moment, Range, Reach, Scanning};
+use plan::explain::seen::Report;
 
 /// Which states are read, ready to be computed.
 pub(crate) enum When {

@@ -17,11 +17,11 @@ use std::collections::BinaryHeap;
 use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Error, KeyOrder, Result, SqlState, key};
 
-use super::probe::{Report, Sorted};
 use super::rows::Rows;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::spill::{Reader, Tape, Writer, read_row, write_row};
+use plan::explain::seen::{Report, Sorted};
 
 /// A key of an order, ready to be computed.
 pub(crate) struct SortKey {

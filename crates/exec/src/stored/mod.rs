@@ -10,7 +10,6 @@
 //! The executor's rows have the columns that are there; `table`'s have a value for each column that
 //! ever was. Where no column was dropped the two are the same.
 
-mod facts;
 mod scan;
 mod values;
 
@@ -29,7 +28,6 @@ use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
 
-pub use facts::facts;
 pub use values::{Programs, Values};
 
 use crate::tables::{Inserted, Locked, Reach, Scanning, Tables, first_that};

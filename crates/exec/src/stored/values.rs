@@ -15,7 +15,7 @@ use table::rows::RowValues;
 use types::{Context, Datum, Error, Modifier, Oid, Result, SqlState};
 
 use crate::op::guard;
-use crate::tables::Schema;
+use plan::Schema;
 
 /// The programs of the expressions of a catalog. To be made anew when the catalog changes.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use document::Documents;
-use exec::tables::{Schema, TableFacts};
+use plan::{Schema, TableFacts};
 use sql::bind::{
     ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
@@ -193,7 +193,7 @@ impl Schema for View {
             return Some(Arc::clone(known));
         }
         let relation = Arc::new(self.make(self.catalog.relation(oid)?));
-        let facts = exec::stored::facts(&self.catalog, &self.handles, oid, relation, self)?;
+        let facts = plan::facts(&self.catalog, &self.handles, oid, relation, self)?;
         let facts = Arc::new(facts);
         self.facts.lock().expect("not poisoned").insert(oid, Arc::clone(&facts));
         Some(facts)

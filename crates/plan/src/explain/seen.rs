@@ -1,0 +1,38 @@
+//! What `EXPLAIN ANALYZE` sees of an operator while a plan runs.
+
+/// What was seen of an operator.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Seen {
+    /// How many rows it gave, in all runs together.
+    pub rows: u64,
+    /// How often it was run.
+    pub loops: u64,
+    /// Microseconds until the first row was there, in all runs together.
+    pub startup_us: u64,
+    /// Microseconds, what is below it included.
+    pub total_us: u64,
+    /// What it says of itself.
+    pub report: Report,
+    /// True between the first row and the end of a run.
+    pub is_running: bool,
+}
+
+/// What an operator says of itself.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Report {
+    /// How many rows its condition left out.
+    pub removed: u64,
+    /// How it sorted.
+    pub sort: Option<Sorted>,
+}
+
+/// How rows were sorted.
+#[derive(Clone, Copy, Debug)]
+pub struct Sorted {
+    /// True where only the first rows were kept.
+    pub is_top: bool,
+    /// True where runs were merged.
+    pub is_external: bool,
+    /// Bytes of the rows, on disk or in memory.
+    pub bytes: u64,
+}

@@ -1,0 +1,59 @@
+//! Plans: what a bound statement does, and how each part of it is computed.
+//!
+//! ```text
+//!   sql::plan::Plan ──lower──> Plan ──rewrite──> Plan          run by exec
+//!                              slots, subplans   access paths, join order and methods,
+//!                              by number         top-n
+//! ```
+//!
+//! There is one plan for whatever runs it: the row engine (`exec`) runs every plan, and is the meaning that
+//! another engine is compared with.
+//!
+//! | module | is |
+//! |---|---|
+//! | `tree` | [`Plan`], [`Node`]: the operators |
+//! | `lower` | from bound plans to plans: rows further out become slots, subqueries become subplans |
+//! | `rewrite` | the rules, the estimates, the order of joins |
+//! | `schema` | [`Schema`]: what is asked of tables |
+//! | `stored` | [`facts`]: what the catalog and the statistics answer |
+//! | [`explain`] | plans as text, for tests and as PostgreSQL shows them |
+//!
+//! # Rows
+//! A column of a row further out is a *slot*: a number under which its value is kept while the rows further in
+//! are computed. A subquery in an expression is a *subplan*, known by number, with the values that its slots
+//! take as arguments; so expressions can be moved without a look at what is around them.
+//!
+//! # Absent on purpose
+//! No SQL text, no transaction, no row: a plan is made of a bound statement and of what is known of tables.
+
+pub mod explain;
+mod lower;
+mod rewrite;
+mod schema;
+mod stored;
+mod tree;
+
+use sql::bind::Names;
+use types::{Context, Datum, Result};
+
+pub use schema::{Ask, GinClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
+pub use stored::facts;
+pub use tree::*;
+
+/// The plan of a bound statement, which holds as long as the catalog that the statement was bound with.
+/// Parameters stay open, or have these values in every execution, from the first one on.
+///
+/// # Errors
+/// 0A000 for what cannot be run.
+pub fn plan(
+    bound: sql::plan::Plan,
+    names: &dyn Names,
+    context: Context<'_>,
+    schema: &dyn Schema,
+    values: &[Datum],
+) -> Result<Plan> {
+    let mut plan = lower::lower(bound, names, context, schema)?;
+    plan.set_params(values);
+    rewrite::rewrite(&mut plan, names, schema);
+    Ok(plan)
+}

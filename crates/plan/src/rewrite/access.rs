@@ -1,0 +1,340 @@
+//! Conditions on the parts of a key become ranges of that key.
+//!
+//! ```text
+//!   Scan item where order_id = $1 and line > 2 and qty > 1
+//!     ──> Scan item by item_pkey at ($1) > 2 where qty > 1
+//! ```
+//!
+//! A part is a column, or what an index computes of columns. Of several keys that one is taken that
+//! leaves most out, as far as the conditions tell: all of a unique key; more equal parts; items that an
+//! index of items is asked for; ranges; an index that has only the rows that are wanted (its predicate
+//! follows from the conditions: [`sql::imply`]). Values are computed when the scan starts, so parameters
+//! and slots are as good as constants. A condition that the range makes sure of is not tested again, but
+//! kept for a row that was changed by somebody else.
+//!
+//! Where it depends on the value of a parameter whether an index has the rows, the path by it is a
+//! *chance*: taken or left when the scan starts. No condition is left out then, and no order expected.
+//!
+//! The past is narrowed down too, as far as the table had the same keys then, or has an index that knows
+//! what was before it. Whether that is so is known when the scan starts, and where it is not, all rows are
+//! read; so conditions on the past are always tested, and no order is expected of it.
+
+use sql::plan::{Expr, ExprKind, Moment};
+use types::{Datum, Repr, Type, TypeSource};
+
+use super::expr::{all_of, comparison, conjuncts, has_subplan, sees_nothing};
+use super::keys::{self, Part};
+use crate::schema::{Ask, GinClass, KeyFacts, Schema, TableFacts};
+use crate::tree::{Asked, Chance, End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
+
+/// Chooses a key for each scan.
+pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
+    node.inputs(&mut |input| access(input, types, schema));
+    if let Kind::Scan(scan) = &mut node.kind {
+        choose(scan, types, schema);
+    }
+}
+
+/// Forgets what paths make sure of, in a plan in which no row is locked or changed and so none is looked
+/// at again. The columns that only stood in such conditions are needed no more.
+pub(super) fn forget_sure(plan: &mut Plan) {
+    let mut is_needed = false;
+    let mut look = |node: &mut Node| {
+        is_needed |= matches!(node.kind, Kind::LockRows { .. } | Kind::Modify(_));
+    };
+    plan.each(&mut look);
+    if is_needed {
+        return;
+    }
+    plan.each(&mut |node| {
+        if let Kind::Scan(scan) = &mut node.kind {
+            scan.sure = None;
+        }
+    });
+}
+
+/// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
+/// in the past, when the table may have had other keys.
+pub(super) fn can_range(scan: &Scan) -> bool {
+    can_look_up(scan) && scan.chance.is_none()
+}
+
+/// Whether the rows of a scan can be looked up by the keys that the table has now.
+pub(super) fn can_look_up(scan: &Scan) -> bool {
+    !scan.computed && matches!(scan.moment, Moment::Now) && scan.sample.is_none()
+}
+
+fn choose(scan: &mut Scan, types: &dyn TypeSource, schema: &dyn Schema) {
+    if scan.computed || scan.sample.is_some() {
+        return;
+    }
+    let is_now = matches!(scan.moment, Moment::Now);
+    let is_one_state = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
+    let Some(facts) = schema.table(scan.relation) else { return };
+    let Some(condition) = scan.condition.take() else { return };
+    let list = conjuncts(condition);
+    let (mut best, mut chance): (Option<Match>, Option<Match>) = (None, None);
+    for key in &facts.keys {
+        let Some(found) = Match::of(key, &facts, scan, &list, types) else { continue };
+        if !is_one_state && !found.finds_versions(key, scan) {
+            continue;
+        }
+        let place = if found.provisos.is_empty() { &mut best } else { &mut chance };
+        // Of equals the first is taken.
+        if place.as_ref().is_none_or(|known| known.score < found.score) {
+            *place = Some(found);
+        }
+    }
+    if let Some(found) = chance
+        && best.as_ref().is_none_or(|known| known.score < found.score)
+    {
+        scan.chance = Some(Box::new(Chance { provisos: found.provisos, path: found.path }));
+    }
+    let Some(best) = best else {
+        scan.condition = all_of(list);
+        return;
+    };
+    scan.path = best.path;
+    if !is_now || scan.chance.is_some() {
+        scan.condition = all_of(list);
+        return;
+    }
+    let (mut sure, mut rest) = (Vec::new(), Vec::new());
+    for (at, conjunct) in list.into_iter().enumerate() {
+        if best.used.contains(&at) { sure.push(conjunct) } else { rest.push(conjunct) }
+    }
+    scan.sure = all_of(sure);
+    scan.condition = all_of(rest);
+}
+
+/// How much a path leaves out, by what is known before it is run: the first that differs decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Score {
+    /// It finds one row at most.
+    is_one_row: bool,
+    /// Parts that are equal to something; one of several values counts a little less.
+    equal: usize,
+    is_asked: bool,
+    ranges: usize,
+    is_partial: bool,
+    /// It is the order in which the rows lie.
+    is_own: bool,
+}
+
+/// A key that conditions bind parts of, or that has only the rows that are wanted.
+struct Match {
+    path: Path,
+    /// The conditions that the path makes sure of.
+    used: Vec<usize>,
+    /// When it has all of the rows.
+    provisos: Vec<Expr>,
+    score: Score,
+}
+
+impl Match {
+    fn of(
+        key: &KeyFacts,
+        facts: &TableFacts,
+        scan: &Scan,
+        list: &[Expr],
+        types: &dyn TypeSource,
+    ) -> Option<Match> {
+        let provisos = keys::covers(key, facts, scan, list)?;
+        let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
+        let mut used = Vec::new();
+        let parts = keys::parts(key, facts, scan, types);
+        match &key.classes {
+            Some(classes) => ask(&mut path, &parts, classes, list, types),
+            None => bind(&mut path, &mut used, &parts, list, types),
+        }
+        let is_partial = key.predicate.is_some();
+        if path.is_full() && (!is_partial || key.classes.is_some()) {
+            return None;
+        }
+        let several = path.equal.iter().filter(|equal| matches!(equal, Equal::AnyOf(_))).count();
+        let whole = key.is_unique && path.equal.len() == key.parts.len();
+        path.may_read_all = path.is_full();
+        path.is_single = whole && path.equal.iter().all(|equal| matches!(equal, Equal::One(_)));
+        let score = Score {
+            is_one_row: whole && several == 0,
+            equal: path.equal.len() * 2 - several,
+            is_asked: !path.asked.is_empty(),
+            ranges: usize::from(path.low.is_some()) + usize::from(path.high.is_some()),
+            is_partial,
+            is_own: key.index.is_none(),
+        };
+        Some(Match { path, used, provisos, score })
+    }
+}
+
+impl Match {
+    /// Whether the versions between two moments can be found by a key: by the row's own, which no version
+    /// changes, or by an index that has them all.
+    fn finds_versions(&self, key: &KeyFacts, scan: &Scan) -> bool {
+        key.index.is_none() || key.is_whole && !matches!(scan.moment, Moment::Ever)
+    }
+}
+
+/// Binds the first parts of a key that has an order.
+fn bind(
+    path: &mut Path,
+    used: &mut Vec<usize>,
+    parts: &[Part],
+    list: &[Expr],
+    types: &dyn TypeSource,
+) {
+    for part in parts {
+        part.bind(path);
+        let mut bound = list.iter().enumerate();
+        if let Some((at, equal)) =
+            bound.find_map(|(at, conjunct)| Some((at, equality(conjunct, part, types)?)))
+        {
+            path.equal.push(equal);
+            used.push(at);
+            continue;
+        }
+        for (at, conjunct) in list.iter().enumerate() {
+            let Some((is_low, end)) = range(conjunct, part, types) else { continue };
+            let place = if is_low { &mut path.low } else { &mut path.high };
+            if place.is_none() {
+                *place = Some(end);
+                used.push(at);
+            }
+        }
+        return;
+    }
+}
+
+/// True where a value of a type can be looked for in a column that is held like this.
+pub(super) fn fits(ty: Type, repr: Repr, types: &dyn TypeSource) -> bool {
+    let is_integer = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
+    match types.repr_of(ty) {
+        Ok(Repr::Record) | Err(_) => false,
+        Ok(of) => of == repr || (is_integer(of) && is_integer(repr)),
+    }
+}
+
+/// A value that can be computed when the scan starts.
+fn is_value(expr: &Expr) -> bool {
+    sees_nothing(expr) && !is_volatile(expr) && !has_subplan(expr)
+}
+
+fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equal> {
+    let truth = |value: bool| {
+        let kind = ExprKind::Const(Datum::Bool(value));
+        Equal::One(Expr::of(kind, Type::BOOL, sql::At::NONE))
+    };
+    match &conjunct.kind {
+        ExprKind::IsNull { expr, negated: false } if part.is(expr) => Some(Equal::Null),
+        ExprKind::Not(expr) if part.is_bool && part.is(expr) => Some(truth(false)),
+        ExprKind::IsBool { expr, value: Some(value), negated: false }
+            if part.is_bool && part.is(expr) =>
+        {
+            Some(truth(*value))
+        }
+        ExprKind::AnyAll { call, all: false } if call.name == "=" && call.operator => {
+            let [left, array] = &call.args[..] else { return None };
+            let element = scalar::facts::Facts(types).element(array.ty)?;
+            let fitting = part.is(left) && is_value(array) && fits(element, part.repr, types);
+            fitting.then(|| Equal::AnyOf(array.clone()))
+        }
+        _ if part.is_bool && part.is(conjunct) => Some(truth(true)),
+        _ => {
+            let (symbol, left, right) = comparison(conjunct)?;
+            if symbol != "=" {
+                return None;
+            }
+            let value = match (part.is(left), part.is(right)) {
+                (true, _) => right,
+                (_, true) => left,
+                _ => return None,
+            };
+            let fitting = is_value(value) && fits(value.ty, part.repr, types);
+            fitting.then(|| Equal::One(value.clone()))
+        }
+    }
+}
+
+/// The end of a range that a condition is, and whether it is the lower one.
+fn range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(bool, End)> {
+    let (symbol, left, right) = comparison(conjunct)?;
+    let (is_low, inclusive) = match symbol {
+        ">" => (true, false),
+        ">=" => (true, true),
+        "<" => (false, false),
+        "<=" => (false, true),
+        _ => return None,
+    };
+    let (value, turned) = match (part.is(left), part.is(right)) {
+        (true, _) => (right, false),
+        (_, true) => (left, true),
+        _ => return None,
+    };
+    if !is_value(value) || !fits(value.ty, part.repr, types) {
+        return None;
+    }
+    Some((is_low != turned, End { value: value.clone(), inclusive }))
+}
+
+/// Asks an index of items for whatever conditions imply.
+fn ask(
+    path: &mut Path,
+    parts: &[Part],
+    classes: &[GinClass],
+    list: &[Expr],
+    types: &dyn TypeSource,
+) {
+    for (at, (part, class)) in parts.iter().zip(classes).enumerate() {
+        part.bind(path);
+        for conjunct in list {
+            let Some((ask, symbol, value)) = asked(conjunct, part, types) else { continue };
+            if ask.is_for(*class) && is_value(value) {
+                let (symbol, value) = (symbol.to_owned(), value.clone());
+                path.asked.push(Asked { part: at, ask, value, symbol });
+            }
+        }
+    }
+}
+
+/// What a condition asks of a part that is taken apart.
+fn asked<'e>(
+    conjunct: &'e Expr,
+    part: &Part,
+    types: &dyn TypeSource,
+) -> Option<(Ask, &'e str, &'e Expr)> {
+    if let ExprKind::AnyAll { call, all: false } = &conjunct.kind {
+        let [value, array] = &call.args[..] else { return None };
+        let element = scalar::facts::Facts(types).element(array.ty);
+        // The element must be held as those of the array are.
+        let alike = element.is_some_and(|element| element == value.ty);
+        let is_it = call.name == "=" && call.operator && part.is(array) && alike;
+        return is_it.then_some((Ask::Element, "=", value));
+    }
+    let (symbol, left, right) = comparison(conjunct)?;
+    let is_array = part.repr == Repr::Array;
+    if part.is(left) {
+        let ask = match symbol {
+            "@>" => Ask::Contains,
+            "=" | "&&" if is_array => match symbol {
+                "=" => Ask::Contains,
+                _ => Ask::Overlaps,
+            },
+            "?" => Ask::Name,
+            "?|" => Ask::AnyName,
+            "?&" => Ask::AllNames,
+            "@?" => Ask::PathFinds,
+            "@@" => Ask::PathHolds,
+            _ => return None,
+        };
+        return Some((ask, symbol, right));
+    }
+    if part.is(right) {
+        return match symbol {
+            "<@" => Some((Ask::Contains, "@>", left)),
+            "&&" if is_array => Some((Ask::Overlaps, "&&", left)),
+            "=" if is_array => Some((Ask::Contains, "=", left)),
+            _ => None,
+        };
+    }
+    None
+}

@@ -1,0 +1,124 @@
+//! A statement that changes rows in several places (`WITH x AS (DELETE ...) SELECT ...`) reads every
+//! table that it changes as it was at its start.
+//!
+//! The scans of such tables become tables of the outermost `WITH`, which are computed before anything
+//! is changed. A statement with one change reads its input to the end first: it needs this only for the
+//! subqueries that are computed while rows are changed, as in `RETURNING`.
+
+use std::collections::BTreeSet;
+
+use sql::plan::{Expr, ExprKind};
+
+use crate::tree::{Body, Kind, Node, Plan, Reads, Table, each_part};
+
+/// Has the tables that a statement changes read at its start.
+pub(super) fn freeze(plan: &mut Plan) {
+    let changes = plan.changes();
+    if changes == 0 {
+        return;
+    }
+    let is_one = changes == 1 && matches!(plan.root.main().kind, Kind::Modify(_));
+    let subplans = subplans_of_changes(plan);
+    if is_one && subplans.is_empty() {
+        return;
+    }
+    let (changed, _) = plan.tables_held();
+    let mut next = plan.tables;
+    let mut frozen = Vec::new();
+    let whole = plan.clone();
+    let mut freeze_in = |node: &mut Node| {
+        node.each(&mut |node| {
+            let Kind::Scan(scan) = &node.kind else { return };
+            if !changed.contains(&scan.relation) {
+                return;
+            }
+            // What depends on rows further out, or on a table of `WITH`, cannot be read before they are
+            // there.
+            let mut reads = Reads::default();
+            node.exprs(&mut |expr, _| reads.add_expr(&whole, expr));
+            let types = node.types.clone();
+            let table = Kind::CteScan { table: next, name: "start".to_owned(), columns: [].into() };
+            let mut body = Node { kind: table, types: types.clone() };
+            std::mem::swap(node, &mut body);
+            if !(reads.slots.is_empty() && reads.sources.is_empty())
+                && let Kind::Scan(scan) = &mut body.kind
+            {
+                (scan.path, scan.chance) = Default::default();
+                for condition in [scan.sure.take(), scan.condition.take()].into_iter().flatten() {
+                    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+                    let input = Box::new(std::mem::replace(node, nothing));
+                    *node = Node { kind: Kind::Filter { input, condition }, types: types.clone() };
+                }
+            }
+            let name = "start".to_owned();
+            let materialized = Some(true);
+            frozen.push(Table {
+                number: next,
+                name,
+                materialized,
+                body: Body::Plan(body),
+                at_start: true,
+            });
+            next += 1;
+        });
+    };
+    if !is_one {
+        freeze_in(&mut plan.root);
+    } else if let Kind::With { tables, .. } = &mut plan.root.kind {
+        for table in tables {
+            match &mut table.body {
+                Body::Plan(node) => freeze_in(node),
+                Body::Recursive { start, step, .. } => {
+                    freeze_in(start);
+                    freeze_in(step);
+                }
+            }
+        }
+    }
+    for (number, subplan) in (0..).zip(&mut plan.subplans) {
+        if !is_one || subplans.contains(&number) {
+            freeze_in(&mut subplan.node);
+        }
+    }
+    plan.tables = next;
+    if frozen.is_empty() {
+        return;
+    }
+    if let Kind::With { tables, .. } = &mut plan.root.kind {
+        tables.splice(0..0, frozen);
+        return;
+    }
+    let types = plan.root.types.clone();
+    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+    let input = Box::new(std::mem::replace(&mut plan.root, nothing));
+    plan.root = Node { kind: Kind::With { tables: frozen, input }, types };
+}
+
+/// The subplans that are computed while rows are changed: those of the changes' own expressions, and
+/// those in them.
+fn subplans_of_changes(plan: &mut Plan) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    plan.root.each(&mut |node| {
+        if let Kind::Modify(_) = node.kind {
+            node.exprs(&mut |expr, _| add_subplans(expr, &mut found));
+        }
+    });
+    let mut open: Vec<u32> = found.iter().copied().collect();
+    while let Some(number) = open.pop() {
+        let mut inner = BTreeSet::new();
+        let subplan = &mut plan.subplans[number as usize];
+        subplan.node.all_exprs(&mut |expr| add_subplans(expr, &mut inner));
+        subplan.link.exprs(&mut |expr| add_subplans(expr, &mut inner));
+        open.extend(inner.into_iter().filter(|inner| found.insert(*inner)));
+    }
+    found
+}
+
+fn add_subplans(expr: &mut Expr, found: &mut BTreeSet<u32>) {
+    each_part(expr, &mut |part| {
+        if let ExprKind::Subplan { number, .. } = part.kind {
+            found.insert(number);
+        }
+        true
+    });
+}

@@ -1,0 +1,126 @@
+//! Keys as a scan sees them: which expressions over its rows are parts of a key.
+//!
+//! ```text
+//!   index on person (lower(name), age)      Scan person [id, age, name]
+//!                                             lower(#2), #1
+//! ```
+//!
+//! A part that needs a column which the scan does not read stands in no condition.
+
+use sql::imply;
+use sql::plan::{Expr, ExprKind};
+use types::{KeyOrder, Repr, Type, TypeSource};
+
+use super::expr::column_of;
+use crate::explain::expr::Shown;
+use crate::schema::{KeyFacts, KeyPart, TableFacts};
+use crate::tree::{Path, Scan, each_part};
+
+/// A part of a key, over the rows of a scan.
+pub(super) struct Part {
+    what: What,
+    pub(super) repr: Repr,
+    pub(super) order: KeyOrder,
+    /// Its type, where that is that of a truth value.
+    pub(super) is_bool: bool,
+    shown: String,
+}
+
+enum What {
+    Column(usize),
+    Expr(Expr),
+    /// The scan does not read a column that it needs.
+    Unread,
+}
+
+impl Part {
+    /// True where an expression is this part.
+    pub(super) fn is(&self, expr: &Expr) -> bool {
+        match &self.what {
+            What::Column(column) => column_of(expr) == Some(*column),
+            What::Expr(part) => imply::same(part, expr),
+            What::Unread => false,
+        }
+    }
+
+    /// Makes it the next bound column of a path.
+    pub(super) fn bind(&self, path: &mut Path) {
+        path.columns.push((self.repr, self.order));
+        path.shown.push(self.shown.clone());
+    }
+
+    /// True where it is never NULL.
+    pub(super) fn is_never_null(&self, scan: &Scan, facts: &TableFacts) -> bool {
+        let What::Column(column) = self.what else { return false };
+        let attnum = scan.attnums[column];
+        let columns = &facts.relation.columns;
+        columns.iter().any(|column| column.attnum == attnum && column.not_null)
+    }
+}
+
+/// The parts of a key.
+pub(super) fn parts(
+    key: &KeyFacts,
+    facts: &TableFacts,
+    scan: &Scan,
+    types: &dyn TypeSource,
+) -> Vec<Part> {
+    let columns = &facts.relation.columns;
+    let name = |place: usize| scalar::quote::identifier(&columns[place].name);
+    let shown = Shown { columns: &name, slots: &|slot| format!("@{slot}"), types };
+    let part = |(part, order): &(KeyPart, KeyOrder)| {
+        let (what, ty, shown) = match part {
+            KeyPart::Column(attnum) => {
+                let place = columns.iter().position(|one| one.attnum == *attnum)?;
+                let column = scan.attnums.iter().position(|known| known == attnum);
+                (column.map(What::Column), columns[place].ty, name(place))
+            }
+            KeyPart::Expr(expr) => {
+                (over(expr, facts, scan).map(What::Expr), expr.ty, shown.text(expr))
+            }
+        };
+        let repr = types.repr_of(ty).ok()?;
+        let (what, is_bool) = (what.unwrap_or(What::Unread), ty == Type::BOOL);
+        Some(Part { what, repr, order: *order, is_bool, shown })
+    };
+    key.parts.iter().map_while(part).collect()
+}
+
+/// The predicate of a key over the rows of a scan: `Some(None)` where it has none, none where the scan
+/// cannot say anything of it.
+pub(super) fn predicate(key: &KeyFacts, facts: &TableFacts, scan: &Scan) -> Option<Option<Expr>> {
+    match &key.predicate {
+        None => Some(None),
+        Some(predicate) => over(predicate, facts, scan).map(Some),
+    }
+}
+
+/// Whether a key has all rows of which conditions are true, and under which provisos.
+pub(super) fn covers(
+    key: &KeyFacts,
+    facts: &TableFacts,
+    scan: &Scan,
+    conditions: &[Expr],
+) -> Option<Vec<Expr>> {
+    match predicate(key, facts, scan)? {
+        None => Some(Vec::new()),
+        Some(predicate) => imply::implied(conditions, &predicate),
+    }
+}
+
+/// An expression over the columns of a table as one over the columns of a scan.
+fn over(expr: &Expr, facts: &TableFacts, scan: &Scan) -> Option<Expr> {
+    let mut expr = expr.clone();
+    let mut is_there = true;
+    each_part(&mut expr, &mut |part| {
+        if let ExprKind::Column { index, .. } = &mut part.kind {
+            let attnum = facts.relation.columns.get(*index as usize).map(|column| column.attnum);
+            match scan.attnums.iter().position(|known| Some(*known) == attnum) {
+                Some(column) => *index = column as u32,
+                None => is_there = false,
+            }
+        }
+        true
+    });
+    is_there.then_some(expr)
+}

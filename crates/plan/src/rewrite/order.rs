@@ -1,0 +1,176 @@
+//! An order that a key has need not be made; and a sort below a limit keeps only the rows that the
+//! limit lets through.
+//!
+//! ```text
+//!   Limit 10                             Limit 10
+//!     Sort [#1 desc]             ──>       Scan item by item_pkey at ($1) backward
+//!       Scan item at ($1)
+//! ```
+//!
+//! An index that has only some of the rows gives the order of those, where they are all that is wanted.
+//! The least and the greatest value of a column are the first row of such an order.
+
+use sql::At;
+use sql::plan::{Expr, ExprKind, SortKey};
+use types::{KeyOrder, Type, TypeSource};
+
+use super::access::can_range;
+use super::expr::{column_of, conjuncts};
+use super::keys;
+use crate::schema::{KeyFacts, Schema};
+use crate::tree::{Aggregate, Equal, Kind, Node, Path, Scan};
+
+/// Leaves out sorts that keys make needless, and marks those below limits.
+pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
+    if let Kind::Aggregate(aggregate) = &mut node.kind {
+        extreme(aggregate, types, schema);
+    }
+    if let Kind::Limit { input, limit: Some(_), ties, .. } = &mut node.kind {
+        let with_ties = ties.is_some();
+        let below = below_projections(input);
+        if let Kind::Sort { top, .. } = &mut below.kind {
+            *top = !with_ties;
+        }
+        if let Kind::Scan(scan) = &mut below.kind {
+            // Few rows are wanted: they are better found at once than counted first.
+            scan.path.may_read_all = false;
+        }
+        sort(below, types, schema, true);
+    } else {
+        sort(node, types, schema, false);
+    }
+    node.inputs(&mut |input| orders(input, types, schema));
+}
+
+/// The first operator that is no projection.
+fn below_projections(node: &mut Node) -> &mut Node {
+    if !matches!(node.kind, Kind::Project { .. }) {
+        return node;
+    }
+    let Kind::Project { input, .. } = &mut node.kind else { unreachable!("looked at above") };
+    below_projections(input)
+}
+
+/// Leaves out a sort where the rows come in its order anyway.
+fn sort(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema, is_limited: bool) {
+    let Kind::Sort { input, keys, .. } = &mut node.kind else { return };
+    if !serve(input, keys, (types, schema), is_limited) {
+        return;
+    }
+    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+    *node = std::mem::replace(&mut **input, nothing);
+}
+
+/// What is known of types and tables.
+type Known<'a> = (&'a dyn TypeSource, &'a dyn Schema);
+
+/// Has the scan below give its rows in an order; false where it cannot.
+fn serve(node: &mut Node, keys: &[SortKey], known: Known<'_>, is_limited: bool) -> bool {
+    match &mut node.kind {
+        Kind::Filter { input, .. } => serve(input, keys, known, is_limited),
+        Kind::Project { input, exprs } => {
+            let below = keys.iter().map(|key| {
+                let expr = exprs[column_of(&key.expr)?].clone();
+                Some(SortKey { expr, ..key.clone() })
+            });
+            match below.collect::<Option<Vec<_>>>() {
+                Some(keys) => serve(input, &keys, known, is_limited),
+                None => false,
+            }
+        }
+        Kind::Scan(scan) => serve_by_key(scan, keys, known, is_limited),
+        _ => false,
+    }
+}
+
+fn serve_by_key(
+    scan: &mut Scan,
+    sort: &[SortKey],
+    (types, schema): Known<'_>,
+    is_limited: bool,
+) -> bool {
+    if !can_range(scan) {
+        return false;
+    }
+    let Some(facts) = schema.table(scan.relation) else { return false };
+    // Whether a key is to be read backwards for the order; none where it does not have it.
+    let serves = |key: &KeyFacts, equal: usize| -> Option<bool> {
+        if key.classes.is_some() {
+            return None;
+        }
+        let parts = keys::parts(key, &facts, scan, types);
+        let mut backward = None;
+        for (at, sort) in sort.iter().enumerate() {
+            let part = parts.get(equal + at)?;
+            let turned = direction(sort, part.order, part.is_never_null(scan, &facts))?;
+            if !part.is(&sort.expr) || *backward.get_or_insert(turned) != turned {
+                return None;
+            }
+        }
+        backward
+    };
+    let is_chosen = !scan.path.is_full() || scan.path.index.is_some();
+    if is_chosen {
+        let bound = scan.path.equal.len();
+        let single = scan.path.equal.iter().all(|equal| !matches!(equal, Equal::AnyOf(_)));
+        let key = facts.keys.iter().find(|key| key.index == scan.path.index);
+        // The first columns are the same in all rows.
+        let Some(backward) = key.filter(|_| single).and_then(|key| serves(key, bound)) else {
+            return false;
+        };
+        (scan.path.backward, scan.path.may_read_all) = (backward, false);
+        return true;
+    }
+    // All rows are read: by another index only where few of them will be looked at.
+    let list = scan.condition.clone().map(conjuncts).unwrap_or_default();
+    let has_all = |key: &KeyFacts| {
+        keys::covers(key, &facts, scan, &list).is_some_and(|provisos| provisos.is_empty())
+    };
+    let fitting = facts.keys.iter().filter(|key| is_limited || key.index.is_none());
+    let found =
+        fitting.filter_map(|key| Some((key, serves(key, 0)?))).find(|(key, _)| has_all(key));
+    let Some((key, backward)) = found else { return false };
+    let (index, name) = (key.index, key.name.clone());
+    scan.path = Path { index, name, backward, ..Path::default() };
+    true
+}
+
+/// Whether a column of a key must be read backwards for an order; none where neither way fits.
+fn direction(sort: &SortKey, order: KeyOrder, not_null: bool) -> Option<bool> {
+    let turned = sort.descending != order.is_descending;
+    let nulls_fit = not_null || (sort.nulls_first != order.has_nulls_first) == turned;
+    nulls_fit.then_some(turned)
+}
+
+/// `min` and `max` of a column that a key begins with: the first row that has a value.
+fn extreme(aggregate: &mut Aggregate, types: &dyn TypeSource, schema: &dyn Schema) {
+    let [call] = &aggregate.calls[..] else { return };
+    let descending = match call.name {
+        "min" => false,
+        "max" => true,
+        _ => return,
+    };
+    let [arg] = &call.args[..] else { return };
+    if !aggregate.keys.is_empty() || aggregate.sets.len() != 1 || call.filter.is_some() {
+        return;
+    }
+    let Kind::Scan(scan) = &aggregate.input.kind else { return };
+    let columns = aggregate.input.types.clone();
+    let known = (types, schema);
+    // A NULL must not be the first: it comes last in both directions.
+    let sort = SortKey { expr: arg.clone(), descending, nulls_first: false };
+    let mut served = (**scan).clone();
+    if !serve_by_key(&mut served, std::slice::from_ref(&sort), known, true) {
+        let sort = SortKey { nulls_first: descending, ..sort };
+        if !serve_by_key(&mut served, std::slice::from_ref(&sort), known, true) {
+            return;
+        }
+    }
+    let kind = ExprKind::IsNull { expr: Box::new(arg.clone()), negated: true };
+    super::expr::and(&mut served.condition, Expr::of(kind, Type::BOOL, At::NONE));
+    let scan = Node { kind: Kind::Scan(Box::new(served)), types: columns.clone() };
+    let one = ExprKind::Const(types::Datum::Int8(1));
+    let limit = Some(Expr::of(one, Type::INT8, At::NONE));
+    let kind = Kind::Limit { input: Box::new(scan), limit, offset: None, ties: None };
+    aggregate.input = Node { kind, types: columns };
+}

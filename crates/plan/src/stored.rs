@@ -1,0 +1,113 @@
+//! What the catalog says of a table, as the rules ask for it.
+
+use std::sync::Arc;
+
+use sql::bind::{Names, Relation};
+use sql::plan::Expr;
+use table::catalog::{self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, SqlText};
+use table::index::GinClass;
+use table::rows::Handles;
+use types::{Context, KeyOrder, Oid, Style};
+
+use crate::schema::{KeyFacts, KeyPart, TableFacts, Values};
+
+/// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
+/// table with rows. `names` binds the expressions of its indexes.
+pub fn facts(
+    catalog: &Catalog,
+    handles: &Handles,
+    oid: Oid,
+    relation: Arc<Relation>,
+    names: &dyn Names,
+) -> Option<TableFacts> {
+    let def = catalog.table(oid)?;
+    let data = def.relation.table()?;
+    let mut keys = Vec::new();
+    if !data.keyed_by.is_empty() {
+        let primary = def
+            .indexes
+            .iter()
+            .find(|relation| relation.index().is_some_and(|index| index.storage.is_none()));
+        let part = |attnum: &i16| (KeyPart::Column(*attnum), KeyOrder::ASCENDING);
+        keys.push(KeyFacts {
+            index: None,
+            name: primary.map(|relation| relation.name.to_string()).unwrap_or_default(),
+            parts: data.keyed_by.iter().map(part).collect(),
+            is_unique: true,
+            predicate: None,
+            classes: None,
+            is_whole: true,
+        });
+    }
+    let of_index = |index: &Arc<catalog::Relation>| key(index, &relation, names);
+    keys.extend(def.indexes.iter().filter_map(of_index));
+    // PostgreSQL looks at checks in the order of their names.
+    let mut checks: Vec<(String, String)> = def
+        .constraints
+        .iter()
+        .filter_map(|constraint| match &constraint.kind {
+            ConstraintKind::Check { expr, .. } => {
+                Some((constraint.name.to_string(), expr.text.to_string()))
+            }
+            _ => None,
+        })
+        .collect();
+    checks.sort();
+    let rows = handles.row_count(data.storage);
+    let table = handles.table(catalog, oid);
+    let apart = table.iter().flat_map(|table| {
+        let live = table.relation().live_columns().map(|column| column.attnum);
+        live.filter(|attnum| table.rows().is_apart(position(*attnum)))
+    });
+    let apart = apart.collect();
+    let values = table.map(|table| {
+        let engine = Arc::downgrade(handles.engine());
+        Values::new(move || table.statistics(&engine.upgrade()?, rows))
+    });
+    Some(TableFacts { relation, keys, apart, checks, rows, values })
+}
+
+/// What is known of an index of a table; none where it cannot be read.
+fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Option<KeyFacts> {
+    let index: &Index = relation.index()?;
+    if !index.is_valid || index.storage.is_none() {
+        return None;
+    }
+    let style = Style::default();
+    let context = Context { types: names, ..Context::new(&style) };
+    let bound = |text: &SqlText| -> Option<Expr> {
+        sql::bind::expression(&text.text, Some(table), names, context).ok()
+    };
+    let predicate = match &index.predicate {
+        Some(text) => Some(bound(text)?),
+        None => None,
+    };
+    let is_gin = index.method == IndexMethod::Gin;
+    let part = |key: &catalog::IndexKey| {
+        let order = KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
+        let part = match &key.part {
+            IndexPart::Column(attnum) => KeyPart::Column(*attnum),
+            IndexPart::Expr(text) => KeyPart::Expr(bound(text)?),
+        };
+        Some((part, order))
+    };
+    let parts: Vec<_> = index.keys.iter().map_while(part).collect();
+    if parts.is_empty() || (is_gin && parts.len() < index.keys.len()) {
+        return None;
+    }
+    let class = |key: &catalog::IndexKey| GinClass::of(key.repr, key.class.as_deref());
+    Some(KeyFacts {
+        index: Some(relation.oid),
+        name: relation.name.to_string(),
+        is_unique: index.is_unique && index.is_immediate && parts.len() == index.keys.len(),
+        parts,
+        predicate,
+        classes: is_gin.then(|| index.keys.iter().map(class).collect()),
+        is_whole: index.is_whole,
+    })
+}
+
+/// The place of a column among all that ever were.
+fn position(attnum: i16) -> usize {
+    usize::try_from(attnum - 1).unwrap_or_default()
+}

@@ -1,0 +1,542 @@
+//! Plans as they are run: relational operators with the way in which each is computed.
+//!
+//! ```text
+//!   Plan ── root      Node ── kind, types of the columns of its rows
+//!        ── subplans  the subqueries of expressions, by number
+//!        ── slots     how many values are kept for rows further in
+//! ```
+//!
+//! Expressions are those of [`sql::plan`]; a column is one of the operator's input (a join's: the
+//! left row, then the right one). There are no columns of rows further out and no subqueries in
+//! them: [`lower`](crate::lower) has put [`ExprKind::Slot`](sql::plan::ExprKind::Slot) and
+//! [`ExprKind::Subplan`](sql::plan::ExprKind::Subplan) in their place.
+
+mod constants;
+mod reads;
+mod trace;
+mod walk;
+
+pub use constants::{Constant, with_known_once};
+pub use reads::{Reads, slots_of};
+pub use walk::{Sees, each_part, is_volatile};
+
+use sql::plan::{
+    Action, AggregateCall, Column, Expr, Moment, RowLock, Sample, SetOp, SortKey, WindowCall,
+};
+use std::sync::Arc;
+
+use types::{KeyOrder, Oid, Repr, Type};
+
+use crate::schema::{Ask, TableFacts};
+
+/// A plan that can be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The operator that gives the rows.
+    pub root: Node,
+    /// The subqueries in expressions, by number.
+    pub subplans: Vec<Subplan>,
+    /// How many slots there are.
+    pub slots: u32,
+    /// How many tables of `WITH` there are.
+    pub tables: u32,
+    /// The columns of the rows.
+    pub columns: Vec<Column>,
+    /// What is computed when the plan starts, whatever rows there are.
+    pub constants: Vec<Constant<Expr>>,
+    /// True where it joins many rows, so that it might be another plan if the values of its parameters were known.
+    pub wants_values: bool,
+}
+
+/// An operator and the types of the columns of its rows.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What is done.
+    pub kind: Kind,
+    /// The types of the columns.
+    pub types: Vec<Type>,
+}
+
+/// The operators. They mean what those of [`sql::plan::Node`] mean.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Rows of expressions that see no row.
+    Values(Vec<Vec<Expr>>),
+    /// The rows of a table, or those of a range of a key.
+    Scan(Box<Scan>),
+    /// Functions as a table.
+    Functions {
+        /// The functions, and how many columns each has.
+        functions: Vec<(Expr, usize)>,
+        /// True where the last column numbers the rows.
+        ordinality: bool,
+        /// The names of the columns.
+        columns: Arc<[String]>,
+    },
+    /// The rows of which the condition is true.
+    Filter {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// The condition.
+        condition: Expr,
+    },
+    /// For each row these expressions.
+    Project {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// One for each column.
+        exprs: Vec<Expr>,
+    },
+    /// For each row as many as the longest of these sets has values.
+    ProjectSet {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// Calls of functions that give sets.
+        sets: Vec<Expr>,
+    },
+    /// Pairs of rows.
+    Join(Box<Join>),
+    /// One row for each group.
+    Aggregate(Box<Aggregate>),
+    /// Each row, and after it the values of window functions.
+    Window {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// The calls.
+        calls: Vec<WindowCall>,
+    },
+    /// The rows without repetitions.
+    Distinct(Box<Node>),
+    /// The first row of each run of rows with equal keys.
+    DistinctOn {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// The keys.
+        keys: Vec<SortKey>,
+    },
+    /// The rows in order.
+    Sort {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// By what.
+        keys: Vec<SortKey>,
+        /// True where the limit above asks only for the first rows.
+        top: bool,
+    },
+    /// Some of the rows.
+    Limit {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// How many.
+        limit: Option<Expr>,
+        /// How many are left out before.
+        offset: Option<Expr>,
+        /// Rows equal to the last in these are kept.
+        ties: Option<Vec<SortKey>>,
+    },
+    /// The rows of two plans.
+    SetOperation {
+        /// How.
+        op: SetOp,
+        /// True where repetitions count.
+        all: bool,
+        /// The left side.
+        left: Box<Node>,
+        /// The right side.
+        right: Box<Node>,
+    },
+    /// Tables that are there for the input.
+    With {
+        /// The tables.
+        tables: Vec<Table>,
+        /// What they are there for.
+        input: Box<Node>,
+    },
+    /// The rows of a table of a [`Kind::With`] around.
+    CteScan {
+        /// Its number.
+        table: u32,
+        /// Its name.
+        name: String,
+        /// The names of its columns, where they are known.
+        columns: Arc<[String]>,
+    },
+    /// One row that is put in the place of a scan, to see whether it still fits.
+    Given,
+    /// The rows that the step before of a recursive table has found.
+    WorkTable {
+        /// Its number.
+        table: u32,
+        /// Its name.
+        name: String,
+        /// The names of its columns, where they are known.
+        columns: Arc<[String]>,
+    },
+    /// Rows of tables are changed.
+    Modify(Box<Modify>),
+    /// The rows, after those of the tables they came from have been locked.
+    LockRows {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// What is locked.
+        locks: Vec<RowLock>,
+    },
+}
+
+/// The rows of a table, in the order of a key where one is named.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// The table.
+    pub relation: Oid,
+    /// Its name.
+    pub name: String,
+    /// The name that the statement gives to it.
+    pub alias: String,
+    /// True for a table that is computed.
+    pub computed: bool,
+    /// The number of each column in the table; those below 0 are system columns.
+    pub attnums: Vec<i16>,
+    /// The names of all columns of the table, by number.
+    pub names: Arc<[(i16, String)]>,
+    /// Which states are read.
+    pub moment: Moment,
+    /// `TABLESAMPLE`
+    pub sample: Option<Sample>,
+    /// How the rows are found.
+    pub path: Path,
+    /// How they are found where that turns out to be possible when the scan starts.
+    pub chance: Option<Box<Chance>>,
+    /// Which of them are wanted.
+    pub condition: Option<Expr>,
+    /// What the path makes sure of, for a row that was changed and is looked at again.
+    pub sure: Option<Expr>,
+}
+
+/// A path by an index that has only some of the rows.
+#[derive(Clone, Debug)]
+pub struct Chance {
+    /// Where all of these are true the index has all the rows that are wanted. They see no row.
+    pub provisos: Vec<Expr>,
+    /// The path. It makes sure of nothing.
+    pub path: Path,
+}
+
+/// How a scan finds its rows.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    /// The index whose order and ranges are used; none for the table's own key.
+    pub index: Option<Oid>,
+    /// The name of the index.
+    pub name: String,
+    /// True from the end to the beginning.
+    pub backward: bool,
+    /// True where at most one row has the key, which is the table's own.
+    pub is_single: bool,
+    /// True where all rows may be read instead, in any order, if the index turns out to have many.
+    pub may_read_all: bool,
+    /// How the columns that are bound below are held, and their order.
+    pub columns: Vec<(Repr, KeyOrder)>,
+    /// What these columns are, as SQL.
+    pub shown: Vec<String>,
+    /// Values of the first columns of the key; they see no row.
+    pub equal: Vec<Equal>,
+    /// Where the column after those begins.
+    pub low: Option<End>,
+    /// Where it ends.
+    pub high: Option<End>,
+    /// What an index of items is asked.
+    pub asked: Vec<Asked>,
+}
+
+/// What an index of items is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Which part of the key, from 0.
+    pub part: usize,
+    /// How it stands to the value.
+    pub ask: Ask,
+    /// The value; it sees no row.
+    pub value: Expr,
+    /// The operator that it stands for.
+    pub symbol: String,
+}
+
+/// What a column of a key is equal to.
+#[derive(Clone, Debug)]
+pub enum Equal {
+    /// A value.
+    One(Expr),
+    /// Any element of an array.
+    AnyOf(Expr),
+    /// NULL.
+    Null,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// The value; it sees no row.
+    pub value: Expr,
+    /// True where the value itself is in the range.
+    pub inclusive: bool,
+}
+
+impl Path {
+    /// True where all rows are read.
+    pub fn is_full(&self) -> bool {
+        self.equal.is_empty() && self.low.is_none() && self.high.is_none() && self.asked.is_empty()
+    }
+}
+
+/// A join and how it is computed.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// Which rows come out.
+    pub kind: JoinKind,
+    /// The left side.
+    pub left: Node,
+    /// The right side.
+    pub right: Node,
+    /// The equalities that rows are found by in a hash table: a value of the left row, one of the
+    /// right row (whose columns are counted from 0). Empty for nested loops.
+    pub keys: Vec<(Expr, Expr)>,
+    /// True where the left side is put into the hash table.
+    pub build_left: bool,
+    /// The condition beside these.
+    pub condition: Option<Expr>,
+    /// The slots that the right side needs, over the left row: it is computed for each left row.
+    /// None where the right side is the same for all.
+    pub lateral: Option<Vec<(Expr, u32)>>,
+}
+
+/// Which rows of a join come out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinKind {
+    /// Pairs.
+    Inner,
+    /// Pairs, and left rows without a partner.
+    Left,
+    /// Pairs, and right rows without a partner.
+    Right,
+    /// Pairs, and rows of both sides without a partner.
+    Full,
+    /// Left rows that have a partner.
+    Semi,
+    /// Left rows that have none.
+    Anti,
+}
+
+impl JoinKind {
+    /// True where the columns of the right side come out.
+    pub fn shows_right(self) -> bool {
+        !matches!(self, JoinKind::Semi | JoinKind::Anti)
+    }
+
+    /// True where left rows without a partner come out, with NULLs on the right.
+    pub fn keeps_left(self) -> bool {
+        matches!(self, JoinKind::Left | JoinKind::Full)
+    }
+
+    /// True where right rows without a partner come out, with NULLs on the left.
+    pub fn keeps_right(self) -> bool {
+        matches!(self, JoinKind::Right | JoinKind::Full)
+    }
+}
+
+/// Groups and what is computed of them.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// Where the rows come from.
+    pub input: Node,
+    /// The keys.
+    pub keys: Vec<Expr>,
+    /// Which keys each grouping set has.
+    pub sets: Vec<Vec<usize>>,
+    /// The calls.
+    pub calls: Vec<AggregateCall>,
+    /// Which keys each mask is about.
+    pub masks: Vec<Vec<usize>>,
+}
+
+/// A table of a [`Kind::With`].
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its number.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// True where it must be computed once, false where it must not be.
+    pub materialized: Option<bool>,
+    /// What it is made of.
+    pub body: Body,
+    /// True where it is read to its end before anything else is done.
+    pub at_start: bool,
+}
+
+/// What a table of a [`Kind::With`] is made of.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few of them, and they stay where they are"
+)]
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A plan.
+    Plan(Node),
+    /// Rows to start with, and those that follow from them.
+    Recursive {
+        /// The rows to start with.
+        start: Node,
+        /// The rows that follow.
+        step: Node,
+        /// True where repetitions count.
+        all: bool,
+    },
+}
+
+/// A change of rows of one table.
+#[derive(Clone, Debug)]
+pub struct Modify {
+    /// The table.
+    pub relation: Oid,
+    /// Its name.
+    pub name: String,
+    /// The rows that say what to change.
+    pub input: Node,
+    /// What is done.
+    pub action: Action,
+    /// `RETURNING`, over the table's row and the input's.
+    pub returning: Option<Vec<Expr>>,
+    /// Where `merge_action()` is kept.
+    pub merged: Option<u32>,
+    /// How many columns the table's row has.
+    pub width: usize,
+    /// What is known of the table; it is there in every plan that was lowered.
+    pub facts: Option<Arc<TableFacts>>,
+    /// What must hold of each row.
+    pub checks: Vec<Check>,
+}
+
+/// What must hold of each row that is written.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The name of the constraint, or of the view that asks for it.
+    pub name: String,
+    /// True for a view, for which the condition must be true; for a constraint it must not be false.
+    pub is_view: bool,
+    /// The condition over the row.
+    pub expr: Expr,
+}
+
+/// A subquery of an expression.
+#[derive(Clone, Debug)]
+pub struct Subplan {
+    /// The operator that gives its rows.
+    pub node: Node,
+    /// How they are used.
+    pub link: Link,
+    /// The slots that its arguments go to.
+    pub args: Vec<u32>,
+    /// The same for all values of its arguments at once, where there is such a way.
+    pub grouped: Option<Box<Grouped>>,
+    /// True where results may be kept beyond the row that they were made for.
+    pub is_kept: bool,
+}
+
+/// A scalar subquery for all values that it may be asked for.
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    /// Rows of the keys and, behind them, the value. It sees none of the subquery's arguments.
+    pub node: Node,
+    /// The one row of no key; none where that is NULL.
+    pub empty: Option<Node>,
+    /// For each key what it is asked to be equal to. They see slots only.
+    pub asked: Vec<Expr>,
+    /// About how many rows are read for it.
+    pub cost_rows: u64,
+}
+
+/// How the rows of a subquery are used.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// The one value of at most one row.
+    Scalar,
+    /// The one row of several columns, as a record.
+    Row,
+    /// Whether there is one.
+    Exists,
+    /// All values, as an array of this type.
+    Array(Type),
+    /// Whether the test is true for any row.
+    Any(Test),
+    /// Whether it is true for all rows.
+    All(Test),
+}
+
+/// A test against the rows of a subquery.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// The values on the left, which see slots only, and the slots that they are put into.
+    pub left: Vec<(Expr, u32)>,
+    /// The condition over a row of the subquery.
+    pub condition: Expr,
+    /// Where the condition is equality of values that can be hashed: those of the row.
+    pub keys: Option<Vec<Expr>>,
+}
+
+impl Node {
+    /// How many columns the rows have.
+    pub fn width(&self) -> usize {
+        self.types.len()
+    }
+
+    /// The operator that the client is told about: below `WITH`, where there is one.
+    pub fn main(&self) -> &Node {
+        match &self.kind {
+            Kind::With { input, .. } => input.main(),
+            _ => self,
+        }
+    }
+
+    /// Calls `f` for each input, from left to right.
+    pub fn inputs(&mut self, f: &mut dyn FnMut(&mut Node)) {
+        match &mut self.kind {
+            Kind::Values(_)
+            | Kind::Scan(_)
+            | Kind::Functions { .. }
+            | Kind::CteScan { .. }
+            | Kind::Given
+            | Kind::WorkTable { .. } => {}
+            Kind::Filter { input, .. }
+            | Kind::Project { input, .. }
+            | Kind::ProjectSet { input, .. }
+            | Kind::Window { input, .. }
+            | Kind::Distinct(input)
+            | Kind::DistinctOn { input, .. }
+            | Kind::Sort { input, .. }
+            | Kind::Limit { input, .. }
+            | Kind::LockRows { input, .. } => f(input),
+            Kind::Join(join) => {
+                f(&mut join.left);
+                f(&mut join.right);
+            }
+            Kind::SetOperation { left, right, .. } => {
+                f(left);
+                f(right);
+            }
+            Kind::Aggregate(aggregate) => f(&mut aggregate.input),
+            Kind::With { tables, input } => {
+                for table in tables {
+                    match &mut table.body {
+                        Body::Plan(node) => f(node),
+                        Body::Recursive { start, step, .. } => {
+                            f(start);
+                            f(step);
+                        }
+                    }
+                }
+                f(input);
+            }
+            Kind::Modify(modify) => f(&mut modify.input),
+        }
+    }
+}
