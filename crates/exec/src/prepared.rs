@@ -11,7 +11,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plan::{Plan, Schema, explain};
+use plan::{Plan, Schema, Wishes, explain};
 use sql::bind::Names;
 use sql::plan::{self as bound, Column};
 use types::{Context, Datum, Oid, Result};
@@ -35,8 +35,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares a bound plan, which holds as long as the catalog that it was bound with. Parameters stay open,
-    /// or have these values in every execution, from the first one on.
+    /// Prepares a bound plan, which holds as long as the catalog that it was bound with.
     ///
     /// # Errors
     /// `0A000` for what cannot be run.
@@ -45,9 +44,9 @@ impl Prepared {
         names: &dyn Names,
         context: Context<'_>,
         schema: &dyn Schema,
-        values: &[Datum],
+        wishes: Wishes<'_>,
     ) -> Result<Arc<Self>> {
-        let mut plan = plan::plan(plan, names, context, schema, values)?;
+        let mut plan = plan::plan(plan, names, context, schema, wishes)?;
         let machine = Machine::new(&plan, names)?;
         let (locks_rows, holds_rows) = (plan.locks_rows(), plan.holds_rows());
         let calls_server = plan.calls_server();

@@ -40,8 +40,16 @@ pub use schema::{Ask, GinClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
 pub use stored::facts;
 pub use tree::*;
 
+/// What whoever runs a statement wants of its plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes<'a> {
+    /// The values that parameters have in every execution, from the first one on; the others stay open.
+    pub values: &'a [Datum],
+    /// Joins are made in the order in which the statement writes them.
+    pub keeps_join_order: bool,
+}
+
 /// The plan of a bound statement, which holds as long as the catalog that the statement was bound with.
-/// Parameters stay open, or have these values in every execution, from the first one on.
 ///
 /// # Errors
 /// 0A000 for what cannot be run.
@@ -50,10 +58,10 @@ pub fn plan(
     names: &dyn Names,
     context: Context<'_>,
     schema: &dyn Schema,
-    values: &[Datum],
+    wishes: Wishes<'_>,
 ) -> Result<Plan> {
     let mut plan = lower::lower(bound, names, context, schema)?;
-    plan.set_params(values);
-    rewrite::rewrite(&mut plan, names, schema);
+    plan.set_params(wishes.values);
+    rewrite::rewrite(&mut plan, names, schema, wishes.keeps_join_order);
     Ok(plan)
 }

@@ -24,8 +24,14 @@ use crate::settings::value;
 use crate::statement::Parsed;
 
 /// Settings that say how statements are computed.
-const SHOWN: [&str; 5] =
-    ["hash_mem_multiplier", "query_mem_max", "search_path", "TimeZone", "work_mem"];
+const SHOWN: [&str; 6] = [
+    "hash_mem_multiplier",
+    "join_collapse_limit",
+    "query_mem_max",
+    "search_path",
+    "TimeZone",
+    "work_mem",
+];
 
 /// What `EXPLAIN` is asked for.
 #[derive(Default)]
@@ -37,6 +43,7 @@ struct Asked {
     timing: Option<bool>,
     summary: Option<bool>,
     settings: bool,
+    buffers: bool,
 }
 
 fn refuse(state: SqlState, message: impl Into<String>) -> Error {
@@ -63,8 +70,9 @@ fn asked(options: &[(String, Option<String>)]) -> Result<Asked> {
             "summary" => asked.summary = Some(switch()?),
             "settings" => asked.settings = switch()?,
             "format" => asked.format = format_of(given.as_deref().unwrap_or_default())?,
-            // There are no pages that could be counted, and plans are made for any values.
-            "buffers" | "memory" | "generic_plan" => drop(switch()?),
+            "buffers" => asked.buffers = switch()?,
+            // What planning took is not counted, and plans are made for any values.
+            "memory" | "generic_plan" => drop(switch()?),
             "wal" => {
                 if switch()? && !is_on(options, "analyze") {
                     return Err(needs_analyze("WAL"));
@@ -168,6 +176,7 @@ impl Session {
             costs: asked.costs.unwrap_or(true),
             analyze: asked.analyze,
             timing: asked.timing.unwrap_or(true),
+            buffers: asked.buffers,
             settings: if asked.settings { self.changed_settings() } else { Vec::new() },
             planning_ms: summary.then_some(planning_ms),
             execution_ms: execution_ms.filter(|_| summary),

@@ -43,15 +43,23 @@ pub(crate) struct Basis {
     pub path: Vec<Oid>,
     /// The types that were given for the parameters.
     pub params: Vec<Type>,
+    /// Joins are made in the order in which they are written.
+    keeps_join_order: bool,
     /// The settings that constants are read with.
     style: (u8, u8, Arc<str>),
 }
 
 impl Basis {
-    pub fn new(generation: u64, path: &[Oid], params: &[Type], style: &Style) -> Self {
+    pub fn new(
+        generation: u64,
+        path: &[Oid],
+        params: &[Type],
+        keeps_join_order: bool,
+        style: &Style,
+    ) -> Self {
         let style =
             (style.date_order as u8, style.interval_style as u8, style.time_zone.name().into());
-        Basis { generation, path: path.to_vec(), params: params.to_vec(), style }
+        Basis { generation, path: path.to_vec(), params: params.to_vec(), keeps_join_order, style }
     }
 }
 

@@ -241,7 +241,8 @@ impl Session {
         };
         let names = &self.names;
         let generation = self.client.instance.handles.plans_generation();
-        let basis = Basis::new(generation, &names.path, params, &surroundings.style);
+        let keeps_order = self.client.settings.borrow().keeps_join_order();
+        let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
         if let Some(planned) = known.plan(&basis)
             && planned.made_of.stands_in(names)
         {
@@ -563,7 +564,11 @@ fn plan_for(
     let columns = (!is_change || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
-    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names, values)?;
+    let wishes = plan::Wishes {
+        values,
+        keeps_join_order: surroundings.client.settings.borrow().keeps_join_order(),
+    };
+    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names, wishes)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     let writes = is_change || !prepared.changed().is_empty();
     let reads = reads_of(&bound.uses, &prepared);

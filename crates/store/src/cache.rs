@@ -13,6 +13,7 @@
 use crate::block::Block;
 use crate::segment::Guide;
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
@@ -72,6 +73,37 @@ struct Shard {
     bytes: usize,
 }
 
+/// How often something was looked up in the caches of stores: blocks of files, and the guides to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockReads {
+    /// Look-ups that found it.
+    pub hit: u64,
+    /// Look-ups after which it was read from its file.
+    pub read: u64,
+}
+
+thread_local! {
+    static OF_THREAD: Cell<BlockReads> = const { Cell::new(BlockReads { hit: 0, read: 0 }) };
+}
+
+impl BlockReads {
+    /// The look-ups of the calling thread since it began.
+    pub fn of_thread() -> BlockReads {
+        OF_THREAD.get()
+    }
+
+    /// Those that came after `before`.
+    #[must_use]
+    pub fn since(self, before: BlockReads) -> BlockReads {
+        BlockReads { hit: self.hit - before.hit, read: self.read - before.read }
+    }
+
+    fn count(is_hit: bool) {
+        let BlockReads { hit, read } = OF_THREAD.get();
+        OF_THREAD.set(BlockReads { hit: hit + u64::from(is_hit), read: read + u64::from(!is_hit) });
+    }
+}
+
 /// The cache.
 pub struct Cache {
     shards: Box<[Mutex<Shard>]>,
@@ -107,8 +139,10 @@ impl Cache {
         let mut shard = self.shard(place).lock();
         let Some(&slot) = shard.map.get(&place) else {
             self.misses.fetch_add(1, Ordering::Relaxed);
+            BlockReads::count(false);
             return None;
         };
+        BlockReads::count(true);
         let slot = &mut shard.slots[slot];
         slot.used = true;
         Some(slot.value.clone())

@@ -78,6 +78,7 @@ mod versions;
 mod writer;
 
 pub use bulk::{Bulk, Loaded, Span, Staged, StagedCursor};
+pub use cache::BlockReads;
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};

@@ -31,9 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plan", &["types", "scalar", "sql", "table"]),
     (
         "exec",
-        &[
-            "interrupt", "vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table", "plan",
-        ],
+        &["interrupt", "vfs", "types", "scalar", "numeric", "sql", "store", "txn", "table", "plan"],
     ),
     (
         "session",

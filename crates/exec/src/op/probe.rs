@@ -1,10 +1,24 @@
 //! What an operator did, for `EXPLAIN ANALYZE`: how often it was run, how many rows it gave, how long it
 //! took. Only plans that are explained have probes.
 
+use plan::explain::seen::Blocks;
+use store::BlockReads;
 use types::Result;
 
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
+use crate::spill::TempBytes;
+
+/// What the calling thread has looked at since it began.
+fn blocks() -> Blocks {
+    let (store, temporary) = (BlockReads::of_thread(), TempBytes::of_thread());
+    Blocks {
+        hit: store.hit,
+        read: store.read,
+        temporary_bytes_read: temporary.read,
+        temporary_bytes_written: temporary.written,
+    }
+}
 
 /// An operator that is looked at.
 pub(crate) struct Probe {
@@ -22,9 +36,9 @@ impl Probe {
 impl Operator for Probe {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         let now_us = || env.ctx.clock.map_or(0, |clock| clock());
-        let start_us = now_us();
+        let (start_us, before) = (now_us(), blocks());
         let more = self.input.next(env, out);
-        let took_us = now_us().saturating_sub(start_us);
+        let (took_us, after) = (now_us().saturating_sub(start_us), blocks());
         let mut all = env.shared.seen.borrow_mut();
         let seen = &mut all[self.at];
         if !std::mem::replace(&mut seen.is_running, true) {
@@ -32,6 +46,7 @@ impl Operator for Probe {
             seen.startup_us += took_us;
         }
         seen.total_us += took_us;
+        seen.blocks.add(before, after);
         seen.rows += u64::from(matches!(more, Ok(true)));
         seen.is_running = matches!(more, Ok(true));
         seen.report = self.input.report();

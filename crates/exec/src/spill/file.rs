@@ -6,6 +6,7 @@
 //!           └─── Tape, of one use ──┘└─ the next one of the same writer
 //! ```
 
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,32 @@ use crate::op::Row;
 const WRITE_BYTES: usize = 16 << 10;
 /// How many bytes are read at once, at least.
 const READ_BYTES: usize = 16 << 10;
+
+/// Bytes that a thread has read from and written to temporary files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TempBytes {
+    pub read: u64,
+    pub written: u64,
+}
+
+thread_local! {
+    static OF_THREAD: Cell<TempBytes> = const { Cell::new(TempBytes { read: 0, written: 0 }) };
+}
+
+impl TempBytes {
+    /// Those of the calling thread since it began.
+    pub(crate) fn of_thread() -> TempBytes {
+        OF_THREAD.get()
+    }
+
+    fn count(read: usize, written: usize) {
+        let before = OF_THREAD.get();
+        OF_THREAD.set(TempBytes {
+            read: before.read + read as u64,
+            written: before.written + written as u64,
+        });
+    }
+}
 
 /// The folder of temporary files of a database. No other process may have it open.
 pub struct TempFolder {
@@ -117,6 +144,7 @@ impl Writer {
             None => self.file.insert(self.folder.create()?),
         };
         file.file.write_all_at(&self.buffer, self.at).map_err(|error| failed(&error))?;
+        TempBytes::count(0, self.buffer.len());
         self.at += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -208,6 +236,7 @@ impl Reader {
         self.buffer.resize(left + more, 0);
         let read = file.file.read_exact_at(&mut self.buffer[left..], self.next);
         read.map_err(|error| failed(&error))?;
+        TempBytes::count(more, 0);
         self.next += more as u64;
         Ok(left + more >= bytes)
     }

@@ -21,6 +21,6 @@ mod store;
 
 pub(crate) use codec::{read_row, write_row};
 pub use file::TempFolder;
-pub(crate) use file::{Reader, Tape, Writer};
+pub(crate) use file::{Reader, Tape, TempBytes, Writer};
 pub(crate) use partition::{LEVEL_MAX, Partitions, Unique};
 pub(crate) use store::{Place, RowStore};

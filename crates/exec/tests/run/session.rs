@@ -280,5 +280,5 @@ fn prepare(statement: &Statement, view: &View) -> Result<Arc<Prepared>> {
     let style = Style::default();
     let context = Context { types: view, ..Context::new(&style) };
     let bound = sql::bind::statement(statement, view, context, &[]).map_err(|error| error.cause)?;
-    Prepared::new(bound.plan, view, context, view, &[])
+    Prepared::new(bound.plan, view, context, view, plan::Wishes::default())
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::seen::Blocks;
 use super::tree::{Entry, Value};
 
 /// A format.
@@ -29,6 +30,8 @@ pub struct Options {
     pub analyze: bool,
     /// The times of operators.
     pub timing: bool,
+    /// The blocks that operators looked at.
+    pub buffers: bool,
     /// Settings that are not as they come, with their values.
     pub settings: Vec<(String, String)>,
     /// How long planning and execution took, in milliseconds.
@@ -131,6 +134,9 @@ fn write_text(entry: &Entry, depth: usize, is_root: bool, options: &Options, out
             _ => {}
         }
     }
+    if let Some(seen) = entry.seen.filter(|_| options.buffers) {
+        write_blocks(&seen.blocks, &indent, out);
+    }
     for below in &entry.below {
         let depth = if below.subplan.is_some() {
             inner
@@ -140,6 +146,47 @@ fn write_text(entry: &Entry, depth: usize, is_root: bool, options: &Options, out
             inner
         };
         write_text(below, depth, false, options, out);
+    }
+}
+
+/// Bytes of a block of a temporary file, as PostgreSQL counts them.
+const TEMPORARY_BLOCK_BYTES: u64 = 8 << 10;
+
+/// The blocks that an operator looked at, each with its title; those that are 0 in text are left out.
+fn blocks(seen: &Blocks) -> [(&'static str, u64); 10] {
+    let temporary = |bytes: u64| bytes.div_ceil(TEMPORARY_BLOCK_BYTES);
+    [
+        ("Shared Hit Blocks", seen.hit),
+        ("Shared Read Blocks", seen.read),
+        // Changes go to memory and to the log.
+        ("Shared Dirtied Blocks", 0),
+        ("Shared Written Blocks", 0),
+        ("Local Hit Blocks", 0),
+        ("Local Read Blocks", 0),
+        ("Local Dirtied Blocks", 0),
+        ("Local Written Blocks", 0),
+        ("Temp Read Blocks", temporary(seen.temporary_bytes_read)),
+        ("Temp Written Blocks", temporary(seen.temporary_bytes_written)),
+    ]
+}
+
+/// The line `Buffers: shared hit=3 read=1, temp read=2 written=2`; nothing where all are 0.
+fn write_blocks(seen: &Blocks, indent: &str, out: &mut String) {
+    let mut kinds: Vec<String> = Vec::new();
+    for kind in ["Shared", "Local", "Temp"] {
+        let counts: Vec<String> = blocks(seen)
+            .iter()
+            .filter_map(|(title, count)| {
+                let of = title.strip_prefix(kind)?.strip_suffix("Blocks")?.trim().to_lowercase();
+                (*count > 0).then(|| format!("{of}={count}"))
+            })
+            .collect();
+        if !counts.is_empty() {
+            kinds.push(format!("{} {}", kind.to_lowercase(), counts.join(" ")));
+        }
+    }
+    if !kinds.is_empty() {
+        let _ = writeln!(out, "{indent}Buffers: {}", kinds.join(", "));
     }
 }
 
@@ -241,6 +288,11 @@ fn plan(entry: &Entry, options: &Options) -> Data {
     }
     entry.properties.iter().for_each(|(name, value)| put(name, data(value)));
     observed(entry).iter().for_each(|(name, value)| put(name, data(value)));
+    if let Some(seen) = entry.seen.filter(|_| options.buffers) {
+        blocks(&seen.blocks)
+            .iter()
+            .for_each(|(name, count)| put(name, Data::Bare(count.to_string())));
+    }
     if !entry.below.is_empty() {
         let below = entry.below.iter().map(|below| plan(below, options)).collect();
         put("Plans", Data::List(below));

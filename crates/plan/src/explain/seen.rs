@@ -11,10 +11,36 @@ pub struct Seen {
     pub startup_us: u64,
     /// Microseconds, what is below it included.
     pub total_us: u64,
+    /// Blocks that it looked at, what is below it included.
+    pub blocks: Blocks,
     /// What it says of itself.
     pub report: Report,
     /// True between the first row and the end of a run.
     pub is_running: bool,
+}
+
+/// Blocks that an operator looked at.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Blocks {
+    /// Blocks of tables and indexes that were in the cache.
+    pub hit: u64,
+    /// Blocks of tables and indexes that were read from files.
+    pub read: u64,
+    /// Bytes of rows that were read back from temporary files.
+    pub temporary_bytes_read: u64,
+    /// Bytes of rows that were written to temporary files.
+    pub temporary_bytes_written: u64,
+}
+
+impl Blocks {
+    /// Adds what was counted from `before` to `after`.
+    pub fn add(&mut self, before: Blocks, after: Blocks) {
+        self.hit += after.hit - before.hit;
+        self.read += after.read - before.read;
+        self.temporary_bytes_read += after.temporary_bytes_read - before.temporary_bytes_read;
+        self.temporary_bytes_written +=
+            after.temporary_bytes_written - before.temporary_bytes_written;
+    }
 }
 
 /// What an operator says of itself.

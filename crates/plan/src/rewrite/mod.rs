@@ -48,8 +48,13 @@ use types::TypeSource;
 use crate::schema::Schema;
 use crate::tree::{Node, Plan};
 
-/// Applies all rules.
-pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
+/// Applies all rules; that which orders inner joins only where they need not be made as they are written.
+pub fn rewrite(
+    plan: &mut Plan,
+    types: &dyn TypeSource,
+    schema: &dyn Schema,
+    keeps_join_order: bool,
+) {
     inline::inline(plan);
     each_root(plan, &mut |_, node| prune::prune(node));
     plan.find_constants();
@@ -63,7 +68,9 @@ pub fn rewrite(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Schema) {
     each_root(plan, &mut |_, node| push::push(node));
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
-    each_root(plan, &mut |_, node| reorder::reorder(node, types, schema));
+    if !keeps_join_order {
+        each_root(plan, &mut |_, node| reorder::reorder(node, types, schema));
+    }
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| access::access(node, types, schema));
     let mut is_large = false;

@@ -94,6 +94,8 @@ pub struct Settings {
     style: Arc<Style>,
     search_path: Arc<[String]>,
     who: Arc<Who>,
+    /// `join_collapse_limit` is 1.
+    keeps_join_order: bool,
     system_time: Option<TimestampTz>,
 }
 
@@ -122,6 +124,7 @@ impl Settings {
             style: Arc::default(),
             search_path: special::name_list("\"$user\", public").unwrap_or_default().into(),
             who: Arc::default(),
+            keeps_join_order: false,
             system_time: None,
         };
         settings.tell_internal("is_superuser", if superuser { "on" } else { "off" });
@@ -141,6 +144,11 @@ impl Settings {
     /// The time at which tables are read; none for the present.
     pub fn system_time(&self) -> Option<TimestampTz> {
         self.system_time
+    }
+
+    /// True where joins are made in the order in which a statement writes them: `join_collapse_limit` is 1.
+    pub fn keeps_join_order(&self) -> bool {
+        self.keeps_join_order
     }
 
     /// Who the client is.
@@ -345,6 +353,8 @@ impl Settings {
             if let Value::Text(text) = value {
                 self.search_path = special::name_list(text).unwrap_or_default().into();
             }
+        } else if known.name == "join_collapse_limit" {
+            self.keeps_join_order = *value == Value::Integer(1);
         } else if known.name == "system_time_as_of" {
             let (text, style) = (self.text(known.name), Style::default());
             // What is kept was checked when it was set.
