@@ -120,7 +120,7 @@ pub struct Marked {
 /// The text of a document, with a string in the place of each value that `jsonb` cannot hold, and the list
 /// of these values.
 pub(crate) fn marked(text: &[u8]) -> Result<(Vec<u8>, Vec<Marked>)> {
-    let mut tape = crate::edit::parse(text)?;
+    let mut tape = crate::limits::parse(text)?;
     let mut marks = Vec::new();
     while let Some((index, why)) = first_bad(&tape) {
         marks.push(Marked { path: path_in(&tape, index), why });
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_first_value_that_cannot_be_held_is_named() {
         let check = |text: &str, place: Option<&str>| {
-            let tape = crate::edit::parse(text.as_bytes()).expect("it is JSON");
+            let tape = crate::limits::parse(text.as_bytes()).expect("it is JSON");
             let found = check_values(&tape).err().map(|error| match error {
                 DocumentError::Unstorable { at, .. } => at,
                 other => panic!("{other}"),

@@ -45,7 +45,7 @@ impl Collection {
 /// # Errors
 /// [`DocumentError::Json`](crate::DocumentError::Json) where it is too deep for a document.
 pub fn tape_of(value: &Jsonb) -> Result<Tape> {
-    crate::edit::parse(value.to_string().as_bytes())
+    crate::limits::parse(value.to_string().as_bytes())
 }
 
 /// Makes the subtree at `node`, whose value is `old`, one whose value is `new`.

@@ -9,9 +9,6 @@
 //! commit.
 
 use crate::Result;
-use crate::collection::Collection;
-use crate::key::{Prefix, Record};
-use std::sync::Arc;
 use txn::Transaction;
 
 /// Whether there was a document before a change, and whether there is one after it.
@@ -45,25 +42,4 @@ pub trait Rows: Send + Sync {
     /// # Errors
     /// [`DocumentError::Refused`](crate::DocumentError::Refused) where a new row needs more than a document.
     fn follow(&self, txn: &mut Transaction, key: &str, stands: Stands) -> Result<()>;
-}
-
-impl Collection {
-    /// The same collection, whose documents have rows beside them.
-    pub fn with_rows(mut self, rows: Arc<dyn Rows>) -> Collection {
-        self.rows = Some(rows);
-        self
-    }
-
-    /// Takes the lock that decides about a document.
-    pub(crate) fn lock(&self, txn: &mut Transaction, key: &str, prefix: &Prefix) -> Result<()> {
-        match &self.rows {
-            Some(rows) => rows.lock(txn, key),
-            None => Ok(txn.lock(self.id(), &prefix.record(Record::Revisions(0))).map(drop)?),
-        }
-    }
-
-    /// Tells the row of a document, if there are rows, that it changes.
-    pub(crate) fn follow(&self, txn: &mut Transaction, key: &str, stands: Stands) -> Result<()> {
-        self.rows.as_ref().map_or(Ok(()), |rows| rows.follow(txn, key, stands))
-    }
 }

@@ -10,14 +10,13 @@
 //! Invariants: as those of a chunk; a slot that is in use keeps its extent for ever.
 
 use crate::NodeKey;
-use crate::chunk::{
-    CHUNK_NODES, Chunk, Header, NO_NAME, Node, Probe, cut, placed, prefix_len, put_prefix,
-    put_value,
-};
 use crate::codec::{Reader, put_varint};
 use crate::delta::Op;
 use crate::error::Damaged;
 use crate::image::{self, Image, Row};
+use crate::node::{
+    CHUNK_NODES, Header, NO_NAME, Node, Probe, cut, placed, prefix_len, put_prefix, put_value,
+};
 use crate::order::Label;
 use json::Kind;
 use store::{Csn, Versioned};
@@ -50,7 +49,7 @@ pub(crate) struct ChunkBuf {
 }
 
 impl ChunkBuf {
-    fn from_image(image: &Image<'_>, csn: Csn) -> Result<ChunkBuf, Damaged> {
+    pub fn from_image(image: &Image<'_>, csn: Csn) -> Result<ChunkBuf, Damaged> {
         let mut start = 0;
         let slots = (0..image.kinds.len())
             .map(|slot| {
@@ -75,16 +74,6 @@ impl ChunkBuf {
         let shape = |header: Header| if header.shape == Csn(0) { csn } else { header.shape };
         let header = image.header().map(|header| Header { shape: shape(header), ..header });
         Ok(ChunkBuf { header, slots, heap: image.heap.to_vec(), placed })
-    }
-
-    pub fn from_chunk(chunk: &Chunk) -> ChunkBuf {
-        let mut buf = ChunkBuf::from_image(&chunk.image(), chunk.base_csn)
-            .expect("parsed when the chunk was made");
-        for patch in chunk.patches() {
-            buf.set(patch.slot, patch.kind, chunk.patch_text(patch), patch.changed)
-                .expect("checked when the chunk was made");
-        }
-        buf
     }
 
     pub fn from_stored(stored: &Versioned) -> Result<ChunkBuf, Damaged> {
@@ -148,7 +137,7 @@ impl ChunkBuf {
             .ok_or(Damaged::new("a change of a node that is not there"))
     }
 
-    fn set(&mut self, slot: u8, kind: Kind, text: &[u8], csn: Csn) -> Result<(), Damaged> {
+    pub fn set(&mut self, slot: u8, kind: Kind, text: &[u8], csn: Csn) -> Result<(), Damaged> {
         let node = *self.live(slot)?;
         let prefix = node.start as usize..node.start as usize + prefix_len(node.name_len);
         let start = self.heap.len() as u32;

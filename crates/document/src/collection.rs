@@ -6,7 +6,6 @@ use crate::diff::{Diff, diff};
 use crate::edit::{Edit, NodeRef, find};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, document_of, escape, record_of};
-use crate::listing::RevisionInfo;
 use crate::meta::{Committed, Meta};
 use crate::observe::CacheObserver;
 use crate::part::{Options, write_part};
@@ -21,7 +20,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
 use store::{Csn, Hold, Table, TableId};
-use txn::{Engine, Isolation, Snapshot};
+use txn::{Engine, Snapshot};
 
 /// A moment in a document's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -565,7 +564,7 @@ impl Collection {
     /// [`put`](Collection::put), saying who and why.
     pub fn put_with(&self, key: &str, json: impl AsRef<[u8]>, meta: &Meta) -> Result<Committed> {
         // Parsed before the document is locked: bad input holds nobody up.
-        let tape = crate::edit::parse(json.as_ref())?;
+        let tape = crate::limits::parse(json.as_ref())?;
         self.put_tape(key, &tape, meta)
     }
 
@@ -614,60 +613,9 @@ impl Collection {
         meta: &Meta,
         f: impl FnOnce(&mut Working) -> Result<R>,
     ) -> Result<(Committed, R)> {
-        let prefix = Prefix::new(key)?;
-        // Of a collection that is gone nobody waits for a document.
-        self.table.check(Csn::MAX)?;
-        let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        self.lock(&mut txn, key, &prefix)?;
-        txn.statement();
-        let state = self.state(&prefix, txn.snapshot().csn())?;
-        meta.check(key, &state)?;
-        let mut working = Working::new(state, self.options());
-        let result = f(&mut working)?;
-        if !working.is_changed() {
-            let found = working.found();
-            if !meta.keep_unchanged || found.revision.0 == 0 {
-                let mut times = Vec::new();
-                self.engine().times(&[found.csn], &mut times)?;
-                let unchanged = Committed {
-                    revision: found.revision,
-                    csn: found.csn,
-                    time_us: times[0],
-                    changed: false,
-                    created: false,
-                };
-                return Ok((unchanged, result));
-            }
-            let revision = working.next_revision();
-            self.follow(&mut txn, key, working.stands())?;
-            working.write_empty(&mut txn, self.id, prefix)?;
-            let commit = txn.commit(meta.commit()?)?;
-            return Ok((
-                Committed {
-                    revision,
-                    csn: commit.csn,
-                    time_us: commit.time_us,
-                    changed: false,
-                    created: false,
-                },
-                result,
-            ));
-        }
-        let revision = working.next_revision();
-        let created = working.found().tree.is_none() && working.is_there();
-        self.follow(&mut txn, key, working.stands())?;
-        working.write(&mut txn, self.id, prefix)?;
-        let commit = txn.commit(meta.commit()?)?;
-        Ok((
-            Committed {
-                revision,
-                csn: commit.csn,
-                time_us: commit.time_us,
-                changed: true,
-                created,
-            },
-            result,
-        ))
+        let mut writing = self.begin_write(key, meta)?;
+        let result = f(&mut writing.working)?;
+        Ok((writing.commit(meta)?, result))
     }
 }
 
@@ -677,21 +625,14 @@ pub(crate) fn no_document(key: &str) -> DocumentError {
 
 /// A collection as of one moment.
 pub struct CollectionAt {
-    collection: Collection,
-    moment: Moment,
+    pub(crate) collection: Collection,
+    pub(crate) moment: Moment,
 }
 
 impl CollectionAt {
     /// The document as it was then, `None` where there was none.
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
         self.collection.get_at(key, self.moment)
-    }
-
-    /// What is known of the revision that was the newest then.
-    pub fn revision(&self, key: &str) -> Result<Option<RevisionInfo>> {
-        let prefix = Prefix::new(key)?;
-        let (state, revision) = self.collection.locate(key, &prefix, self.moment)?;
-        revision.map(|revision| self.collection.info(&state, revision)).transpose()
     }
 
     /// The keys of the documents that were there then. A moment given by revision or by authored time

@@ -8,9 +8,10 @@
 //! its own. A [`Cursor`] keeps both from one node to the next, and reads no more columns than are asked for
 //! by who writes text.
 
-use crate::chunk::{CHUNK_NODES, Chunk, NO_NAME, prefix_len, put_value};
+use crate::chunk::Chunk;
 use crate::image::Image;
 use crate::line::{ShortText, Text};
+use crate::node::{CHUNK_NODES, NO_NAME, prefix_len, put_value};
 use crate::tree::Tree;
 use crate::{NodeKey, Result};
 use json::Kind;

@@ -11,9 +11,9 @@
 //! is set. So a reader who wants the values of one node passes over everything else quickly.
 
 use crate::NodeKey;
-use crate::chunk::{Header, NO_NAME, Node};
 use crate::codec::{Reader, put_varint};
 use crate::error::Damaged;
+use crate::node::{Header, NO_NAME, Node};
 use crate::order::Label;
 use json::Kind;
 use store::Csn;

@@ -16,8 +16,8 @@
 //! Changes are told in the order of the document: each where its node stands in the newer version, what
 //! is gone where it stood among those that stayed, a node before what is below it.
 
-use crate::chunk::{CHUNK_NODES, Node};
 use crate::error::Damaged;
+use crate::node::{CHUNK_NODES, Node};
 use crate::order::Label;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
@@ -199,7 +199,7 @@ fn json_of(tree: &Tree, key: NodeKey) -> Result<String> {
 
 fn text_of(node: &Node<'_>) -> String {
     let mut text = Vec::new();
-    crate::chunk::put_value(&mut text, node.kind, node.text);
+    crate::node::put_value(&mut text, node.kind, node.text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -13,14 +13,16 @@
 //! Invariants: a chunk's buffer equals its stored version with its delta applied; node keys are
 //! handed out in order and never twice; the header counts nodes and placed nodes exactly.
 
-use crate::chunk::{Chunk, Header, Node};
+use crate::chunk::Chunk;
 use crate::chunk_buf::ChunkBuf;
 use crate::delta::Op;
 use crate::error::{Damaged, DocumentError};
+use crate::limits::DEPTH_MAX;
+use crate::node::{Header, Node};
 use crate::order::Label;
 use crate::paths::Counts;
 use crate::table::CollectionOptions;
-use crate::tree::{DEPTH_MAX, Look, Nodes, Tree};
+use crate::tree::{Look, Nodes, Tree};
 use crate::{NodeKey, Result, hash};
 use json::{Kind, Tape};
 use std::collections::btree_map::Entry;
@@ -158,7 +160,7 @@ impl Draft {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let known = |chunk: &Chunk, delta| {
-                    let buf = ChunkBuf::from_chunk(chunk);
+                    let buf = chunk.to_buf();
                     Work { buf, delta, fresh: false }
                 };
                 let work = match (self.values.remove(&number), self.base.chunk(number)?) {

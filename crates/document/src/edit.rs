@@ -4,10 +4,11 @@ use crate::admit::check_values;
 use crate::draft::Draft;
 pub use crate::draft::Place;
 use crate::error::DocumentError;
+use crate::limits::parse;
 use crate::rewrite::{export, rewrite, scalar_of};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
-use json::{JsonPath, Kind, Limits, Step, Tape};
+use json::{JsonPath, Kind, Step, Tape};
 
 /// A node, named by where it stands or by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,16 +80,6 @@ pub(crate) fn parse_path(path: &str) -> Result<JsonPath> {
     }
 }
 
-/// Reads a value within the limits of documents.
-pub(crate) fn parse(json: &[u8]) -> Result<Tape> {
-    Ok(Tape::parse_with(json, &limits())?)
-}
-
-/// The limits of documents: [`crate::DEPTH_MAX`] levels, names of 65,000 bytes.
-pub fn limits() -> Limits {
-    Limits { depth: crate::DEPTH_MAX, ..Limits::default() }
-}
-
 /// Changes a document. All changes made through one `Edit` become one revision; where the caller
 /// fails, none of them happens.
 pub struct Edit<'a> {
@@ -125,7 +116,7 @@ impl<'a> Edit<'a> {
             return Ok(None);
         }
         let mut text = Vec::new();
-        crate::chunk::put_value(&mut text, node.kind, node.text);
+        crate::node::put_value(&mut text, node.kind, node.text);
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 

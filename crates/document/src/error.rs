@@ -67,7 +67,7 @@ pub enum DocumentError {
     #[error(transparent)]
     Path(#[from] json::PathError),
     /// A document key that cannot be stored.
-    #[error("the document key {0}; keys are 1 to {max} bytes of UTF-8", max = crate::key::KEY_BYTES_MAX)]
+    #[error("the document key {0}; keys are 1 to {max} bytes of UTF-8", max = crate::limits::KEY_BYTES_MAX)]
     BadKey(&'static str),
     /// An author or a message with a NUL.
     #[error("the {0} has a NUL, which no text of SQL can hold")]

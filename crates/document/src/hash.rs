@@ -10,7 +10,7 @@
 //! nodes, so that bytes changed behind the database's back are found even where their checksums were
 //! made to fit.
 
-use crate::chunk::Node;
+use crate::node::Node;
 use crate::order::Label;
 use crate::tree::Nodes;
 use crate::{NodeKey, Result};

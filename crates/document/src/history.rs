@@ -419,7 +419,7 @@ impl Collection {
             };
             known.insert(csn, revision);
             let mut value = Vec::new();
-            crate::chunk::put_value(&mut value, node.kind, node.text);
+            crate::node::put_value(&mut value, node.kind, node.text);
             let value = String::from_utf8_lossy(&value).into_owned();
             f(BlameLine {
                 node: key,

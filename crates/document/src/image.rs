@@ -13,8 +13,8 @@
 //! Invariants of an image that [`Image::parse`] has passed: every column has an entry for each
 //! slot; fragments add up to the heap; the name of a node fits its fragment.
 
-use crate::chunk::{CHUNK_NODES, Header, NO_NAME, prefix_len};
 use crate::error::Damaged;
+use crate::node::{CHUNK_NODES, Header, NO_NAME, prefix_len};
 use std::ops::Range;
 use store::Csn;
 

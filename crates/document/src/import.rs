@@ -18,19 +18,17 @@
 //! Whole documents that fit a buffer, and new values of documents that exist, go the usual way.
 
 use crate::admit::{check_scalar, check_text};
-use crate::beside::Stands;
-use crate::chunk::Node;
 use crate::chunk_buf::ChunkBuf;
 use crate::collection::Collection;
 use crate::draft::check_name;
-use crate::edit::limits;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::limits::limits;
 use crate::meta::{Committed, Meta};
+use crate::node::Node;
 use crate::order::Label;
 use crate::paths::{Counts, push_step};
 use crate::table::CollectionOptions;
-use crate::working::Working;
 use crate::{CHUNK_NODES, Header, NodeKey, Result, hash};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -39,7 +37,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
 use std::io::Read;
 use store::{Bulk, Csn, TableId};
-use txn::Isolation;
 
 /// Text up to this size, in bytes, is parsed as a whole.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
@@ -60,22 +57,16 @@ impl Collection {
         if (start.len() as u64) < WHOLE_BYTES_MAX {
             return self.put_with(key, &start, meta);
         }
-        let prefix = Prefix::new(key)?;
         let rest = start.as_slice().chain(reader);
-        self.table().check(Csn::MAX)?;
-        let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        self.lock(&mut txn, key, &prefix)?;
-        txn.statement();
-        let state = self.state(&prefix, txn.snapshot().csn())?;
-        meta.check(key, &state)?;
-        if state.revision.0 > 0 {
-            drop(txn);
+        let mut writing = self.begin_write(key, meta)?;
+        if writing.working.found().revision.0 > 0 {
+            drop(writing);
             let tape = Tape::read_with(rest, &limits())?;
             return self.put_tape(key, &tape, meta);
         }
         let engine = self.engine().clone();
         let options = self.options();
-        let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &prefix, &options);
+        let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &writing.prefix, &options);
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
             let place = error.place();
             return Err(match (chunks.error.take(), place) {
@@ -90,22 +81,12 @@ impl Collection {
         let counts = chunks.counts.take();
         let (bulk, puts) = chunks.finish()?;
         // From here on the transaction looks after the files, also where it fails.
-        txn.attach(bulk.finish()?)?;
+        writing.txn.attach(bulk.finish()?)?;
         for (number, image) in puts {
-            txn.put(self.id(), &prefix.record(Record::Chunk(number)), image)?;
+            let key = writing.prefix.record(Record::Chunk(number));
+            writing.txn.put(self.id(), &key, image)?;
         }
-        let working = Working::new(state, options);
-        let revision = working.next_revision();
-        self.follow(&mut txn, key, Stands { before: false, after: true })?;
-        working.write_loaded(&mut txn, self.id(), prefix, counts)?;
-        let commit = txn.commit(meta.commit()?)?;
-        Ok(Committed {
-            revision,
-            csn: commit.csn,
-            time_us: commit.time_us,
-            changed: true,
-            created: true,
-        })
+        writing.commit_loaded(counts, meta)
     }
 }
 

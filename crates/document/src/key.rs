@@ -10,10 +10,8 @@
 //! first, in order, then the pages that list its revisions, then its path summary, where it has one.
 
 use crate::error::DocumentError;
+use crate::limits::KEY_BYTES_MAX;
 use smallvec::SmallVec;
-
-/// The longest document key, in bytes.
-pub const KEY_BYTES_MAX: usize = 1024;
 
 const CHUNK: u8 = 1;
 const REVISIONS: u8 = 2;

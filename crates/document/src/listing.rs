@@ -13,7 +13,7 @@
 //! # }
 //! ```
 
-use crate::collection::Collection;
+use crate::collection::{Collection, CollectionAt};
 use crate::key::Prefix;
 use crate::state::State;
 use crate::{Damaged, Result, Revision};
@@ -185,5 +185,14 @@ impl Collection {
         let (csns, deleted) = state.list.newest_first(self.engine(), from, to)?;
         let oldest = self.oldest_of(state)?;
         Ok(History { newest: to, commits: self.engine().infos(csns)?, deleted, oldest })
+    }
+}
+
+impl CollectionAt {
+    /// What is known of the revision that was the newest then.
+    pub fn revision(&self, key: &str) -> Result<Option<RevisionInfo>> {
+        let prefix = Prefix::new(key)?;
+        let (state, revision) = self.collection.locate(key, &prefix, self.moment)?;
+        revision.map(|revision| self.collection.info(&state, revision)).transpose()
     }
 }

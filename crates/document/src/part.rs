@@ -15,8 +15,9 @@
 
 use crate::cursor::{Cursor, Seen};
 use crate::error::{Damaged, DocumentError};
+use crate::limits::DEPTH_MAX;
 use crate::line::{Line, Text};
-use crate::tree::{DEPTH_MAX, Nodes, Tree};
+use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
 

@@ -9,12 +9,12 @@
 //! version has them too, at the same nodes, nothing is written and the way is open.
 
 use crate::admit::{check_scalar, check_text};
-use crate::chunk::{CHUNK_NODES, Node};
 use crate::collection::{Collection, Moment, no_document};
 use crate::draft::Draft;
 use crate::error::DocumentError;
 use crate::key::Prefix;
 use crate::meta::{Committed, Meta};
+use crate::node::{CHUNK_NODES, Node};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result, Revision};
 

@@ -13,6 +13,7 @@
 //! changes a document more than once may append as many entries: all of one commit are one revision.
 //! Which chunks a revision touched stands with it, so that a diff of neighbours reads those alone.
 
+use crate::Revision;
 use crate::codec::{Reader, put_varint};
 use crate::error::Damaged;
 use store::Csn;
@@ -235,6 +236,11 @@ pub(crate) fn merge(
 ) -> Result<(), Damaged> {
     Page::read(base_csn, base, deltas)?.encode(out);
     Ok(())
+}
+
+/// The page that the revision after this one falls into.
+pub(crate) fn page_after(revision: Revision) -> crate::Result<u32> {
+    u32::try_from(revision.0 / PAGE).map_err(|_| crate::DocumentError::TooLarge("2^42 revisions"))
 }
 
 #[cfg(test)]

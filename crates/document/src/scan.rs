@@ -35,7 +35,7 @@ impl Scalar<'_> {
     /// The value as JSON.
     pub fn to_json(&self) -> String {
         let mut out = Vec::new();
-        crate::chunk::put_value(&mut out, self.kind, self.text);
+        crate::node::put_value(&mut out, self.kind, self.text);
         String::from_utf8_lossy(&out).into_owned()
     }
 }

@@ -12,10 +12,11 @@
 //!
 //! Parts are written in another way: see [`crate::part`].
 
-use crate::chunk::{prefix_len, put_value};
 use crate::error::{Damaged, DocumentError};
+use crate::limits::DEPTH_MAX;
+use crate::node::{prefix_len, put_value};
 use crate::order::Label;
-use crate::tree::{DEPTH_MAX, Nodes, Tree};
+use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
 

@@ -21,13 +21,13 @@
 //! Costs: a pass over the deltas of the document and one image of each of its chunks, and a step for each
 //! change of structure below the nodes of the path. Positions of an array are counted from its beginning.
 
-use crate::chunk::{CHUNK_NODES, NO_NAME, placed};
 use crate::codec::Reader;
 use crate::collection::Collection;
 use crate::delta::Op;
 use crate::error::Damaged;
 use crate::image::Image;
 use crate::key::{Prefix, Record};
+use crate::node::{CHUNK_NODES, NO_NAME, placed};
 use crate::order::Label;
 use crate::state::State;
 use crate::tree::{Nodes, Tree};

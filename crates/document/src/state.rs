@@ -10,8 +10,8 @@
 //!   cache from the store give way to anything published since their snapshot;
 //! * the list of revisions ([`RevisionList`]) only grows, in the order of commits.
 
+use crate::erased::Erased;
 use crate::error::Damaged;
-use crate::feed::Erased;
 use crate::key::{Prefix, Record};
 use crate::revisions::{Entry, PAGE, Page};
 use crate::tree::{Growth, Tree};

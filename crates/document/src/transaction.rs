@@ -108,7 +108,7 @@ impl DocumentTransaction {
         key: &str,
         json: impl AsRef<[u8]>,
     ) -> Result<Revision> {
-        let tape = crate::edit::parse(json.as_ref())?;
+        let tape = crate::limits::parse(json.as_ref())?;
         let working = self.working(collection, key)?;
         working.put_tape(&tape)?;
         Ok(if working.is_changed() { working.next_revision() } else { working.found().revision })
@@ -179,18 +179,9 @@ impl DocumentTransaction {
     /// Makes all changes durable and visible, as one commit.
     pub fn commit(mut self, meta: &Meta) -> Result<Commit> {
         for ((table, key), working) in std::mem::take(&mut self.working) {
-            let is_changed = working.is_changed();
-            if !is_changed && (!meta.keep_unchanged || working.found().revision.0 == 0) {
-                continue;
-            }
-            if let Some(collection) = self.collections.get(&table) {
-                collection.follow(&mut self.txn, &key, working.stands())?;
-            }
-            if is_changed {
-                working.write(&mut self.txn, table, Prefix::new(&key)?)?;
-            } else {
-                working.write_empty(&mut self.txn, table, Prefix::new(&key)?)?;
-            }
+            let (txn, prefix) = (&mut self.txn, Prefix::new(&key)?);
+            let collection = self.collections.get(&table).expect("each document is of one");
+            collection.write_into(txn, &key, prefix, working, meta.keep_unchanged)?;
         }
         Ok(self.txn.commit(meta.commit()?)?)
     }

@@ -15,8 +15,10 @@
 //! document costs one chunk. Whatever walks a document goes through [`Nodes`], which both a stored
 //! tree and a draft (a tree that is being edited) provide.
 
-use crate::chunk::{CHUNK_NODES, Chunk, Header, Node, Probe};
+use crate::chunk::Chunk;
 use crate::error::{Damaged, DocumentError};
+use crate::limits::DEPTH_MAX;
+use crate::node::{CHUNK_NODES, Header, Node, Probe};
 use crate::order::Label;
 use crate::{NodeKey, Result};
 use json::jsonb::Jsonb;
@@ -584,9 +586,6 @@ pub trait Nodes {
         Ok(keys)
     }
 }
-
-/// Levels that a document may have, the root's included.
-pub const DEPTH_MAX: usize = 512;
 
 /// A key's kind, `up` and extent.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,9 @@
 //! chunks in which nothing changed are not even fetched.
 
 use crate::admit::{Marked, marked};
-use crate::chunk::{CHUNK_NODES, Chunk, cut};
+use crate::chunk::Chunk;
 use crate::error::{Damaged, DocumentError};
+use crate::node::{CHUNK_NODES, cut};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::jsonb::{Builder, DirectText, Jsonb};

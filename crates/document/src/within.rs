@@ -12,7 +12,6 @@
 //! # Invariants
 //! * Who changes a document holds a lock that keeps everybody else from it until the end: that of its row.
 
-use crate::beside::Stands;
 use crate::chunk::Chunk;
 use crate::collection::Collection;
 use crate::edit::Edit;
@@ -20,7 +19,7 @@ use crate::error::DocumentError;
 use crate::key::{Prefix, Record, record_of};
 use crate::meta::{Committed, Meta};
 use crate::observe::hint;
-use crate::revisions::{PAGE, Page};
+use crate::revisions::{Page, page_after};
 use crate::state::{RevisionList, State, Timed};
 use crate::tree::{Source, Tree};
 use crate::working::Working;
@@ -30,7 +29,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use store::{Csn, Op};
-use txn::{Cursor, Isolation, KeyRange, Transaction, View};
+use txn::{Cursor, KeyRange, Transaction, View};
 
 /// The chunks of a document that a transaction has changed, as it sees them.
 struct OwnChunks(BTreeMap<u32, Chunk>);
@@ -192,25 +191,16 @@ impl Collection {
     /// [`DocumentError::Refused`] where rows stand beside the documents that have more than a document;
     /// [`DocumentError::Stale`] where the document is not as `meta` says.
     pub fn replace(&self, key: &str, tape: &Tape, meta: &Meta) -> Result<Committed> {
-        let prefix = Prefix::new(key)?;
-        self.table().check(Csn::MAX)?;
-        let mut txn = self.engine().begin(Isolation::ReadCommitted);
-        self.lock(&mut txn, key, &prefix)?;
-        txn.statement();
-        let state = self.state(&prefix, txn.snapshot().csn())?;
-        meta.check(key, &state)?;
-        let created = state.tree.is_none();
-        if state.revision.0 > 0 {
+        let mut writing = self.begin_write(key, meta)?;
+        let is_new = writing.working.found().tree.is_none();
+        if writing.working.found().revision.0 > 0 {
             if let Some(rows) = &self.rows {
-                rows.forget(&mut txn, key)?;
+                rows.forget(&mut writing.txn, key)?;
             }
-            self.erase_records(&mut txn, &prefix)?;
+            self.erase_records(&mut writing.txn, &writing.prefix)?;
         }
-        self.put_within(&mut txn, key, tape)?;
-        self.follow(&mut txn, key, Stands { before: false, after: true })?;
-        let commit = txn.commit(meta.commit()?)?;
-        let (csn, time_us) = (commit.csn, commit.time_us);
-        Ok(Committed { revision: Revision(1), csn, time_us, changed: true, created })
+        self.put_within(&mut writing.txn, key, tape)?;
+        writing.commit_replaced(is_new, meta)
     }
 
     fn change_within<R>(
@@ -221,20 +211,10 @@ impl Collection {
     ) -> Result<R> {
         let prefix = Prefix::new(key)?;
         let latest = txn.latest();
-        let (state, is_own) = self.state_within(View::of(txn, &latest), &prefix)?;
-        let mut working = Working::new(state, self.options());
+        let state = self.state_within(View::of(txn, &latest), &prefix)?;
+        let mut working = Working::within(state, self.options());
         let done = f(&mut working)?;
-        if working.is_changed() {
-            match is_own {
-                false => working.write(txn, self.id(), prefix)?,
-                true => working.write_more(txn, self.id(), prefix)?,
-            }
-        }
+        self.write_into(txn, key, prefix, working, false)?;
         Ok(done)
     }
-}
-
-/// The page that the revision after this one falls into.
-pub(crate) fn page_after(revision: Revision) -> Result<u32> {
-    u32::try_from(revision.0 / PAGE).map_err(|_| DocumentError::TooLarge("2^42 revisions"))
 }

@@ -8,12 +8,11 @@ use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
 use crate::observe::hint;
 use crate::paths::Counts;
-use crate::revisions::{Entry, PAGE, Touched, fresh_page};
+use crate::revisions::{Entry, PAGE, Touched, fresh_page, page_after};
 use crate::rewrite::rewrite;
 use crate::state::State;
 use crate::table::CollectionOptions;
 use crate::tree::{Nodes, Tree};
-use crate::within::page_after;
 use crate::{Result, Revision};
 use json::Tape;
 use std::collections::BTreeSet;
@@ -37,12 +36,19 @@ pub(crate) struct Working {
     now: Now,
     /// Removed and put again: the old nodes go, the new ones go on with the next key.
     recreated: bool,
+    /// The transaction has changed the document before: all is one revision.
+    is_own: bool,
     options: CollectionOptions,
 }
 
 impl Working {
     pub fn new(found: State, options: CollectionOptions) -> Working {
-        Working { found, now: Now::Found, recreated: false, options }
+        Working { found, now: Now::Found, recreated: false, is_own: false, options }
+    }
+
+    /// A document that the transaction may have changed before.
+    pub fn within((found, is_own): (State, bool), options: CollectionOptions) -> Working {
+        Working { is_own, ..Working::new(found, options) }
     }
 
     /// The same document with nothing done to it.
@@ -146,6 +152,9 @@ impl Working {
     /// Writes what changed into `txn`, which holds the lock that decides about the document, and has the
     /// cache learn the new state when it is published.
     pub fn write(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
+        if self.is_own {
+            return self.write_more(txn, table, prefix);
+        }
         let revision = self.next_revision();
         let (entry, sealed, found, next_key) = self.write_changes(txn, table, &prefix)?;
         write_entry(txn, table, &prefix, revision, &entry)?;
@@ -165,7 +174,7 @@ impl Working {
     }
 
     /// Writes what changed since `txn` has changed the document before: it is the same revision.
-    pub fn write_more(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
+    fn write_more(self, txn: &mut Transaction, table: TableId, prefix: Prefix) -> Result<()> {
         let (entry, _, found, _) = self.write_changes(txn, table, &prefix)?;
         let mut more = Vec::new();
         entry.encode(&mut more);

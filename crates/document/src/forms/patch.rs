@@ -24,9 +24,9 @@
 //! whole: that of a long container in which so many children only changed places that their moves would be
 //! longer than the value, and take long to find.
 
-use crate::chunk::put_value;
 use crate::diff::{Change, ChangeOp};
 use crate::error::Damaged;
+use crate::node::put_value;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
