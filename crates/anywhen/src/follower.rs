@@ -8,12 +8,15 @@
 //! leader.collection("articles")?.put("a1", r#"{"title": "Hello"}"#)?;
 //!
 //! let mut from = Lsn(0);
+//! // The leader may write its files and cut its log: not what the follower has yet to take.
+//! let hold = leader.hold_log(from)?;
 //! for record in leader.records(from)? {
 //!     let (end, bytes) = record?;
 //!     // What a large transaction wrote is in files that the record names.
 //!     follower.adopt(&bytes, |file, offset, part| leader.read_file(file, offset, part))?;
 //!     follower.apply(&[bytes])?;
 //!     from = end;
+//!     hold.advance(from);
 //! }
 //! let article = follower.collection("articles")?.get("a1")?.unwrap();
 //! assert_eq!(article.to_json()?, r#"{"title":"Hello"}"#);
@@ -28,6 +31,7 @@
 use crate::{Database, Error, Result};
 use log::Lsn;
 use store::Csn;
+use txn::LogHold;
 
 impl Database {
     /// Makes a follower that lives in memory and is gone when it is dropped.
@@ -44,15 +48,28 @@ impl Database {
     /// follower is to be given. `from` is 0 or a position that came with a record.
     ///
     /// # Errors
-    /// [`Error::Engine`] where a checkpoint has removed the log at `from`: the follower then begins with
-    /// a backup. The records themselves report damage of the log.
+    /// [`Error::Engine`] where a checkpoint has removed the log at `from`, because no hold kept it
+    /// ([`Database::hold_log`]): the follower then begins with a backup. The records themselves report damage of the log.
     pub fn records(&self, from: Lsn) -> Result<impl Iterator<Item = Result<(Lsn, Vec<u8>)>> + '_> {
         let log = |error| Error::Engine(txn::EngineError::Log(error));
         Ok(self.engine().records(from)?.map(move |record| record.map_err(log)))
     }
 
+    /// Keeps the log from `from` on, and the files that its records name, as long as the hold lives, so that a
+    /// follower that is behind need not begin with a backup. `from` is 0 or a position that came with a record;
+    /// [`LogHold::advance`] lets go of what the follower has taken. The log grows by what it has not. A hold
+    /// does not outlive the process: a follower takes a new one when its leader is opened again.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] where the log does not reach back that far, or a file that a record names has been
+    /// merged into others: the follower has to begin with a backup.
+    pub fn hold_log(&self, from: Lsn) -> Result<LogHold> {
+        Ok(self.engine().hold_log(from)?)
+    }
+
     /// The files that a record names, each with its length in bytes: what a large transaction or a bulk load
-    /// wrote. A leader keeps them until it merges them with others.
+    /// wrote. A leader keeps them until it merges them with others, and no follower holds them
+    /// ([`Database::hold_log`]).
     ///
     /// # Errors
     /// [`Error::Engine`] where the record does not decode.

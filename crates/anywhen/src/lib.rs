@@ -67,6 +67,7 @@ pub use store::{Csn, TableId};
 pub use subscription::Subscription;
 pub use table::Error as TableError;
 pub use table::collections::NAME_BYTES_MAX;
+pub use txn::LogHold;
 pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
 pub use verify::VerifyReport;
 

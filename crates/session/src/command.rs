@@ -223,7 +223,12 @@ impl Session {
     fn release(&mut self, name: &str) -> Result<Work> {
         self.need_block("RELEASE SAVEPOINT")?;
         let place = self.savepoint_place(name)?;
-        self.open().savepoints.truncate(place);
+        let open = self.open();
+        let released = open.savepoints.drain(place..).next();
+        if let (Some(inner), Some(Named { mark, .. })) = (&mut open.inner, released) {
+            // What was written since may leave memory.
+            inner.release(mark.writes)?;
+        }
         Ok(done("RELEASE"))
     }
 

@@ -33,6 +33,7 @@ use crate::store::{Shared, Store, open_run};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::RunWriter;
 use crate::{Csn, TableId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
@@ -290,6 +291,17 @@ impl Shared {
     }
 }
 
+/// Files that stay as long as this lives, whatever they are merged into meanwhile.
+pub struct KeptFiles {
+    segments: Vec<Arc<Segment>>,
+}
+
+impl std::fmt::Debug for KeptFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.segments.iter().map(|segment| segment.meta.number)).finish()
+    }
+}
+
 impl Store {
     /// Begins a bulk load of new keys.
     pub fn bulk(&self) -> Bulk<'_> {
@@ -350,6 +362,17 @@ impl Store {
             file.finish().map_err(io("cannot sync"))?;
         }
         Ok(home.sync_names().map_err(StoreError::io("cannot sync", home.describe("")))?)
+    }
+
+    /// Keeps the files of a load of this store, which a commit names, as they are; `None` where some have been
+    /// merged into others.
+    pub fn keep(&self, loaded: &Loaded) -> Option<KeptFiles> {
+        let state = self.shared.state();
+        let segments = state.images().chain(state.late()).flat_map(|run| &run.segments);
+        let by_number: BTreeMap<u64, &Arc<Segment>> =
+            segments.map(|segment| (segment.meta.number, segment)).collect();
+        let kept = loaded.metas.iter().map(|meta| by_number.get(&meta.number).copied().cloned());
+        kept.collect::<Option<Vec<_>>>().map(|segments| KeptFiles { segments })
     }
 
     /// True where all files of a load are there and whole.

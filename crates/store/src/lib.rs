@@ -77,7 +77,7 @@ mod versioned;
 mod versions;
 mod writer;
 
-pub use bulk::{Bulk, Loaded, Span, Staged, StagedCursor};
+pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};

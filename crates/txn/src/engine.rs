@@ -39,7 +39,10 @@
 //! * Every numbered commit is in the queue, or visible, or the engine is poisoned.
 
 mod follow;
+mod holds;
 
+use holds::Holds;
+pub use holds::LogHold;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -213,6 +216,8 @@ pub struct Engine {
     next_txn: AtomicU64,
     /// Position at which to look next whether the log can be cut.
     release_at: AtomicU64,
+    /// What of the log is kept for followers.
+    holds: Holds,
     /// Monotonic time of the last sync that `os` commits made.
     settled_us: AtomicU64,
     dir: PathBuf,
@@ -285,6 +290,7 @@ impl Engine {
             following: Mutex::default(),
             next_txn: AtomicU64::new(1),
             release_at: AtomicU64::new(log.durable().0 + RELEASE_EVERY_BYTES),
+            holds: Holds::default(),
             settled_us: AtomicU64::new(env.clock.monotonic_us()),
             dir: dir.to_owned(),
             _lock: lock,
@@ -613,6 +619,9 @@ impl Engine {
         let commit = Commit { csn, time_us };
         self.enter(commit, &note, writes, loaded.as_ref(), Some(changes))
             .map_err(|error| self.unknown(&error))?;
+        if let Some(loaded) = &loaded {
+            self.holds.keep(lsn, || self.store.keep(loaded));
+        }
         *last = Sequencer { csn, time_us };
         let durable = !matches!(durability, Durability::Os);
         let observers = Arc::clone(&self.observers);
@@ -748,7 +757,7 @@ impl Engine {
 
     /// Cuts the log below what the store's files cover.
     fn release_log(&self) -> Result<(), TxnError> {
-        Ok(self.log.release(self.replay_from())?)
+        Ok(self.log.release(self.holds.released(self.replay_from()))?)
     }
 
     fn refuse_if_stopped(&self) -> Result<(), TxnError> {

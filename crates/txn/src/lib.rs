@@ -69,7 +69,7 @@ mod tracker_tests;
 pub use bytes::Malformed;
 pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};
-pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, TableResolver};
+pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogHold, TableResolver};
 pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use locks::{Reader, RelationClaim, RelationLock, RowLock, TxnId, WaitOver, WaitWatch};

@@ -169,7 +169,8 @@ fn step(leader: &Database, random: &SimRandom) {
 }
 
 /// Random histories of SQL and documents; the follower has the leader's answers at every commit at which it
-/// stops, whatever it went through before.
+/// stops, whatever it went through before. The leader writes its files, merges them and cuts its log
+/// meanwhile: what the follower has not taken is held.
 #[test]
 fn a_follower_answers_as_its_leader_did() {
     vfs::seeds(61, 4, |seed| {
@@ -183,6 +184,7 @@ fn a_follower_answers_as_its_leader_did() {
         }
         let mut told: BTreeMap<Csn, Vec<String>> = BTreeMap::new();
         let mut at = Lsn(0);
+        let hold = leader.hold_log(at).expect("nothing is cut yet");
         let (mut plain, mut large) = (0, 0);
         for round in 0..24 {
             for _ in 0..1 + random.below(12) {
@@ -207,6 +209,7 @@ fn a_follower_answers_as_its_leader_did() {
                 }
                 let newest = follower.apply(&[record]).expect("it follows");
                 at = end;
+                hold.advance(at);
                 if random.below(4) == 0
                     && let Some(then) = told.get(&newest)
                 {
@@ -217,6 +220,11 @@ fn a_follower_answers_as_its_leader_did() {
                     );
                     answered += 1;
                 }
+            }
+            match random.below(4) {
+                0 => leader.checkpoint().expect("flushes, and cuts the log"),
+                1 => leader.compact().expect("merges"),
+                _ => {}
             }
             match random.below(6) {
                 0 => follower.checkpoint().expect("flushes"),
@@ -232,6 +240,14 @@ fn a_follower_answers_as_its_leader_did() {
                 same(&answers(&follower), then, &what);
             }
         }
+        // Without the hold the log is cut.
+        drop(hold);
+        for n in 0..2 {
+            step(&leader, &random);
+            leader.sql(&format!("select {n}"), &[]).expect("reads");
+            leader.compact().expect("merges, and begins the log anew");
+        }
+        assert!(leader.records(Lsn(0)).is_err() || leader.hold_log(Lsn(0)).is_err());
         assert!(plain > 20 && large > 2, "seed {seed}: {plain} plain and {large} large commits");
         let refused = ask(&follower, "create table t (a int)");
         assert!(refused[0].contains("read-only transaction"), "{refused:?}");

@@ -9,7 +9,7 @@ use ::table::catalog::ddl::{
 use ::table::catalog::{
     Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, RelationKind, SqlText,
 };
-use ::table::method::{MethodOid, NewMethod, Options};
+use ::table::method::{NewMethod, Options};
 use sql::bind::ColumnDefault;
 use sql::parse::ast::{
     ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
@@ -516,7 +516,7 @@ pub fn storage(
     let method = methods.named(name)?;
     let mut wanted = options(wanted);
     let settings = method.settings(&mut wanted)?;
-    let method = NewMethod { oid: MethodOid(method.oid()), settings, storages: None };
+    let method = NewMethod { oid: method.oid(), settings, storages: None };
     let (options, history) = parameters(wanted)?;
     Ok(Storage { options, history, method })
 }

@@ -34,7 +34,7 @@ use store::{Csn, TableId};
 use types::{Context, Datum, Modifier, Oid, SqlState, Style, Type, text};
 
 use crate::catalog::{CATALOG, Column, MethodData, Relation, TableData};
-use crate::method::{AccessMethod, MethodOid, NewMethod, Options, Rows};
+use crate::method::{AccessMethod, NewMethod, Options, Rows};
 use crate::rows::Layout;
 use crate::stored::{Kept, documents_of};
 use crate::{Error, Result, Tables};
@@ -81,7 +81,7 @@ impl Document {
 /// A new table of documents with these options. Its documents lie in `storage`, where they exist already.
 pub(crate) fn new_method(options: &CollectionOptions, storage: Option<TableId>) -> NewMethod {
     NewMethod {
-        oid: MethodOid(Document::OID),
+        oid: Document::OID,
         settings: vec![flags(options.hashes, options.path_summary)],
         storages: storage.map(|storage| vec![storage]),
     }

@@ -40,23 +40,20 @@ pub use rows::{Access, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
 pub type Options = Vec<(Arc<str>, Arc<str>)>;
 
 /// The access method of a table that is to be made, and what was said of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMethod {
-    /// The method; the default is [`Heap`].
-    pub oid: MethodOid,
+    /// The number of the method in `pg_am`.
+    pub oid: Oid,
     /// What [`AccessMethod::settings`] made of the storage parameters.
     pub settings: Vec<u8>,
     /// The tables of the store that the method has beside that of the rows, where they exist already.
     pub storages: Option<Vec<TableId>>,
 }
 
-/// The number of an access method in `pg_am`. The default is that of `heap`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MethodOid(pub Oid);
-
-impl Default for MethodOid {
-    fn default() -> MethodOid {
-        MethodOid(Heap::OID)
+impl Default for NewMethod {
+    /// `heap`.
+    fn default() -> NewMethod {
+        NewMethod { oid: Heap::OID, settings: Vec::new(), storages: None }
     }
 }
 
@@ -163,7 +160,7 @@ impl Methods {
         columns: &[Column],
         rows: TableId,
     ) -> Result<MethodData> {
-        let method = self.get(new.oid.0)?;
+        let method = self.get(new.oid)?;
         let settings = method.define(&new.settings, columns);
         let storages = new.storages.unwrap_or_else(|| method.storages(rows));
         Ok(MethodData { oid: method.oid(), storages, settings })

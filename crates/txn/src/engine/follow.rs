@@ -166,8 +166,13 @@ impl Engine {
             LogError::Io { .. } => EngineError::Log(error),
             error => self.unknown(&error).into(),
         })?;
+        let files = loaded.clone();
         let commit =
             self.enter_record(record, loaded, &mut last).map_err(|error| self.unknown(&error))?;
+        if let Some(files) = files {
+            // This follower may have followers of its own.
+            self.holds.keep(lsn, || self.store.keep(&files));
+        }
         Ok(Some((commit, lsn)))
     }
 
@@ -209,7 +214,7 @@ fn check(record: &Record<'_>, last: &Sequencer, lsn: Lsn) -> Result<Option<Loade
 }
 
 /// The bulk load of a record.
-fn load_of(record: &Record<'_>) -> Result<Option<Loaded>, EngineError> {
+pub(super) fn load_of(record: &Record<'_>) -> Result<Option<Loaded>, EngineError> {
     let Some(bytes) = record.loaded else { return Ok(None) };
     let source = Malformed { what: "bulk load that does not decode", at: 24 };
     let error = EngineError::Record { lsn: Lsn(bytes.len() as u64), source };
@@ -217,6 +222,6 @@ fn load_of(record: &Record<'_>) -> Result<Option<Loaded>, EngineError> {
 }
 
 /// The record that ends in the log at `lsn`.
-fn decode(bytes: &[u8], lsn: Lsn) -> Result<Record<'_>, EngineError> {
+pub(super) fn decode(bytes: &[u8], lsn: Lsn) -> Result<Record<'_>, EngineError> {
     record::decode(bytes).map_err(|source| EngineError::Record { lsn, source })
 }

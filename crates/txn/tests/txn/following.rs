@@ -255,3 +255,37 @@ fn observers_see_commits_of_their_tables_in_order() {
     assert_eq!(seen, [1, 3, 6, 8], "commits that write the table; round 4 made none");
     assert_eq!(*mirror.hints.lock(), ["kept"; 4]);
 }
+
+/// A leader keeps its log from where a follower stands, however often it writes its files; what the follower
+/// has taken goes, and all of it once nobody holds it.
+#[test]
+fn the_log_is_held_for_a_follower_that_is_behind() {
+    let leader = crate::common::engine(5);
+    let env = Env::sim(&SimVfs::unrecorded(), 6);
+    let follower = try_open(&env, following()).unwrap();
+    let (random, mut told) = (SimRandom::new(5), Told::new());
+    let hold = leader.hold_log(Lsn(0)).unwrap();
+    for round in 0..30 {
+        lead(&leader, &random, 10, &mut told);
+        leader.checkpoint().unwrap();
+        // Each scrub begins a new segment of the log, which is the least that can be cut.
+        leader.scrub().unwrap();
+        told.states.push(told.states.last().unwrap().clone());
+        if round % 5 == 4 {
+            let taken: Vec<(Lsn, Vec<u8>)> =
+                leader.records(hold.from()).unwrap().map(|frame| frame.unwrap()).collect();
+            let all: Vec<&[u8]> = taken.iter().map(|(_, bytes)| &bytes[..]).collect();
+            follower.apply(&all).unwrap();
+            assert_eq!(follower.visible(), leader.visible(), "round {round}");
+            hold.advance(taken.last().unwrap().0);
+        }
+    }
+    assert_eq!(state_of(&follower, follower.visible()), *told.states.last().unwrap());
+    let from = hold.from();
+    drop(hold);
+    lead(&leader, &random, 10, &mut told);
+    leader.scrub().unwrap();
+    let cut = leader.hold_log(Lsn(0)).unwrap_err();
+    assert!(matches!(cut, EngineError::Log(log::LogError::Released { .. })), "{cut}");
+    assert!(leader.records(from).is_err(), "the rest is cut as well");
+}

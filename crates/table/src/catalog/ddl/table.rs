@@ -409,7 +409,7 @@ impl Ddl<'_> {
             ddl.check_owner(Address::relation(table))?;
             let before = ddl.table(table)?;
             let relation = &before.relation;
-            let Some(data) = relation.table().filter(|data| data.method.oid != method.oid.0) else {
+            let Some(data) = relation.table().filter(|data| data.method.oid != method.oid) else {
                 return Ok(());
             };
             ddl.retire(relation, data.method.storages.iter().copied())?;

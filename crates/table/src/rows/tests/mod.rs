@@ -26,7 +26,7 @@ use crate::catalog::{
     CatalogCache, Draft, IndexMethod, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, Persistence,
 };
 use crate::foreign::Checks;
-use crate::method::{AccessMethod, MethodOid, NewMethod, Wanted};
+use crate::method::{AccessMethod, NewMethod, Wanted};
 use crate::{Collections, Error, Result, Tables};
 use memory::Memory;
 
@@ -115,7 +115,7 @@ impl World {
             constraints,
             options: Vec::new(),
             history: Retention::Forever,
-            method: NewMethod { oid: MethodOid(method.oid()), settings, storages: None },
+            method: NewMethod { oid: method.oid(), settings, storages: None },
         };
         self.ddl(|ddl| ddl.create_table(new)).expect("the table is made");
     }
