@@ -179,6 +179,17 @@ fn rows_that_need_more_are_changed_by_sql() {
     numbered.put("7", "[]").unwrap();
     assert_eq!(rows(&database, "SELECT * FROM numbered WHERE id = 7"), ["7|[]"]);
     assert!(matches!(numbered.put("seven", "[]"), Err(DocumentError::BadKey(_))));
+
+    // Without a primary key documents are called by numbers that only SQL gives.
+    run(&database, "CREATE TABLE keyless (doc jsonb) USING document");
+    run(&database, r#"INSERT INTO keyless VALUES ('{"n":1}'), ('{"n":2}')"#);
+    let keyless = database.collection("keyless").unwrap();
+    assert_eq!(keyless.get("2").unwrap().unwrap().to_json().unwrap(), r#"{"n":2}"#);
+    for key in ["2", "a"] {
+        let error = keyless.put(key, "[]").unwrap_err();
+        assert!(error.to_string().contains("has no primary key"), "{error}");
+    }
+    assert_eq!(rows(&database, "SELECT doc->'n' FROM keyless ORDER BY 1"), ["1", "2"]);
 }
 
 /// Tables and collections refuse a value that no `jsonb` can hold, on every way in. Collections once

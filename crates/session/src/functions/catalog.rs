@@ -60,16 +60,20 @@ pub(super) fn call(
             _ => Datum::Null,
         },
         "obj_description" => {
-            let class = match args.get(1) {
-                Some(DatumRef::Text(class)) => class_named(class),
-                _ => None,
+            // Without a class the object is of any.
+            let classes = match args.get(1) {
+                Some(DatumRef::Text(class)) => class_named(class).into_iter().collect(),
+                _ => Class::ALL.to_vec(),
             };
-            some(comment(names, oid(args, 0), 0, class))
+            some(comment(names, oid(args, 0), 0, &classes))
         }
-        "shobj_description" => some(comment(names, oid(args, 0), 0, class_named(text(args, 1)))),
+        "shobj_description" => {
+            let class = class_named(text(args, 1));
+            some(comment(names, oid(args, 0), 0, class.as_slice()))
+        }
         "col_description" => {
             let attnum = integer(args, 1) as i16;
-            some(comment(names, oid(args, 0), attnum, Some(Class::Relation)))
+            some(comment(names, oid(args, 0), attnum, &[Class::Relation]))
         }
         "to_regclass" => found(names, Type::REGCLASS, text(args, 0))?,
         "to_regtype" => found(names, Type::REGTYPE, text(args, 0))?,
@@ -153,13 +157,10 @@ fn class_named(name: &str) -> Option<Class> {
     })
 }
 
-fn comment(names: &Names, oid: Oid, sub: i16, class: Option<Class>) -> Option<String> {
-    let classes = match class {
-        Some(class) => vec![class],
-        None => Class::ALL.to_vec(),
-    };
-    classes.into_iter().find_map(|class| {
-        let comment = names.catalog.comment(Address { class, oid, sub })?;
+/// The comment on an object of one of these classes.
+fn comment(names: &Names, oid: Oid, sub: i16, classes: &[Class]) -> Option<String> {
+    classes.iter().find_map(|class| {
+        let comment = names.catalog.comment(Address { class: *class, oid, sub })?;
         Some(comment.text.to_string())
     })
 }

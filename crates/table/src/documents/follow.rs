@@ -2,8 +2,8 @@
 //!
 //! A program or a client of HTTP that puts a document makes a row of it: the values of its key are read
 //! from the document's key, and all other columns are NULL. What a row of the table needs beyond that,
-//! because it has other indexes, checks, foreign keys or defaults, only SQL can compute: documents of such
-//! a table are read by everybody and changed by SQL alone.
+//! because it has other indexes, checks, foreign keys or defaults, or no primary key, only SQL can compute:
+//! documents of such a table are read by everybody and changed by SQL alone.
 
 use std::sync::Arc;
 
@@ -119,6 +119,9 @@ impl Rows for DocumentRows {
 /// What of a table only SQL can compute, in words; `None` where there is no such thing.
 fn refusal(table: &Table) -> Option<&'static str> {
     let def = table.def();
+    if table.keyed_by().is_empty() {
+        return Some("no primary key, or only a deferrable one");
+    }
     if table.indexes().iter().any(|index| index.storage().is_some()) {
         return Some("indexes beside its primary key");
     }

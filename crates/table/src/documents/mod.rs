@@ -70,7 +70,7 @@ pub struct Document {
 
 impl Document {
     /// The number in `pg_am`.
-    pub const OID: Oid = Oid(16_381);
+    pub const OID: Oid = Oid(16_377);
 
     /// The method over `documents`, in a store that knows its tables by `tables`.
     pub fn new(documents: Arc<Documents>, tables: Tables) -> Document {

@@ -1,6 +1,7 @@
 create table d (k text primary key, doc jsonb) using document with (hashes, path_summary = on, history = '30 days');
 select amname, reloptions from pg_class c join pg_am a on a.oid = relam where relname = 'd';
 select amname, amtype from pg_am order by oid;
+select obj_description(2200, 'pg_am'), obj_description(2200, 'pg_namespace'), obj_description(2200);
 set default_table_access_method = document;
 create table e (k int primary key, doc jsonb);
 select relname, amname from pg_class c join pg_am a on a.oid = relam where relname in ('d', 'e', 'e_pkey') order by 1;

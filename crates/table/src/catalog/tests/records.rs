@@ -1,5 +1,7 @@
 //! Records of the catalog: they come back as they went in, and damaged ones do no harm.
 
+use std::sync::Arc;
+
 use store::Csn;
 use types::{Datum, Oid, Type};
 
@@ -13,6 +15,7 @@ use crate::catalog::record::{Record, decode, key_of, value_of};
 use crate::catalog::{
     Address, Class, Entry, IndexMethod, IndexPart, POSTGRES_DATABASE, PUBLIC, Privileges, SqlText,
 };
+use crate::documents::DocumentData;
 
 /// A catalog in which everything is that there can be.
 fn everything() -> World {
@@ -152,4 +155,36 @@ fn noise_is_refused() {
     }
     assert!(decode(b"r\0\0\x40\x06", &[2, 0], Csn(1)).is_err(), "a later version");
     assert!(decode(b"", &[1], Csn(1)).is_err());
+}
+
+/// Before there were access methods, a table of documents said so with a 1 and four fields in the place where
+/// tables have their method now. Such records are read, and written in the form of now.
+#[test]
+fn tables_of_documents_of_earlier_builds_are_read() {
+    let world = World::new(3);
+    let columns = [("id", Type::INT4), ("doc", Type::JSONB)];
+    let made = world.run(|ddl| ddl.create_table(table("t", &columns, vec![key(&["id"], true)])));
+    let made = Entry::Relation(made.unwrap());
+    let (bytes, mut value) = (key_of(made.key()), value_of(&made));
+    assert_eq!(value.pop(), Some(0), "the method of a heap is the last byte");
+    // Column 2, zigzag; the table 0x2000_4000 of the store; hashes; no summary of paths.
+    value.extend([1, 4, 0x80, 0x80, 0x81, 0x80, 0x02, 1, 0]);
+    let read = |value: &[u8]| match decode(&bytes, value, Csn(1)) {
+        Ok(Record::Entry(Entry::Relation(relation))) => relation,
+        other => panic!("{other:?}"),
+    };
+    let relation = read(&value);
+    let documents = DocumentData {
+        column: 2,
+        storage: store::TableId(0x2000_4000),
+        hashes: true,
+        path_summary: false,
+    };
+    assert_eq!(DocumentData::of(&relation), Some(documents));
+    let now = value_of(&Entry::Relation(Arc::clone(&relation)));
+    assert_ne!(now, value);
+    assert_eq!(read(&now), relation);
+    for end in value.len() - 8..value.len() {
+        assert!(decode(&bytes, &value[..end], Csn(1)).is_err(), "cut to {end} bytes");
+    }
 }

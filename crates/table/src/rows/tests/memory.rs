@@ -34,7 +34,7 @@ pub struct Memory {
 
 impl Memory {
     /// The number in `pg_am`.
-    pub const OID: Oid = Oid(16_379);
+    pub const OID: Oid = Oid(16_376);
 
     /// The method for the tables of an engine.
     pub fn new(engine: &Arc<Engine>) -> Memory {
