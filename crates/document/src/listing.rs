@@ -189,7 +189,7 @@ impl Collection {
 }
 
 impl CollectionAt {
-    /// What is known of the revision that was the newest then.
+    /// Returns number, commit, author and message of the newest revision at that moment.
     pub fn revision(&self, key: &str) -> Result<Option<RevisionInfo>> {
         let prefix = Prefix::new(key)?;
         let (state, revision) = self.collection.locate(key, &prefix, self.moment)?;

@@ -12,7 +12,7 @@ pub const CHUNK_NODES: usize = 256;
 /// As the length of a name: the node has none (an array element, or the root).
 pub(crate) const NO_NAME: u16 = u16::MAX;
 
-/// What is known of a document as a whole; lives in its chunk 0.
+/// The header of a document, which its chunk 0 stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The key that the next new node gets.

@@ -1,4 +1,4 @@
-//! The one way in which documents are changed, whoever asks: the library, HTTP or SQL.
+//! The writer of documents: the library, HTTP and SQL all change documents through it.
 //!
 //! ```text
 //!   lock ──> state, the transaction's own changes included ──> Working: edits ──> write_into ──> commit
@@ -28,7 +28,7 @@ use crate::working::Working;
 use crate::{Result, Revision};
 use store::Csn;
 
-/// What was written of a document.
+/// The result of [`Collection::write_into`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     /// The revision that the commit makes.

@@ -1,5 +1,5 @@
-//! The seam to what stores rows: what a plan does with tables when it runs, in one transaction. What is known
-//! of tables when it is made is in [`plan::Schema`].
+//! The trait through which operators read and change tables in one transaction. The planner reads its facts
+//! about tables through [`plan::Schema`].
 //!
 //! Rows have the columns that are there, in their order; a dropped column is the store's business.
 //! Keys and ranges of keys are in the key form of [`types::key`].

@@ -40,7 +40,7 @@ pub use schema::{Ask, GinClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
 pub use stored::facts;
 pub use tree::*;
 
-/// What whoever runs a statement wants of its plan.
+/// The options of the planner.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wishes<'a> {
     /// The values that parameters have in every execution, from the first one on; the others stay open.

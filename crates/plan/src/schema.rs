@@ -8,13 +8,13 @@ pub use table::index::{Ask, GinClass};
 use table::rows::Statistics;
 use types::{KeyOrder, Oid};
 
-/// What is known of tables when a plan is prepared.
+/// Gives the planner its facts about tables.
 pub trait Schema {
-    /// What is known of a table.
+    /// Returns the facts about a table; `None` where no such table exists.
     fn table(&self, relation: Oid) -> Option<Arc<TableFacts>>;
 }
 
-/// What is known of a table.
+/// The facts about a table.
 #[derive(Clone, Debug)]
 pub struct TableFacts {
     /// Its name, columns and defaults.

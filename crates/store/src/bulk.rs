@@ -33,7 +33,6 @@ use crate::store::{Shared, Store, open_run};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::RunWriter;
 use crate::{Csn, TableId};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
@@ -368,11 +367,13 @@ impl Store {
     /// merged into others.
     pub fn keep(&self, loaded: &Loaded) -> Option<KeptFiles> {
         let state = self.shared.state();
-        let segments = state.images().chain(state.late()).flat_map(|run| &run.segments);
-        let by_number: BTreeMap<u64, &Arc<Segment>> =
-            segments.map(|segment| (segment.meta.number, segment)).collect();
-        let kept = loaded.metas.iter().map(|meta| by_number.get(&meta.number).copied().cloned());
-        kept.collect::<Option<Vec<_>>>().map(|segments| KeptFiles { segments })
+        // The files of a commit that has just been made are among the late ones.
+        let find = |meta: &Meta| {
+            let mut segments = state.late().chain(state.images()).flat_map(|run| &run.segments);
+            segments.find(|segment| segment.meta.number == meta.number).cloned()
+        };
+        let kept: Option<Vec<_>> = loaded.metas.iter().map(find).collect();
+        kept.map(|segments| KeptFiles { segments })
     }
 
     /// True where all files of a load are there and whole.

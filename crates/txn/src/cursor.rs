@@ -110,6 +110,22 @@ impl Cursor {
         }
     }
 
+    /// Passes the next keys, up to so many, and returns how many; fewer only at the end. Views are those of
+    /// [`Cursor::fill`].
+    pub fn count(&mut self, view: View<'_>, keys_max: u64) -> Result<u64, TxnError> {
+        let mut count = 0;
+        if keys_max > 0 {
+            self.fill::<TxnError>(view, |_, _| {
+                count += 1;
+                Ok(match count < keys_max {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                })
+            })?;
+        }
+        Ok(count)
+    }
+
     /// Calls `f` with the next keys and their states until it breaks or fails (it has taken that one
     /// then), or the range ends. All fills are given views of the same transaction, or of none.
     pub fn fill<E: From<TxnError>>(

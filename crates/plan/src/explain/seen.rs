@@ -1,6 +1,6 @@
 //! What `EXPLAIN ANALYZE` sees of an operator while a plan runs.
 
-/// What was seen of an operator.
+/// The measurements of one operator.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Seen {
     /// How many rows it gave, in all runs together.

@@ -48,7 +48,7 @@ use types::TypeSource;
 use crate::schema::Schema;
 use crate::tree::{Node, Plan};
 
-/// Applies all rules; that which orders inner joins only where they need not be made as they are written.
+/// Applies all rules. With `keeps_join_order` the planner does not reorder inner joins.
 pub fn rewrite(
     plan: &mut Plan,
     types: &dyn TypeSource,

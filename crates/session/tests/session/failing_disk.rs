@@ -44,6 +44,8 @@ fn workload() -> Vec<String> {
         steps.push(format!(
             "begin; update account set balance = balance - {n} where id = {from};
              savepoint s; update account set balance = -1 where id = {to}; rollback to s;
+             savepoint t; update account set balance = balance + 1 where id = {to}; release t;
+             savepoint t; update account set balance = balance - 1 where id = {to}; release t;
              update account set balance = balance + {n} where id = {to};
              insert into entry (account, amount, note) values ({from}, -{n}, '{pad}'), ({to}, {n}, '{pad}');
              commit"

@@ -391,7 +391,7 @@ impl RowScan for DocumentScan {
     }
 
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
-        heap::count(&mut self.cursor, view, rows_max)
+        Ok(self.cursor.count(view, rows_max)?)
     }
 
     fn is_at_end(&self) -> bool {

@@ -18,7 +18,7 @@ use types::{Datum, DatumRef, Oid, row};
 use crate::catalog::{Relation, TableData};
 use crate::index::RowKeys;
 use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
-use crate::rows::{Batch, Layout, Row, RowRef, RowVersion};
+use crate::rows::{Batch, Layout, Row, RowVersion};
 use crate::{Error, Result};
 
 /// The access method `heap`.
@@ -181,10 +181,6 @@ impl Rows for HeapRows {
         Box::new(HeapScan(txn::Cursor::new(self.storage, range, is_backward)))
     }
 
-    fn text(&self, _: View<'_>, _: RowRef<'_>, _: usize) -> Result<Option<String>> {
-        Ok(None)
-    }
-
     fn spread(&self, engine: &Engine, count: usize) -> Result<Vec<Vec<u8>>> {
         Ok(engine.store().spread(self.storage, count)?)
     }
@@ -267,7 +263,7 @@ impl RowScan for HeapScan {
     }
 
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
-        count(&mut self.0, view, rows_max)
+        Ok(self.0.count(view, rows_max)?)
     }
 
     fn is_at_end(&self) -> bool {
@@ -292,18 +288,6 @@ pub(crate) fn fill(
         batch.push(key, |out| if is_key { Ok(true) } else { image(row, out).map(|()| true) })?;
         Ok(if batch.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })
-}
-
-/// As [`RowScan::count`].
-pub(crate) fn count(cursor: &mut txn::Cursor, view: View<'_>, rows_max: u64) -> Result<u64> {
-    let mut count = 0;
-    if rows_max > 0 {
-        cursor.fill::<Error>(view, |_, _| {
-            count += 1;
-            Ok(if count < rows_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-        })?;
-    }
-    Ok(count)
 }
 
 /// Rows on their way into a sorted file.

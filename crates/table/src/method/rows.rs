@@ -96,7 +96,9 @@ pub trait Rows: Any + Debug + Send + Sync {
 
     /// The text of the value of a column that is [apart](Rows::is_apart), of a row that was read in this view
     /// without it; `None` where the value is NULL.
-    fn text(&self, view: View<'_>, row: RowRef<'_>, position: usize) -> Result<Option<String>>;
+    fn text(&self, _view: View<'_>, _row: RowRef<'_>, _position: usize) -> Result<Option<String>> {
+        Ok(None)
+    }
 
     /// Up to about `count` keys, at equal distances, for a sample of the rows; none where the rows are better
     /// read one after the other.

@@ -63,7 +63,7 @@ impl Cursor {
     pub fn count(&mut self, view: View<'_>, most: u64) -> Result<u64> {
         match &mut self.source {
             Source::Rows(scan) => scan.count(view, most),
-            Source::Entries(entries) => crate::heap::count(entries, view, most),
+            Source::Entries(entries) => Ok(entries.count(view, most)?),
         }
     }
 

@@ -20,5 +20,7 @@ set join_collapse_limit = 1;
 explain (costs off, settings) select * from t join middle on middle.t = t.id join small on small.t = middle.id;
 prepare p as select count(*) from t join middle on middle.t = t.id join small on small.t = middle.id;
 execute p;
+explain (costs off) execute p;
 reset join_collapse_limit;
+explain (costs off) execute p;
 execute p;
