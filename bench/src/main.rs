@@ -31,6 +31,10 @@ use machine::{Machine, Priority};
 use report::{Report, median, number};
 use suite::Context;
 
+/// The server that is measured runs in this program: it allocates as `anywhen` does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Any failure ends the run with its message.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 /// See [`Error`].

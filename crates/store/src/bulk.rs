@@ -36,6 +36,8 @@ use crate::{Csn, TableId};
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
+/// That of files that are read once and go.
+const SCRATCH_LEVEL: i32 = 1;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 /// The cache for blocks of staged loads holds up to so many bytes, for all loads together.
@@ -48,6 +50,7 @@ pub struct Bulk<'s> {
     group: Group,
     last: Vec<u8>,
     is_fresh: bool,
+    is_scratch: bool,
 }
 
 /// A finished bulk load: what the commit record must carry.
@@ -254,22 +257,24 @@ impl Bulk<'_> {
         if key.len() > KEY_MAX || value.len() > 1 << 30 {
             return Err(StoreError::TooLarge { key: key.len(), value: value.len() });
         }
-        let full = key::full(table, key);
-        if full.as_slice() <= self.last.as_slice() {
+        let is_above = self.last.is_empty() || key::split(&self.last) < (table, key);
+        if !is_above {
             return Err(StoreError::Bulk { table, what: "keys must ascend" });
         }
-        self.last.clear();
-        self.last.extend_from_slice(&full);
+        key::write(table, key, &mut self.last);
         self.group.clear();
         self.group.push(0, tag, value);
-        self.run.push(&full, &self.group)
+        self.run.push(&self.last, &self.group)
     }
 
-    /// Ends the load: its files are durable, and invisible until [`Store::ingest`].
+    /// Ends the load: its files are durable unless they are scratch, and invisible until [`Store::ingest`].
     pub fn finish(self) -> Result<Loaded, StoreError> {
         let metas = self.run.finish()?;
         let home = &self.store.shared.shop.home;
         let loaded = Loaded { metas, is_fresh: self.is_fresh };
+        if self.is_scratch {
+            return Ok(loaded);
+        }
         if let Err(e) = home.sync_names() {
             self.store.discard(&loaded);
             return Err(StoreError::io("cannot sync", home.describe(""))(e));
@@ -305,7 +310,19 @@ impl Store {
     /// Begins a bulk load of new keys.
     pub fn bulk(&self) -> Bulk<'_> {
         let run = RunWriter::new(&self.shared.shop, Half::Current, LEVEL).for_bulk();
-        Bulk { store: self, run, group: Group::default(), last: Vec::new(), is_fresh: true }
+        self.begin(run, false)
+    }
+
+    /// Begins files in the form of a load that only this process reads ([`Store::stage`]) until it discards
+    /// them: nothing of them is synced, and no commit may name them.
+    pub fn scratch(&self) -> Bulk<'_> {
+        let run = RunWriter::new(&self.shared.shop, Half::Current, SCRATCH_LEVEL).for_scratch();
+        self.begin(run, true)
+    }
+
+    fn begin(&self, run: RunWriter, is_scratch: bool) -> Bulk<'_> {
+        let (group, last) = (Group::default(), Vec::new());
+        Bulk { store: self, run, group, last, is_fresh: true, is_scratch }
     }
 
     /// Makes a bulk load commit `csn`, which is above every commit before, or a part of it: the other

@@ -32,6 +32,13 @@ pub fn full(table: TableId, key: &[u8]) -> FullKey {
     out
 }
 
+/// The same, in the place of what `out` holds.
+pub fn write(table: TableId, key: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(&table.0.to_be_bytes());
+    out.extend_from_slice(key);
+}
+
 /// Splits a full key.
 #[inline]
 pub fn split(full: &[u8]) -> (TableId, &[u8]) {

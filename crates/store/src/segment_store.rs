@@ -9,7 +9,7 @@
 //! # Invariants
 //! * A name is written once, and never used again.
 //! * After `finish` the bytes, and after `stage_manifest` also the names of all finished segments, are
-//!   durable.
+//!   durable. No manifest and no commit names a scratch segment.
 //! * `swap_manifest` replaces the manifest whole: after a crash the old or the new one is found. While
 //!   only staging has failed, nothing has changed and the caller may try again; a failed swap leaves it
 //!   unknown which one a crash would find.
@@ -23,6 +23,9 @@ use vfs::{Env, File, OpenMode};
 pub trait SegmentStore: Send + Sync + 'static {
     /// Begins the segment `name`, which does not exist.
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentSink>>;
+    /// Begins the segment `name`, which does not exist and which this process alone reads: `finish` makes
+    /// nothing durable.
+    fn create_scratch(&self, name: &str) -> io::Result<Box<dyn SegmentSink>>;
     /// Opens the segment `name` for reading.
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>>;
     /// Makes the names of all finished segments durable.
@@ -45,7 +48,7 @@ pub trait SegmentStore: Send + Sync + 'static {
 pub trait SegmentSink: Send {
     /// Appends bytes.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Makes the bytes durable; nothing is appended after.
+    /// Makes the bytes durable, except of a scratch segment; nothing is appended after.
     fn finish(&mut self) -> io::Result<()>;
 }
 
@@ -69,6 +72,11 @@ impl DirectoryStore {
         env.fs.create_dir_all(dir)?;
         Ok(DirectoryStore { env: env.clone(), dir: dir.to_path_buf() })
     }
+
+    fn sink(&self, name: &str, is_scratch: bool) -> io::Result<Box<dyn SegmentSink>> {
+        let file = self.env.fs.open(&self.dir.join(name), OpenMode::CreateNew)?;
+        Ok(Box::new(FileSink { file, offset: 0, synced: 0, is_scratch }))
+    }
 }
 
 /// A segment is synced in steps of so many bytes while it is written: one sync of all of it would have
@@ -79,13 +87,14 @@ struct FileSink {
     file: Arc<dyn File>,
     offset: u64,
     synced: u64,
+    is_scratch: bool,
 }
 
 impl SegmentSink for FileSink {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, self.offset)?;
         self.offset += bytes.len() as u64;
-        if self.offset - self.synced >= STEP {
+        if self.offset - self.synced >= STEP && !self.is_scratch {
             self.file.sync_data()?;
             self.synced = self.offset;
         }
@@ -93,14 +102,17 @@ impl SegmentSink for FileSink {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.file.sync_all()
+        if self.is_scratch { Ok(()) } else { self.file.sync_all() }
     }
 }
 
 impl SegmentStore for DirectoryStore {
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentSink>> {
-        let file = self.env.fs.open(&self.dir.join(name), OpenMode::CreateNew)?;
-        Ok(Box::new(FileSink { file, offset: 0, synced: 0 }))
+        self.sink(name, false)
+    }
+
+    fn create_scratch(&self, name: &str) -> io::Result<Box<dyn SegmentSink>> {
+        self.sink(name, true)
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {

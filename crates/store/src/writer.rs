@@ -52,6 +52,7 @@ pub struct RunWriter {
     half: Half,
     level: i32,
     bulk: bool,
+    scratch: bool,
     block: BlockBuilder,
     raw: Vec<u8>,
     open: Option<Open>,
@@ -95,6 +96,7 @@ impl RunWriter {
             half,
             level,
             bulk: false,
+            scratch: false,
             block: BlockBuilder::default(),
             raw: Vec::new(),
             open: None,
@@ -113,6 +115,12 @@ impl RunWriter {
     pub fn for_bulk(mut self) -> RunWriter {
         self.bulk = true;
         self
+    }
+
+    /// The same, of files that only this process reads, and that are not durable.
+    pub fn for_scratch(mut self) -> RunWriter {
+        self.scratch = true;
+        self.for_bulk()
     }
 
     /// Adds a group.
@@ -170,11 +178,9 @@ impl RunWriter {
             last_key: Vec::new(),
         };
         let file = self.shop.home.describe(&meta.name());
-        let sink = self
-            .shop
-            .home
-            .create(&meta.name())
-            .map_err(StoreError::io("cannot create", file.as_str()))?;
+        let (home, name) = (&self.shop.home, meta.name());
+        let sink = if self.scratch { home.create_scratch(&name) } else { home.create(&name) };
+        let sink = sink.map_err(StoreError::io("cannot create", file.as_str()))?;
         Ok(Open {
             meta,
             file,
@@ -227,7 +233,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Ends the run: its files are whole and durable. Empty where nothing was pushed.
+    /// Ends the run: its files are whole, and durable unless they are scratch. Empty where nothing was pushed.
     pub fn finish(mut self) -> Result<Vec<Meta>, StoreError> {
         self.end_block()?;
         self.end_segment()?;

@@ -13,7 +13,8 @@
 //! The commit is one record all the same: after a power loss it is there whole or not at all.
 //!
 //! Before that, while the transaction goes on, writes that have outgrown memory go to *pieces*, sorted files
-//! that only the transaction reads. The commit merges the pieces and what is left in memory.
+//! that only the transaction reads, and that nobody syncs. The commit merges the pieces and what is left in
+//! memory.
 //!
 //! ```text
 //!   memory    k: put      m: delete                the newest operation of a key decides
@@ -25,10 +26,12 @@
 //! What observers read from the record stays in the record: the catalog, documents. So do deltas upon what
 //! was committed before, which the store merges by commit number, and erasures.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use store::{Bulk, Csn, Loaded, Op, Staged, StagedCursor, TableId, Write};
+use smallvec::SmallVec;
+use store::{Bulk, Csn, Loaded, Op, Staged, StagedCursor, Store, TableId, Write};
 
 use crate::engine::Engine;
 use crate::error::TxnError;
@@ -68,22 +71,23 @@ pub(crate) fn split(
     if moved.is_empty() && staged.is_empty() {
         return Ok((rest, None));
     }
-    let mut merge = Merge { files: Files::new(engine), rest };
+    let mut merge = Merge { files: Files::new(engine, Store::bulk), rest };
     merge.run(moved, staged)?;
     let loaded = merge.files.finish()?;
     Ok((merge.rest, loaded))
 }
 
-/// Writes a piece of a transaction: puts and deletions, one of a key, in any order. `None` where there are
-/// none.
+/// Writes a piece of a transaction: puts and deletions, one of a key, in the order of tables and keys. `None`
+/// where there are none.
 ///
 /// # Errors
 /// What writing files reports; then no file is left.
-pub(crate) fn piece(engine: &Engine, writes: &[Write]) -> Result<Option<Loaded>, TxnError> {
-    let mut sorted: Vec<&Write> = writes.iter().collect();
-    sorted.sort_unstable_by(|one, other| place(one).cmp(&place(other)));
-    let mut files = Files::new(engine);
-    for write in sorted {
+pub(crate) fn piece<'a>(
+    engine: &Engine,
+    writes: impl IntoIterator<Item = &'a Write>,
+) -> Result<Option<Loaded>, TxnError> {
+    let mut files = Files::new(engine, Store::scratch);
+    for write in writes {
         match &write.op {
             Op::Put(value) => files.write(write.table, &write.key, Some(value))?,
             _ => files.write(write.table, &write.key, None)?,
@@ -115,25 +119,33 @@ impl Merge<'_> {
         let mut cursors =
             staged.iter().map(|piece| piece.cursor()).collect::<Result<Vec<_>, _>>()?;
         let mut key = Vec::new();
+        // The pieces that hold the smallest key, newest first.
+        let mut holders: SmallVec<[usize; 8]> = SmallVec::new();
         loop {
-            let below = cursors.iter().filter_map(StagedCursor::key).min();
-            let Some(next) = memory.peek().map(place).into_iter().chain(below).min() else {
-                return Ok(());
-            };
-            let table = next.0;
+            holders.clear();
+            let mut least = memory.peek().map(place);
+            for (at, cursor) in cursors.iter().enumerate() {
+                let Some(found) = cursor.key() else { continue };
+                match least.map_or(Ordering::Less, |least| found.cmp(&least)) {
+                    Ordering::Less => {
+                        least = Some(found);
+                        holders.clear();
+                        holders.push(at);
+                    }
+                    Ordering::Equal => holders.push(at),
+                    Ordering::Greater => {}
+                }
+            }
+            let Some((table, least)) = least else { return Ok(()) };
             key.clear();
-            key.extend_from_slice(next.1);
+            key.extend_from_slice(least);
             let mut own = Vec::new();
             while let Some(write) = memory.next_if(|write| place(write) == (table, &key)) {
                 own.push(write);
             }
-            let at = |cursor: &StagedCursor| cursor.key() == Some((table, key.as_slice()));
-            let below = cursors.iter().find(|cursor| at(cursor));
-            self.key(table, &key, own, below)?;
-            for cursor in &mut cursors {
-                if cursor.key() == Some((table, key.as_slice())) {
-                    cursor.advance()?;
-                }
+            self.key(table, &key, own, holders.first().map(|at| &cursors[*at]))?;
+            for at in &holders {
+                cursors[*at].advance()?;
             }
         }
     }
@@ -182,20 +194,21 @@ impl Merge<'_> {
 /// [`Files::finish`].
 struct Files<'e> {
     engine: &'e Engine,
+    begin: fn(&'e Store) -> Bulk<'e>,
     open: Option<(TableId, Bulk<'e>)>,
     done: Vec<Loaded>,
 }
 
 impl<'e> Files<'e> {
-    fn new(engine: &'e Engine) -> Files<'e> {
-        Files { engine, open: None, done: Vec::new() }
+    fn new(engine: &'e Engine, begin: fn(&'e Store) -> Bulk<'e>) -> Files<'e> {
+        Files { engine, begin, open: None, done: Vec::new() }
     }
 
     /// Adds a key, above the one before: its value, or none for a deletion.
     fn write(&mut self, table: TableId, key: &[u8], value: Option<&[u8]>) -> Result<(), TxnError> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != table) {
             self.end_table()?;
-            self.open = Some((table, self.engine.store().bulk()));
+            self.open = Some((table, (self.begin)(self.engine.store())));
         }
         let Some((_, bulk)) = &mut self.open else { return Ok(()) };
         Ok(bulk.write(table, key, value)?)

@@ -701,25 +701,14 @@ impl Transaction {
         let budget = MEMORY_PARTS * self.engine.large_bytes;
         if !self.loads.has_loads() {
             let observers = &self.engine.observers;
-            // The table of the last write, which is mostly that of the next one too.
-            let mut last = (CHANGES_TABLE, true);
-            let plain = self.writes.take_undivided(|write| {
-                if last.0 != write.table {
-                    last = (write.table, observers.read_writes(write.table));
-                }
-                large::is_plain(write) && !last.1
-            });
-            match large::piece(&self.engine, &plain) {
-                Ok(None) => {}
-                Ok(Some(loaded)) => {
-                    let made = self.writes.step();
-                    self.loads.push(loaded, made, true)?;
-                }
-                Err(error) => {
-                    // The statement fails, and is taken back with all others.
-                    plain.into_iter().for_each(|write| self.writes.push(write));
-                    return Err(error);
-                }
+            let tables: Vec<TableId> =
+                self.writes.tables().filter(|table| !observers.read_writes(*table)).collect();
+            let goes = |write: &Write| large::is_plain(write) && tables.contains(&write.table);
+            let undivided = self.writes.undivided().filter(|write| goes(write));
+            if let Some(loaded) = large::piece(&self.engine, undivided)? {
+                self.writes.remove_undivided(goes);
+                let made = self.writes.step();
+                self.loads.push(loaded, made, true)?;
             }
         }
         self.relieve_at = self.writes.bytes() + budget;

@@ -26,7 +26,6 @@ use std::collections::btree_map::Entry;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use smallvec::SmallVec;
 use store::{Op, TableId, Write};
 
 use crate::record::size_of_write;
@@ -51,8 +50,28 @@ impl Moment {
     pub(crate) const END: Moment = Moment(u32::MAX);
 }
 
-/// Short keys lie in the tree itself.
-type Key = SmallVec<[u8; 24]>;
+/// A key in the tree. Its first bytes are a number, and short keys are no more than that: two are compared
+/// without a walk through their bytes.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// The first [`HEAD`] bytes, and in the last byte how many of these the key has.
+    head: u128,
+    rest: Box<[u8]>,
+}
+
+/// Bytes of a key that are compared as a number.
+const HEAD: usize = 15;
+
+impl Key {
+    fn new(key: &[u8]) -> Key {
+        let (first, rest) = key.split_at(key.len().min(HEAD));
+        let mut head = [0; HEAD + 1];
+        head[..first.len()].copy_from_slice(first);
+        head[HEAD] = first.len() as u8;
+        Key { head: u128::from_be_bytes(head), rest: rest.into() }
+    }
+}
+
 /// The keys of a table, each with its last position.
 type Keys = BTreeMap<Key, u32>;
 
@@ -128,21 +147,52 @@ impl WriteSet {
         start.max(self.marked.load(Ordering::Relaxed))
     }
 
-    /// Takes out the operations, of those that no reader's moment and no savepoint divides, that `may_go`
-    /// and that are of keys without earlier operations; the others stay, in their order.
-    pub(crate) fn take_undivided(&mut self, mut may_go: impl FnMut(&Write) -> bool) -> Vec<Write> {
+    /// The operations that no reader's moment and no savepoint divides from the others and that are the first
+    /// of their keys, in the order of tables and keys.
+    pub(crate) fn undivided(&self) -> impl Iterator<Item = &Write> {
         let start = self.divided();
-        let mut taken = Vec::new();
-        let mut kept = Vec::new();
-        while self.operations.len() > start {
-            let Some(write) = self.pop() else { break };
-            let is_first =
-                self.table(write.table).is_none_or(|keys| !keys.contains_key(&*write.key));
-            if is_first && may_go(&write) { &mut taken } else { &mut kept }.push(write);
+        let mut tables: Vec<&(TableId, Keys)> = self.index.iter().collect();
+        tables.sort_unstable_by_key(|(table, _)| *table);
+        let first = move |last: &u32| {
+            let operation = self.chain(*last).last().filter(|first| *first as usize >= start)?;
+            Some(&self.operations[operation as usize].write)
+        };
+        tables.into_iter().flat_map(|(_, keys)| keys.values()).filter_map(first)
+    }
+
+    /// Takes out those of [`WriteSet::undivided`] of which `goes` is true; the others stay, in their order.
+    pub(crate) fn remove_undivided(&mut self, goes: impl Fn(&Write) -> bool) {
+        let start = self.divided();
+        if start == 0 {
+            self.index.clear();
         }
-        taken.reverse();
-        kept.into_iter().rev().for_each(|write| self.push(write));
-        taken
+        for at in start..self.operations.len() {
+            let Operation { write, previous, .. } = &self.operations[at];
+            self.bytes -= size_of_write(write);
+            let Some((_, keys)) = self.index.iter_mut().find(|(table, _)| *table == write.table)
+            else {
+                continue;
+            };
+            // The index is again what it was at the start: each key is met first where it came in.
+            if *previous == NONE {
+                keys.remove(&Key::new(&write.key));
+            } else if (*previous as usize) < start
+                && let Some(last) = keys.get_mut(&Key::new(&write.key))
+            {
+                *last = *previous;
+            }
+        }
+        let stays = |operation: &Operation| operation.previous != NONE || !goes(&operation.write);
+        let removed = self.operations.drain(start..);
+        let kept: Vec<Write> = removed.filter(stays).map(|operation| operation.write).collect();
+        kept.into_iter().for_each(|write| self.push(write));
+    }
+
+    /// The operations of a key from its last one back, by position.
+    fn chain(&self, last: u32) -> impl Iterator<Item = u32> {
+        let previous =
+            |at: &u32| Some(self.operations[*at as usize].previous).filter(|at| *at != NONE);
+        std::iter::successors(Some(last), previous)
     }
 
     /// The present moment, which is over then: as if there had been an operation.
@@ -155,6 +205,11 @@ impl WriteSet {
     /// True where a key of `table` has been written.
     pub(crate) fn touches(&self, table: TableId) -> bool {
         self.table(table).is_some_and(|keys| !keys.is_empty())
+    }
+
+    /// The tables of which keys have been written, each once.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = TableId> {
+        self.index.iter().map(|(table, _)| *table)
     }
 
     fn table(&self, table: TableId) -> Option<&Keys> {
@@ -177,7 +232,7 @@ impl WriteSet {
         );
         let position = self.operations.len() as u32;
         let keys = self.table_mut(write.table);
-        let previous = match keys.entry(SmallVec::from_slice(&write.key)) {
+        let previous = match keys.entry(Key::new(&write.key)) {
             Entry::Occupied(mut last) => last.insert(position),
             Entry::Vacant(place) => {
                 place.insert(position);
@@ -205,8 +260,8 @@ impl WriteSet {
         self.bytes -= size_of_write(&write);
         let keys = self.table_mut(write.table);
         if previous == NONE {
-            keys.remove(write.key.as_slice());
-        } else if let Some(last) = keys.get_mut(write.key.as_slice()) {
+            keys.remove(&Key::new(&write.key));
+        } else if let Some(last) = keys.get_mut(&Key::new(&write.key)) {
             *last = previous;
         }
         Some(write)
@@ -215,7 +270,7 @@ impl WriteSet {
     /// What the transaction's own writes said of `key` at a moment; `None` where it had not written it.
     #[inline]
     pub(crate) fn own(&self, table: TableId, key: &[u8], at: Moment) -> Option<Own<'_>> {
-        self.table(table)?.get(key).and_then(|position| self.own_at(*position, at))
+        self.table(table)?.get(&Key::new(key)).and_then(|position| self.own_at(*position, at))
     }
 
     fn own_at(&self, mut position: u32, at: Moment) -> Option<Own<'_>> {
@@ -255,9 +310,10 @@ impl WriteSet {
         at: Moment,
     ) -> impl DoubleEndedIterator<Item = (&'a [u8], Own<'a>)> + use<'a> {
         let keys = self.table(table).filter(|_| !is_void(lower, upper));
-        let range = keys.map(|keys| keys.range::<[u8], _>((lower, upper)));
-        let own = move |(key, position): (&'a Key, &'a u32)| {
-            Some((key.as_slice(), self.own_at(*position, at)?))
+        let range = keys.map(|keys| keys.range((lower.map(Key::new), upper.map(Key::new))));
+        let own = move |(_, position): (&'a Key, &'a u32)| {
+            let key = &*self.operations[*position as usize].write.key;
+            Some((key, self.own_at(*position, at)?))
         };
         range.into_iter().flatten().filter_map(own)
     }
@@ -341,6 +397,18 @@ mod tests {
         );
     }
 
+    /// Keys are in the order of their bytes, however long they are.
+    #[test]
+    fn keys_are_in_the_order_of_their_bytes() {
+        let mut next = numbers(7);
+        let keys: Vec<Vec<u8>> = (0..400)
+            .map(|_| (0..next(19)).map(|_| [0, 0, 0, 1, 0xff][next(5) as usize]).collect())
+            .collect();
+        for (one, other) in keys.iter().flat_map(|one| keys.iter().map(move |other| (one, other))) {
+            assert_eq!(Key::new(one).cmp(&Key::new(other)), one.cmp(other), "{one:?} {other:?}");
+        }
+    }
+
     /// What was written later is not seen at an earlier moment, also where it stands in the place of
     /// what was rolled back.
     #[test]
@@ -364,17 +432,59 @@ mod tests {
         assert_eq!(set.own(T, b"d", then), None);
     }
 
+    /// To a piece go the first operations of keys, in the order of keys, and none from before a savepoint; all
+    /// else stays as it was.
+    #[test]
+    fn a_piece_takes_first_operations_alone() {
+        for seed in 1..=300u64 {
+            let mut next = numbers(seed);
+            let mut set = WriteSet::default();
+            let mut oracle: Vec<Write> = Vec::new();
+            let start = next(20) as usize;
+            for step in 0..40u8 {
+                if set.len() == start {
+                    set.mark();
+                }
+                let op = match next(4) {
+                    0 => Op::Delete,
+                    1 => Op::Put(vec![step]),
+                    _ => Op::Delta(vec![step]),
+                };
+                let one = write(next(25) as u8, op);
+                set.push(one.clone());
+                oracle.push(one);
+            }
+            let goes = |write: &Write| !matches!(write.op, Op::Delta(_));
+            let is_first = |at: usize| oracle[..at].iter().all(|one| one.key != oracle[at].key);
+            let mut expected: Vec<Write> = Vec::new();
+            let mut rest = oracle[..start].to_vec();
+            for at in start..oracle.len() {
+                let to = if is_first(at) && goes(&oracle[at]) { &mut expected } else { &mut rest };
+                to.push(oracle[at].clone());
+            }
+            expected.sort_by(|one, other| one.key.cmp(&other.key));
+            let piece: Vec<Write> = set.undivided().filter(|one| goes(one)).cloned().collect();
+            assert_eq!(piece, expected, "seed {seed}");
+
+            set.remove_undivided(goes);
+            let stays = || set.operations.iter().map(|operation| &operation.write);
+            assert!(stays().eq(&rest), "seed {seed}");
+            assert_eq!(set.bytes(), rest.iter().map(size_of_write).sum::<usize>());
+            for oracle in [&rest[..], &rest[..start]] {
+                set.truncate(oracle.len());
+                for key in 0..25u8 {
+                    let own = set.own(T, &[key], Moment::END);
+                    assert_eq!(own, naive(oracle, key), "seed {seed}, key {key}");
+                }
+            }
+        }
+    }
+
     /// Random writes and rollbacks, against an oracle that keeps a copy of everything at each savepoint.
     #[test]
     fn savepoints_agree_with_copies() {
         for seed in 1..=200u64 {
-            let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-            let mut next = |below: u64| {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                random % below
-            };
+            let mut next = numbers(seed);
             let mut set = WriteSet::default();
             let mut oracle: Vec<Write> = Vec::new();
             let mut savepoints: Vec<(usize, Vec<Write>)> = vec![(0, Vec::new())];
@@ -414,6 +524,17 @@ mod tests {
                 assert_eq!(ranged, expected, "seed {seed}, step {step}");
             }
             assert_eq!(set.bytes(), oracle.iter().map(size_of_write).sum::<usize>());
+        }
+    }
+
+    /// Random numbers below a bound.
+    fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        move |below| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % below
         }
     }
 

@@ -60,7 +60,7 @@ pub use os::{OsClock, OsRandom, OsVfs};
 pub use overlay::Overlay;
 pub use sim::{
     CrashPolicy, FaultKind, FaultPlan, Mutation, OpClasses, OpKind, OpRecord, SimClock, SimRandom,
-    SimVfs, Which, seed, seeds,
+    SimVfs, Which, seed, seeds, steps,
 };
 
 /// A file opened for reading, or for reading and writing, at explicit offsets.

@@ -37,7 +37,7 @@ use self::fault::Faults;
 pub use self::crash::CrashPolicy;
 pub use self::fault::{FaultKind, FaultPlan, Mutation, OpClasses, Which};
 pub use self::random::{SimClock, SimRandom};
-pub use self::seeds::{seed, seeds};
+pub use self::seeds::{seed, seeds, steps};
 use crate::{DirLock, File, OpenMode, Vfs};
 
 /// What kind of change an [`OpRecord`] tells of.

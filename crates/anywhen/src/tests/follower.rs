@@ -6,7 +6,9 @@
 //!   follower   some of them, reopened, compacted, some more ...       the same answers at the same commit
 //! ```
 //!
-//! `ANYWHEN_SEED=<seed>` plays one history again; `ANYWHEN_TIMES=<n>` runs so many times as many.
+//! `ANYWHEN_SEED=<seed>` plays one history again; `ANYWHEN_TIMES=<n>` runs so many times as many, and
+//! `ANYWHEN_STEPS=<n>` makes each so many steps long: every step of a short one is compared, and of a longer
+//! one the last of each round.
 
 use crate::{CollectionOptions, Create, Csn, Database, Lsn, Options, Retention};
 use std::collections::BTreeMap;
@@ -99,8 +101,8 @@ fn definition(table: &str) -> String {
     }
 }
 
-/// One step of the leader, which may fail as a whole.
-fn step(leader: &Database, random: &SimRandom) {
+/// One step of the leader, which may fail as a whole. One of `checkpoints` steps that would write files does.
+fn step(leader: &Database, random: &SimRandom, checkpoints: u64) {
     let n = random.below(12);
     let table = ["plain", "other", "docs", "brief"][random.below(4) as usize];
     let key = if table == "docs" { format!("'k{n}'") } else { n.to_string() };
@@ -146,7 +148,7 @@ fn step(leader: &Database, random: &SimRandom) {
             drop(leader.collection_with("d", options));
         }
         17 if random.below(4) == 0 => drop(leader.drop_collection("docs")),
-        18 => leader.checkpoint().expect("flushes"),
+        18 if random.below(checkpoints) == 0 => leader.checkpoint().expect("flushes"),
         kind => {
             let name = ["c", "d", "docs"][random.below(3) as usize];
             if name == "docs" && leader.find_collection(name).is_none() {
@@ -173,6 +175,9 @@ fn step(leader: &Database, random: &SimRandom) {
 /// meanwhile: what the follower has not taken is held.
 #[test]
 fn a_follower_answers_as_its_leader_did() {
+    const ROUNDS: u64 = 24;
+    const SHORT: u64 = 156;
+    let steps = vfs::steps(SHORT);
     vfs::seeds(61, 4, |seed| {
         let random = SimRandom::new(seed);
         let leader = open(&Env::sim(&SimVfs::unrecorded(), seed), false);
@@ -186,10 +191,12 @@ fn a_follower_answers_as_its_leader_did() {
         let mut at = Lsn(0);
         let hold = leader.hold_log(at).expect("nothing is cut yet");
         let (mut plain, mut large) = (0, 0);
-        for round in 0..24 {
-            for _ in 0..1 + random.below(12) {
-                step(&leader, &random);
-                told.insert(leader.newest(), answers(&leader));
+        for round in 0..ROUNDS {
+            for left in (0..1 + random.below(2 * steps / ROUNDS - 1)).rev() {
+                step(&leader, &random, (steps / SHORT).max(1));
+                if steps <= SHORT || left == 0 {
+                    told.insert(leader.newest(), answers(&leader));
+                }
             }
             let mut records: Vec<(Lsn, Vec<u8>)> = leader
                 .records(at)
@@ -243,7 +250,7 @@ fn a_follower_answers_as_its_leader_did() {
         // Without the hold the log is cut.
         drop(hold);
         for n in 0..2 {
-            step(&leader, &random);
+            step(&leader, &random, 1);
             leader.sql(&format!("select {n}"), &[]).expect("reads");
             leader.compact().expect("merges, and begins the log anew");
         }
@@ -323,7 +330,7 @@ fn a_follower_in_another_process() {
         let mut input = follower.stdin.take().expect("it is a pipe");
         let mut output = BufReader::new(follower.stdout.take().expect("it is a pipe")).lines();
         for _ in 0..20 {
-            step(&leader, &random);
+            step(&leader, &random, 1);
             let expected = hash(&answers(&leader));
             let records: Vec<_> =
                 leader.records(at).expect("it is there").map(|one| one.expect("sound")).collect();

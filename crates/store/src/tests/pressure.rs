@@ -41,6 +41,9 @@ impl SegmentStore for Gated {
         }
         self.0.create(name)
     }
+    fn create_scratch(&self, name: &str) -> io::Result<Box<dyn SegmentSink>> {
+        self.0.create_scratch(name)
+    }
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
         self.0.open(name)
     }

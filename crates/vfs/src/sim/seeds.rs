@@ -37,6 +37,14 @@ pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
     });
 }
 
+/// How long a random history is: `ANYWHEN_STEPS`, or `default`.
+///
+/// # Panics
+/// If the variable is no number.
+pub fn steps(default: u64) -> u64 {
+    variable("ANYWHEN_STEPS").unwrap_or(default)
+}
+
 /// A number given in the environment.
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
