@@ -10,7 +10,7 @@ use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vfs::{Env, OpenMode, SimVfs};
+use vfs::{Env, OpKind, OpRecord, OpenMode, SimVfs};
 
 fn world() -> World {
     World::new(1, SimVfs::unrecorded(), small_options())
@@ -627,6 +627,33 @@ fn an_empty_bulk_load() {
     world.store.flush().unwrap();
     world.store.compact().unwrap();
     assert!(world.store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
+}
+
+/// Scratch files are read while their writer lives, cost no sync, and go with the next opening.
+#[test]
+fn scratch_files_are_never_synced() {
+    let disk = SimVfs::new(9);
+    let mut world = World::new(9, disk.clone(), small_options());
+    world.commit_durably(vec![put(PLAIN, b"k", b"v")]);
+    let before = disk.op_count();
+    let mut scratch = world.store.scratch();
+    for n in 0..3_000_u32 {
+        let key = n.to_be_bytes();
+        scratch.write(PLAIN, &key, Some(&key.repeat(200))).unwrap();
+    }
+    let written = scratch.finish().unwrap();
+    let staged = world.store.stage(&written).unwrap();
+    let found = staged.read(PLAIN, &77_u32.to_be_bytes()).unwrap().flatten().unwrap();
+    assert_eq!(found.base(), 77_u32.to_be_bytes().repeat(200));
+    let is_sync =
+        |op: &OpRecord| matches!(op.kind, OpKind::SyncData | OpKind::SyncAll | OpKind::SyncDir);
+    assert!(!disk.ops()[before..].iter().any(is_sync));
+    assert!(!segments(&disk).is_empty());
+    drop(staged);
+    let world = world.reopen();
+    world.store.recovered().unwrap();
+    assert!(segments(&disk).is_empty(), "the next opening removes them");
+    world.check_read(PLAIN, b"k", 1);
 }
 
 /// A bulk load takes new keys in order only, and leaves nothing when it is dropped.
