@@ -275,6 +275,9 @@ impl Tables {
 
     /// Has what a relation has given up be forgotten before a commit too.
     pub(crate) fn forget_past(&self, relation: Oid, from: Csn) {
+        if from == Csn::ZERO {
+            return;
+        }
         for past in self.past_of(relation) {
             if let Some(kept) = self.kept(past.table).filter(|kept| kept.from < from) {
                 self.keep(past.table, Kept { from, ..kept });

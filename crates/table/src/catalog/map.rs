@@ -1,15 +1,16 @@
 //! A hash map that is cheap to copy and cheap to change: the copy shares all but what changed.
 //!
 //! ```text
-//!   map ──> [ shard 0 | shard 1 | ... | shard 255 ]        a clone shares the array
-//!                         │
-//!                         └──> hash table of some entries   a change copies the array (2 KiB of
-//!                                                           pointers) and one shard
+//!   map ──> [ 0 | 1 | ... | 15 ]                         a clone shares the branches
+//!                 │
+//!                 └──> [ 0 | 1 | ... | 15 ]
+//!                            │
+//!                            └──> hash table of some entries: a shard
 //! ```
 //!
-//! A look-up is a hash, an index and a probe, as in any hash table. With 10,000 entries a shard has
-//! about 40, so that a change of a shared map copies 40 entries and 256 pointers, once: while the
-//! changed map is not shared again, further changes of a shard are in place.
+//! A look-up is a hash, two indexes and a probe. With 10,000 entries a shard has about 40, so that a change of
+//! a shared map copies 40 entries and 32 pointers, once: while the changed map is not shared again, further
+//! changes of a shard are in place.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -18,32 +19,34 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::{Equivalent, HashTable};
 
-/// Shards of a map; a power of two.
-const SHARDS: usize = 256;
+/// Branches of a map, and shards of a branch; a power of two.
+const BRANCHES: usize = 16;
 
 /// A map whose copies share what they have in common.
 pub(crate) struct Map<K, V> {
-    shards: Arc<[Shard<K, V>; SHARDS]>,
+    branches: Arc<[Branch<K, V>; BRANCHES]>,
     len: usize,
 }
 
-/// Empty shards are `None`: an empty map costs nothing but its array.
+/// Where nothing is there is `None`: an empty map costs no more than an array.
+type Branch<K, V> = Option<Arc<[Shard<K, V>; BRANCHES]>>;
 type Shard<K, V> = Option<Arc<HashTable<(K, V)>>>;
 
 fn hash(key: &(impl Hash + ?Sized)) -> u64 {
     FixedState::with_seed(0).hash_one(key)
 }
 
-/// The table itself goes by the low and the top bits; these are from between.
-fn shard_of(hash: u64) -> usize {
-    (hash >> 32) as usize % SHARDS
+/// The branch and the shard in it. The table itself goes by the low and the top bits; these are from between.
+fn place_of(hash: u64) -> (usize, usize) {
+    ((hash >> 32) as usize % BRANCHES, (hash >> 36) as usize % BRANCHES)
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Map<K, V> {
     #[inline]
     pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<&V> {
         let hash = hash(key);
-        let shard = self.shards[shard_of(hash)].as_ref()?;
+        let (branch, shard) = place_of(hash);
+        let shard = self.branches[branch].as_ref()?[shard].as_ref()?;
         shard.find(hash, |(known, _)| key.equivalent(known)).map(|(_, value)| value)
     }
 
@@ -54,8 +57,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Map<K, V> {
     /// Sets the value of `key`; returns what it was.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let hash = hash(&key);
-        let shard = &mut Arc::make_mut(&mut self.shards)[shard_of(hash)];
-        let table = Arc::make_mut(shard.get_or_insert_default());
+        let table = Arc::make_mut(self.shard_mut(hash).get_or_insert_default());
         match table.find_mut(hash, |(known, _)| *known == key) {
             Some((_, known)) => Some(std::mem::replace(known, value)),
             None => {
@@ -70,17 +72,24 @@ impl<K: Hash + Eq + Clone, V: Clone> Map<K, V> {
     pub fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Option<V> {
         self.get(key)?;
         let hash = hash(key);
-        let shard = Arc::make_mut(&mut self.shards)[shard_of(hash)].as_mut()?;
-        let table = Arc::make_mut(shard);
+        let table = Arc::make_mut(self.shard_mut(hash).as_mut()?);
         let found = table.find_entry(hash, |(known, _)| key.equivalent(known)).ok()?;
         let ((_, value), _) = found.remove();
         self.len -= 1;
         Some(value)
     }
 
+    /// The shard of a hash, which no other map shares then.
+    fn shard_mut(&mut self, hash: u64) -> &mut Shard<K, V> {
+        let (branch, shard) = place_of(hash);
+        let branch = &mut Arc::make_mut(&mut self.branches)[branch];
+        let empty = || Arc::new([const { None }; BRANCHES]);
+        &mut Arc::make_mut(branch.get_or_insert_with(empty))[shard]
+    }
+
     /// All entries, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        let shards = self.shards.iter().flatten();
+        let shards = self.branches.iter().flatten().flat_map(|branch| branch.iter().flatten());
         shards.flat_map(|shard| shard.iter()).map(|(key, value)| (key, value))
     }
 
@@ -92,13 +101,13 @@ impl<K: Hash + Eq + Clone, V: Clone> Map<K, V> {
 
 impl<K, V> Default for Map<K, V> {
     fn default() -> Self {
-        Map { shards: Arc::new([const { None }; SHARDS]), len: 0 }
+        Map { branches: Arc::new([const { None }; BRANCHES]), len: 0 }
     }
 }
 
 impl<K, V> Clone for Map<K, V> {
     fn clone(&self) -> Self {
-        Map { shards: Arc::clone(&self.shards), len: self.len }
+        Map { branches: Arc::clone(&self.branches), len: self.len }
     }
 }
 
