@@ -148,7 +148,7 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let each = context.count(6_000, 300);
     let (ours, theirs) = (std::cell::RefCell::new(ours), std::cell::RefCell::new(theirs));
     let [alone, beside, peer_alone, peer_beside] = race(
-        context.count(9, 2),
+        context.count(15, 2),
         [
             &mut || ours.borrow_mut().read(each, false),
             &mut || ours.borrow_mut().read(each, true),

@@ -458,9 +458,9 @@ mod tests {
             let is_first = |at: usize| oracle[..at].iter().all(|one| one.key != oracle[at].key);
             let mut expected: Vec<Write> = Vec::new();
             let mut rest = oracle[..start].to_vec();
-            for at in start..oracle.len() {
-                let to = if is_first(at) && goes(&oracle[at]) { &mut expected } else { &mut rest };
-                to.push(oracle[at].clone());
+            for (at, one) in oracle.iter().enumerate().skip(start) {
+                let to = if is_first(at) && goes(one) { &mut expected } else { &mut rest };
+                to.push(one.clone());
             }
             expected.sort_by(|one, other| one.key.cmp(&other.key));
             let piece: Vec<Write> = set.undivided().filter(|one| goes(one)).cloned().collect();
