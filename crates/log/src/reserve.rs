@@ -62,7 +62,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
-    /// Set while the writer waits for the background thread.
+    /// Set while somebody waits for the background thread.
     hurry: AtomicBool,
 }
 
@@ -133,9 +133,7 @@ impl Reserve {
         let mut state = shared.state.lock();
         while number > state.taken && !state.ready.contains_key(&number) {
             if state.busy {
-                shared.hurry.store(true, Ordering::Relaxed);
-                shared.changed.wait(&mut state);
-                shared.hurry.store(false, Ordering::Relaxed);
+                shared.await_file(&mut state);
                 continue;
             }
             state.busy = true;
@@ -168,7 +166,7 @@ impl Reserve {
         let shared = &self.shared;
         let mut state = shared.state.lock();
         while state.busy {
-            shared.changed.wait(&mut state);
+            shared.await_file(&mut state);
         }
         state.busy = true;
         let (spares, ready) = (std::mem::take(&mut state.spares), std::mem::take(&mut state.ready));
@@ -232,6 +230,13 @@ impl Shared {
             }
             self.changed.notify_all();
         }
+    }
+
+    /// Waits for a file that is being made, which goes without its pauses meanwhile.
+    fn await_file(&self, state: &mut MutexGuard<'_, State>) {
+        self.hurry.store(true, Ordering::Relaxed);
+        self.changed.wait(state);
+        self.hurry.store(false, Ordering::Relaxed);
     }
 
     fn spare_for(&self, state: &mut State, number: u64) -> Option<Spare> {
