@@ -36,6 +36,7 @@ use store::{Bulk, Csn, Loaded, Op, Staged, StagedCursor, Store, TableId, Write};
 use crate::engine::Engine;
 use crate::error::TxnError;
 use crate::record::{size_hint, size_of_write};
+use crate::turns::{KEYS, Turns};
 
 /// Bytes of one table that are worth a file.
 const TABLE_BYTES_MIN: usize = 64 << 10;
@@ -197,11 +198,12 @@ struct Files<'e> {
     begin: fn(&'e Store) -> Bulk<'e>,
     open: Option<(TableId, Bulk<'e>)>,
     done: Vec<Loaded>,
+    turns: Turns,
 }
 
 impl<'e> Files<'e> {
     fn new(engine: &'e Engine, begin: fn(&'e Store) -> Bulk<'e>) -> Files<'e> {
-        Files { engine, begin, open: None, done: Vec::new() }
+        Files { engine, begin, open: None, done: Vec::new(), turns: Turns::new(KEYS) }
     }
 
     /// Adds a key, above the one before: its value, or none for a deletion.
@@ -210,6 +212,7 @@ impl<'e> Files<'e> {
             self.end_table()?;
             self.open = Some((table, (self.begin)(self.engine.store())));
         }
+        self.turns.step();
         let Some((_, bulk)) = &mut self.open else { return Ok(()) };
         Ok(bulk.write(table, key, value)?)
     }

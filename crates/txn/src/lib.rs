@@ -58,6 +58,7 @@ mod snapshot;
 mod sync;
 mod tracker;
 mod transaction;
+mod turns;
 mod view;
 mod writeset;
 

@@ -56,6 +56,7 @@ use crate::record::{Note, RECORD_BYTES_MAX};
 use crate::row::Row;
 use crate::scan::TxnScan;
 use crate::snapshot::Snapshot;
+use crate::turns::{Turns, WRITES};
 use crate::view::View;
 use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
 
@@ -135,6 +136,7 @@ pub struct Transaction {
     pub(crate) loads: Loads,
     /// Bytes of writes in memory from which on some are moved to a piece.
     relieve_at: usize,
+    turns: Turns,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
 }
@@ -159,6 +161,7 @@ impl Transaction {
             changes: Vec::new(),
             loads: Loads::new(Arc::clone(&engine)),
             relieve_at: MEMORY_PARTS * engine.large_bytes,
+            turns: Turns::new(WRITES),
             lock_timeout_us: engine.lock_timeout_us,
             interrupt: None,
             engine,
@@ -688,6 +691,7 @@ impl Transaction {
     /// Moves writes to a piece where they have outgrown memory.
     #[inline]
     fn relieve(&mut self) -> Result<(), TxnError> {
+        self.turns.step();
         if self.writes.bytes() < self.relieve_at { Ok(()) } else { self.try_to_relieve() }
     }
 

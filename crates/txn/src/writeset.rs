@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use store::{Op, TableId, Write};
 
 use crate::record::size_of_write;
+use crate::turns::{OPERATIONS, Turns};
 
 /// No earlier operation on the key.
 const NONE: u32 = u32::MAX;
@@ -166,7 +167,9 @@ impl WriteSet {
         if start == 0 {
             self.index.clear();
         }
+        let mut turns = Turns::new(OPERATIONS);
         for at in start..self.operations.len() {
+            turns.step();
             let Operation { write, previous, .. } = &self.operations[at];
             self.bytes -= size_of_write(write);
             let Some((_, keys)) = self.index.iter_mut().find(|(table, _)| *table == write.table)
