@@ -1,10 +1,10 @@
-//! [`Turns`]: long work gives the other threads of the machine their turn.
+//! [`Turns`]: long work under a real-time priority gives the other threads of the machine their turn.
 //!
-//! A thread that never waits keeps its processor for the whole time slice of the system. Under `SCHED_RR` that
-//! is 100 milliseconds, and threads without that priority, the kernel's own among them, get no more than a few
-//! milliseconds each second: a commit that waits for the disk waits for those. A large transaction waits for
-//! nothing for seconds, so it pauses for a moment after each millisecond or so. It sleeps, because who only yields
-//! lets nobody of a lower priority go on.
+//! Under `SCHED_RR` a thread that never waits keeps its processor for 100 milliseconds at a time, and threads
+//! without that priority, the kernel's own among them, get a few milliseconds each second: a commit that waits
+//! for the disk waits for those. A large transaction waits for nothing for seconds, so it pauses for a moment
+//! after each millisecond or so. It sleeps, because who only yields lets nobody of a lower priority go on.
+//! Without such a priority the system divides the processors by itself, and nothing pauses.
 
 use std::time::Duration;
 
@@ -22,12 +22,14 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub(crate) struct Turns {
     steps: u32,
     every: u32,
+    /// Whether the thread has a real-time priority, once that was asked.
+    is_realtime: Option<bool>,
 }
 
 impl Turns {
     /// Pauses after so many steps each time.
     pub(crate) fn new(every: u32) -> Turns {
-        Turns { steps: 0, every }
+        Turns { steps: 0, every, is_realtime: None }
     }
 
     /// One more step is done.
@@ -35,7 +37,14 @@ impl Turns {
     pub(crate) fn step(&mut self) {
         self.steps += 1;
         if self.steps == self.every {
-            self.steps = 0;
+            self.end();
+        }
+    }
+
+    #[cold]
+    fn end(&mut self) {
+        self.steps = 0;
+        if *self.is_realtime.get_or_insert_with(vfs::is_realtime) {
             std::thread::sleep(PAUSE);
         }
     }

@@ -54,6 +54,14 @@ impl File for OsFile {
     }
 }
 
+/// True where the system runs this thread under a real-time priority; false also where it does not tell.
+pub fn is_realtime() -> bool {
+    // Field 40 of proc_pid_stat(5): the 38th after the name, which stands in parentheses.
+    let Ok(stat) = fs::read_to_string("/proc/thread-self/stat") else { return false };
+    let priority = stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(37));
+    priority.is_some_and(|priority| priority != "0")
+}
+
 /// The directory that holds `path`, as something that can be opened ("." for a bare name).
 fn parent(path: &Path) -> &Path {
     match path.parent() {
