@@ -1,10 +1,10 @@
-//! [`Turns`]: long work under a real-time priority gives the other threads of the machine their turn.
+//! [`Turns`]: long work of a preferred thread gives the other threads of the machine their turn.
 //!
-//! Under `SCHED_RR` a thread that never waits keeps its processor for 100 milliseconds at a time, and threads
-//! without that priority, the kernel's own among them, get a few milliseconds each second: a commit that waits
-//! for the disk waits for those. A large transaction waits for nothing for seconds, so it pauses for a moment
-//! after each millisecond or so. It sleeps, because who only yields lets nobody of a lower priority go on.
-//! Without such a priority the system divides the processors by itself, and nothing pauses.
+//! A thread with a negative nice value or a real-time priority that never waits leaves next to nothing of its
+//! processor to threads of ordinary priority, some of the kernel's own among them: a commit that waits for the
+//! disk waits for those, for a tenth of a second and more. A large transaction waits for nothing for seconds,
+//! so it pauses for a moment after each millisecond or so. It sleeps, because who only yields lets nobody of a
+//! lower priority go on. With ordinary priority the system divides the processors fairly, and nothing pauses.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub(crate) struct Turns {
     steps: u32,
     every: u32,
-    /// Whether the thread has a real-time priority, once that was asked.
-    is_realtime: Option<bool>,
+    /// Whether the thread is preferred to others, once that was asked.
+    is_preferred: Option<bool>,
 }
 
 impl Turns {
     /// Pauses after so many steps each time.
     pub(crate) fn new(every: u32) -> Turns {
-        Turns { steps: 0, every, is_realtime: None }
+        Turns { steps: 0, every, is_preferred: None }
     }
 
     /// One more step is done.
@@ -44,7 +44,7 @@ impl Turns {
     #[cold]
     fn end(&mut self) {
         self.steps = 0;
-        if *self.is_realtime.get_or_insert_with(vfs::is_realtime) {
+        if *self.is_preferred.get_or_insert_with(vfs::is_preferred) {
             std::thread::sleep(PAUSE);
         }
     }

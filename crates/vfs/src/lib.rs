@@ -56,7 +56,7 @@ mod os;
 mod overlay;
 mod sim;
 
-pub use os::{OsClock, OsRandom, OsVfs, is_realtime};
+pub use os::{OsClock, OsRandom, OsVfs, is_preferred};
 pub use overlay::Overlay;
 pub use sim::{
     CrashPolicy, FaultKind, FaultPlan, Mutation, OpClasses, OpKind, OpRecord, SimClock, SimRandom,

@@ -54,12 +54,19 @@ impl File for OsFile {
     }
 }
 
-/// True where the system runs this thread under a real-time priority; false also where it does not tell.
-pub fn is_realtime() -> bool {
-    // Field 40 of proc_pid_stat(5): the 38th after the name, which stands in parentheses.
-    let Ok(stat) = fs::read_to_string("/proc/thread-self/stat") else { return false };
-    let priority = stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(37));
-    priority.is_some_and(|priority| priority != "0")
+/// True where the system prefers this thread to threads of ordinary priority, because of a negative nice value
+/// or a real-time policy; false also where it does not tell.
+pub fn is_preferred() -> bool {
+    let stat = fs::read_to_string("/proc/thread-self/stat");
+    stat.is_ok_and(|stat| priority(&stat).is_some_and(|priority| priority < ORDINARY))
+}
+
+/// The priority of a thread of nice value 0 in proc_pid_stat(5).
+const ORDINARY: i64 = 20;
+
+/// Field 18 of proc_pid_stat(5): the 16th after the name, which stands in parentheses.
+fn priority(stat: &str) -> Option<i64> {
+    stat.rsplit(')').next()?.split_ascii_whitespace().nth(15)?.parse().ok()
 }
 
 /// The directory that holds `path`, as something that can be opened ("." for a bare name).
@@ -240,5 +247,22 @@ impl Random for OsRandom {
         // The time goes in too: the standard library derives further keys of one thread by adding one.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
         self.keys.hash_one((self.counter.fetch_add(1, Ordering::Relaxed), now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The priority is found behind a name with spaces and parentheses.
+    #[test]
+    fn priorities_are_read() {
+        let stat = |priority: &str| {
+            format!("7 (a) b (c) S 1 7 7 0 -1 4194304 9 0 0 0 1 2 0 0 {priority} 0 3 0")
+        };
+        assert_eq!(priority(&stat("20")), Some(ORDINARY));
+        assert_eq!(priority(&stat("0")), Some(0), "nice -20");
+        assert_eq!(priority(&stat("-6")), Some(-6), "real-time priority 5");
+        assert_eq!(priority("7 (a) S 1"), None);
     }
 }
