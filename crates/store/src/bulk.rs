@@ -50,7 +50,6 @@ pub struct Bulk<'s> {
     group: Group,
     last: Vec<u8>,
     is_fresh: bool,
-    is_scratch: bool,
 }
 
 /// A finished bulk load: what the commit record must carry.
@@ -257,8 +256,7 @@ impl Bulk<'_> {
         if key.len() > KEY_MAX || value.len() > 1 << 30 {
             return Err(StoreError::TooLarge { key: key.len(), value: value.len() });
         }
-        let is_above = self.last.is_empty() || key::split(&self.last) < (table, key);
-        if !is_above {
+        if self.has_any() && (table, key) <= key::split(&self.last) {
             return Err(StoreError::Bulk { table, what: "keys must ascend" });
         }
         key::write(table, key, &mut self.last);
@@ -269,10 +267,11 @@ impl Bulk<'_> {
 
     /// Ends the load: its files are durable unless they are scratch, and invisible until [`Store::ingest`].
     pub fn finish(self) -> Result<Loaded, StoreError> {
+        let is_scratch = self.run.is_scratch();
         let metas = self.run.finish()?;
         let home = &self.store.shared.shop.home;
         let loaded = Loaded { metas, is_fresh: self.is_fresh };
-        if self.is_scratch {
+        if is_scratch {
             return Ok(loaded);
         }
         if let Err(e) = home.sync_names() {
@@ -310,19 +309,18 @@ impl Store {
     /// Begins a bulk load of new keys.
     pub fn bulk(&self) -> Bulk<'_> {
         let run = RunWriter::new(&self.shared.shop, Half::Current, LEVEL).for_bulk();
-        self.begin(run, false)
+        self.begin(run)
     }
 
     /// Begins files in the form of a load that only this process reads ([`Store::stage`]) until it discards
     /// them: nothing of them is synced, and no commit may name them.
     pub fn scratch(&self) -> Bulk<'_> {
         let run = RunWriter::new(&self.shared.shop, Half::Current, SCRATCH_LEVEL).for_scratch();
-        self.begin(run, true)
+        self.begin(run)
     }
 
-    fn begin(&self, run: RunWriter, is_scratch: bool) -> Bulk<'_> {
-        let (group, last) = (Group::default(), Vec::new());
-        Bulk { store: self, run, group, last, is_fresh: true, is_scratch }
+    fn begin(&self, run: RunWriter) -> Bulk<'_> {
+        Bulk { store: self, run, group: Group::default(), last: Vec::new(), is_fresh: true }
     }
 
     /// Makes a bulk load commit `csn`, which is above every commit before, or a part of it: the other

@@ -123,6 +123,11 @@ impl RunWriter {
         self.for_bulk()
     }
 
+    /// True for [`RunWriter::for_scratch`].
+    pub fn is_scratch(&self) -> bool {
+        self.scratch
+    }
+
     /// Adds a group.
     pub fn push(&mut self, key: &[u8], group: &Group) -> Result<(), StoreError> {
         // Small blocks make for quick point reads; where values are large, one block holds several

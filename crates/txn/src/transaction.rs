@@ -710,9 +710,10 @@ impl Transaction {
             let goes = |write: &Write| large::is_plain(write) && tables.contains(&write.table);
             let undivided = self.writes.undivided().filter(|write| goes(write));
             if let Some(loaded) = large::piece(&self.engine, undivided)? {
-                self.writes.remove_undivided(goes);
                 let made = self.writes.step();
                 self.loads.push(loaded, made, true)?;
+                // Only what can be read from the piece leaves memory.
+                self.writes.remove_undivided(goes);
             }
         }
         self.relieve_at = self.writes.bytes() + budget;

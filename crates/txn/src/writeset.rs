@@ -163,31 +163,27 @@ impl WriteSet {
 
     /// Takes out those of [`WriteSet::undivided`] of which `goes` is true; the others stay, in their order.
     pub(crate) fn remove_undivided(&mut self, goes: impl Fn(&Write) -> bool) {
-        let start = self.divided();
-        if start == 0 {
-            self.index.clear();
-        }
         let mut turns = Turns::new(OPERATIONS);
-        for at in start..self.operations.len() {
+        let mut stays = |operation: Operation| {
             turns.step();
-            let Operation { write, previous, .. } = &self.operations[at];
-            self.bytes -= size_of_write(write);
-            let Some((_, keys)) = self.index.iter_mut().find(|(table, _)| *table == write.table)
-            else {
-                continue;
-            };
-            // The index is again what it was at the start: each key is met first where it came in.
-            if *previous == NONE {
-                keys.remove(&Key::new(&write.key));
-            } else if (*previous as usize) < start
-                && let Some(last) = keys.get_mut(&Key::new(&write.key))
+            let stays = operation.previous != NONE || !goes(&operation.write);
+            stays.then_some(operation.write)
+        };
+        let start = self.divided();
+        let mut kept: Vec<Write> = Vec::new();
+        if start == 0 {
+            // Of the index nothing stays either: it goes as a whole.
+            self.index.clear();
+            self.bytes = 0;
+            kept.extend(self.operations.drain(..).filter_map(stays));
+        } else {
+            while self.operations.len() > start
+                && let Some(operation) = self.pop()
             {
-                *last = *previous;
+                kept.extend(stays(operation));
             }
+            kept.reverse();
         }
-        let stays = |operation: &Operation| operation.previous != NONE || !goes(&operation.write);
-        let removed = self.operations.drain(start..);
-        let kept: Vec<Write> = removed.filter(stays).map(|operation| operation.write).collect();
         kept.into_iter().for_each(|write| self.push(write));
     }
 
@@ -258,16 +254,17 @@ impl WriteSet {
     }
 
     /// Takes back the last operation.
-    fn pop(&mut self) -> Option<Write> {
-        let Operation { write, previous, .. } = self.operations.pop()?;
-        self.bytes -= size_of_write(&write);
+    fn pop(&mut self) -> Option<Operation> {
+        let operation = self.operations.pop()?;
+        let Operation { write, previous, .. } = &operation;
+        self.bytes -= size_of_write(write);
         let keys = self.table_mut(write.table);
-        if previous == NONE {
+        if *previous == NONE {
             keys.remove(&Key::new(&write.key));
         } else if let Some(last) = keys.get_mut(&Key::new(&write.key)) {
-            *last = previous;
+            *last = *previous;
         }
-        Some(write)
+        Some(operation)
     }
 
     /// What the transaction's own writes said of `key` at a moment; `None` where it had not written it.
@@ -363,6 +360,7 @@ pub(crate) fn is_void(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
 mod tests {
     use super::*;
     use store::Csn;
+    use vfs::SimRandom;
 
     const T: TableId = TableId(4);
 
@@ -403,9 +401,13 @@ mod tests {
     /// Keys are in the order of their bytes, however long they are.
     #[test]
     fn keys_are_in_the_order_of_their_bytes() {
-        let mut next = numbers(7);
+        let random = SimRandom::new(7);
         let keys: Vec<Vec<u8>> = (0..400)
-            .map(|_| (0..next(19)).map(|_| [0, 0, 0, 1, 0xff][next(5) as usize]).collect())
+            .map(|_| {
+                (0..random.below(19))
+                    .map(|_| [0, 0, 0, 1, 0xff][random.below(5) as usize])
+                    .collect()
+            })
             .collect();
         for (one, other) in keys.iter().flat_map(|one| keys.iter().map(move |other| (one, other))) {
             assert_eq!(Key::new(one).cmp(&Key::new(other)), one.cmp(other), "{one:?} {other:?}");
@@ -440,20 +442,20 @@ mod tests {
     #[test]
     fn a_piece_takes_first_operations_alone() {
         for seed in 1..=300u64 {
-            let mut next = numbers(seed);
+            let random = SimRandom::new(seed);
             let mut set = WriteSet::default();
             let mut oracle: Vec<Write> = Vec::new();
-            let start = next(20) as usize;
+            let start = random.below(20) as usize;
             for step in 0..40u8 {
                 if set.len() == start {
                     set.mark();
                 }
-                let op = match next(4) {
+                let op = match random.below(4) {
                     0 => Op::Delete,
                     1 => Op::Put(vec![step]),
                     _ => Op::Delta(vec![step]),
                 };
-                let one = write(next(25) as u8, op);
+                let one = write(random.below(25) as u8, op);
                 set.push(one.clone());
                 oracle.push(one);
             }
@@ -487,15 +489,15 @@ mod tests {
     #[test]
     fn savepoints_agree_with_copies() {
         for seed in 1..=200u64 {
-            let mut next = numbers(seed);
+            let random = SimRandom::new(seed);
             let mut set = WriteSet::default();
             let mut oracle: Vec<Write> = Vec::new();
             let mut savepoints: Vec<(usize, Vec<Write>)> = vec![(0, Vec::new())];
             for step in 0..120u8 {
-                match next(10) {
+                match random.below(10) {
                     0 => savepoints.push((set.len(), oracle.clone())),
                     1 => {
-                        let at = next(savepoints.len() as u64) as usize;
+                        let at = random.below(savepoints.len() as u64) as usize;
                         savepoints.truncate(at + 1);
                         set.truncate(savepoints[at].0);
                         oracle.clone_from(&savepoints[at].1);
@@ -507,7 +509,7 @@ mod tests {
                             5 => Op::Erase { from: Csn(0), to: None },
                             _ => Op::Delta(vec![step]),
                         };
-                        let one = write(next(12) as u8, op);
+                        let one = write(random.below(12) as u8, op);
                         set.push(one.clone());
                         oracle.push(one);
                     }
@@ -527,17 +529,6 @@ mod tests {
                 assert_eq!(ranged, expected, "seed {seed}, step {step}");
             }
             assert_eq!(set.bytes(), oracle.iter().map(size_of_write).sum::<usize>());
-        }
-    }
-
-    /// Random numbers below a bound.
-    fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
-        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        move |below| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random % below
         }
     }
 

@@ -7,9 +7,9 @@ use std::ops::{Bound, ControlFlow};
 use store::{Op, TableId};
 use txn::{Cursor, Isolation, KeyRange, SerializationFailure, Transaction, TxnError};
 
-use vfs::seeds;
+use vfs::{Env, FaultKind, FaultPlan, OpClasses, SimVfs, seeds};
 
-use crate::common::{SimRandom, T, contents, engine, get, meta};
+use crate::common::{SimRandom, T, contents, engine, get, large, meta, try_open};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -135,6 +135,32 @@ fn a_cursor_does_not_meet_what_is_loaded_later() {
         [first, second, rest].iter().flatten().flat_map(|(key, _)| key.clone()).collect();
     assert_eq!(keys, b"ace");
     assert_eq!(seen(&txn, false).len(), 5);
+}
+
+/// Writes went to a piece, which then could not be opened: a transaction that did not end there committed
+/// without them.
+#[test]
+fn a_piece_that_cannot_be_opened_takes_nothing_along() {
+    let mut failures = 0;
+    for nth in 0..12 {
+        for on in [OpClasses::OPEN, OpClasses::READ, OpClasses::CREATE, OpClasses::WRITE] {
+            let disk = SimVfs::unrecorded();
+            let engine = try_open(&Env::sim(&disk, 1), large()).expect("a new database opens");
+            let mut txn = engine.begin(Isolation::ReadCommitted);
+            disk.fail(FaultPlan { nth, kind: FaultKind::Eio, once: true, on });
+            let mut expected = Vec::new();
+            for key in b"abcdefghij" {
+                while txn.put(T, &[*key], vec![*key; 9]).is_err() {
+                    failures += 1;
+                }
+                expected.push((vec![*key], vec![*key; 9]));
+            }
+            disk.heal();
+            txn.commit(meta("all of them")).unwrap();
+            assert_eq!(contents(&engine.snapshot()), expected, "{on:?} {nth}");
+        }
+    }
+    assert!(failures > 10, "{failures}");
 }
 
 /// Whoever has read, at SERIALIZABLE, that there was nothing where a load puts keys has missed it, and so
