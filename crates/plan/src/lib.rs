@@ -16,6 +16,7 @@
 //! | `rewrite` | the rules, the estimates, the order of joins |
 //! | `schema` | [`Schema`]: what is asked of tables |
 //! | `stored` | [`facts`]: what the catalog and the statistics answer |
+//! | `shown` | expressions as PostgreSQL writes them |
 //! | [`explain`] | plans as text, for tests and as PostgreSQL shows them |
 //!
 //! # Rows
@@ -30,6 +31,7 @@ pub mod explain;
 mod lower;
 mod rewrite;
 mod schema;
+mod shown;
 mod stored;
 mod tree;
 

@@ -334,8 +334,8 @@ impl Store {
     /// Opens a finished load to be read before its commit. Those of all transactions have a cache of their own:
     /// what the store's cache knows of the files has the number of the commit.
     pub fn stage(&self, loaded: &Loaded) -> Result<Staged, StoreError> {
-        let Shared { shop, staged_cache, .. } = &*self.shared;
-        let run = open_run(&shop.home, staged_cache, Half::Current, loaded.metas.clone())?;
+        let reader = self.shared.reader.through(&self.shared.staged_cache);
+        let run = open_run(&reader, Half::Current, loaded.metas.clone())?;
         Ok(Staged { run })
     }
 
@@ -397,8 +397,8 @@ impl Store {
     }
 
     fn has(&self, meta: &Meta) -> bool {
-        let cache = Arc::new(Cache::new(0));
-        Segment::open(&self.shared.shop.home, &cache, Half::Current, meta.clone()).is_ok()
+        let reader = self.shared.reader.through(&Arc::new(Cache::new(0)));
+        Segment::open(&reader, Half::Current, meta.clone()).is_ok()
     }
 
     /// Removes the files of a bulk load that will not be committed.

@@ -11,6 +11,7 @@
 //! * A shard's slots never weigh more than its share of the budget.
 
 use crate::block::Block;
+use crate::columns::ColumnBlock;
 use crate::segment::Guide;
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -19,16 +20,24 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The place of a part: the number of its file, and of its block ([`GUIDE`] for the guide).
-pub type Place = (u64, u32);
+/// The place of a part: the number of its file, and of its block ([`GUIDE`] for the guide, from [`PARTS`] on
+/// for parts of columns).
+pub type Place = (u64, u64);
 /// The block number under which a file's guide is kept.
-pub const GUIDE: u32 = u32::MAX;
+pub const GUIDE: u64 = u32::MAX as u64;
+/// From here on lie the parts of columns, by their offsets in the file, and from [`HEADERS`] on the headers of
+/// blocks of columns, by the number of the block. Those of a file that is gone leave as they grow old.
+pub const PARTS: u64 = 1 << 62;
+/// See [`PARTS`].
+pub const HEADERS: u64 = 1 << 61;
 
 /// Something cached.
 #[derive(Clone)]
 pub enum Cached {
     Block(Arc<Block>),
     Guide(Arc<Guide>),
+    Columns(Arc<ColumnBlock>),
+    Part(Arc<[u8]>),
 }
 
 impl Cached {
@@ -36,6 +45,8 @@ impl Cached {
         match self {
             Cached::Block(b) => b.size(),
             Cached::Guide(g) => g.size(),
+            Cached::Columns(c) => c.size(),
+            Cached::Part(p) => p.len(),
         }
     }
 }
@@ -129,7 +140,8 @@ impl Cache {
 
     #[inline]
     fn shard(&self, place: Place) -> &Mutex<Shard> {
-        let mixed = (place.0 ^ u64::from(place.1) << 20).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 48;
+        let mixed =
+            (place.0 ^ place.1 << 20 ^ place.1 >> 12).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 48;
         &self.shards[mixed as usize & (self.shards.len() - 1)]
     }
 
@@ -170,7 +182,7 @@ impl Cache {
 
     /// Forgets a file that is gone.
     pub fn forget(&self, file: u64, blocks: u32) {
-        for block in (0..blocks).chain([GUIDE]) {
+        for block in (0..u64::from(blocks)).chain([GUIDE]) {
             let mut shard = self.shard((file, block)).lock();
             if let Some(&at) = shard.map.get(&(file, block)) {
                 shard.remove(at);

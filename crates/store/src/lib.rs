@@ -50,6 +50,7 @@ mod background;
 mod block;
 mod bulk;
 mod cache;
+mod columns;
 mod compact;
 mod erase;
 mod error;
@@ -77,8 +78,14 @@ mod versioned;
 mod versions;
 mod writer;
 
+use std::sync::Arc;
+
 pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
+pub use columns::{
+    BLOCK_ROWS_MAX, ColumnDecoder, ColumnEncoder, ColumnError, ColumnRows, EncodedBlock,
+    EncodedPart, EncodedStripe, STRIPE_ROWS_MAX,
+};
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
@@ -218,6 +225,18 @@ pub trait Table: Send + Sync + 'static {
     /// of that table: a merge that reaches the oldest run drops the key once the state of that table at
     /// the commit need not be readable.
     fn tells_of(&self, _key: &[u8]) -> Option<(TableId, Csn)> {
+        None
+    }
+
+    /// What keeps the newest values of the table in columns; `None` where they are kept as rows. Files that
+    /// exist stay as they are.
+    fn column_encoder(&self) -> Option<Arc<dyn ColumnEncoder>> {
+        None
+    }
+
+    /// What reads values of the table that are kept in columns. A table whose newest values were once kept in
+    /// columns says what for ever.
+    fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
         None
     }
 

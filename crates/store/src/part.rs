@@ -56,13 +56,25 @@ fn decompress(bytes: &[u8], raw_len: usize) -> io::Result<Vec<u8>> {
 /// Appends `raw` to `out` as the part at `offset` of the file with `salt`, compressed at `level` where
 /// that makes it smaller.
 pub fn encode(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
-    assert!(raw.len() <= RAW_MAX, "a part larger than what is read back");
-    let start = out.len();
     let packed = compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
+    match packed {
+        Some(packed) => put(ZSTD, raw.len(), &packed, (salt, offset), out),
+        None => put(RAW, raw.len(), raw, (salt, offset), out),
+    }
+}
+
+/// The same, without trying to compress it.
+pub fn encode_raw(raw: &[u8], salt: u64, offset: u64, out: &mut Vec<u8>) {
+    put(RAW, raw.len(), raw, (salt, offset), out);
+}
+
+fn put(codec: u8, raw_len: usize, bytes: &[u8], (salt, offset): (u64, u64), out: &mut Vec<u8>) {
+    assert!(raw_len <= RAW_MAX, "a part larger than what is read back");
+    let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    out.push(if packed.is_some() { ZSTD } else { RAW });
-    out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
-    out.extend_from_slice(packed.as_deref().unwrap_or(raw));
+    out.push(codec);
+    out.extend_from_slice(&(raw_len as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
     let crc = checksum(salt, offset, &out[start + 4..]);
     out[start..start + 4].copy_from_slice(&crc.to_le_bytes());
 }

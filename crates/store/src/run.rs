@@ -15,6 +15,7 @@
 
 use crate::Csn;
 use crate::block::{Block, Place};
+use crate::columns::ColumnRows;
 use crate::error::StoreError;
 use crate::group::{Found, GroupRef};
 use crate::key::{self, Range, TABLE_LEN};
@@ -118,6 +119,20 @@ impl Run {
         Ok(Some(position))
     }
 
+    /// The segment that begins with the first key from `key` on, or behind it, where one does: all before it
+    /// end earlier.
+    fn segment_from(&self, key: Option<&[u8]>, past: bool) -> Option<usize> {
+        let Some(key) = key else { return (!self.segments.is_empty()).then_some(0) };
+        let next = match self.segment_before(key, if past { u64::MAX } else { 0 }) {
+            None => 0,
+            Some(at) => {
+                let last = self.segments[at].meta.last_key.as_slice();
+                (last < key || past && last == key).then_some(at + 1)?
+            }
+        };
+        (next < self.segments.len()).then_some(next)
+    }
+
     /// The first group that is not before (key, `from`).
     pub fn first_from(&self, key: &[u8], from: u64) -> Result<Option<Position>, StoreError> {
         // A segment that ends before the key is not read: its last block can be a row of many megabytes.
@@ -187,9 +202,19 @@ pub struct Position {
 impl Position {
     /// The first group of a block.
     fn at(run: &Run, segment: usize, number: usize) -> Result<Position, StoreError> {
-        let guide = run.segments[segment].guide()?;
+        Position::of(run, BlockPlace { segment, guide: run.segments[segment].guide()?, number })
+    }
+
+    fn of(run: &Run, place: BlockPlace) -> Result<Position, StoreError> {
+        let BlockPlace { segment, guide, number } = place;
         let block = run.segments[segment].block(&guide, number)?;
         Ok(Position { segment, guide, number, block, group: 0 })
+    }
+
+    /// The block that it is in.
+    fn block_place(&self) -> BlockPlace {
+        let Position { segment, guide, number, .. } = self;
+        BlockPlace { segment: *segment, guide: guide.clone(), number: *number }
     }
 
     /// Where the group lies in its block.
@@ -241,8 +266,19 @@ impl Position {
 pub struct RunCursor {
     run: Arc<Run>,
     position: Option<Position>,
+    /// The block of columns at whose start a [lazy](RunCursor::lazy) cursor stands; it is not read yet, and
+    /// `position` is empty then.
+    ahead: Option<BlockPlace>,
     key: Vec<u8>,
     reverse: bool,
+    is_lazy: bool,
+}
+
+/// A block of a run.
+struct BlockPlace {
+    segment: usize,
+    guide: Arc<Guide>,
+    number: usize,
 }
 
 /// Steps that a cursor takes before it looks a key up.
@@ -251,12 +287,98 @@ const STEPS_AHEAD: usize = 4;
 impl RunCursor {
     /// A cursor that stands nowhere yet.
     pub fn new(run: Arc<Run>, reverse: bool) -> RunCursor {
-        RunCursor { run, position: None, key: Vec::new(), reverse }
+        RunCursor { run, position: None, ahead: None, key: Vec::new(), reverse, is_lazy: false }
+    }
+
+    /// The same. Forwards it stops in front of each block of columns without reading it, for
+    /// [`RunCursor::take_columns`].
+    pub fn lazy(run: Arc<Run>, reverse: bool) -> RunCursor {
+        RunCursor { is_lazy: !reverse, ..RunCursor::new(run, reverse) }
+    }
+
+    /// Stands on the first group of a block.
+    fn enter(&mut self, place: BlockPlace) -> Result<(), StoreError> {
+        let info = &place.guide.blocks()[place.number];
+        if self.is_lazy && info.header > 0 {
+            self.key.clear();
+            self.key.extend_from_slice(place.guide.key(info));
+            self.position = None;
+            self.ahead = Some(place);
+        } else {
+            self.position = Some(Position::of(&self.run, place)?);
+            self.note();
+        }
+        Ok(())
+    }
+
+    /// Stands on the first group of a segment.
+    fn enter_segment(&mut self, segment: usize) -> Result<(), StoreError> {
+        let guide = self.run.segments[segment].guide()?;
+        self.enter(BlockPlace { segment, guide, number: 0 })
+    }
+
+    /// Stands on the first group of the block after that one, or behind the end.
+    fn enter_next(&mut self, place: BlockPlace) -> Result<(), StoreError> {
+        (self.position, self.ahead) = (None, None);
+        let BlockPlace { segment, guide, number } = place;
+        if number + 1 < guide.blocks().len() {
+            self.enter(BlockPlace { segment, guide, number: number + 1 })
+        } else if segment + 1 < self.run.segments.len() {
+            self.enter_segment(segment + 1)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads the block in front of which the cursor stands.
+    fn read(&mut self) -> Result<(), StoreError> {
+        if let Some(place) = self.ahead.take() {
+            self.position = Some(Position::of(&self.run, place)?);
+        }
+        Ok(())
+    }
+
+    /// True where the cursor stands in front of a block of columns.
+    pub fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Takes the block of columns in front of which the cursor stands, if all keys of it lie below `end` and
+    /// each of them has a value at or below `at`.
+    pub fn take_columns(
+        &mut self,
+        end: Option<&[u8]>,
+        at: u64,
+    ) -> Result<Option<ColumnRows>, StoreError> {
+        let Some(BlockPlace { segment, guide, number }) = &self.ahead else { return Ok(None) };
+        let (file, number) = (&self.run.segments[*segment], *number);
+        let is_below = |end: &[u8]| match guide.blocks().get(number + 1) {
+            Some(next) => guide.key(next) <= end,
+            None => file.meta.last_key.as_slice() < end,
+        };
+        if guide.blocks()[number].csns.1 > at || !end.is_none_or(is_below) {
+            return Ok(None);
+        }
+        let block = file.columns(guide, number)?;
+        if block.deleted() > 0 {
+            return Ok(None);
+        }
+        let rows = ColumnRows::new(file.clone(), block);
+        if let Some(place) = self.ahead.take() {
+            self.enter_next(place)?;
+        }
+        Ok(Some(rows))
     }
 
     /// Stands on the first key at or after `key` (reverse: at or before it); `past` leaves `key` itself
     /// out. `None` is the very first (reverse: last) key.
     pub fn seek(&mut self, key: Option<&[u8]>, past: bool) -> Result<(), StoreError> {
+        self.ahead = None;
+        if self.is_lazy
+            && let Some(segment) = self.run.segment_from(key, past)
+        {
+            return self.enter_segment(segment);
+        }
         self.position = match (key, self.reverse) {
             (None, false) => self.run.start()?,
             (None, true) => self.run.end()?,
@@ -285,7 +407,7 @@ impl RunCursor {
     /// The key stood on.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
-        self.position.as_ref().map(|_| self.key.as_slice())
+        (self.position.is_some() || self.ahead.is_some()).then_some(self.key.as_slice())
     }
 
     #[inline]
@@ -297,7 +419,12 @@ impl RunCursor {
 
     /// Goes to the next key in the direction of the cursor.
     pub fn advance(&mut self) -> Result<(), StoreError> {
+        self.read()?;
         let Some(position) = self.position.take() else { return Ok(()) };
+        if self.is_lazy && position.group + 1 == position.block.count() {
+            // A current run has no key twice.
+            return self.enter_next(position.block_place());
+        }
         let step =
             if self.reverse { position.previous(&self.run)? } else { position.next(&self.run)? };
         self.position = match step {
@@ -324,6 +451,7 @@ impl RunCursor {
         f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let mut flow = ControlFlow::Continue(());
+        self.read()?;
         while let Some(p) = &mut self.position {
             let block = &p.block;
             let stop = end.map_or(block.count(), |end| block.before(end, 0));
@@ -342,9 +470,8 @@ impl RunCursor {
             }
             let goes_on = p.group == block.count() && flow.is_continue();
             if p.group == block.count() {
-                p.group -= 1;
-                self.position =
-                    self.position.take().map(|p| p.next(&self.run)).transpose()?.flatten();
+                let place = p.block_place();
+                self.enter_next(place)?;
             }
             if !goes_on {
                 break;
@@ -355,7 +482,8 @@ impl RunCursor {
     }
 
     /// The state at `at` of the key stood on, where a group of it here begins at or below that.
-    pub fn state(&self, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+    pub fn state(&mut self, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+        self.read()?;
         let Some(p) = &self.position else { return Ok(None) };
         let place = p.place();
         let group = p.block.group(&place);

@@ -18,6 +18,7 @@
 //!   newest first.
 
 use crate::bulk::Staged;
+use crate::columns::ColumnRows;
 use crate::group::{Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::{Hit, Memtable};
@@ -216,8 +217,9 @@ impl Scan {
         let state = shared.state();
         let mems = state.memtables().filter(|mem| !mem.is_empty()).flat_map(|mem| {
             let late = mem.late().iter().rev().filter(|late| late.run.meets(&range));
-            let late = late
-                .map(|late| Source::Late(RunCursor::new(late.run.clone(), reverse), late.is_fresh));
+            let late = late.map(|late| {
+                Source::Late(RunCursor::lazy(late.run.clone(), reverse), late.is_fresh)
+            });
             let mem = mem.clone();
             let cursor = Source::Memtable(MemCursor {
                 mem,
@@ -230,9 +232,9 @@ impl Scan {
         });
         // What the reader itself has written and not committed hides all else.
         let staged = staged.iter().map(Staged::run).filter(|r| r.meets(&range));
-        let staged = staged.map(|r| Source::Late(RunCursor::new(r.clone(), reverse), false));
+        let staged = staged.map(|r| Source::Late(RunCursor::lazy(r.clone(), reverse), false));
         let current = state.images().filter(|r| r.meets(&range));
-        let current = current.map(|r| Source::Current(RunCursor::new(r.clone(), reverse)));
+        let current = current.map(|r| Source::Current(RunCursor::lazy(r.clone(), reverse)));
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
         let history = history.filter(|r| r.meets(&range));
@@ -380,7 +382,25 @@ impl Scan {
         if self.ended {
             return Ok(ControlFlow::Continue(()));
         }
-        let flow = self.visit_on(f);
+        let flow = self.visit_on(f, None);
+        self.ended = !matches!(flow, Ok(ControlFlow::Break(())));
+        flow
+    }
+
+    /// As [`Scan::visit`]. Calls `g` with a block of columns, in place of `f` with each of its rows, where
+    /// all of the block is seen and no other key lies between.
+    ///
+    /// # Errors
+    /// As [`Scan::visit`].
+    pub fn visit_columns(
+        &mut self,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        g: &mut dyn FnMut(ColumnRows) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        if self.ended {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let flow = self.visit_on(f, Some(g));
         self.ended = !matches!(flow, Ok(ControlFlow::Break(())));
         flow
     }
@@ -388,13 +408,27 @@ impl Scan {
     fn visit_on(
         &mut self,
         f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        mut g: Option<&mut dyn FnMut(ColumnRows) -> ControlFlow<()>>,
     ) -> Result<ControlFlow<()>, StoreError> {
         if !self.begun {
             self.begin()?;
         }
         loop {
-            if !self.reverse && !self.is_erased && self.stretch(f)?.is_break() {
-                return Ok(ControlFlow::Break(()));
+            if !self.reverse && !self.is_erased {
+                if let Some(g) = &mut g
+                    && let Some(rows) = self.take_columns()?
+                {
+                    match g(rows) {
+                        ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
+                        ControlFlow::Continue(()) => continue,
+                    }
+                }
+                if self.stretch(f)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                if g.is_some() && self.is_ahead() {
+                    continue;
+                }
             }
             if !self.next_key() {
                 return Ok(ControlFlow::Continue(()));
@@ -407,12 +441,10 @@ impl Scan {
         }
     }
 
-    /// Takes the next keys as long as one source alone has them, each with one whole value.
-    fn stretch(
-        &mut self,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, StoreError> {
-        let Scan { sources, range, at, full, end, .. } = self;
+    /// Finds the source that has the next key, and where the keys end that it alone has, in `self.end`: empty
+    /// where they do not.
+    fn lead(&mut self) -> Option<usize> {
+        let Scan { sources, range, end, .. } = self;
         let mut first: Option<usize> = None;
         let mut others: Option<&[u8]> = None;
         for (number, source) in sources.iter().enumerate() {
@@ -425,7 +457,7 @@ impl Scan {
                 }
             }
         }
-        let Some(first) = first else { return Ok(ControlFlow::Continue(())) };
+        let first = first?;
         // What is behind the end of the range is of no interest, as are the keys of the others.
         end.clear();
         match (&range.1, others) {
@@ -436,8 +468,43 @@ impl Scan {
             (Bound::Excluded(after), _) => end.extend(after),
             (Bound::Unbounded, None) => {}
         }
+        Some(first)
+    }
+
+    /// True where the source that has the next key of the range stands in front of a block of columns.
+    fn is_ahead(&mut self) -> bool {
+        let Some(source) = self.lead().map(|first| &self.sources[first]) else { return false };
+        let is_inside = self.end.is_empty() || source.key().is_some_and(|key| key < &*self.end);
+        let is_ahead = match source {
+            Source::Late(run, _) | Source::Current(run) => run.is_ahead(),
+            Source::Memtable(_) | Source::History(_) => false,
+        };
+        is_inside && is_ahead
+    }
+
+    /// Takes a block of columns, where it comes next and no other source has a key in its middle.
+    fn take_columns(&mut self) -> Result<Option<ColumnRows>, StoreError> {
+        let Some(first) = self.lead() else { return Ok(None) };
+        let Scan { sources, at, end, .. } = self;
+        let end = (!end.is_empty()).then_some(end.as_slice());
+        match &mut sources[first] {
+            Source::Late(run, _) | Source::Current(run) => run.take_columns(end, *at),
+            Source::Memtable(_) | Source::History(_) => Ok(None),
+        }
+    }
+
+    /// Takes the next keys as long as one source alone has them, each with one whole value.
+    fn stretch(
+        &mut self,
+        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let Some(first) = self.lead() else { return Ok(ControlFlow::Continue(())) };
+        let Scan { sources, at, full, end, .. } = self;
         // No key is empty: each begins with the number of its table.
         let end = (!end.is_empty()).then_some(end.as_slice());
+        if end.is_some_and(|end| sources[first].key().is_some_and(|key| key >= end)) {
+            return Ok(ControlFlow::Continue(()));
+        }
         match &mut sources[first] {
             Source::Late(run, _) | Source::Current(run) => run.stretch(end, *at, full, f),
             Source::Memtable(mem) => mem.stretch(end, *at, full, f),

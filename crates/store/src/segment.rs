@@ -19,20 +19,24 @@
 //! * The file is removed when nobody holds the segment any more and it was [`Segment::doom`]ed.
 
 use crate::block::{Block, Place};
-use crate::cache::{Cache, Cached, GUIDE};
+use crate::cache::{Cache, Cached, GUIDE, HEADERS, PARTS};
+use crate::columns::{ColumnBlock, ColumnError};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::Found;
 use crate::part::{self, corrupt};
 use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
+use crate::store::Resolve;
 use crate::taste::Tastes;
 use crate::varint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vfs::{File, Random};
 
-/// The format this program writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+/// The format of segments without blocks of columns.
+const FORMAT_ROWS: u32 = 1;
+/// The format of segments with blocks of columns, and the newest that this program reads.
+const FORMAT: u32 = 2;
 const MAGIC: &[u8; 8] = b"awhenseg";
 /// Bytes of the footer.
 pub const FOOTER: usize = 88;
@@ -102,6 +106,7 @@ impl Meta {
 /// The fixed end of a segment file. Commits are as in the file, without shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footer {
+    pub format: u32,
     pub half: Half,
     pub salt: u64,
     pub guide: (u64, u64),
@@ -115,7 +120,7 @@ impl Footer {
     pub fn encode(&self) -> [u8; FOOTER] {
         let mut out = [0; FOOTER];
         out[..8].copy_from_slice(MAGIC);
-        out[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        out[8..12].copy_from_slice(&self.format.to_le_bytes());
         out[12] = self.half as u8;
         let words = [
             self.salt,
@@ -151,7 +156,7 @@ impl Footer {
         if u32_at(FOOTER - 4) != crc32c::crc32c(&bytes[..FOOTER - 4]) && part::checks() {
             return bad("the checksum of the footer does not match");
         }
-        if u32_at(8) != FORMAT {
+        if !(FORMAT_ROWS..=FORMAT).contains(&u32_at(8)) {
             return Err(StoreError::Version {
                 file: file.to_string(),
                 found: u32_at(8),
@@ -164,6 +169,7 @@ impl Footer {
             _ => return bad("the footer names an unknown kind of segment"),
         };
         Ok(Footer {
+            format: u32_at(8),
             half,
             salt: word(0),
             guide: (word(1), word(2)),
@@ -185,6 +191,8 @@ pub struct BlockInfo {
     pub csns: (u64, u64),
     pub offset: u64,
     pub len: u32,
+    /// The length of the header of a block of columns, which ends the block; 0 for a block of rows.
+    pub header: u32,
 }
 
 /// Index and filter of a segment.
@@ -196,11 +204,35 @@ pub struct Guide {
     tastes: Tastes,
 }
 
-/// Appends a block's entry to index bytes.
-pub fn index_entry(out: &mut Vec<u8>, key: &[u8], first: u64, csns: (u64, u64), len: u32) {
-    varint::put(out, key.len() as u64);
-    out.extend_from_slice(key);
-    [first, csns.0, csns.1, u64::from(len)].iter().for_each(|&n| varint::put(out, n));
+/// What the index says of a block.
+pub struct IndexEntry {
+    /// The full key of its first group.
+    pub key: Vec<u8>,
+    /// The commit at which that group begins.
+    pub first: u64,
+    /// Smallest and largest commit inside.
+    pub csns: (u64, u64),
+    pub len: u32,
+    /// As [`BlockInfo::header`].
+    pub header: u32,
+}
+
+impl IndexEntry {
+    /// The format of a segment with these blocks.
+    pub fn format_of(entries: &[IndexEntry]) -> u32 {
+        if entries.iter().any(|entry| entry.header > 0) { FORMAT } else { FORMAT_ROWS }
+    }
+
+    /// Appends the entry to the bytes of an index.
+    pub fn write(&self, format: u32, out: &mut Vec<u8>) {
+        varint::put(out, self.key.len() as u64);
+        out.extend_from_slice(&self.key);
+        let numbers = [self.first, self.csns.0, self.csns.1, u64::from(self.len)];
+        numbers.iter().for_each(|&n| varint::put(out, n));
+        if format >= FORMAT {
+            varint::put(out, u64::from(self.header));
+        }
+    }
 }
 
 impl Guide {
@@ -214,7 +246,7 @@ impl Guide {
     }
 
     /// Takes the bytes of a guide apart; `None` where they are none.
-    pub fn decode(raw: Vec<u8>, blocks: u32, shift: u64) -> Option<Guide> {
+    pub fn decode(raw: Vec<u8>, format: u32, blocks: u32, shift: u64) -> Option<Guide> {
         let index = u32::from_le_bytes(raw.get(..4)?.try_into().ok()?) as usize;
         let end = index.checked_add(4).filter(|&end| end <= raw.len())?;
         let (mut pos, mut offset) = (4, 0u64);
@@ -227,7 +259,9 @@ impl Guide {
             let first = number()?.checked_add(shift)?;
             let csns = (number()?.checked_add(shift)?, number()?.checked_add(shift)?);
             let len = u32::try_from(number()?).ok()?;
-            infos.push(BlockInfo { key, first, csns, offset, len });
+            let header = if format < FORMAT { 0 } else { u32::try_from(number()?).ok()? };
+            (header <= len).then_some(())?;
+            infos.push(BlockInfo { key, first, csns, offset, len, header });
             offset = offset.checked_add(u64::from(len))?;
         }
         let key = |at: usize| {
@@ -283,19 +317,29 @@ pub struct Segment {
     pub meta: Meta,
     footer: Footer,
     file: Arc<dyn File>,
-    home: Arc<dyn SegmentStore>,
-    cache: Arc<Cache>,
+    reader: Reader,
     doomed: AtomicBool,
+}
+
+/// What segments are read with.
+#[derive(Clone)]
+pub struct Reader {
+    pub home: Arc<dyn SegmentStore>,
+    pub cache: Arc<Cache>,
+    pub resolve: Resolve,
+}
+
+impl Reader {
+    /// The same, with another cache.
+    pub fn through(&self, cache: &Arc<Cache>) -> Reader {
+        Reader { cache: cache.clone(), ..self.clone() }
+    }
 }
 
 impl Segment {
     /// Opens the segment that a manifest names, and checks its footer against it.
-    pub fn open(
-        home: &Arc<dyn SegmentStore>,
-        cache: &Arc<Cache>,
-        half: Half,
-        meta: Meta,
-    ) -> Result<Segment, StoreError> {
+    pub fn open(reader: &Reader, half: Half, meta: Meta) -> Result<Segment, StoreError> {
+        let home = &reader.home;
         let name = home.describe(&meta.name());
         let file = home.open(&meta.name()).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => StoreError::Missing { file: name.clone() },
@@ -318,14 +362,7 @@ impl Segment {
         if footer.guide.0.checked_add(footer.guide.1) != Some(at) {
             return Err(bad("the guide does not end at the footer"));
         }
-        Ok(Segment {
-            meta,
-            footer,
-            file,
-            home: home.clone(),
-            cache: cache.clone(),
-            doomed: AtomicBool::new(false),
-        })
+        Ok(Segment { meta, footer, file, reader: reader.clone(), doomed: AtomicBool::new(false) })
     }
 
     /// The same file, read through another cache.
@@ -334,20 +371,19 @@ impl Segment {
             meta: self.meta.clone(),
             footer: self.footer,
             file: self.file.clone(),
-            home: self.home.clone(),
-            cache: cache.clone(),
+            reader: self.reader.through(cache),
             doomed: AtomicBool::new(false),
         }
     }
 
     /// What messages call the file.
     pub fn describe(&self) -> String {
-        self.home.describe(&self.meta.name())
+        self.reader.home.describe(&self.meta.name())
     }
 
-    /// Opens the file anew and checks its footer as it is now.
+    /// Opens the file anew and checks its footer as it is now. Nothing of it is cached.
     pub fn reopen(&self, half: Half) -> Result<Segment, StoreError> {
-        Segment::open(&self.home, &self.cache, half, self.meta.clone())
+        Segment::open(&self.reader.through(&Arc::new(Cache::new(0))), half, self.meta.clone())
     }
 
     /// The file is removed as soon as nobody holds the segment.
@@ -368,7 +404,8 @@ impl Segment {
     /// Reads the guide past the cache.
     pub fn load_guide(&self) -> Result<Guide, StoreError> {
         let (offset, len) = self.footer.guide;
-        let guide = Guide::decode(self.part(offset, len)?, self.footer.blocks, self.meta.shift);
+        let Footer { format, blocks, .. } = self.footer;
+        let guide = Guide::decode(self.part(offset, len)?, format, blocks, self.meta.shift);
         let guide =
             guide.ok_or_else(|| corrupt(&self.describe(), offset)("the guide is malformed"))?;
         let end = guide.blocks.last().map_or(0, |b| b.offset + u64::from(b.len));
@@ -378,8 +415,54 @@ impl Segment {
         Ok(guide)
     }
 
-    /// Reads a block past the cache.
+    /// The error for something at an offset that is not as it must be.
+    pub fn damaged(&self, offset: u64, what: &'static str) -> StoreError {
+        corrupt(&self.describe(), offset)(what)
+    }
+
+    /// Reads the header of a block of columns past the cache.
+    fn load_columns(&self, info: &BlockInfo) -> Result<ColumnBlock, StoreError> {
+        let at = info.offset + u64::from(info.len - info.header);
+        let raw = self.part(at, u64::from(info.header))?;
+        ColumnBlock::decode(&raw, at)
+            .ok_or_else(|| self.damaged(at, "the header of a block of columns is malformed"))
+    }
+
+    /// The header of block `i`, which has columns, cached.
+    pub fn columns(&self, guide: &Guide, i: usize) -> Result<Arc<ColumnBlock>, StoreError> {
+        let place = (self.meta.number, HEADERS | i as u64);
+        if let Some(Cached::Columns(columns)) = self.reader.cache.get(place) {
+            return Ok(columns);
+        }
+        let columns = Arc::new(self.load_columns(&guide.blocks[i])?);
+        self.reader.cache.insert(place, Cached::Columns(columns.clone()));
+        Ok(columns)
+    }
+
+    /// A part of a block of columns, cached.
+    pub fn column_part(&self, offset: u64, len: u32) -> Result<Arc<[u8]>, StoreError> {
+        let place = (self.meta.number, PARTS | offset);
+        if let Some(Cached::Part(part)) = self.reader.cache.get(place) {
+            return Ok(part);
+        }
+        let part: Arc<[u8]> = self.part(offset, u64::from(len))?.into();
+        self.reader.cache.insert(place, Cached::Part(part.clone()));
+        Ok(part)
+    }
+
+    /// Reads a block past the cache, and the parts of a block of columns through it.
     pub fn load_block(&self, info: &BlockInfo) -> Result<Block, StoreError> {
+        if info.header > 0 {
+            let columns = self.load_columns(info)?;
+            let decoder =
+                (self.reader.resolve)(columns.table()).column_decoder().ok_or_else(|| {
+                    self.damaged(info.offset, "the block has columns, and its table has none")
+                })?;
+            return columns.to_block(self, &*decoder).map_err(|error| match error {
+                ColumnError::Store(error) => error,
+                ColumnError::Damaged(what) => self.damaged(info.offset, what),
+            });
+        }
         let raw = self.part(info.offset, u64::from(info.len))?;
         Block::decode(raw, self.meta.shift)
             .ok_or_else(|| corrupt(&self.describe(), info.offset)("a block is malformed"))
@@ -388,23 +471,23 @@ impl Segment {
     /// The guide, cached.
     #[inline]
     pub fn guide(&self) -> Result<Arc<Guide>, StoreError> {
-        if let Some(Cached::Guide(guide)) = self.cache.get((self.meta.number, GUIDE)) {
+        if let Some(Cached::Guide(guide)) = self.reader.cache.get((self.meta.number, GUIDE)) {
             return Ok(guide);
         }
         let guide = Arc::new(self.load_guide()?);
-        self.cache.insert((self.meta.number, GUIDE), Cached::Guide(guide.clone()));
+        self.reader.cache.insert((self.meta.number, GUIDE), Cached::Guide(guide.clone()));
         Ok(guide)
     }
 
     /// Block `i`, cached.
     #[inline]
     pub fn block(&self, guide: &Guide, i: usize) -> Result<Arc<Block>, StoreError> {
-        let place = (self.meta.number, i as u32);
-        if let Some(Cached::Block(block)) = self.cache.get(place) {
+        let place = (self.meta.number, i as u64);
+        if let Some(Cached::Block(block)) = self.reader.cache.get(place) {
             return Ok(block);
         }
         let block = Arc::new(self.load_block(&guide.blocks[i])?);
-        self.cache.insert(place, Cached::Block(block.clone()));
+        self.reader.cache.insert(place, Cached::Block(block.clone()));
         Ok(block)
     }
 
@@ -431,9 +514,9 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
-            self.cache.forget(self.meta.number, self.footer.blocks);
+            self.reader.cache.forget(self.meta.number, self.footer.blocks);
             // Where this fails the file is an orphan, and the next opening removes it.
-            let _ = self.home.delete(&self.meta.name());
+            let _ = self.reader.home.delete(&self.meta.name());
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::key::{self, KEY_MAX};
 use crate::manifest::Manifest;
 use crate::memtable::{Chain, ENTRY_BYTES, Late, Memtable};
 use crate::run::Run;
-use crate::segment::{Half, Meta, Segment, given_number};
+use crate::segment::{Half, Meta, Reader, Segment, given_number};
 use crate::segment_store::{BULK_SUFFIX, DirectoryStore, MANIFEST, SegmentStore};
 use crate::stats::Counters;
 use crate::writer::Workshop;
@@ -124,6 +124,7 @@ pub(crate) struct Shared {
     pub clock: Arc<dyn Clock>,
     pub shop: Workshop,
     pub cache: Arc<Cache>,
+    pub reader: Reader,
     state: RwLock<Arc<State>>,
     /// The last commit applied.
     writer: Mutex<u64>,
@@ -185,7 +186,7 @@ impl Shared {
 
     /// Opens the segments of a run.
     pub fn open_run(&self, half: Half, metas: Vec<Meta>) -> Result<Arc<Run>, StoreError> {
-        open_run(&self.shop.home, &self.cache, half, metas)
+        open_run(&self.reader, half, metas)
     }
 
     /// Fails where an earlier failure poisoned the store.
@@ -390,12 +391,11 @@ impl Shared {
 
 /// Opens the segments of a run.
 pub(crate) fn open_run(
-    home: &Arc<dyn SegmentStore>,
-    cache: &Arc<Cache>,
+    reader: &Reader,
     half: Half,
     metas: Vec<Meta>,
 ) -> Result<Arc<Run>, StoreError> {
-    let open = |meta| Segment::open(home, cache, half, meta).map(Arc::new);
+    let open = |meta| Segment::open(reader, half, meta).map(Arc::new);
     let segments = metas.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let ordered = segments.windows(2).all(|w| w[0].meta.last_key <= w[1].meta.first.0);
     if let (false, Some(first)) = (ordered, segments.first()) {
@@ -470,9 +470,10 @@ impl Store {
     ) -> Result<Store, StoreError> {
         let manifest = load_manifest(&home)?;
         let cache = Arc::new(Cache::new(options.cache_bytes));
+        let reader = Reader { home: home.clone(), cache: cache.clone(), resolve: resolve.clone() };
         let open = |half: Half, runs: Vec<Vec<Meta>>| {
             runs.into_iter()
-                .map(|metas| open_run(&home, &cache, half, metas))
+                .map(|metas| open_run(&reader, half, metas))
                 .collect::<Result<Vec<_>, _>>()
         };
         let current = open(Half::Current, manifest.current)?;
@@ -501,6 +502,7 @@ impl Store {
         let shop = Workshop {
             home,
             random: env.random.clone(),
+            resolve: resolve.clone(),
             next: Arc::new(AtomicU64::new(manifest.next.max(taken))),
             segment_bytes: options.segment_bytes,
             current_block_bytes: options.current_block_bytes.min(64 << 10),
@@ -512,6 +514,7 @@ impl Store {
             clock: env.clock.clone(),
             shop,
             cache,
+            reader,
             state: RwLock::new(Arc::new(state)),
             writer: Mutex::new(checkpoint.csn.0),
             durable: Mutex::new((checkpoint.csn, checkpoint.note)),

@@ -15,13 +15,15 @@
 //! * Each group of a history run begins with an anchor.
 
 use crate::block::BlockBuilder;
+use crate::columns::{ColumnBlock, ColumnEncoder, EncodedPart, StripeBuilder};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{self, Group, Tag};
 use crate::part;
-use crate::segment::{Footer, Guide, Half, Meta, bulk_number, index_entry};
+use crate::segment::{Footer, Guide, Half, IndexEntry, Meta, bulk_number};
 use crate::segment_store::{SegmentSink, SegmentStore};
-use crate::{Csn, Table, key};
+use crate::store::Resolve;
+use crate::{Csn, Table, TableId, key};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vfs::Random;
@@ -36,6 +38,7 @@ const DELTAS_MAX: u32 = 4096;
 pub struct Workshop {
     pub home: Arc<dyn SegmentStore>,
     pub random: Arc<dyn Random>,
+    pub resolve: Resolve,
     /// The next number of a file.
     pub next: Arc<AtomicU64>,
     pub segment_bytes: usize,
@@ -55,6 +58,10 @@ pub struct RunWriter {
     scratch: bool,
     block: BlockBuilder,
     raw: Vec<u8>,
+    /// Entries that become a stripe of columns. Empty where `block` is not.
+    stripe: StripeBuilder,
+    /// The table that was asked last how it keeps its values.
+    encoder: Option<(TableId, Option<Arc<dyn ColumnEncoder>>)>,
     open: Option<Open>,
     done: Vec<Meta>,
     finished: bool,
@@ -66,14 +73,20 @@ struct Open {
     sink: Box<dyn SegmentSink>,
     buffer: Vec<u8>,
     sent: u64,
-    index: Vec<u8>,
+    index: Vec<IndexEntry>,
     hashes: Vec<u64>,
-    blocks: u32,
 }
 
 impl Open {
     fn offset(&self) -> u64 {
         self.sent + self.buffer.len() as u64
+    }
+
+    /// Appends a part of columns, which are compressed already. Returns its offset and its length.
+    fn column_part(&mut self, bytes: &[u8]) -> (u64, u32) {
+        let offset = self.offset();
+        part::encode_raw(bytes, self.meta.salt, offset, &mut self.buffer);
+        (offset, (self.offset() - offset) as u32)
     }
 
     fn send(&mut self) -> Result<(), StoreError> {
@@ -99,6 +112,8 @@ impl RunWriter {
             scratch: false,
             block: BlockBuilder::default(),
             raw: Vec::new(),
+            stripe: StripeBuilder::default(),
+            encoder: None,
             open: None,
             done: Vec::new(),
             finished: false,
@@ -130,41 +145,68 @@ impl RunWriter {
 
     /// Adds a group.
     pub fn push(&mut self, key: &[u8], group: &Group) -> Result<(), StoreError> {
+        if let Some(encoder) = self.encoder_for(key, group) {
+            self.end_block()?;
+            if self.stripe.is_full_for(key, group.bytes()) {
+                self.end_stripe()?;
+            }
+            self.note(key, group)?;
+            self.stripe.push(key, group, encoder);
+            return Ok(());
+        }
+        self.end_stripe()?;
+        if self.is_full_for(key, group) {
+            self.end_block()?;
+            self.end_full_segment()?;
+        }
+        self.note(key, group)?;
+        self.block.push(key, group);
+        Ok(())
+    }
+
+    /// What keeps such an entry in columns; `None` where it is kept as a row.
+    fn encoder_for(&mut self, key: &[u8], group: &Group) -> Option<Arc<dyn ColumnEncoder>> {
+        if self.half == Half::History || self.scratch || group.tail().deltas > 0 {
+            return None;
+        }
+        let table = key::split(key).0;
+        if self.encoder.as_ref().is_none_or(|(known, _)| *known != table) {
+            self.encoder = Some((table, (self.shop.resolve)(table).column_encoder()));
+        }
+        self.encoder.as_ref().and_then(|(_, encoder)| encoder.clone())
+    }
+
+    /// True where a group does not belong into the block.
+    fn is_full_for(&self, key: &[u8], group: &Group) -> bool {
         // Small blocks make for quick point reads; where values are large, one block holds several
         // all the same, because what they have in common compresses away only within a block.
         let limit = match self.half {
             Half::Current if !self.is_large(group.bytes(), 1) => self.shop.current_block_bytes,
             Half::Current | Half::History => self.shop.history_block_bytes,
         };
-        if !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit {
-            self.end_block()?;
-            if self.open.as_ref().is_some_and(|o| o.offset() >= self.shop.segment_bytes as u64) {
-                self.end_segment()?;
-            }
-        }
+        !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit
+    }
+
+    /// Counts a group in the segment that it goes to.
+    fn note(&mut self, key: &[u8], group: &Group) -> Result<(), StoreError> {
         if self.open.is_none() {
             self.open = Some(self.begin_segment()?);
         }
-        if let Some(open) = &mut self.open {
-            let meta = &mut open.meta;
-            if meta.keys == 0 || meta.last_key != key {
-                assert!(
-                    meta.keys == 0 || meta.last_key.as_slice() < key,
-                    "groups come in key order"
-                );
-                meta.keys += 1;
-                meta.last_key.clear();
-                meta.last_key.extend_from_slice(key);
-                open.hashes.push(filter::hash(key));
-            }
-            if meta.entries == 0 {
-                meta.first = (key.to_vec(), group.first());
-                meta.csns = (group.first(), group.tail().csn);
-            }
-            meta.csns = (meta.csns.0.min(group.first()), meta.csns.1.max(group.tail().csn));
-            meta.entries += u64::from(group.len());
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let meta = &mut open.meta;
+        if meta.keys == 0 || meta.last_key != key {
+            assert!(meta.keys == 0 || meta.last_key.as_slice() < key, "groups come in key order");
+            meta.keys += 1;
+            meta.last_key.clear();
+            meta.last_key.extend_from_slice(key);
+            open.hashes.push(filter::hash(key));
         }
-        self.block.push(key, group);
+        if meta.entries == 0 {
+            meta.first = (key.to_vec(), group.first());
+            meta.csns = (group.first(), group.tail().csn);
+        }
+        meta.csns = (meta.csns.0.min(group.first()), meta.csns.1.max(group.tail().csn));
+        meta.entries += u64::from(group.len());
         Ok(())
     }
 
@@ -194,7 +236,6 @@ impl RunWriter {
             sent: 0,
             index: Vec::new(),
             hashes: Vec::new(),
-            blocks: 0,
         })
     }
 
@@ -211,21 +252,85 @@ impl RunWriter {
         let offset = open.offset();
         part::encode(&self.raw, open.meta.salt, offset, level, &mut open.buffer);
         let len = (open.offset() - offset) as u32;
-        index_entry(&mut open.index, &key, first, csns, len);
-        open.blocks += 1;
+        open.index.push(IndexEntry { key, first, csns, len, header: 0 });
         if open.buffer.len() >= BUFFER { open.send() } else { Ok(()) }
+    }
+
+    /// Writes the entries that wait for their stripe: as columns, unless the encoder prefers rows.
+    fn end_stripe(&mut self) -> Result<(), StoreError> {
+        if self.stripe.is_empty() {
+            return Ok(());
+        }
+        let mut stripe = std::mem::take(&mut self.stripe);
+        match stripe.encode() {
+            None => {
+                stripe.each(|key, group| {
+                    if self.is_full_for(key, group) {
+                        self.end_block()?;
+                    }
+                    self.block.push(key, group);
+                    Ok::<(), StoreError>(())
+                })?;
+                self.end_block()?;
+            }
+            Some(encoded) => {
+                let Some(open) = self.open.as_mut() else { return Ok(()) };
+                let mut begin = open.offset();
+                let shared: Vec<(u64, u32)> =
+                    encoded.shared.iter().map(|part| open.column_part(part)).collect();
+                let mut row = 0;
+                for encoded in encoded.blocks {
+                    let rows = encoded.rows;
+                    let block = stripe.block(row, encoded);
+                    let mut parts: Vec<(u64, u32)> =
+                        block.own.iter().map(|part| open.column_part(part)).collect();
+                    parts.extend(block.encoded.parts.iter().map(|part| match part {
+                        EncodedPart::Own(bytes) => open.column_part(bytes),
+                        EncodedPart::Shared(index) => shared[*index],
+                    }));
+                    let offset = open.offset();
+                    self.raw.clear();
+                    ColumnBlock::write(&block, &parts, offset, &mut self.raw);
+                    part::encode(&self.raw, open.meta.salt, offset, self.level, &mut open.buffer);
+                    let end = open.offset();
+                    open.index.push(IndexEntry {
+                        key: block.first_key.to_vec(),
+                        first: block.first,
+                        csns: block.csns,
+                        len: (end - begin) as u32,
+                        header: (end - offset) as u32,
+                    });
+                    (row, begin) = (row + rows, end);
+                    if open.buffer.len() >= BUFFER {
+                        open.send()?;
+                    }
+                }
+            }
+        }
+        stripe.clear();
+        self.stripe = stripe;
+        self.end_full_segment()
+    }
+
+    fn end_full_segment(&mut self) -> Result<(), StoreError> {
+        let is_full = |open: &Open| open.offset() >= self.shop.segment_bytes as u64;
+        if self.open.as_ref().is_some_and(is_full) { self.end_segment() } else { Ok(()) }
     }
 
     fn end_segment(&mut self) -> Result<(), StoreError> {
         let Some(open) = self.open.as_mut() else { return Ok(()) };
         let start = open.offset();
-        let guide = Guide::encode(&open.index, &filter::build(&open.hashes));
+        let format = IndexEntry::format_of(&open.index);
+        let mut index = Vec::new();
+        open.index.iter().for_each(|entry| entry.write(format, &mut index));
+        let guide = Guide::encode(&index, &filter::build(&open.hashes));
         part::encode(&guide, open.meta.salt, start, 3, &mut open.buffer);
         let footer = Footer {
+            format,
             half: self.half,
             salt: open.meta.salt,
             guide: (start, open.offset() - start),
-            blocks: open.blocks,
+            blocks: open.index.len() as u32,
             keys: open.meta.keys,
             entries: open.meta.entries,
             csns: open.meta.csns,
@@ -241,6 +346,7 @@ impl RunWriter {
     /// Ends the run: its files are whole, and durable unless they are scratch. Empty where nothing was pushed.
     pub fn finish(mut self) -> Result<Vec<Meta>, StoreError> {
         self.end_block()?;
+        self.end_stripe()?;
         self.end_segment()?;
         self.finished = true;
         Ok(std::mem::take(&mut self.done))

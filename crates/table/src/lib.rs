@@ -4,7 +4,7 @@
 //!   catalog    which tables, types and roles there are, at any commit; DDL in transactions
 //!   rows       rows by key, their indexes and constraints, their past
 //!   method     how rows are kept: the trait that access methods implement
-//!     heap, documents
+//!     heap, columnar, documents
 //!   collections  the tables of documents by name, for programs and clients of HTTP
 //!   stored     what the store asks of a table: how deltas merge, how much of the past is kept
 //!      └── txn, store        versions of keys, commits, locks
@@ -24,6 +24,7 @@ extern crate self as table;
 
 pub mod catalog;
 pub mod collections;
+pub mod columnar;
 pub mod documents;
 mod error;
 pub mod foreign;

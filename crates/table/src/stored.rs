@@ -17,6 +17,7 @@
 //! * The store hears of a shorter history only once no flush is on its way that did not know of it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,11 +25,12 @@ use document::{CollectionOptions, DocumentTable};
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use std::time::Duration;
-use store::{Csn, MergeError, Retention, Store, Table, TableId};
+use store::{ColumnDecoder, ColumnEncoder, Csn, MergeError, Retention, Store, Table, TableId};
 use txn::TableResolver;
 use types::Oid;
 
 use crate::catalog::CATALOG;
+use crate::columnar::Columnar;
 use crate::heap::patch;
 use crate::rows::{COUNTS, ERASURES};
 
@@ -65,7 +67,6 @@ enum Holds {
 }
 
 /// One of the tables of the store, as the store knows it.
-#[derive(Debug)]
 pub struct StoredTable {
     /// The relation that it belongs to, or belonged to.
     relation: Oid,
@@ -73,12 +74,24 @@ pub struct StoredTable {
     kept: RwLock<Kept>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
+    /// What keeps the newest rows in columns, where their access method asks for that.
+    encoder: RwLock<Option<Arc<dyn ColumnEncoder>>>,
 }
 
 impl StoredTable {
     fn new(relation: Oid, holds: Holds, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
         let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
-        Arc::new(StoredTable { relation, holds, kept: RwLock::new(kept), ended })
+        let (kept, encoder) = (RwLock::new(kept), RwLock::default());
+        Arc::new(StoredTable { relation, holds, kept, ended, encoder })
+    }
+}
+
+impl fmt::Debug for StoredTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StoredTable { relation, holds, kept, .. } = self;
+        let mut shown = f.debug_struct("StoredTable");
+        shown.field("relation", relation).field("holds", holds).field("kept", kept);
+        shown.finish_non_exhaustive()
     }
 }
 
@@ -131,6 +144,14 @@ impl Table for StoredTable {
 
     fn forgotten(&self) -> Csn {
         self.kept.read().from
+    }
+
+    fn column_encoder(&self) -> Option<Arc<dyn ColumnEncoder>> {
+        self.encoder.read().clone()
+    }
+
+    fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
+        (self.holds == Holds::Rows).then(Columnar::decoder)
     }
 
     fn ended(&self) -> Option<Csn> {
@@ -334,6 +355,13 @@ impl Tables {
             self.keep(table, kept);
         } else {
             self.add(table, relation, kept, None);
+        }
+    }
+
+    /// The newest rows of a table that is known are kept in columns by this encoder, or as rows.
+    pub(crate) fn encode_by(&self, table: TableId, encoder: Option<Arc<dyn ColumnEncoder>>) {
+        if let Some(stored) = self.known.read().get(&table) {
+            *stored.encoder.write() = encoder;
         }
     }
 

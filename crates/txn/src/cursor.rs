@@ -13,12 +13,13 @@
 //!
 //! # Invariants
 //! * Keys come in strict order over all fills, each at most once.
-//! * `range` is what is still ahead; what the store has given and `f` has not yet seen is within it.
+//! * `range` is what is still ahead; what the store has given and `f` has not yet seen is within it. Where
+//!   the transaction has no writes of its own, it may also have blocks of columns that were taken.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 
-use store::{Scan, Seen, TableId, Versioned};
+use store::{ColumnRows, Scan, Seen, TableId, Versioned};
 
 use crate::error::TxnError;
 use crate::readset::{half_open, successor};
@@ -133,6 +134,28 @@ impl Cursor {
         view: View<'_>,
         f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
+        self.fill_with(view, f, None)
+    }
+
+    /// As [`Cursor::fill`], and returns before a block of columns where the store has one whose rows are all
+    /// seen: it has taken that block then. A serializable transaction, and one with writes of its own in the
+    /// table, sees rows alone.
+    pub fn fill_to_columns<E: From<TxnError>>(
+        &mut self,
+        view: View<'_>,
+        f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<Option<ColumnRows>, E> {
+        let mut columns = None;
+        self.fill_with(view, f, Some(&mut columns))?;
+        Ok(columns)
+    }
+
+    fn fill_with<E: From<TxnError>>(
+        &mut self,
+        view: View<'_>,
+        f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
+        columns: Option<&mut Option<ColumnRows>>,
+    ) -> Result<(), E> {
         if self.ended {
             return Ok(());
         }
@@ -142,7 +165,8 @@ impl Cursor {
             .transaction()
             .filter(|transaction| transaction.is_serializable())
             .map(|_| self.range.clone());
-        let done = self.run(view, f);
+        let columns = columns.filter(|_| begin.is_none());
+        let done = self.run(view, f, columns);
         if let (Some(begin), Some(transaction)) = (begin, view.transaction()) {
             let (lower, upper) = half_open(&begin.lower, &begin.upper);
             let (lower, upper) = match (&self.range.lower, &self.range.upper) {
@@ -167,6 +191,7 @@ impl Cursor {
         &mut self,
         view: View<'_>,
         mut f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
+        columns: Option<&mut Option<ColumnRows>>,
     ) -> Result<(), E> {
         let Cursor { table, range, reverse, stored, ahead, key, ended, .. } = self;
         let stored = stored.get_or_insert_with(|| view.scan(*table, range.clone(), *reverse));
@@ -194,7 +219,14 @@ impl Cursor {
                     ControlFlow::Break(())
                 }
             };
-            *ended = stored.visit(&mut visit).map_err(TxnError::from)?.is_continue();
+            let flow = match columns {
+                None => stored.visit(&mut visit),
+                Some(columns) => stored.visit_columns(&mut visit, &mut |rows| {
+                    *columns = Some(rows);
+                    ControlFlow::Break(())
+                }),
+            };
+            *ended = flow.map_err(TxnError::from)?.is_continue();
             return failed.map_or(Ok(()), Err);
         }
         loop {

@@ -45,6 +45,36 @@ pub fn write_value(value: DatumRef<'_>, out: &mut Vec<u8>) {
     packed::put(out, value);
 }
 
+/// Appends a row whose values are given as [`Columns::next_raw`] returns them: one for each of `columns`, none
+/// for NULL. `values` are asked for twice.
+pub fn write_raw<'a>(
+    version: u32,
+    columns: &[Repr],
+    value: impl Fn(usize) -> Option<&'a [u8]>,
+    out: &mut Vec<u8>,
+) {
+    packed::put_varint(out, u64::from(version));
+    packed::put_varint(out, columns.len() as u64);
+    let flag = out.len();
+    out.push(0);
+    for at in 0..columns.len() {
+        if value(at).is_none() {
+            if out[flag] == 0 {
+                out[flag] = 1;
+                out.resize(flag + 1 + columns.len().div_ceil(8), 0);
+            }
+            out[flag + 1 + at / 8] |= 1 << (at % 8);
+        }
+    }
+    for (at, repr) in columns.iter().enumerate() {
+        let Some(bytes) = value(at) else { continue };
+        if packed::width(*repr).is_none() {
+            packed::put_varint(out, bytes.len() as u64);
+        }
+        out.extend_from_slice(bytes);
+    }
+}
+
 /// The version of the schema that a row was written under: what is needed to know its columns.
 ///
 /// # Errors
@@ -180,6 +210,25 @@ impl Columns<'_> {
             self.at += 1;
         }
         Ok(())
+    }
+}
+
+impl<'a> Columns<'a> {
+    /// The bytes of the next column's value, without the length that stands before them where they have no
+    /// fixed one; `Some(None)` for NULL, `None` behind the last column.
+    ///
+    /// # Errors
+    /// XX001 where the row ends inside of the value.
+    #[inline]
+    pub fn next_raw(&mut self) -> Option<Result<Option<&'a [u8]>>> {
+        if self.at >= self.row.count {
+            return None;
+        }
+        self.at += 1;
+        if self.row.sequence.is_null(self.at - 1) {
+            return Some(Ok(None));
+        }
+        Some(packed::take_raw(&mut self.values, self.row.columns[self.at - 1]).map(Some))
     }
 }
 

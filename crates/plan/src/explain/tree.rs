@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use sql::plan::{Action, Column, Expr, ExprKind, Moment, SetOp, system};
 use types::TypeSource;
 
-use super::expr::Shown;
 use crate::explain::seen::Seen;
 use crate::rewrite::{estimate, substitute};
 use crate::schema::Schema;
+use crate::shown::Shown;
 use crate::tree::{Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, each_part};
 
 /// An operator as it is shown.

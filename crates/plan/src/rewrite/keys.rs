@@ -12,8 +12,8 @@ use sql::plan::{Expr, ExprKind};
 use types::{KeyOrder, Repr, Type, TypeSource};
 
 use super::expr::column_of;
-use crate::explain::expr::Shown;
 use crate::schema::{KeyFacts, KeyPart, TableFacts};
+use crate::shown::Shown;
 use crate::tree::{Path, Scan, each_part};
 
 /// A part of a key, over the rows of a scan.

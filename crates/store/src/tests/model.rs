@@ -29,7 +29,7 @@ fn any_key(dice: &SimRandom) -> Vec<u8> {
 pub fn any_writes(dice: &SimRandom, model: &Model) -> Vec<Write> {
     let mut writes: Vec<Write> = Vec::new();
     for _ in 0..=dice.below(4) {
-        let (table, key) = (TABLES[dice.below(4) as usize], any_key(dice));
+        let (table, key) = (TABLES[dice.below(5) as usize], any_key(dice));
         if writes.iter().any(|w| (w.table, &w.key) == (table, &key)) {
             continue;
         }
@@ -85,7 +85,7 @@ fn any_options(dice: &SimRandom) -> StoreOptions {
         segment_bytes: [1, 300, 1 << 20][dice.below(3) as usize],
         current_block_bytes: [1, 100, 4096][dice.below(3) as usize],
         history_block_bytes: [1, 100, 4096][dice.below(3) as usize],
-        background: false,
+        ..small_options()
     }
 }
 
@@ -95,7 +95,7 @@ fn step(world: &mut World, dice: &SimRandom, holds: &mut Vec<Hold>) {
         1 => world.last(),
         _ => dice.below(world.last() + 2),
     };
-    let (table, key) = (TABLES[dice.below(4) as usize], any_key(dice));
+    let (table, key) = (TABLES[dice.below(5) as usize], any_key(dice));
     match dice.below(100) {
         0..45 => {
             let writes = any_writes(dice, &world.model);
@@ -160,7 +160,8 @@ fn agrees_with_a_list_of_events() {
     seeds(1, 20_000, case);
 }
 
-/// The generator reaches deep states: many runs in both halves, long chains, deletions undone.
+/// The generator reaches deep states: many runs in both halves, long chains, deletions undone, blocks of
+/// columns that a scan takes as a whole.
 #[test]
 fn the_generator_reaches_deep_states() {
     let dice = SimRandom::new(77);
@@ -184,4 +185,6 @@ fn the_generator_reaches_deep_states() {
         && deepest.frozen_memtables >= 3
         && deepest.compactions >= 5;
     assert!(deep, "{deepest:?}");
+    let blocks = COLUMN_BLOCKS.with(|count| count.get());
+    assert!(blocks > 200, "scans have taken {blocks} blocks of columns");
 }

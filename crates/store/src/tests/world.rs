@@ -1,7 +1,7 @@
 //! A store on a simulated disk, beside a list of all that was ever committed.
 
 use crate::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,9 +15,11 @@ pub const EAGER: TableId = TableId(1);
 pub const PLAIN: TableId = TableId(2);
 /// Keys that begin with `p` keep no history.
 pub const PAGES: TableId = TableId(7);
+/// Keeps everything, and its newest values in columns.
+pub const COLUMNS: TableId = TableId(4);
 /// Keeps what holds read.
 pub const BRIEF: TableId = TableId(9);
-pub const TABLES: [TableId; 4] = [EAGER, PLAIN, PAGES, BRIEF];
+pub const TABLES: [TableId; 5] = [EAGER, PLAIN, COLUMNS, PAGES, BRIEF];
 
 /// The tables of the tests. A delta is appended with its commit; what grows too long loses its first half.
 pub struct Texts(pub TableId);
@@ -62,8 +64,67 @@ impl Table for Texts {
         self.0 != PAGES || key.first() != Some(&b'p')
     }
 
+    fn column_encoder(&self) -> Option<Arc<dyn ColumnEncoder>> {
+        (self.0 == COLUMNS).then(|| Arc::new(TextColumns) as Arc<dyn ColumnEncoder>)
+    }
+
+    fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
+        (self.0 == COLUMNS).then(|| Arc::new(TextColumns) as Arc<dyn ColumnDecoder>)
+    }
+
     fn retention(&self) -> Retention {
         if self.0 == BRIEF { Retention::None } else { Retention::Forever }
+    }
+}
+
+/// Texts in two columns: their first bytes, of which there is a dictionary, and what follows. Blocks have up
+/// to three rows, and the head says how many there are.
+#[derive(Debug)]
+pub struct TextColumns;
+
+impl ColumnEncoder for TextColumns {
+    fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
+        // A stripe that ends with a deletion stays as it is.
+        values.last()?.as_ref()?;
+        let first = |value: &[u8]| value.first().copied().unwrap_or(0);
+        let all: Vec<&[u8]> = values.iter().map(|value| value.unwrap_or_default()).collect();
+        let dictionary: BTreeSet<u8> = all.iter().copied().map(first).collect();
+        let dictionary: Vec<u8> = dictionary.into_iter().collect();
+        let blocks = all.chunks(3).map(|rows| {
+            let code = |value: &&[u8]| dictionary.iter().position(|one| *one == first(value));
+            let codes = rows.iter().filter_map(code).map(|code| code as u8).collect();
+            let mut rests = Vec::new();
+            for value in rows {
+                rests.extend((value.len() as u32).to_le_bytes());
+                rests.extend(value.get(1..).unwrap_or_default());
+            }
+            let parts = [EncodedPart::Own(rests), EncodedPart::Shared(0), EncodedPart::Own(codes)];
+            EncodedBlock { rows: rows.len(), head: vec![rows.len() as u8], parts: parts.into() }
+        });
+        Some(EncodedStripe { blocks: blocks.collect(), shared: vec![dictionary.clone()] })
+    }
+}
+
+impl ColumnDecoder for TextColumns {
+    fn decode(
+        &self,
+        head: &[u8],
+        rows: usize,
+        part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), ColumnError> {
+        assert_eq!(head, [rows as u8]);
+        let (rests, dictionary, codes) = (part(0)?, part(1)?, part(2)?);
+        let mut rest = &rests[..];
+        for code in &codes[..] {
+            let (length, behind) = rest.split_first_chunk().expect("a length");
+            let length = u32::from_le_bytes(*length) as usize;
+            let (text, behind) = behind.split_at(length.saturating_sub(1));
+            rest = behind;
+            let value = [&[dictionary[usize::from(*code)]], text].concat();
+            each(&value[..length]);
+        }
+        Ok(())
     }
 }
 
@@ -159,6 +220,37 @@ pub fn small_options() -> StoreOptions {
         history_block_bytes: 4 << 10,
         background: false,
     }
+}
+
+/// The keys of a scan that takes blocks of columns where it can. Each must have the value that its row has.
+fn keys_by_columns(mut scan: Scan, at: u64) -> Vec<Vec<u8>> {
+    let found = std::cell::RefCell::new(Vec::new());
+    let mut row = |key: &[u8], _: Seen<'_>| {
+        found.borrow_mut().push(key.to_vec());
+        ControlFlow::Continue(())
+    };
+    let mut blocks = 0;
+    let mut columns = |rows: ColumnRows| {
+        let mut keys = Vec::new();
+        rows.keys(&mut |key| keys.push(key.to_vec())).expect("keys decode");
+        let mut values = Vec::new();
+        let part = |index| rows.part(index);
+        let mut each = |value: &[u8]| values.push(value.to_vec());
+        TextColumns.decode(rows.head(), rows.len(), &part, &mut each).expect("values decode");
+        assert_eq!((keys.len(), values.len()), (rows.len(), rows.len()), "at {at}");
+        found.borrow_mut().append(&mut keys);
+        blocks += 1;
+        // A scan rests and goes on behind a block too.
+        if blocks % 2 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    while scan.visit_columns(&mut row, &mut columns).expect("scans succeed").is_break() {}
+    COLUMN_BLOCKS.with(|count| count.set(count.get() + blocks));
+    found.into_inner()
+}
+
+thread_local! {
+    /// The blocks of columns that scans of this thread have taken.
+    pub static COLUMN_BLOCKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 impl World {
@@ -303,6 +395,10 @@ impl World {
             }
             let Some((key, versioned)) = scan.advance().expect("scans succeed") else { break };
             take(key, Seen::State(versioned));
+        }
+        if table == COLUMNS && !reverse && seek.is_none() {
+            let scan = self.store.scan(table, range.0.clone(), range.1.clone(), Csn(at), false);
+            assert_eq!(keys_by_columns(scan, at), got, "columns of table {} at {at}", table.0);
         }
         let inside = |key: &Vec<u8>| {
             crate::key::above(&range.0, key)

@@ -79,12 +79,13 @@ impl CatalogCache {
             tables.add(retired.table, retired.relation, retired.kept, Some(retired.csn));
         }
         for relation in catalog.relations() {
-            if let Some(table) = relation.table() {
-                methods.get(table.method.oid)?;
-            }
             let kept = catalog.kept_of(relation);
             for table in relation.storages() {
                 tables.add(table, relation.oid, kept, None);
+            }
+            if let Some(data) = relation.table() {
+                let method = methods.get(data.method.oid)?;
+                tables.encode_by(data.storage, method.column_encoder(relation));
             }
         }
         let cache = Arc::new(CatalogCache {
@@ -265,6 +266,12 @@ impl CatalogCache {
         for table in relation.storages() {
             self.tables.know(table, relation.oid, kept);
             self.tables.forget_past(relation.oid, kept.from);
+        }
+        // A method that this release does not have was refused when the catalog was opened.
+        if let Some(data) = relation.table()
+            && let Ok(method) = self.methods.get(data.method.oid)
+        {
+            self.tables.encode_by(data.storage, method.column_encoder(relation));
         }
     }
 

@@ -4,6 +4,7 @@
 //!   Table ── keys, locks, constraints, indexes, foreign keys, the table of changes     the same for all
 //!     └── dyn Rows ── read, scan, versions, insert, update, delete, load, erase         one per method
 //!           ├── heap       a version of the row in the store                            crate::heap
+//!           ├── columnar   the same, in files laid out in columns                       crate::columnar
 //!           ├── document   the row, and one of its columns as a tree of nodes           crate::documents
 //!           └── ...        [`Methods::with`]
 //!
@@ -26,10 +27,11 @@ mod rows;
 use std::fmt;
 use std::sync::Arc;
 
-use store::TableId;
+use store::{ColumnEncoder, TableId};
 use types::{Oid, SqlState};
 
 use crate::catalog::{Column, MethodData, Relation, TableData};
+use crate::columnar::Columnar;
 use crate::heap::Heap;
 use crate::rows::Layout;
 use crate::{Error, Result};
@@ -107,6 +109,12 @@ pub trait AccessMethod: Send + Sync {
         None
     }
 
+    /// What keeps the newest rows of a table in columns in the files of the store; `None` where they are
+    /// kept as rows.
+    fn column_encoder(&self, _relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
+        None
+    }
+
     /// The rows of a table.
     fn open(&self, relation: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows>;
 }
@@ -122,10 +130,10 @@ impl fmt::Debug for Methods {
 }
 
 impl Methods {
-    /// `heap`, and these.
+    /// `heap`, `columnar`, and these.
     pub fn with(methods: impl IntoIterator<Item = Arc<dyn AccessMethod>>) -> Methods {
-        let heap: Arc<dyn AccessMethod> = Arc::new(Heap);
-        Methods([heap].into_iter().chain(methods).collect())
+        let own: [Arc<dyn AccessMethod>; 2] = [Arc::new(Heap), Arc::new(Columnar)];
+        Methods(own.into_iter().chain(methods).collect())
     }
 
     /// All of them, `heap` first.

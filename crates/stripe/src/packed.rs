@@ -1,0 +1,153 @@
+//! Blocks of integers in `W` bits each.
+//!
+//! A whole block of 1,024 integers has the FastLanes layout (Afroozeh, Boncz: The FastLanes Compression
+//! Layout, VLDB 2023), in the narrowest lanes that hold `W` bits: 8, 16, 32 or 64. A shorter block has its
+//! integers one after the other, the lowest bit first.
+
+use fastlanes::BitPacking;
+
+use crate::BLOCK_ROWS;
+
+/// Returns the number of bits that an integer needs.
+pub(crate) fn width_of(value: u64) -> u32 {
+    64 - value.leading_zeros()
+}
+
+/// Returns the number of bytes of `count` integers in `width` bits each.
+pub(crate) fn bytes_of(count: usize, width: u32) -> usize {
+    (count * width as usize).div_ceil(8)
+}
+
+/// Appends up to a block of integers, none of which needs more than `width` bits.
+pub(crate) fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
+    debug_assert!(values.len() <= BLOCK_ROWS && values.iter().all(|one| width_of(*one) <= width));
+    match width {
+        0 => {}
+        _ if values.len() < BLOCK_ROWS => pack_short(values, width, out),
+        1..=8 => pack_lanes::<u8>(values, width, out),
+        9..=16 => pack_lanes::<u16>(values, width, out),
+        17..=32 => pack_lanes::<u32>(values, width, out),
+        _ => pack_lanes::<u64>(values, width, out),
+    }
+}
+
+/// Unpacks as many integers as `out` has room for, each plus `reference` (wrapping). `packed` has
+/// [`bytes_of`] that many bytes.
+pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, out: &mut [i64]) {
+    match width {
+        0 => out.fill(reference),
+        _ if out.len() < BLOCK_ROWS => {
+            let at = |(index, value): (usize, &mut i64)| {
+                *value = reference.wrapping_add(short_at(packed, width, index) as i64);
+            };
+            out.iter_mut().enumerate().for_each(at);
+        }
+        1..=8 => unpack_lanes::<u8>(packed, width, reference, out),
+        9..=16 => unpack_lanes::<u16>(packed, width, reference, out),
+        17..=32 => unpack_lanes::<u32>(packed, width, reference, out),
+        _ => unpack_lanes::<u64>(packed, width, reference, out),
+    }
+}
+
+/// Unpacks one of `count` integers.
+pub(crate) fn unpack_one(packed: &[u8], width: u32, count: usize, index: usize) -> u64 {
+    match width {
+        0 => 0,
+        _ if count < BLOCK_ROWS => short_at(packed, width, index),
+        1..=8 => one_of_lanes::<u8>(packed, width, index),
+        9..=16 => one_of_lanes::<u16>(packed, width, index),
+        17..=32 => one_of_lanes::<u32>(packed, width, index),
+        _ => one_of_lanes::<u64>(packed, width, index),
+    }
+}
+
+/// An unsigned integer that FastLanes packs.
+trait Lane: BitPacking + Copy {
+    const ZEROS: [Self; BLOCK_ROWS];
+    fn narrow(value: u64) -> Self;
+    fn widen(self) -> u64;
+    fn put(self, out: &mut Vec<u8>);
+    fn of(bytes: &[u8]) -> Self;
+}
+
+macro_rules! lane {
+    ($($lane:ty),*) => {$(
+        impl Lane for $lane {
+            const ZEROS: [Self; BLOCK_ROWS] = [0; BLOCK_ROWS];
+            fn narrow(value: u64) -> Self {
+                value as $lane
+            }
+            fn widen(self) -> u64 {
+                u64::from(self)
+            }
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn of(bytes: &[u8]) -> Self {
+                <$lane>::from_le_bytes(bytes.try_into().expect("the bytes of one lane"))
+            }
+        }
+    )*};
+}
+
+lane!(u8, u16, u32, u64);
+
+fn pack_lanes<L: Lane>(values: &[u64], width: u32, out: &mut Vec<u8>) {
+    let (mut block, mut packed) = (L::ZEROS, L::ZEROS);
+    block.iter_mut().zip(values).for_each(|(slot, value)| *slot = L::narrow(*value));
+    let packed = &mut packed[..BLOCK_ROWS * width as usize / L::T];
+    // SAFETY: the input has 1,024 elements, and the output as many as `width` bits of each of them fill.
+    unsafe { L::unchecked_pack(width as usize, &block, packed) };
+    packed.iter().for_each(|lane| lane.put(out));
+}
+
+/// Copies a packed block to where its lanes are aligned.
+fn aligned<'r, L: Lane>(packed: &[u8], width: u32, room: &'r mut [L; BLOCK_ROWS]) -> &'r [L] {
+    let room = &mut room[..BLOCK_ROWS * width as usize / L::T];
+    assert_eq!(packed.len(), size_of_val(room), "the bytes of a whole block");
+    let lanes = packed.chunks_exact(size_of::<L>());
+    room.iter_mut().zip(lanes).for_each(|(slot, bytes)| *slot = L::of(bytes));
+    room
+}
+
+fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, out: &mut [i64]) {
+    let (mut room, mut block) = (L::ZEROS, L::ZEROS);
+    let packed = aligned(packed, width, &mut room);
+    // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
+    unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
+    let widened = block.iter().map(|lane| reference.wrapping_add(lane.widen() as i64));
+    out.iter_mut().zip(widened).for_each(|(slot, value)| *slot = value);
+}
+
+fn one_of_lanes<L: Lane>(packed: &[u8], width: u32, index: usize) -> u64 {
+    let mut room = L::ZEROS;
+    let packed = aligned(packed, width, &mut room);
+    // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill.
+    unsafe { L::unchecked_unpack_single(width as usize, packed, index) }.widen()
+}
+
+fn pack_short(values: &[u64], width: u32, out: &mut Vec<u8>) {
+    let (mut bits, mut filled) = (0_u128, 0);
+    for value in values {
+        bits |= u128::from(*value) << filled;
+        filled += width;
+        while filled >= 8 {
+            out.push(bits as u8);
+            bits >>= 8;
+            filled -= 8;
+        }
+    }
+    if filled > 0 {
+        out.push(bits as u8);
+    }
+}
+
+/// Returns one integer of a short block: it begins within a byte, and reaches over up to 9 bytes.
+fn short_at(packed: &[u8], width: u32, index: usize) -> u64 {
+    let bit = index * width as usize;
+    let bytes = &packed[bit / 8..(bit + width as usize).div_ceil(8)];
+    let mut room = [0; 16];
+    room[..bytes.len()].copy_from_slice(bytes);
+    let mask = u64::MAX >> (64 - width);
+    (u128::from_le_bytes(room) >> (bit % 8)) as u64 & mask
+}

@@ -1,0 +1,152 @@
+//! [`Zone`]: what is known of a chunk without reading it.
+//!
+//! A reader skips a chunk whose bounds rule its condition out, and answers `count`, `min`, `max` and `sum`
+//! from zones if no row of the chunk is deleted or filtered.
+
+use std::cmp::Ordering;
+
+use crate::chunk::Column;
+use crate::cursor::{Cursor, put_signed, put_unsigned};
+use crate::{CHUNK_ROWS_MAX, Error, Result};
+
+const NOTHING: u8 = 0;
+const INTS: u8 = 1;
+const FLOATS: u8 = 2;
+const STRINGS: u8 = 3;
+
+/// The number of bytes of a string that bounds keep.
+pub const PREFIX_BYTES_MAX: usize = 32;
+
+/// What is known of a chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone {
+    /// The number of values, NULLs included.
+    pub count: u32,
+    /// The number of NULLs.
+    pub nulls: u32,
+    /// The bounds of the values that are not NULL.
+    pub bounds: Bounds,
+    /// The sum of the values that are not NULL: of integers, or of the mantissas of decimals.
+    pub sum: Option<i128>,
+}
+
+/// The least and the greatest value of a chunk, NULLs aside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bounds {
+    /// All values are NULL.
+    Nothing,
+    /// Of integers, or of the mantissas of decimals.
+    Ints(i64, i64),
+    /// Of floating point numbers: NaN is greater than all others.
+    Floats(f64, f64),
+    /// Of strings, up to [`PREFIX_BYTES_MAX`] bytes of each: the least value begins with the first one, and
+    /// the greatest with the second.
+    Strings(Vec<u8>, Vec<u8>),
+}
+
+/// Compares floating point numbers as PostgreSQL does: NaN is equal to itself and greater than all others.
+fn compare(one: f64, other: f64) -> Ordering {
+    one.partial_cmp(&other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
+}
+
+impl Zone {
+    /// Returns what is known of a column.
+    pub fn of(column: Column<'_>, is_null: &[bool]) -> Zone {
+        let present = |at: &usize| !is_null[*at];
+        let places = || (0..is_null.len()).filter(present);
+        let nulls = is_null.len() - places().count();
+        let floats = |value: &dyn Fn(usize) -> f64| {
+            let order = |one: &f64, other: &f64| compare(*one, *other);
+            let least = places().map(value).min_by(order);
+            least.zip(places().map(value).max_by(order)).map(|(min, max)| Bounds::Floats(min, max))
+        };
+        let ints = |values: &[i64]| {
+            let least = places().map(|at| values[at]).min();
+            let greatest = places().map(|at| values[at]).max();
+            least.zip(greatest).map(|(min, max)| Bounds::Ints(min, max))
+        };
+        let sum = |values: &[i64]| places().map(|at| i128::from(values[at])).sum();
+        let (bounds, sum) = match column {
+            Column::Ints(values) => (ints(values), Some(sum(values))),
+            Column::Decimals { mantissas, .. } => (ints(mantissas), Some(sum(mantissas))),
+            Column::Floats(values) => (floats(&|at| values[at]), None),
+            Column::Floats32(values) => (floats(&|at| f64::from(values[at])), None),
+            Column::Strings(strings, _) => {
+                let prefix = |string: &[u8]| string[..string.len().min(PREFIX_BYTES_MAX)].to_vec();
+                let least = places().map(|at| strings.get(at)).min().map(prefix);
+                let greatest = places().map(|at| strings.get(at)).max().map(prefix);
+                (least.zip(greatest).map(|(min, max)| Bounds::Strings(min, max)), None)
+            }
+        };
+        Zone {
+            count: is_null.len() as u32,
+            nulls: nulls as u32,
+            bounds: bounds.unwrap_or(Bounds::Nothing),
+            sum,
+        }
+    }
+
+    /// Appends the zone to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_unsigned(out, u64::from(self.count));
+        put_unsigned(out, u64::from(self.nulls));
+        match &self.bounds {
+            Bounds::Nothing => out.push(NOTHING),
+            Bounds::Ints(min, max) => {
+                out.push(INTS);
+                put_signed(out, *min);
+                put_signed(out, *max);
+            }
+            Bounds::Floats(min, max) => {
+                out.push(FLOATS);
+                out.extend_from_slice(&min.to_le_bytes());
+                out.extend_from_slice(&max.to_le_bytes());
+            }
+            Bounds::Strings(min, max) => {
+                out.push(STRINGS);
+                for bound in [min, max] {
+                    put_unsigned(out, bound.len() as u64);
+                    out.extend_from_slice(bound);
+                }
+            }
+        }
+        out.push(u8::from(self.sum.is_some()));
+        if let Some(sum) = self.sum {
+            out.extend_from_slice(&sum.to_le_bytes());
+        }
+    }
+
+    /// Takes a zone from the front of `bytes`.
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn read(bytes: &mut &[u8]) -> Result<Zone> {
+        let mut input = Cursor(bytes);
+        let count = input.count(CHUNK_ROWS_MAX)?;
+        let nulls = input.count(count)?;
+        let float = |input: &mut Cursor<'_>| -> Result<f64> {
+            let taken = input.take(8)?.try_into().expect("8 bytes");
+            Ok(f64::from_le_bytes(taken))
+        };
+        let bounds = match input.byte()? {
+            NOTHING => Bounds::Nothing,
+            INTS => Bounds::Ints(input.signed()?, input.signed()?),
+            FLOATS => Bounds::Floats(float(&mut input)?, float(&mut input)?),
+            STRINGS => {
+                let mut bound = || -> Result<Vec<u8>> {
+                    let length = input.count(PREFIX_BYTES_MAX)?;
+                    Ok(input.take(length)?.to_vec())
+                };
+                Bounds::Strings(bound()?, bound()?)
+            }
+            _ => return Err(Error("there are no such bounds")),
+        };
+        let sum = match input.byte()? {
+            0 => None,
+            1 => Some(i128::from_le_bytes(input.take(16)?.try_into().expect("16 bytes"))),
+            _ => return Err(Error("a sum is there or not")),
+        };
+        *bytes = input.0;
+        Ok(Zone { count: count as u32, nulls: nulls as u32, bounds, sum })
+    }
+}

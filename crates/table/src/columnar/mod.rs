@@ -1,0 +1,139 @@
+//! `columnar`: an access method that keeps rows in the store as a heap does, and has the store lay its files
+//! out in columns.
+//!
+//! ```text
+//!   memory, log     rows in row form           recent changes, as in a heap
+//!   files           stripes of columns         flushes and merges write them, loads too
+//!   history         versions in row form       as in a heap
+//! ```
+//!
+//! The store keeps versions, snapshots, retention, erasure, replicas and backups for every table alike. So
+//! a columnar table has them by construction: only the bytes of blocks of newest rows are others
+//! ([`store::ColumnEncoder`]).
+
+mod codec;
+mod scan;
+
+use std::sync::Arc;
+
+use store::{ColumnDecoder, ColumnEncoder, Csn};
+use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
+use types::{Datum, Oid};
+
+use self::codec::{RowDecoder, RowEncoder};
+use self::scan::ColumnarScan;
+use crate::Result;
+use crate::catalog::{Relation, TableData};
+use crate::heap::HeapRows;
+use crate::index::RowKeys;
+use crate::method::{Access, AccessMethod, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+use crate::rows::{Layout, RowVersion};
+
+/// The access method `columnar`.
+#[derive(Clone, Copy, Debug)]
+pub struct Columnar;
+
+impl Columnar {
+    /// The number in `pg_am`.
+    pub const OID: Oid = Oid(16_378);
+
+    /// Returns what a store reads the columns of tables with ([`store::StoreOptions::column_decoder`]).
+    pub fn decoder() -> Arc<dyn ColumnDecoder> {
+        Arc::new(RowDecoder)
+    }
+}
+
+impl AccessMethod for Columnar {
+    fn name(&self) -> &'static str {
+        "columnar"
+    }
+
+    fn oid(&self) -> Oid {
+        Columnar::OID
+    }
+
+    fn column_encoder(&self, relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
+        let reprs = relation.columns.iter().map(|column| column.repr);
+        Some(Arc::new(RowEncoder::new(reprs)))
+    }
+
+    fn open(&self, _: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {
+        Box::new(ColumnarRows(HeapRows::new(data.storage, layout)))
+    }
+}
+
+/// The rows of a columnar table: those of a heap, which are scanned otherwise.
+#[derive(Debug)]
+struct ColumnarRows(HeapRows);
+
+impl Rows for ColumnarRows {
+    fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
+        Box::new(ColumnarScan::new(txn::Cursor::new(self.0.storage, range, is_backward)))
+    }
+
+    fn read(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        access: Access,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        self.0.read(view, key, wanted, access, out)
+    }
+
+    fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
+        self.0.contains(view, key)
+    }
+
+    fn spread(&self, engine: &Engine, count: usize) -> Result<Vec<Vec<u8>>> {
+        self.0.spread(engine, count)
+    }
+
+    fn versions(&self, now: &Snapshot, key: &[u8], from: Csn, to: Csn) -> Result<Vec<RowVersion>> {
+        self.0.versions(now, key, from, to)
+    }
+
+    fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>> {
+        self.0.commits(now, key)
+    }
+
+    fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>> {
+        self.0.changed(engine, after, to)
+    }
+
+    fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk> {
+        self.0.keys_ever(engine, range, is_backward)
+    }
+
+    fn keys_changed(&self, engine: &Engine) -> Box<dyn KeyWalk> {
+        self.0.keys_changed(engine)
+    }
+
+    fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()> {
+        self.0.insert(txn, key, row)
+    }
+
+    fn update(
+        &self,
+        txn: &mut Transaction,
+        key: &[u8],
+        locked: Locked,
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<()> {
+        self.0.update(txn, key, locked, old, new)
+    }
+
+    fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()> {
+        self.0.delete(txn, key, old)
+    }
+
+    fn load(&self, txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
+        self.0.load(txn)
+    }
+
+    fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()> {
+        self.0.erase(txn, key, latest)
+    }
+}
