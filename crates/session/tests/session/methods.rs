@@ -1,6 +1,6 @@
 //! Tables of different access methods to which the same is done: whatever the statements, all have the same
 //! rows, now, inside of transactions, and at every commit of their past. One is an ordinary table, one keeps
-//! documents, and one keeps its rows in memory by a method that only tests have.
+//! documents, one columns, and one keeps its rows in memory by a method that only tests have.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,8 +15,8 @@ use vfs::{SimRandom, SimVfs, seeds};
 use crate::client::{connect, instance_on, options, query};
 use crate::memory::Memory;
 
-/// Documents, rows in memory, rows in a heap.
-const TABLES: [&str; 3] = ["d", "m", "h"];
+/// Documents, rows in memory, rows in columns, rows in a heap.
+const TABLES: [&str; 4] = ["d", "m", "c", "h"];
 const KEYS: u64 = 5;
 
 /// What comes back of a statement.
@@ -51,7 +51,7 @@ struct Twins {
 impl Twins {
     fn new(seed: u64) -> Twins {
         let (dice, disk) = (SimRandom::new(seed), SimVfs::new(seed));
-        let mut twins = Twins { dice, disk, open: None, forgotten: 4, done: Vec::new() };
+        let mut twins = Twins { dice, disk, open: None, forgotten: 5, done: Vec::new() };
         twins.reopen();
         let options = match twins.dice.below(2) {
             0 => "",
@@ -61,6 +61,7 @@ impl Twins {
             "create table d (k text primary key, n int, doc jsonb) using document {options}"
         ));
         twins.run("create table m (k text primary key, n int, doc jsonb) using memory");
+        twins.run("create table c (k text primary key, n int, doc jsonb) using columnar");
         twins.run("create table h (k text primary key, n int, doc jsonb)");
         if twins.dice.below(2) == 0 {
             twins.all("create index on % ((doc ->> 'a'))");
@@ -85,7 +86,7 @@ impl Twins {
 
     /// Does something to all tables, `%` being the name; it ends alike.
     fn all(&mut self, text: &str) {
-        let [d, m, h] = TABLES.map(|table| {
+        let [others @ .., h] = TABLES.map(|table| {
             self.run("savepoint e");
             let shown = self.run(&text.replace('%', table));
             if shown.contains("ERROR") {
@@ -99,15 +100,17 @@ impl Twins {
             _ => shown,
         };
         let h = end(h);
-        assert_eq!(end(d), h, "{text}");
-        assert_eq!(end(m), h, "{text}");
+        for other in others {
+            assert_eq!(end(other), h, "{text}");
+        }
     }
 
     /// Asks all tables; the answers are the same.
     fn compare(&mut self, text: &str) {
-        let [d, m, h] = TABLES.map(|table| self.run(&text.replace('%', table)));
-        assert_eq!(d, h, "{text}");
-        assert_eq!(m, h, "{text}");
+        let [others @ .., h] = TABLES.map(|table| self.run(&text.replace('%', table)));
+        for other in others {
+            assert_eq!(other, h, "{text}");
+        }
         self.done.truncate(self.done.len() - TABLES.len());
     }
 
