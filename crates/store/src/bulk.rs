@@ -21,6 +21,7 @@
 //! * Each key is put or deleted, once.
 
 use crate::cache::Cache;
+use crate::columns::ColumnEncoder;
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{Group, Tag};
@@ -214,6 +215,11 @@ impl Bulk<'_> {
             return Err(StoreError::Bulk { table, what: "the key has a version already" });
         }
         self.put_new(table, key, value)
+    }
+
+    /// The table keeps its newest values in columns by this encoder, whatever the store knows of it.
+    pub(crate) fn encode_by(&mut self, table: TableId, encoder: Arc<dyn ColumnEncoder>) {
+        self.run.encode_by(table, encoder);
     }
 
     /// True where a key was added.

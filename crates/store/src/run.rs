@@ -374,10 +374,8 @@ impl RunCursor {
     /// out. `None` is the very first (reverse: last) key.
     pub fn seek(&mut self, key: Option<&[u8]>, past: bool) -> Result<(), StoreError> {
         self.ahead = None;
-        if self.is_lazy
-            && let Some(segment) = self.run.segment_from(key, past)
-        {
-            return self.enter_segment(segment);
+        if self.is_lazy {
+            return self.seek_block(key, past);
         }
         self.position = match (key, self.reverse) {
             (None, false) => self.run.start()?,
@@ -385,6 +383,38 @@ impl RunCursor {
             (Some(key), false) => self.run.first_from(key, if past { u64::MAX } else { 0 })?,
             (Some(key), true) => self.run.last_before(key, if past { 0 } else { u64::MAX })?,
         };
+        self.note();
+        Ok(())
+    }
+
+    /// As [`RunCursor::seek`], forwards, without a look into a block of columns that begins with the key sought,
+    /// or that ends before it.
+    fn seek_block(&mut self, key: Option<&[u8]>, past: bool) -> Result<(), StoreError> {
+        self.position = None;
+        if let Some(segment) = self.run.segment_from(key, past) {
+            return self.enter_segment(segment);
+        }
+        let Some(key) = key else { return Ok(()) };
+        let from = if past { u64::MAX } else { 0 };
+        let Some(segment) = self.run.segment_before(key, from) else { return Ok(()) };
+        if self.run.segments[segment].meta.last_key.as_slice() < key {
+            return Ok(());
+        }
+        let guide = self.run.segments[segment].guide()?;
+        let number = guide.before(key, from).saturating_sub(1);
+        let info = &guide.blocks()[number];
+        // All of a block of columns is of one table.
+        let is_before = info.header > 0 && key::split(guide.key(info)).0 < key::split(key).0;
+        let place = BlockPlace { segment, guide, number };
+        if is_before {
+            return self.enter_next(place);
+        }
+        let mut position = Position::of(&self.run, place)?;
+        position.group = position.block.before(key, from);
+        if position.group == position.block.count() {
+            return self.enter_next(position.block_place());
+        }
+        self.position = Some(position);
         self.note();
         Ok(())
     }

@@ -18,7 +18,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::TableId;
-use crate::bulk::{Loaded, Staged};
+use crate::bulk::{Bulk, Loaded, Staged};
+use crate::columns::ColumnEncoder;
 use crate::error::StoreError;
 use crate::key;
 use crate::run::RunCursor;
@@ -42,6 +43,7 @@ struct Place {
 pub struct Sorter {
     table: TableId,
     buffer_bytes: usize,
+    encoder: Option<Arc<dyn ColumnEncoder>>,
     bytes: Vec<u8>,
     places: Vec<Place>,
     /// The entries of the buffer ascend.
@@ -103,11 +105,26 @@ impl Sorter {
         Sorter::with_buffer(table, BUFFER_BYTES)
     }
 
+    /// The same, of a table that keeps its newest values in columns. The store knows that of a table that
+    /// exists, and not yet of one that the loading transaction makes.
+    pub fn in_columns(self, encoder: Arc<dyn ColumnEncoder>) -> Sorter {
+        Sorter { encoder: Some(encoder), ..self }
+    }
+
+    fn bulk<'s>(&self, store: &'s Store) -> Bulk<'s> {
+        let mut bulk = store.bulk();
+        if let Some(encoder) = &self.encoder {
+            bulk.encode_by(self.table, encoder.clone());
+        }
+        bulk
+    }
+
     /// The same, with a buffer of so many bytes.
     pub(crate) fn with_buffer(table: TableId, buffer_bytes: usize) -> Sorter {
         Sorter {
             table,
             buffer_bytes,
+            encoder: None,
             bytes: Vec::new(),
             places: Vec::new(),
             ascends: true,
@@ -175,7 +192,7 @@ impl Sorter {
 
     /// Writes the sorted buffer to files.
     fn write(&mut self, store: &Store) -> Result<Loaded, StoreError> {
-        let mut bulk = store.bulk();
+        let mut bulk = self.bulk(store);
         for place in &self.places {
             bulk.put_new(self.table, self.key(*place), self.value(*place))?;
         }
@@ -258,7 +275,7 @@ impl Sorter {
         let mut order: Vec<usize> = (0..cursors.len()).collect();
         order.retain(|at| cursors[*at].key().is_some());
         order.sort_unstable_by(|a, b| cursors[*b].key().cmp(&cursors[*a].key()).then(b.cmp(a)));
-        let mut bulk = store.bulk();
+        let mut bulk = self.bulk(store);
         let mut last = Vec::new();
         while let Some(at) = order.pop() {
             let cursor = &mut cursors[at];

@@ -164,6 +164,11 @@ impl RunWriter {
         Ok(())
     }
 
+    /// Entries of the table are kept in columns by this encoder, as long as no other table comes between.
+    pub fn encode_by(&mut self, table: TableId, encoder: Arc<dyn ColumnEncoder>) {
+        self.encoder = Some((table, Some(encoder)));
+    }
+
     /// What keeps such an entry in columns; `None` where it is kept as a row.
     fn encoder_for(&mut self, key: &[u8], group: &Group) -> Option<Arc<dyn ColumnEncoder>> {
         if self.half == Half::History || self.scratch || group.tail().deltas > 0 {

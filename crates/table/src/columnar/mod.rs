@@ -16,7 +16,7 @@ mod scan;
 
 use std::sync::Arc;
 
-use store::{ColumnDecoder, ColumnEncoder, Csn};
+use store::{ColumnDecoder, ColumnEncoder, Csn, Sorter};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, Oid};
 
@@ -58,17 +58,21 @@ impl AccessMethod for Columnar {
     }
 
     fn open(&self, _: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {
-        Box::new(ColumnarRows(HeapRows::new(data.storage, layout)))
+        let encoder = Arc::new(RowEncoder::new(layout.reprs().iter().copied()));
+        Box::new(ColumnarRows { heap: HeapRows::new(data.storage, layout), encoder })
     }
 }
 
 /// The rows of a columnar table: those of a heap, which are scanned otherwise.
 #[derive(Debug)]
-struct ColumnarRows(HeapRows);
+struct ColumnarRows {
+    heap: HeapRows,
+    encoder: Arc<RowEncoder>,
+}
 
 impl Rows for ColumnarRows {
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
-        Box::new(ColumnarScan::new(txn::Cursor::new(self.0.storage, range, is_backward)))
+        Box::new(ColumnarScan::new(txn::Cursor::new(self.heap.storage, range, is_backward)))
     }
 
     fn read(
@@ -79,39 +83,39 @@ impl Rows for ColumnarRows {
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.0.read(view, key, wanted, access, out)
+        self.heap.read(view, key, wanted, access, out)
     }
 
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
-        self.0.contains(view, key)
+        self.heap.contains(view, key)
     }
 
     fn spread(&self, engine: &Engine, count: usize) -> Result<Vec<Vec<u8>>> {
-        self.0.spread(engine, count)
+        self.heap.spread(engine, count)
     }
 
     fn versions(&self, now: &Snapshot, key: &[u8], from: Csn, to: Csn) -> Result<Vec<RowVersion>> {
-        self.0.versions(now, key, from, to)
+        self.heap.versions(now, key, from, to)
     }
 
     fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>> {
-        self.0.commits(now, key)
+        self.heap.commits(now, key)
     }
 
     fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>> {
-        self.0.changed(engine, after, to)
+        self.heap.changed(engine, after, to)
     }
 
     fn keys_ever(&self, engine: &Engine, range: KeyRange, is_backward: bool) -> Box<dyn KeyWalk> {
-        self.0.keys_ever(engine, range, is_backward)
+        self.heap.keys_ever(engine, range, is_backward)
     }
 
     fn keys_changed(&self, engine: &Engine) -> Box<dyn KeyWalk> {
-        self.0.keys_changed(engine)
+        self.heap.keys_changed(engine)
     }
 
     fn insert(&self, txn: &mut Transaction, key: Vec<u8>, row: &[Datum]) -> Result<()> {
-        self.0.insert(txn, key, row)
+        self.heap.insert(txn, key, row)
     }
 
     fn update(
@@ -122,18 +126,19 @@ impl Rows for ColumnarRows {
         old: &[Datum],
         new: &[Datum],
     ) -> Result<()> {
-        self.0.update(txn, key, locked, old, new)
+        self.heap.update(txn, key, locked, old, new)
     }
 
     fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()> {
-        self.0.delete(txn, key, old)
+        self.heap.delete(txn, key, old)
     }
 
     fn load(&self, txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
-        self.0.load(txn)
+        let sorter = Sorter::new(self.heap.storage).in_columns(self.encoder.clone());
+        self.heap.load_by(txn, sorter)
     }
 
     fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()> {
-        self.0.erase(txn, key, latest)
+        self.heap.erase(txn, key, latest)
     }
 }

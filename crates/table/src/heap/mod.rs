@@ -100,6 +100,15 @@ impl HeapRows {
         patch::diff(&before, bytes, &self.layout)
     }
 
+    /// As [`Rows::load`], by a sorter of the table of the rows.
+    pub fn load_by(&self, txn: &Transaction, rows: Sorter) -> Result<Option<Box<dyn RowLoad>>> {
+        if txn.touches(self.storage) || !txn.engine().store().is_fresh(self.storage)? {
+            return Ok(None);
+        }
+        let (storage, layout) = (self.storage, Arc::clone(&self.layout));
+        Ok(Some(Box::new(HeapLoad { storage, rows, layout })))
+    }
+
     /// As [`Rows::versions`], from the first commit of which all is kept.
     pub fn versions_from(
         &self,
@@ -235,12 +244,7 @@ impl Rows for HeapRows {
     }
 
     fn load(&self, txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
-        if txn.touches(self.storage) || !txn.engine().store().is_fresh(self.storage)? {
-            return Ok(None);
-        }
-        let layout = Arc::clone(&self.layout);
-        let (storage, rows) = (self.storage, Sorter::new(self.storage));
-        Ok(Some(Box::new(HeapLoad { storage, rows, layout })))
+        self.load_by(txn, Sorter::new(self.storage))
     }
 
     fn erase(&self, txn: &mut Transaction, key: &[u8], _: Option<&[Datum]>) -> Result<()> {

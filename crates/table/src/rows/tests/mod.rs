@@ -1,6 +1,7 @@
 //! Tests of rows, indexes, foreign keys and sequences: a database on a simulated disk, tables made as
 //! `CREATE TABLE` makes them, and whatever else they share.
 
+mod columnar;
 mod foreign;
 mod indexes;
 mod memory;
