@@ -119,20 +119,6 @@ impl Run {
         Ok(Some(position))
     }
 
-    /// The segment that begins with the first key from `key` on, or behind it, where one does: all before it
-    /// end earlier.
-    fn segment_from(&self, key: Option<&[u8]>, past: bool) -> Option<usize> {
-        let Some(key) = key else { return (!self.segments.is_empty()).then_some(0) };
-        let next = match self.segment_before(key, if past { u64::MAX } else { 0 }) {
-            None => 0,
-            Some(at) => {
-                let last = self.segments[at].meta.last_key.as_slice();
-                (last < key || past && last == key).then_some(at + 1)?
-            }
-        };
-        (next < self.segments.len()).then_some(next)
-    }
-
     /// The first group that is not before (key, `from`).
     pub fn first_from(&self, key: &[u8], from: u64) -> Result<Option<Position>, StoreError> {
         // A segment that ends before the key is not read: its last block can be a row of many megabytes.
@@ -311,8 +297,11 @@ impl RunCursor {
         Ok(())
     }
 
-    /// Stands on the first group of a segment.
+    /// Stands on the first group of a segment; behind the end where there is no such segment.
     fn enter_segment(&mut self, segment: usize) -> Result<(), StoreError> {
+        if segment >= self.run.segments.len() {
+            return Ok(());
+        }
         let guide = self.run.segments[segment].guide()?;
         self.enter(BlockPlace { segment, guide, number: 0 })
     }
@@ -323,10 +312,8 @@ impl RunCursor {
         let BlockPlace { segment, guide, number } = place;
         if number + 1 < guide.blocks().len() {
             self.enter(BlockPlace { segment, guide, number: number + 1 })
-        } else if segment + 1 < self.run.segments.len() {
-            self.enter_segment(segment + 1)
         } else {
-            Ok(())
+            self.enter_segment(segment + 1)
         }
     }
 
@@ -352,7 +339,10 @@ impl RunCursor {
     ) -> Result<Option<ColumnRows>, StoreError> {
         let Some(BlockPlace { segment, guide, number }) = &self.ahead else { return Ok(None) };
         let (file, number) = (&self.run.segments[*segment], *number);
+        let (table, _) = key::split(guide.key(&guide.blocks()[number]));
+        // All of a block of columns is of one table.
         let is_below = |end: &[u8]| match guide.blocks().get(number + 1) {
+            _ if key::split(end).0 > table => true,
             Some(next) => guide.key(next) <= end,
             None => file.meta.last_key.as_slice() < end,
         };
@@ -391,14 +381,11 @@ impl RunCursor {
     /// or that ends before it.
     fn seek_block(&mut self, key: Option<&[u8]>, past: bool) -> Result<(), StoreError> {
         self.position = None;
-        if let Some(segment) = self.run.segment_from(key, past) {
-            return self.enter_segment(segment);
-        }
-        let Some(key) = key else { return Ok(()) };
         let from = if past { u64::MAX } else { 0 };
-        let Some(segment) = self.run.segment_before(key, from) else { return Ok(()) };
+        let before = key.and_then(|key| Some((key, self.run.segment_before(key, from)?)));
+        let Some((key, segment)) = before else { return self.enter_segment(0) };
         if self.run.segments[segment].meta.last_key.as_slice() < key {
-            return Ok(());
+            return self.enter_segment(segment + 1);
         }
         let guide = self.run.segments[segment].guide()?;
         let number = guide.before(key, from).saturating_sub(1);
