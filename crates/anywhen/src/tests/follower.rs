@@ -97,6 +97,7 @@ fn definition(table: &str) -> String {
         "brief" => {
             "create table brief (id int primary key, n int, t text) with (history = 'none')".into()
         }
+        "other" => "create table other (id int primary key, n int, t text) using columnar".into(),
         _ => format!("create table {table} (id int primary key, n int, t text)"),
     }
 }
