@@ -27,6 +27,8 @@ use store::{
 use stripe::{ByteStrings, Chunk, Column, Dictionary, Floats, Ints, Strings, Values, Zone};
 use types::{Repr, RowView, row};
 
+use crate::heap::patch::{put_varint, take_varint};
+
 /// The largest scale of numbers that are kept as decimals of 64 bits.
 const SCALE_MAX: u32 = 18;
 /// Set in the head for a column that has a dictionary, which is the part before its chunk.
@@ -206,8 +208,8 @@ impl RowEncoder {
             .collect();
         for block in blocks {
             let mut out = EncodedBlock { rows: block.rows, ..EncodedBlock::default() };
-            put_varint(&mut out.head, u64::from(block.version));
-            put_varint(&mut out.head, block.columns.len() as u64);
+            put_varint(&mut out.head, block.version as usize);
+            put_varint(&mut out.head, block.columns.len());
             for (at, buffer) in block.columns.iter().enumerate() {
                 let decimals = decimals(block, at);
                 let column = match (buffer, &decimals) {
@@ -246,27 +248,6 @@ fn dictionary_of(blocks: &[Block], at: usize, repr: Repr) -> Option<Dictionary> 
         _ => None,
     });
     Dictionary::of(strings.flat_map(ByteStrings::iter))
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn take_varint(input: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = input.split_first()?;
-        *input = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 /// What the head of a block says of a column.
