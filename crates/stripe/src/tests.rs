@@ -1,4 +1,4 @@
-//! What is written is read again, bit for bit; and damaged bytes do no harm.
+//! A reader gets the values that a writer wrote, bit for bit. Damaged bytes do no harm.
 
 use proptest::prelude::*;
 

@@ -17,7 +17,7 @@ const STRINGS: u8 = 3;
 /// The number of bytes of a string that bounds keep.
 pub const PREFIX_BYTES_MAX: usize = 32;
 
-/// What is known of a chunk.
+/// The facts about a chunk that a reader needs before it reads the chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone {
     /// The number of values, NULLs included.

@@ -259,7 +259,7 @@ pub(crate) struct ColumnHead {
     pub dictionary: Option<usize>,
     /// The position of the chunk among the parts.
     pub chunk: usize,
-    /// What is known of the values.
+    /// The bounds, NULLs and sum of the values.
     pub zone: Zone,
 }
 
