@@ -36,7 +36,7 @@ use crate::segment::Segment;
 use crate::{TableId, key, varint};
 
 /// The largest number of entries in a stripe.
-pub const STRIPE_ROWS_MAX: usize = 128 << 10;
+const STRIPE_ROWS_MAX: usize = 128 << 10;
 /// The largest number of entries in a block of columns.
 pub const BLOCK_ROWS_MAX: usize = 16 << 10;
 /// A stripe ends when its keys and values have so many bytes.

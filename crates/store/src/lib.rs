@@ -84,7 +84,7 @@ pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use columns::{
     BLOCK_ROWS_MAX, ColumnDecoder, ColumnEncoder, ColumnError, ColumnRows, EncodedBlock,
-    EncodedPart, EncodedStripe, STRIPE_ROWS_MAX,
+    EncodedPart, EncodedStripe,
 };
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};

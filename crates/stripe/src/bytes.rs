@@ -11,7 +11,6 @@
 //! A dictionary is of one column of one stripe. It is sorted, so that codes compare as their strings do.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use crate::cursor::{Cursor, put_unsigned};
 use crate::ints::Ints;
@@ -66,11 +65,6 @@ impl ByteStrings {
     /// Returns the strings in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         (0..self.len()).map(|index| self.get(index))
-    }
-
-    /// Returns the number of bytes that the strings have together.
-    pub fn byte_count(&self) -> usize {
-        self.bytes.len()
     }
 
     fn of_lengths(lengths: &Ints<'_>, bytes: Vec<u8>) -> Result<ByteStrings> {
@@ -130,26 +124,6 @@ impl Dictionary {
     /// Returns the strings: the code of a string is its position.
     pub fn strings(&self) -> &ByteStrings {
         &self.0
-    }
-
-    /// Returns the code of a string that the dictionary has.
-    pub fn code_of(&self, string: &[u8]) -> Option<usize> {
-        let code = self.lower_bound(string);
-        (code < self.0.len() && self.0.get(code) == string).then_some(code)
-    }
-
-    /// Returns the code of the first string that is not less than `string`.
-    pub fn lower_bound(&self, string: &[u8]) -> usize {
-        let Range { mut start, mut end } = 0..self.0.len();
-        while start < end {
-            let middle = start.midpoint(end);
-            if self.0.get(middle) < string {
-                start = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        start
     }
 
     /// Returns the dictionary as bytes.

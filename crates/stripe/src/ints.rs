@@ -34,12 +34,10 @@ enum Form<'a> {
 }
 
 /// Runs of equal values: value `i` stands from where the run before it ends to `ends[i]`, exclusive.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IntRuns {
-    /// The value of each run.
-    pub values: Vec<i64>,
-    /// Where each run ends.
-    pub ends: Vec<u32>,
+#[derive(Clone, Debug)]
+struct IntRuns {
+    values: Vec<i64>,
+    ends: Vec<u32>,
 }
 
 impl IntRuns {
@@ -109,22 +107,6 @@ impl<'a> Ints<'a> {
     /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.count == 0
-    }
-
-    /// Returns the value that all are equal to, if the encoding says so.
-    pub fn constant(&self) -> Option<i64> {
-        match self.form {
-            Form::Constant(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Returns the runs, if the encoding has them.
-    pub fn runs(&self) -> Option<&IntRuns> {
-        match &self.form {
-            Form::Runs(runs) => Some(runs),
-            _ => None,
-        }
     }
 
     /// Decodes block `index` into the front of `out` and returns the number of its values.

@@ -28,7 +28,7 @@
 //! # Invariants
 //! * What an encoder writes, the decoder gives back bit for bit: `-0.0`, NaN payloads, `47.10`.
 //! * Damaged bytes give an [`Error`] or other values. They never cause a panic, an endless loop, or an
-//!   allocation larger than the number of values that the caller expects.
+//!   allocation beyond [`CHUNK_ROWS_MAX`] values or [`CHUNK_BYTES_MAX`] bytes.
 //!
 //! # Absent on purpose
 //! No SQL types, no files, no checksums: the store keeps chunks as values and checks its blocks.
@@ -48,7 +48,7 @@ mod tests;
 pub use bytes::{ByteStrings, Dictionary, Strings};
 pub use chunk::{Chunk, Column, Values};
 pub use floats::{Float, Floats};
-pub use ints::{IntRuns, Ints};
+pub use ints::Ints;
 pub use nulls::Nulls;
 pub use zone::{Bounds, Zone};
 

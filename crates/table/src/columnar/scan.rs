@@ -14,7 +14,7 @@ use txn::{TxnError, View};
 use types::{Repr, row};
 
 use super::codec::{BlockHead, RawColumn};
-use crate::heap::image;
+use crate::heap::put_row;
 use crate::method::{RowScan, Wanted};
 use crate::rows::Batch;
 use crate::{Error, Result};
@@ -100,10 +100,9 @@ impl RowScan for ColumnarScan {
         rows_max: usize,
     ) -> Result<()> {
         let end = batch.len() + rows_max;
-        let is_key = wanted.is_nothing();
         while batch.len() < end {
             if let Some(block) = &mut self.block {
-                block.fill(is_key, batch, end)?;
+                block.fill(wanted.is_nothing(), batch, end)?;
                 self.leave();
                 continue;
             }
@@ -111,11 +110,7 @@ impl RowScan for ColumnarScan {
                 break;
             }
             let columns = self.cursor.fill_to_columns(view, |key, row| {
-                let write = |out: &mut Vec<u8>| match is_key {
-                    true => Ok(true),
-                    false => image(row, out).map(|()| true),
-                };
-                batch.push(key, write)?;
+                put_row(batch, key, row, wanted)?;
                 Ok::<_, Error>(match batch.len() < end {
                     true => ControlFlow::Continue(()),
                     false => ControlFlow::Break(()),

@@ -287,11 +287,21 @@ pub(crate) fn fill(
         return Ok(());
     }
     let end = batch.len() + rows_max;
-    let is_key = wanted.is_nothing();
     cursor.fill(view, |key, row| {
-        batch.push(key, |out| if is_key { Ok(true) } else { image(row, out).map(|()| true) })?;
+        put_row(batch, key, row, wanted)?;
         Ok(if batch.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })
+}
+
+/// Adds a row that lies in the table of the store to a batch: the key alone where nothing else is wanted.
+pub(crate) fn put_row(
+    batch: &mut Batch,
+    key: &[u8],
+    row: &txn::Row<'_>,
+    wanted: Wanted<'_>,
+) -> Result<bool> {
+    let is_key = wanted.is_nothing();
+    batch.push(key, |out| if is_key { Ok(true) } else { image(row, out).map(|()| true) })
 }
 
 /// Rows on their way into a sorted file.
